@@ -248,7 +248,7 @@ def _timed(run: Callable[[], Any]) -> tuple[tuple[float, float], Any]:
 
 
 def call_table() -> None:
-    """What a call costs when there is nothing to do."""
+    """The cost of a call that computes next to nothing."""
     x = np.ones((4, 4), np.float32)
     jitted = jax.jit(jax.numpy.add)
     text = jitted.lower(x, x).as_text("hlo")

@@ -163,7 +163,7 @@ def temporary_memory(model: Model) -> tuple[int, int] | None:
 
 
 def cause(row: Row) -> str:
-    """What makes a model dearer than XLA's: what was found, or where to look."""
+    """The cause that makes a model dearer than XLA's, or the place to look."""
     known = FOUND.get(row.model.name)
     found = f"our dearest kernel is {dearest(row.model.ours)}, XLA's is {dearest(row.model.theirs)}"
     return known or f"not looked into; {found}"

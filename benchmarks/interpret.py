@@ -60,7 +60,7 @@ def numpy_attention(q: Array, k: Array, v: Array) -> Array:
 
 
 def cases() -> dict[str, Case]:
-    """What is measured."""
+    """The measured cases."""
     generator = np.random.default_rng(0)
 
     def normal(*shape: int) -> Array:

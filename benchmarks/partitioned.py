@@ -1,4 +1,4 @@
-"""What XLA's partitioner makes of a module for several devices: the part of one of them."""
+"""Modules that XLA's partitioner makes for several devices: the part of one of them."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Finding(NamedTuple):
 
 
 def sweep(works: Iterator[Work]) -> Iterator[Finding]:
-    """What is slow in some modules, as they come."""
+    """Yield the slow kernels of some modules."""
     for work in works:
         try:
             found = list(findings(work))
@@ -86,7 +86,7 @@ def sweep(works: Iterator[Work]) -> Iterator[Finding]:
 
 
 def findings(work: Work) -> Iterator[Finding]:
-    """What is slow in one module."""
+    """The slow kernels of one module."""
     module = static_form(optimizer.optimize(hlo.parse(work.text), target="cpu"))
     many = profile(module, work.arguments)
     threads = emit_c.set_threads(1)
@@ -129,7 +129,7 @@ def _reasons(
 
 
 class Code:
-    """What the C of a module, and gcc's report on it, tell of its kernels.
+    """The C of a module's kernels, and gcc's report on it.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ WAYS = {
 
 
 class Run(NamedTuple):
-    """What a script told: losses, and the seconds of a later step."""
+    """The results of a script: losses, and the seconds of a later step."""
 
     losses: list[float]
     step: float

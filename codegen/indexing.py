@@ -143,7 +143,7 @@ class Sum:
         return self._divided(divisor)[0]
 
     def __mod__(self, divisor: int) -> Sum:
-        """What division leaves, where the sum is not negative."""
+        """The remainder of a division, where the sum is not negative."""
         return self._divided(divisor)[1]
 
     def _divided(self, divisor: int) -> tuple[Sum, Sum]:

@@ -109,7 +109,7 @@ class _FunctionKey:
                 self._tree(each)
 
     def _own(self, expr: Expr) -> Any:
-        """What a tree says besides the trees inside of it."""
+        """The data of a tree, without the trees inside of it."""
         match expr:
             case Op(op):
                 return op

@@ -1,4 +1,4 @@
-"""What each launch of a program asks of a GPU: its size, its memory, and the least that it takes.
+"""The demands of a program's launches on a GPU: size, memory, and the least time that it takes.
 
 The least time is the *roofline*: a kernel takes as long as its bytes need from memory, or as its
 operations need, whichever is longer, and the time of a launch. Bytes are those of the arrays that

@@ -123,7 +123,7 @@ class NameSupply:
 # Pass after pass takes the same names of one module.
 @lru_cache(maxsize=1 << 17)
 def _parts(name: str) -> tuple[str, int, bool]:
-    """What stands before the number of a name, the number, and whether it is written."""
+    """The stem of a name, its number, and whether the number is written."""
     root, _, digits = name.rpartition(".")
     # XLA, too, takes longer numbers for part of the name.
     if root and len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdigit():

@@ -1,4 +1,4 @@
-"""What a module consists of: counts of opcodes and element types, and bytes.
+"""Statistics of a module: counts of opcodes and element types, and bytes.
 
 Bytes are those of the values themselves, as if each lay in memory of its own; what a backend really
 needs, after fusion and sharing of buffers, is the buffer assignment's to say.

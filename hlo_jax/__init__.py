@@ -12,7 +12,7 @@ __all__ = ["explain", "initialize"]
 
 
 def explain() -> str:
-    """What runs each program that JAX holds now, how often it was called, and why no other does."""
+    """The engine of each program that JAX holds, its calls, and why no other engine runs it."""
     from hlo_jax.explained import explain as told  # noqa: PLC0415
 
     return told()

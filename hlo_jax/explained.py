@@ -1,4 +1,4 @@
-"""What happened to programs: which engine runs each, how often, and why no other."""
+"""The history of programs: which engine runs each, how often, and why no other."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def is_too_old() -> bool:
 
 
 def moved(error: Exception) -> ImportError:
-    """What to say where something of this file is not in JAX as it was."""
+    """The message where JAX has changed a name of this file."""
     versions = f"JAX {version('jax')} with jaxlib {jaxlib_version()}"
     last = f"{type(error).__name__}: {error}"
     tried = f"PyHLO was tried with {', '.join(TRIED)}"
@@ -255,7 +255,7 @@ def targets_of_cpu() -> dict[str, Any]:
 
 
 def trace_annotation(name: str) -> Any:
-    """What names a stretch of time for JAX's profiler; next to nothing while it does not run."""
+    """A context that names a stretch of time for JAX's profiler; cheap while none runs."""
     return _module("jax.profiler").TraceAnnotation(name)
 
 
@@ -310,7 +310,7 @@ def compile_options(serialized: bytes) -> Any:
 
 
 def partitioned(code: bytes, serialized: bytes, devices: int) -> bytes:
-    """What each of several devices runs of a program, as a serialized HloModuleProto.
+    """The part of a program that each of several devices runs, as a serialized HloModuleProto.
 
     To divide a program for devices is the work of XLA's partitioners, Shardy and GSPMD. They can be
     had only as part of a compilation for the CPU, in the files that it dumps; it need not come to
@@ -350,7 +350,7 @@ _EMPTY_PROGRAM = b"module { func.func public @main() { return } }"
 
 
 def check_options(options: list[tuple[str, Any]]) -> str:
-    """What is wrong with compiler options of XLA; empty if nothing is.
+    """The faults of compiler options of XLA; empty if they have none.
 
     XLA's own check runs when a program is compiled, so an empty one is, by XLA's CPU client.
     """

@@ -55,7 +55,7 @@ class Failing(Protocol):
     """One kind of failure."""
 
     def told(self, case: Case) -> str | None:
-        """What is wrong with a case, in a line or several; None if nothing is."""
+        """The failure of a case, in a line or several; None if it has none."""
         ...
 
     def is_same(self, first: str, other: str) -> bool:
@@ -76,7 +76,7 @@ class WrongPass:
     most: int = 0
 
     def told(self, case: Case) -> str | None:
-        """What is wrong with the pass, its kind first."""
+        """The failure of the pass, its kind first."""
         arguments = list(case.arguments or ())
         # Nothing smaller may run for much longer than the first one.
         self.most = self.most or 2 * events_in(case) + _MORE_EVENTS

@@ -28,7 +28,7 @@ BETWEEN = "// -----"
 
 
 def name_of(path: str) -> str:
-    """What messages call a file."""
+    """The name of a file in messages."""
     return "<stdin>" if path == STANDARD else path
 
 

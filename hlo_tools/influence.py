@@ -91,7 +91,7 @@ def influence(
 
 
 def influence_of(example: Module, given: Sequence[Any]) -> Influence | None:
-    """What the elements of a result come from, where all are few and can be computed."""
+    """Operand elements behind each element of a result, where all are few and can be computed."""
     sizes = [p.shape.size if p.shape.is_array else 0 for p in example.entry.parameters]
     if not given or not all(sizes) or sum(sizes) > MOST_ELEMENTS:
         return None

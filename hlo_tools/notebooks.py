@@ -1,4 +1,4 @@
-"""What notebooks show: modules as pictures and text, passes and rules as tables, memory drawn.
+"""Displays in notebooks: modules as pictures and text, passes and rules as tables, memory drawn.
 
 `hlo.notebook` finds these functions in the metadata of the installation.
 """

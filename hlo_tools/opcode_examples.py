@@ -105,7 +105,7 @@ def run_example(module: Module) -> Example:
 
 @dataclass
 class Host:
-    """What stands outside of the devices, and sends them what a module takes."""
+    """The host outside of the devices, which sends them the inputs of a module."""
 
     module: Module
     devices: Sequence[Device]

@@ -65,7 +65,7 @@ TABLE = "The result, for x on the left and y above."
 
 
 def opcode_picture(name: str, example: Example) -> Picture:
-    """What is drawn on the page of an opcode, whose example was run."""
+    """The picture on the page of an opcode, whose example was run."""
     row = OPCODES[name]
     if len(example.given) > 1:
         return Picture(devices.picture(example), EXCHANGES)
@@ -101,7 +101,7 @@ def picture_of_elements(name: str, example: Example) -> Picture | None:
 
 
 def applied(root: Instruction, *operands: Array) -> Array:
-    """What an elementwise instruction gives for other operands of one shape.
+    """The value of an elementwise instruction for other operands of one shape.
 
     Raises
     ------

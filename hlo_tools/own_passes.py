@@ -52,7 +52,7 @@ class Applied:
 
     @property
     def promise(self) -> Promise:
-        """What all rules keep."""
+        """The promise that all rules keep."""
         weakest = max(list(PROMISES).index(rule.promise_name) for rule in self.rules)
         return list(PROMISES.values())[weakest]
 
@@ -79,7 +79,7 @@ class Own:
         return promise_of(self.inner)
 
     def run(self, module: Module, log: Log) -> Module:
-        """What the pass makes.
+        """The module that the pass makes.
 
         Raises
         ------
@@ -285,7 +285,7 @@ def as_maker(path: str, name: str, value: Any) -> PassMaker:
 
 
 def as_pass(path: str, name: str, value: Any, **options: Any) -> Pass:
-    """What a name stands for, as a pass.
+    """The pass for which a name stands.
 
     Raises
     ------
@@ -369,5 +369,5 @@ class Promising:
         return self.inner.name
 
     def run(self, module: Module, log: Log) -> Module:
-        """What the pass makes."""
+        """The module that the pass makes."""
         return self.inner.run(module, log)

@@ -1,4 +1,4 @@
-"""What every opcode means, in plain NumPy.
+"""The meaning of every opcode, in plain NumPy.
 
 `evaluate(module, *arguments)` runs a module. Each opcode's function stands in the table
 `evaluates`, each custom call's is registered by `custom_call`.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def exchange(
     frame: Frame, instr: Instruction, channel: int | None, group: tuple[int, ...], value: Value
 ) -> list[Value]:
-    """What each device of a group brings to a collective, in the group's order.
+    """The operands that each device of a group brings to a collective, in the group's order.
 
     Instructions of one channel are one collective; so are those without a channel, in the order
     in which devices run them. So two branches of a conditional can meet.

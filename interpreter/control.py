@@ -87,7 +87,7 @@ def evaluate_async_start(
 def evaluate_async_update(
     frame: Frame, instr: Instruction, _attrs: a.Attrs, started: tuple[Value, ...], *operands: Value
 ) -> Value:
-    """What was started, now with further operands; without any there is nothing left to do."""
+    """The value of an async operation with further operands; without any it stays as it is."""
     if not operands:
         return started
     start = instr

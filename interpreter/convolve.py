@@ -139,7 +139,7 @@ def _convolve(inputs: Array, kernel: Array, window: Window, result: ElementType)
 
 
 def _windows(padded: Array, window: Window, sizes: Sequence[int]) -> Array:
-    """What is seen at each place of a window.
+    """The elements under a window, at each of its places.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def evaluate_recv(frame: Frame, instr: Instruction, attrs: a.Channel, _token: No
 def evaluate_recv_done(
     frame: Frame, instr: Instruction, attrs: a.Channel, started: tuple[Value, ...]
 ) -> Value:
-    """What the host or another device sent, and a token; zeros where nobody is to send anything.
+    """The value that the host or another device sent, and a token; zeros where there is no sender.
 
     Raises
     ------

@@ -127,7 +127,7 @@ def evaluate_pad(_instr: Instruction, attrs: a.Pad, operand: Array, value: Array
 
 
 def pad(operand: Array, value: Array, padding: tuple[PaddingDim, ...]) -> Array:
-    """What the opcode pad does, for other opcodes that pad."""
+    """The padded array, for all opcodes that pad."""
     spaced = [n + max(n - 1, 0) * p.interior for n, p in zip(operand.shape, padding, strict=True)]
     sizes = [max(n + p.low + p.high, 0) for n, p in zip(spaced, padding, strict=True)]
     result = np.full(sizes, value, dtype=operand.dtype)

@@ -1,4 +1,4 @@
-"""What is known of numbers without computing them: their range, and what a conversion keeps.
+"""Known properties of numbers: their range, and whether a conversion keeps them.
 
 Guards of rules about conversions, extremes and absolute values; see `optimizer.rewriting.guards`.
 """

@@ -1,4 +1,4 @@
-"""What happens while passes run: who watches, and how many rewrites may still be done.
+"""The log of a run of passes: its observers, and how many rewrites may still be done.
 
 Passes report every rewrite to the log before they do it, and don't do it if the log says no. So
 *fuel*, a number of rewrites, stops the optimizer at any point, and skipping one number undoes one

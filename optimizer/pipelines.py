@@ -181,7 +181,7 @@ def preparation() -> Pipeline:
 
 
 def _scattered(target: Target) -> tuple[str, ...]:
-    """What lets updates of scatters never meet."""
+    """The attributes with which updates of a scatter never meet."""
     if target == "cpu":
         return ()
     return stages.IN_ORDER if asked_for_determinism() else stages.SCATTERED

@@ -1,4 +1,4 @@
-"""What backends note of an instruction: a backend configuration is JSON, or a text of their own."""
+"""Backend configurations of instructions: JSON, or a backend's own text."""
 
 from __future__ import annotations
 

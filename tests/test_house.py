@@ -176,6 +176,19 @@ def test_a_class_name_means_one_thing() -> None:
     assert not twice, "\n".join(twice)
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_docstring_begins_with_a_term(room: str) -> None:
+    """A reader who looks for a word finds it: "what it takes" names nothing."""
+    nameless = [
+        f"{name}: {text}"
+        for name, tree in TREES.items()
+        for node in (ast.walk(tree) if name.startswith((f"{room}.", room)) else ())
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and (text := ast.get_docstring(node) or "").startswith(("What ", "What's "))
+    ]
+    assert not nameless, "\n".join(nameless)
+
+
 CODE = re.compile(r"HLO\d{3}")
 
 

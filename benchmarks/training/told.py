@@ -1,4 +1,4 @@
-"""What a training script tells whoever runs it: a loss a line, with the time."""
+"""The output of a training script: a loss a line, with the time."""
 
 from __future__ import annotations
 

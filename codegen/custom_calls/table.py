@@ -55,7 +55,7 @@ class CustomCallKernels:
         return isinstance(target, str) and self.get(target) is not None
 
     def entry(self) -> WholeArray:
-        """What a table says of custom calls that have one of these kernels."""
+        """The table entry of custom calls that have one of these kernels."""
 
         def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
             attrs = a.CustomCall.of(instr)

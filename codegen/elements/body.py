@@ -272,7 +272,7 @@ class Body:
         return found
 
     def _needs(self, instr: Instruction, index: Index) -> list[tuple[Instruction, Index]]:
-        """What must be known before an elementwise operation."""
+        """The operands of an elementwise operation, which must be known before it."""
         if instr in self.environment.pointers or not isinstance(
             self.writer.table.get(instr.opcode), Scalar
         ):

@@ -1,4 +1,4 @@
-"""What folds are made of: their operations, what leaves a number as it is, other variables.
+"""The parts of folds: operations, neutral elements, other variables.
 
 The operations are OpenMP's, and two more. `sum_of_floats` is `+` where a sum may begin with -0, as
 OpenMP's never does. `first` comes after a `max`, and folds the places of numbers to the least place

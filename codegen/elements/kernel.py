@@ -52,7 +52,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a kernel is given: its C type, its name in the kernel, and the caller's pointer."""
+    """An argument of a kernel: its C type, its name in the kernel, and the caller's pointer."""
 
     kind: Kind
     name: str

@@ -1,4 +1,4 @@
-"""What a sort's comparator compares: one key of the left elements with the same key of the right.
+"""Comparators of sorts: one key of the left elements beside the same key of the right.
 
 Most comparators are `key(left) < key(right)`, or compare several keys, each where those before are
 equal. Then the keys can be computed once, and sorted as the unsigned integers of the same order.

@@ -39,7 +39,7 @@ _CHOOSING = {"parameter", "compare", "select", "and", "or", "xor", "not", "maxim
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """What is looked for: the greatest number of a type or the least one; NaN is either.
+    """The extreme that is looked for: the greatest number of a type or the least; NaN is either.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def _only_chooses(computation: Computation) -> bool:
 
 
 def _found(computation: Computation, kind: ElementType, places: ElementType) -> Extreme | None:
-    """What the computation takes of all pairs of numbers, the left one at an earlier place."""
+    """The extreme that the computation takes of all pairs of numbers, the left one first."""
     numbers = _every_order(kind)
     x, y = (n.ravel() for n in np.meshgrid(numbers, numbers))
     first, later = (np.full(x.shape, n, places.dtype) for n in (0, 1))

@@ -34,7 +34,7 @@ def _of_arguments(instr: Instruction, scope: Scope) -> Instruction:
 
 
 def _argument(instr: Instruction, scope: Scope) -> Instruction:
-    """What an instruction stands for if it is a parameter of what is fused; else itself."""
+    """The operand of the fusion for which a parameter stands; any other instruction itself."""
     if scope.outer is None or instr not in scope.arguments:
         return instr
     return _argument(scope.arguments[instr], scope.outer)

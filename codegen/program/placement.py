@@ -66,7 +66,7 @@ def recomputed(table: Table, computation: Computation) -> set[Instruction]:
 
 
 def _outputs(root: Instruction, renaming: Collection[str]) -> set[Instruction]:
-    """What leaves a computation: the root, or what its tuples hold."""
+    """The outputs of a computation: the root, or the elements of its tuples."""
     found: set[Instruction] = set()
     stack = [root]
     while stack:

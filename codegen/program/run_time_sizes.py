@@ -76,7 +76,7 @@ def _padded(value: Value, shape: Shape) -> Value:
 
 
 def _cut(array: NDArray[Any], sizes: dict[int, int]) -> NDArray[Any]:
-    """What counts of an array."""
+    """The part of an array that counts."""
     if not sizes:
         return array
     return array[tuple(slice(sizes.get(d)) for d in range(array.ndim))]

@@ -57,7 +57,7 @@ class Foreign:
         self.declared: dict[str, str] = {}
 
     def function(self, name: str, declaration: str) -> str:
-        """What a function is called by in C: its name and an underscore, as no other name ends.
+        """The name of a function in C: with an underscore at its end, as no other name has.
 
         Parameters
         ----------

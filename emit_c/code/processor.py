@@ -1,4 +1,4 @@
-"""What the processor has that code is compiled for, and so written for: mostly this machine's."""
+"""Features of the processor for which code is written and compiled: mostly this machine's."""
 
 from __future__ import annotations
 

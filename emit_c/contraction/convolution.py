@@ -145,7 +145,7 @@ class _ConvolutionPlan:
         return replace(best, copied=not in_place)
 
     def _share(self, source: _Input) -> float:
-        """What all tiles use at least of the processor."""
+        """The least share of the processor that each tile uses."""
         return min(self.tiling(source, part).share for part in product(*self.phases))
 
     def tiling(self, source: _Input, part: Sequence[Phase]) -> Tiling:

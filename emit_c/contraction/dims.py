@@ -70,7 +70,7 @@ def best_tile(dims: Sequence[Dim], kind: ElementType) -> tuple[float, Dim, Dim, 
 
 
 def _share(lane: Dim, row: Dim, shape: tuple[int, int], kind: ElementType) -> float:
-    """What a tile uses of a processor: of its lanes, and of the time in which it could multiply.
+    """The share of a processor that a tile uses: of its lanes, and of the time for multiplying.
 
     It can load as many vectors as it multiplies; two for one that crosses cache lines.
     """

@@ -49,7 +49,7 @@ def exported(names: Iterable[str]) -> str:
 
 
 def _needed(names: Iterable[str]) -> str:
-    """What some of them call themselves."""
+    """The functions that some of them call."""
     tiles = [tile for tile in map(tile_of, names) if tile and tile.signs]
     return "".join(f"\n{add_bytes(lanes)}\n" for lanes in dict.fromkeys(t.lanes for t in tiles))
 

@@ -136,7 +136,7 @@ class Quads(TiledProduct):
 
 
 def _signs(numbers: Instruction, vectors: Instruction) -> str:
-    """What the bytes of two operands are taken for: of one kind only if neither can be the other.
+    """The signedness as which bytes of two operands are read: one kind if neither can be the other.
 
     All numbers of four bits fit into bytes of both kinds.
     """

@@ -242,7 +242,7 @@ def _added(tile: Tile, total: str, x: str, w: str) -> str:
 
 
 def _storing(tile: Tile) -> str:
-    """What becomes of the sums: registers are stored directly where that is all there is to do."""
+    """The statements that store the sums: registers directly where nothing else is to do."""
     each = [[f"sum_{row}_{v}" for v in range(tile.vectors)] for row in range(tile.rows)]
     registers = ", ".join(f"{{{', '.join(sums)}}}" for sums in each)
     lines = [f"{tile.kind} *to = output;", f"if (count >= {tile.width} && !adds) {{"]

@@ -126,7 +126,7 @@ def _eigenvectors(call: LapackCall, a: Matrix) -> tuple[Matrix, Matrix, Name]:
 
 @lapack_call("gesdd", "gesvd")
 def gesdd(call: LapackCall, a: Matrix) -> Results:
-    """What is left of A; singular values, which fall; U and V^H as asked for; info."""
+    """The rest of A, falling singular values, U and V^H as asked for, and info."""
     m, n = a.dims
     values = call.array("values", [min(m, n)], call.real)
     # Whether all vectors are asked for, or the first, is known from the result's shape.

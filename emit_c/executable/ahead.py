@@ -210,7 +210,7 @@ def _read(parts: Parts) -> dict[str, ConstantArray]:
 
 
 def _documentation(module: Module, head: FunctionSignature) -> str:
-    """What the header says about the function's parameters."""
+    """The comment of the header about the function's parameters."""
     lines = [f"The HLO module {module.name}."]
     for title, arrays in (("Reads", head.inputs), ("Writes", head.outputs)):
         lines += [f"{title}:"] if any(arrays) else []

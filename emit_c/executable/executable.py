@@ -129,7 +129,7 @@ class Executable:
         return self._call(*arguments)
 
     def __repr__(self) -> str:
-        """What it takes and gives, and the memory of a call."""
+        """The signature, and the memory of a call."""
         return f"<executable {self._signature}, {self.memory.temporaries:,} bytes of temporaries>"
 
     @cached_property

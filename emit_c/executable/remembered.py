@@ -58,7 +58,7 @@ def key_of(module: Module, *choices: object) -> str:
 
 
 def _bytes_of(literal: Literal) -> Iterator[bytes]:
-    """What decides a literal's value, but for its shape."""
+    """The bytes of a literal's value, without its shape."""
     if literal.elided:
         yield f"{{...}} from {literal.first}".encode()
     elif literal.array is not None:
@@ -69,7 +69,7 @@ def _bytes_of(literal: Literal) -> Iterator[bytes]:
 
 @cache
 def _versions() -> str:
-    """What of PyHLO, and of the libraries whose arithmetic folds constants, this is."""
+    """The versions of PyHLO and of the libraries whose arithmetic folds constants."""
     ours = hashlib.sha256()
     root = Path(__file__).parents[2]
     for folder in _WRITTEN_BY_US:

@@ -1,4 +1,4 @@
-"""What makes a library of C: the system's compiler, and the flags with which it is called."""
+"""The toolchain that makes a library of C: the system's compiler and its flags."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class _BlockedFold:
 
 
 def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
-    """What a loop folds, if it is large enough and does nothing else."""
+    """The folds of a loop that is large enough and does nothing else."""
     if not isinstance(statement, For) or work([statement]) < 2 * machine.LEAST_WORK:
         return ()
     plain = isinstance(statement.stop, int) and (statement.start, statement.step) == (0, 1)

@@ -65,7 +65,7 @@ def _is_load(value: Expr) -> bool:
 
 
 def _row(load: Expr, places: set[str]) -> object:
-    """What loads of one row have in common; None where rows do not lie a power of two apart."""
+    """The common row of some loads; None where rows do not lie a power of two apart."""
     assert isinstance(load, Load)
     factors = _factors(load.index)
     stride = sum(factor for name, factor in factors.items() if name in places)

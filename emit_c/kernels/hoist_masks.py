@@ -82,7 +82,7 @@ class _MaskedLoop:
 
 
 def _names(statements: Sequence[Statement]) -> Iterator[str]:
-    """What is declared or changed in the statements of a loop in lanes."""
+    """The names that the statements of a loop in lanes declare or change."""
     for s in statements:
         match s:
             case Let() | LocalVariable():
@@ -96,7 +96,7 @@ def _names(statements: Sequence[Statement]) -> Iterator[str]:
 
 
 def _parts(condition: Expr) -> list[Expr]:
-    """What a condition asks, part by part."""
+    """The parts of a condition, which all must hold."""
     if any(isinstance(each, Op) and each.op == "||" for each in walk(condition)):
         return [condition]
     parts: list[Expr] = []

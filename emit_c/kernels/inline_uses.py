@@ -1,4 +1,4 @@
-"""What is used once, where it is used: the last step before a kernel is text.
+"""Values that are used once, at their use: the last step before a kernel is text.
 
     const f32 a = x[i]; const f32 b = y[i]; const f32 sum = a + b; z[i] = sum;
 

@@ -167,7 +167,7 @@ def _together(nest: TraversalNest, trace: AccessTrace) -> list[list[Axis]]:
 
 
 def _inside(atom: Atom) -> Sequence[tuple[Atom, int]]:
-    """What is divided in an atom."""
+    """The dividend inside of an atom."""
     return () if isinstance(atom, Counter) else atom.dividend.terms
 
 

@@ -162,7 +162,7 @@ def write_loops(
 def _traced(
     kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[Name | None]]], index: Index
 ) -> AccessTrace:
-    """What the elements at an index take to compute, found in a kernel that nobody uses."""
+    """The work of the elements at an index, found in a kernel that nobody uses."""
     probe = Kernel(kernel.writer.constants, kernel.scope)
     probe.writer.trace = trace = AccessTrace()
     with probe.body.block() as statements:

@@ -1,1 +1,1 @@
-"""What C does in its own way: whole arrays at once, folded side by side in vector lanes."""
+"""Opcodes that C does in its own way: whole arrays at once, folded side by side in vector lanes."""

@@ -215,7 +215,7 @@ class _ByRows:
         return fold_of(self.body, instr, **self._beside())
 
     def _results(self, instr: Instruction, fold: Fold) -> Values:
-        """What a row was folded to, for the row's elements to use."""
+        """The results of a row's folds, for the row's elements to use."""
         pairs = zip(fold.types, fold.results, strict=True)
         return tuple(self.body.let(wide(kind), instr.name, value) for kind, value in pairs)
 
@@ -232,7 +232,7 @@ class _ByRows:
             known[instr] = self.body.elements(instr, self._index(instr))
 
     def _needed(self, number: int) -> list[Instruction]:
-        """What is computed once for each row before a sweep, for the row's elements."""
+        """The values that a row needs once before a sweep, for its elements."""
         nest = self.nest
         if nest.kept == nest.order:
             return []

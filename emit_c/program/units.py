@@ -94,7 +94,7 @@ class Parts:
 
 
 def _mentions(definitions: Iterable[Definition | CallingUnit]) -> dict[str, None]:
-    """What some definitions mention, in order."""
+    """The names that some definitions mention, in order."""
     return dict.fromkeys(chain.from_iterable(each.mentions for each in definitions))
 
 

@@ -1,4 +1,4 @@
-"""What PyCUDA leaves out of the driver, by ctypes: CUDA graphs, and streams of other libraries.
+"""Parts of the driver that PyCUDA leaves out, by ctypes: graphs, streams of other libraries.
 
 A launch costs some microseconds of the processor; of a small kernel that is more than the GPU
 takes. A graph costs them once for all of its launches.

@@ -1,4 +1,4 @@
-"""What went wrong in a kernel: the structures of threads.h, and their story in words."""
+"""Findings of checked mode: the structures of threads.h, and their story in words."""
 
 from __future__ import annotations
 

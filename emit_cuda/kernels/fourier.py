@@ -278,7 +278,7 @@ class _Fourier:
         self._transform(longer, count, read_product, write_chirped, side_by_side=False)
 
     def _kept(self, room: Name, number: Sum) -> Pair:
-        """What a launch before has left."""
+        """The values that an earlier launch has left."""
         return self._parts_of(self.body.let(self.complexes, "z", item(room, number)))
 
     def _keep(self, target: Expr, value: Pair) -> None:

@@ -196,7 +196,7 @@ class _RowKernel:
             scalars[instr] = tuple(body.let(kind, instr.name, v) for v in fold.finish())
 
     def _loop(self, number: int, folds: Sequence[SharedFold]) -> None:
-        """What a thread does with each of its elements."""
+        """The statements of a thread for each of its elements."""
         body, rows, scalars = self.body, self.rows, self.body.environment.scalars
         k, v, width = body.name("k"), body.name("v"), self.width
         groups = rows.size // width

@@ -201,7 +201,7 @@ class _RunningFold:
     def _tile(
         self, at: Index, end: Expr, tile: str, carry: Name, room: tuple[Name, Name], output: Name
     ) -> None:
-        """What a block does with so many neighbours as its threads fold at once."""
+        """The statements of a block for as many neighbours as its threads fold at once."""
         body, fold, total = self.body, self.fold, self.total
         (warps, folded), x = room, Name("threadIdx.x")
         # Rows that are whole vectors begin and end with one.
@@ -250,7 +250,7 @@ class _RunningFold:
         each(e, store)
 
     def _before_in_warp(self, lane: Name) -> Name:
-        """What the lanes before this one have folded; the variable holds that and this one's."""
+        """The fold of the lanes before this one; the variable holds that and this lane's number."""
         body, step = self.body, 1
         while step < WARP:
             other = body.let(self.kind, "other", self.fold.from_lane_before(step))

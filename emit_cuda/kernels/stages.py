@@ -1,4 +1,4 @@
-"""What a kernel's statements are for a GPU: launches, one after the other, and copies between them.
+"""The stages of a kernel on a GPU: launches, one after the other, and copies between them.
 
 A loop whose iterations do not depend on each other becomes a grid: each iteration has a thread.
 What else stands beside such loops is done by one thread, in a launch of its own.

@@ -89,7 +89,7 @@ class Pack:
         return [*self.before, For(self.iteration, self.width, kept, unroll=short), *self.behind]
 
     def _varying(self, statements: Sequence[Statement]) -> list[Statement]:
-        """What differs between iterations; all else comes before, as loads may depend on it."""
+        """The statements that differ between iterations; loads may need the others before."""
         changed = (base(s.target) for s in nested(statements) if isinstance(s, Assign))
         varying = {self.iteration, *changed}
         kept: list[Statement] = []

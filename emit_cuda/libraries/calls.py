@@ -1,4 +1,4 @@
-"""What a library computes: products of matrices with an epilogue, and Fourier transforms.
+"""Library calls: products of matrices with an epilogue, and Fourier transforms.
 
     fused { d = dot(x, w)  b = broadcast(bias)  a = add(d, b)  ROOT r = maximum(a, zeros) }
         =>  LibraryGemm(batch=1, rows, columns, depth, ..., bias=True, relu=True) of x, w, bias

@@ -1,1 +1,1 @@
-"""What CUDA writes otherwise than all emitters: the entries of its table."""
+"""Opcodes that CUDA writes otherwise than all emitters: the entries of its table."""

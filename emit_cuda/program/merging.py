@@ -216,7 +216,7 @@ class _Merging:
         yield from made
 
     def _part(self, step: Step) -> Iterator[Statement]:
-        """What a launch or a copy does."""
+        """The statements of a launch or a copy."""
         if isinstance(step, Copy):
             kind, width = ("u32", 4) if _word(step.size) == 4 else ("u8", 1)
             slot = Name(self.names.unique("word"))
@@ -255,7 +255,7 @@ class _Merging:
         return For(slot, count, body, start=Name("threadIdx.x"), step=self.block)
 
     def _arguments(self, step: Launch, written: Written) -> dict[str, Expr]:
-        """What a kernel's parameters and shared arrays are called here."""
+        """The names of a kernel's parameters and shared arrays here."""
         values: dict[str, Expr] = {}
         for pointer, argument in zip(step.arguments, written.arguments, strict=True):
             kind, writes = element_of(argument.kind), not is_const(argument.kind)

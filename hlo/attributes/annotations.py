@@ -1,4 +1,4 @@
-"""What any instruction may carry beside its meaning: sharding, metadata, backend configuration.
+"""Annotations of instructions beside their meaning: sharding, metadata, backend configuration.
 
 Nothing here changes a value. Passes carry it along; the printer writes it after the attributes.
 """
@@ -71,7 +71,7 @@ class Annotations:
     origin: str = field(default="")
 
     def inherited(self, sharding: Sharding | None = None) -> Annotations:
-        """What another instruction takes over: all but what is about one backend or one shape."""
+        """The annotations for another instruction: all but those of one backend or one shape."""
         if sharding is self.sharding and not self.backend_config:
             return self
         return replace(self, sharding=sharding, backend_config="")

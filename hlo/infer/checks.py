@@ -1,4 +1,4 @@
-"""What the functions of inference ask of shapes: kinds, element types, dimensions, signatures.
+"""The checks of shape inference: kinds, element types, dimensions, signatures.
 
 Two leniencies of XLA run through all of it. Floating-point types may be mixed, and the result then
 has the higher precision. A size agrees with another if they are equal or one of them is unknown;

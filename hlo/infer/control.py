@@ -158,7 +158,7 @@ def is_prefix(small: Shape, large: Shape) -> bool:
 
 
 def _async_shape(instr: Instruction, operands: tuple[Shape, ...], result: Shape) -> Shape:
-    """What a backend keeps after operands and result is its own affair."""
+    """The shape of an async operation: operands, result, and state that only a backend knows."""
     context = instr.shape.elements[2:]
     return tuple_of(tuple_of(*operands), result, *context)
 

@@ -127,7 +127,7 @@ def infer_all_reduce(_instr: Instruction, _attrs: a.AllReduce, *operands: Shape)
 
 @infers("all-reduce-done", xla="ShapeInference::InferAllReduceDoneShape")
 def infer_all_reduce_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
-    """What all-reduce-start yields."""
+    """The shape of the all-reduce-start that it finishes."""
     return started
 
 

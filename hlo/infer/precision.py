@@ -122,7 +122,7 @@ def _computed(instr: Instruction, said: Precision) -> Precision:
 
 
 def _groups(instr: Instruction, said: Precision) -> tuple[list[int], list[int], list[int]]:
-    """What has to do with each other: a group's number for each operand, result and parameter.
+    """The groups of one precision: a number for each operand, result and parameter.
 
     What a computation yields stands with its first parameters.
     """

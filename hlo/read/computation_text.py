@@ -56,7 +56,7 @@ def read_computation(
 def _uniquely_named(
     module: ModuleText, instructions: list[Instruction]
 ) -> dict[Instruction, Instruction]:
-    """What stands for the instructions whose names are taken, and for all that use them."""
+    """The instructions in place of those whose names are taken, and of all that use them."""
     renamed: dict[Instruction, Instruction] = {}
     unique_name = module.instruction_names.unique
     for instr in instructions:

@@ -1,4 +1,4 @@
-"""What the rules of `hlo.lark` that speak of devices build: shardings and replica groups."""
+"""Builders for the rules of `hlo.lark` about devices: shardings and replica groups."""
 
 from __future__ import annotations
 

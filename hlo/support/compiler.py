@@ -75,7 +75,7 @@ def _found(variable: str, named: str, path: str) -> tuple[str, ...]:
 
 @cache
 def told(compiler: tuple[str, ...]) -> str:
-    """What a compiler tells of itself: its version, and for what system it compiles.
+    """The output of a compiler about its version, and about the system for which it compiles.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def is_told_a_processor(compiler: tuple[str, ...]) -> bool:
 
 
 def machine_flags(compiler: tuple[str, ...]) -> tuple[str, ...]:
-    """What a compiler is told of the processor: to use all that this machine's has.
+    """The flags of a compiler for the processor: to use all that this machine's has.
 
     Where $CC names a processor, or compiles for another family, that is left to it. ARM's
     compilers call by -mcpu what x86's call by -march.

@@ -1,4 +1,4 @@
-"""What is known of a computation, found once: it never changes."""
+"""Memoized facts of a computation, which never changes."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def verify_module_aliases(module: Module) -> None:
 
 
 def _alias_problem(module: Module, alias: InputOutputAlias, parameters: Sequence[Shape]) -> str:
-    """What is wrong with one alias; "" if nothing is."""
+    """The fault of one alias; "" if it has none."""
     result = subshape(module.entry.root.shape, alias.output_index)
     if result is None or not result.is_array:
         return "the entry has no such output"

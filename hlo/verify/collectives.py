@@ -39,7 +39,7 @@ _MODES = ("cross_replica", "cross_partition", "cross_replica_and_partition", "fl
 
 
 def group_mode(instr: Instruction) -> str:
-    """What the numbers in an instruction's groups mean: one of the four rows above."""
+    """The meaning of the numbers in an instruction's groups: one of the four rows above."""
     stated = getattr(instr.attrs, "mode", "")
     if stated in _MODES:
         return stated

@@ -70,7 +70,7 @@ def computation_order(module: Module) -> tuple[Computation, ...]:
 
 
 def _embedded(root: Computation) -> list[Computation]:
-    """What a computation calls, directly or not, in XLA's post-order."""
+    """The computations that another calls, directly or not, in XLA's post-order."""
     order: list[Computation] = []
     seen: set[Computation] = set()
     stack: list[tuple[Computation, Iterator[Instruction]]] = [(root, iter(root.instructions))]

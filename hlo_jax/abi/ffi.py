@@ -167,7 +167,7 @@ _ApiVersion = Annotated[ApiVersion, ApiVersion, "XLA_FFI_Api_Version "]
 
 @struct
 class HandlerMetadata(CStruct):
-    """What a handler tells of itself, when it is called with a MetadataExtension."""
+    """The metadata of a handler, which it gives when it is called with a MetadataExtension."""
 
     struct_size: Size
     api_version: _ApiVersion  # out
@@ -187,7 +187,7 @@ class MetadataExtension(CStruct):
 
 @struct
 class TypeInfo(Args):
-    """What there is to know of a type of the user's."""
+    """The functions of a type of the user's."""
 
     deleter: Address  # void(void* object)
 
@@ -252,7 +252,7 @@ class TypeRegister(Args):
 
 @struct
 class ExecutionContextGet(Args):
-    """What the caller of the program put into the context for a type."""
+    """The object that the caller of the program put into the context for a type."""
 
     ctx: Address
     type_id: Address  # int64
@@ -384,7 +384,7 @@ FUNCTIONS: Final[dict[str, type[Args]]] = {
 
 @struct
 class ApiHead(Args):
-    """What XLA_FFI_Api begins with."""
+    """The first members of XLA_FFI_Api."""
 
     api_version: _ApiVersion
     internal_api: Address

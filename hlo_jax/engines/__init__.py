@@ -1,1 +1,1 @@
-"""What runs a program: the interpreter, C, or CUDA. Chosen by name."""
+"""Engines that run programs: the interpreter, C, or CUDA, chosen by name."""

@@ -65,7 +65,7 @@ def enter(function: Callable[..., list[Any]]) -> tuple[int, Keeper]:
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """What a callback takes and gives in C: the shapes of the operands, and of the results."""
+    """The signature of a callback in C: the shapes of the operands, and of the results."""
 
     given: tuple[Shape, ...]
     made: tuple[Shape, ...]

@@ -24,7 +24,7 @@ VARIABLE = "PYHLO_JAX_ENGINE"
 
 
 def _or_interpreter(program: JaxProgram, compiled: Callable[[JaxProgram], Engine]) -> Engine:
-    """What compiles a program where that can be, else the interpreter."""
+    """The engine that compiles a program where one can, else the interpreter."""
     try:
         return compiled(program)
     except HloError as error:

@@ -1,4 +1,4 @@
-"""What every engine is."""
+"""The interface of every engine."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Watch:
-    """What to do with every program.
+    """The actions for every program.
 
     Attributes
     ----------

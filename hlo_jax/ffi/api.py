@@ -67,7 +67,7 @@ class ErrorInMemory:
 
 
 class Future:
-    """What tells that a call has ended, if it goes on after its return."""
+    """The future of a call that goes on after its return."""
 
     def __init__(self) -> None:
         self._ended, self._error = threading.Event(), None

@@ -1,4 +1,4 @@
-"""What a handler, or a call of one, fails with."""
+"""Errors of handlers, and of their calls."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _FRAME_BYTES: Final = size(ffi.CallFrame, -1)  # without the future, as the head
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is registered under a name.
+    """The handlers that are registered under a name.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def pointer(capsule: Any) -> int:
 
 
 def find_target(name: str) -> Target | None:
-    """What is registered under a name; None if nothing is."""
+    """The handlers that are registered under a name; None if there are none."""
     if name not in _TARGETS and (functions := targets_of_cpu().get(name)) is not None:
         # XLA takes no function of the older interface into this table.
         register_target(name, functions, "cpu", 1, None)

@@ -1,4 +1,4 @@
-"""What JAX asks about the plugin, its client, its devices and memories: once, at the beginning."""
+"""JAX's questions about the plugin, its client, devices and memories: once, at the beginning."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def topology_attributes(args: s.TopologyAttributes) -> None:
 
 @answers("PJRT_TopologyDescription_Serialize")
 def serialize_topology(args: s.TopologySerialize) -> None:
-    """What tells one machine's devices from another's."""
+    """The bytes that tell one machine's devices from another's."""
     found = f"{PLATFORM} {len(client().devices)} {platform.machine()}"
     args.serialized_bytes, args.serialized_bytes_size = text(found)
     args.serialized_topology, args.serialized_topology_deleter = 0, no_deleter()
@@ -197,7 +197,7 @@ def default_memory(args: s.DeviceDefaultMemory) -> None:
 
 @answers("PJRT_Device_MemoryStats")
 def memory_stats(args: s.DeviceMemoryStats) -> None:
-    """What the shim counted; memory that is somebody else's is not."""
+    """The bytes that the shim counted; memory of other owners is left out."""
     record = _device(args.device).record
     for name in members(DeviceMemoryStats):
         if name.endswith("_is_set"):

@@ -1,4 +1,4 @@
-"""What JAX asks of an executable without calling it: its cost, its memory, its code."""
+"""Analyses of an executable without a call: its cost, its memory, its code."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def code_of(error: BaseException) -> ErrorCode:
 
 
 def text_of(error: BaseException) -> str:
-    """What JAX shows: the message of an error that PyHLO knows of, else the traceback too."""
+    """The text that JAX shows: an error's message, with the traceback if it is not PyHLO's."""
     known = isinstance(error, PjrtError | HandlerError | HloError | OptionError | FormatError)
     if known or not isinstance(error, Exception):
         return str(error) or type(error).__name__

@@ -21,7 +21,7 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """What is said about a program beside its text.
+    """The options of a program beside its text.
 
     Attributes
     ----------

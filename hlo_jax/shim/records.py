@@ -1,4 +1,4 @@
-"""What the handles of PJRT point to: structs that Python and the shim share.
+"""The structs behind the handles of PJRT, which Python and the shim share.
 
 A `PJRT_Buffer*` is for JAX no more than a number. For PyHLO it is the address of a `BufferRecord`,
 which lives in C's memory, because buffers are made, asked and freed at every call, on any thread,
@@ -107,7 +107,7 @@ class ExecutableRecord(CStruct):
 
 @struct
 class Hooks(CStruct):
-    """What the shim needs of Python, beside the functions that Python answers."""
+    """The hooks that the shim needs of Python, beside the functions that Python answers."""
 
     item_bytes: Address   # uint8[types]: of an element, by PJRT_Buffer_Type; 0: ask Python
     types: Int

@@ -26,7 +26,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a student was given.
+    """The assignment of a student.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def _write(folder: Path, made: Assignment, settings: dict[str, int]) -> None:
 
 
 def told(made: Assignment, folder: Path) -> str:
-    """What a student reads."""
+    """The text for the student."""
     suspects = "\n".join(
         f"{n}. `bug{n}.hlo`: suspect {n} has {WORDS[bug.kind]}"
         for n, bug in enumerate(made.bugs, 1)
@@ -116,7 +116,7 @@ points. What a suspect makes of a module, and whether that is wrong, you see wit
 
 
 def read_folder(folder: Path) -> Assignment:
-    """What a folder holds.
+    """The assignment in a folder.
 
     Raises
     ------

@@ -32,7 +32,7 @@ WIDE = 80
 
 @dataclass(frozen=True)
 class Mark:
-    """What a student gets for one answer."""
+    """The mark of a student for one answer."""
 
     student: str
     item: str
@@ -61,7 +61,7 @@ def grade(folder: Path, limits: Limits) -> Iterator[Mark]:
 
 
 def mark(folder: Path, item: str, report: GradedAnswer) -> Mark:
-    """What a report is worth."""
+    """The mark for a report."""
     points = {"right": FULL, "large": LARGE, "weak": WEAK}.get(report.status, 0)
     # A student's table names a student's files as the student does.
     message = report.message.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")

@@ -1,4 +1,4 @@
-"""What a pass looks for: read from its rules and its source, so that modules can be made for it.
+"""The aim of a pass, read from its rules and its source, so that modules can be made for it.
 
 A pass that turns `transpose(transpose(x))` into one never sees two transposes in a row among a
 thousand random modules. But it says what it wants: its rules have left sides; its code names

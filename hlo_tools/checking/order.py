@@ -1,4 +1,4 @@
-"""What values do not show: what must wait for what, and what must not be overwritten.
+"""Order, which values do not show: instructions that wait, and memory not to be overwritten.
 
 No value tells whether an instruction ran after another on which it does not depend. A control
 dependency says that it must; so where both are still there, it still must. In the same way no value
@@ -22,7 +22,7 @@ OVERWRITTEN = ("HLO171", "HLO172")
 
 
 def broken_order(before: Module, after: Module) -> str | None:
-    """What may now run before an instruction that it had to wait for; None if nothing may."""
+    """The instruction that may now run before one for which it had to wait; None if none may."""
     found = {c.name: c for c in after.computations}
     for computation in before.computations:
         if not any(i.control_predecessors for i in computation.instructions):

@@ -30,7 +30,7 @@ CHECKS = {
 
 @dataclass(frozen=True)
 class GradedAnswer:
-    """What came of an answer.
+    """The outcome of an answer.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class GradedAnswer:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process may use: CPU time, memory, and how many examples it tries."""
+    """The limits of a process: CPU time, memory, and how many examples it tries."""
 
     seconds: int = 60
     megabytes: int = 4096
@@ -147,7 +147,7 @@ def check_number(number: str, path: Path) -> GradedAnswer:
 
 
 def main(words: list[str]) -> None:
-    """What the process does."""
+    """Grade one answer, as the process that runs it."""
     from hlo_tools.exercises.limits import limit  # noqa: PLC0415
 
     what, name, path, pipe, seconds, megabytes, _ = words

@@ -83,7 +83,7 @@ def same_truth(want: Any, got: Any) -> bool:
 
 
 def result_of(function: Callable[..., Any], call: ShownCall, may_refuse: bool) -> Any:
-    """What a function gives, or that it refuses."""
+    """The result of a function, or its refusal."""
     with quiet():
         if not may_refuse:
             return function(*call.arguments)

@@ -29,7 +29,7 @@ PATIENCE = 20
 
 @dataclass
 class Wrong:
-    """What a module should give, and what it gives; or what the student's function raised."""
+    """A wrong result beside the expected one; or the exception of the student's function."""
 
     want: Any = None
     got: Any = None
@@ -115,7 +115,7 @@ class Watched:
         self.error: BaseException | None = None
 
     def __call__(self, *given: Any) -> Any:
-        """What the function gives."""
+        """The result of the function."""
         try:
             return self.function(*given)
         except Exception as error:
@@ -126,7 +126,7 @@ class Watched:
 def run_with(
     table: OpTable[Any], opcode: str, entry: Any, run: Callable[[], Any], watched: Watched
 ) -> tuple[Any, BaseException | None]:
-    """What something gives while an opcode means something else, or what it raises."""
+    """The result of a call while an opcode means something else, or its exception."""
     watched.error = None
     with table.replaced(opcode, entry):
         try:

@@ -1,4 +1,4 @@
-"""What an exercise is, and what an answer to it."""
+"""Exercises, and answers to them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SearchEffort:
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student has written, or the project itself.
+    """The file of a student, or the project itself.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Exercise:
 
     @property
     def stub(self) -> str:
-        """What a student begins with."""
+        """The stub with which a student begins."""
         return (self.folder / f"stub{self.suffix}").read_text()
 
     def own(self) -> Submission:
@@ -144,7 +144,7 @@ class Exercise:
         return Submission(values, path, path.read_text())
 
     def find(self, answer: Submission, effort: SearchEffort) -> Mistake | None:
-        """What is wrong with an answer; None if nothing is."""
+        """The mistake of an answer; None if it has none."""
         first = next(iter(self.wants))
         try:
             found = self.check(answer, effort)

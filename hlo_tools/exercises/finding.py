@@ -1,4 +1,4 @@
-"""What is wrong with an answer, as it is told."""
+"""Mistakes of answers, as students read them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FunctionPlace:
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong.
+    """A mistake of an answer.
 
     Attributes
     ----------
@@ -59,12 +59,12 @@ class Mistake:
 
 
 def unwritten(name: str) -> Mistake:
-    """What is told of a stub."""
+    """The mistake of a stub that is not written yet."""
     return Mistake("unwritten", f"{name} is {UNWRITTEN}")
 
 
 def raised(name: str, error: BaseException, path: Path | None, shown: str = "") -> Mistake:
-    """What is told of a function that raises."""
+    """The mistake of a function that raises."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
         causes.append(cause)

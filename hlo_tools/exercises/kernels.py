@@ -126,7 +126,7 @@ def check_kernel(
 def run_launch(
     library: host.HostLibrary, name: str, launch: KernelCall, want: Callable[..., Array]
 ) -> tuple[Mistake | None, Array]:
-    """What is wrong with one call, and its result."""
+    """The findings of one call, and its result."""
     arrays = [shared(x) for x in launch.inputs]
     result = shared_array(launch.result, np.dtype(np.float32))
     memory = [

@@ -1,4 +1,4 @@
-"""What a process that runs somebody else's code may use: time, memory, no network, no files.
+"""Limits of a process that runs somebody else's code: time, memory, no network, no files.
 
 It imports nothing but the standard library, as it must run before anything starts threads.
 """

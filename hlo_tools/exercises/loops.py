@@ -121,7 +121,7 @@ def check_invariants(answer: Submission, effort: SearchEffort) -> Mistake | None
 
 
 def left_inside(module: Module, after: Module) -> Mistake | None:
-    """What is told if something stays in the loop that need not."""
+    """The mistake of an instruction that stays in the loop and need not."""
     body = next(i for i in after.entry.instructions if i.opcode == "while").called[1]
     left = [i for i in body.instructions if i.opcode in ("exponential", "sine")]
     if left:

@@ -161,7 +161,7 @@ def asked_rules() -> dict[str, Rule]:
 
 
 def own_promises() -> dict[str, str]:
-    """What the project's own rules promise."""
+    """The promises of the project's own rules."""
     return {name: rule.promise_name for name, rule in asked_rules().items()}
 
 

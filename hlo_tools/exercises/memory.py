@@ -109,7 +109,7 @@ def check_pack(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 
 def nothing_wrong(_: list[Block]) -> None:
-    """What is said of a packing in which no blocks overlap."""
+    """The praise for a packing in which no blocks overlap."""
     return
 
 
@@ -133,7 +133,7 @@ MODELS = ("softmax.hlo", "layer_norm.hlo")
 
 
 def own_groups(computation: Computation) -> list[list[Instruction]]:
-    """What the project's own fusion puts together."""
+    """The groups of the project's own fusion."""
     made = InstructionFusion().run(module_of(computation), Log())
     known = {i.name: i for i in computation.instructions}
     found: list[list[Instruction]] = []

@@ -29,7 +29,7 @@ def student_pass(answer: Submission, name: str) -> Pass:
 def check_pass(
     answer: Submission, name: str, effort: SearchEffort, demands: Sequence[Demand] = ()
 ) -> Mistake | None:
-    """What is wrong with a pass: a value that it changes, or work that it leaves undone."""
+    """The mistake of a pass: a value that it changes, or work that it leaves undone."""
     if answer[name] is None:
         return unwritten(name)
     pass_ = student_pass(answer, name)
@@ -77,7 +77,7 @@ class Demand:
         return hlo.parse(self.text)
 
     def unmet(self, pass_: Pass, name: str) -> Mistake | None:
-        """What is told of a pass that leaves too much."""
+        """The mistake of a pass that leaves too much."""
         before = self.module()
         try:
             after: Any = pass_.run(before, Log())

@@ -127,7 +127,7 @@ def check_shape_text(answer: Submission, effort: SearchEffort) -> Mistake | None
 
 
 def own_read_slice(text: str) -> list[tuple[int, int, int]]:
-    """What the grammar reads in `{[0:4:2], [1:3]}`."""
+    """The limits and strides that the grammar reads in `{[0:4:2], [1:3]}`."""
     return [(s.start, s.limit, s.stride) for s in read("slice_ranges", text, None)]
 
 

@@ -48,7 +48,7 @@ class UnfitError(Exception):
 
 @dataclass
 class Wanted:
-    """What an instruction needs.
+    """The needs of an instruction.
 
     Attributes
     ----------

@@ -134,7 +134,7 @@ def _convert(instr: Instruction, _attrs: a.Attrs, x: Array) -> Value:
 
 
 def _elementwise(instr: Instruction, attrs: a.Attrs, *operands: Array) -> Value:
-    """What the opcode means; an unknown function where the solver is not told."""
+    """The opcode's terms; an unknown function where the solver is not told its meaning."""
     source, target = instr.operands[0].shape.element_type, instr.shape.element_type
     known = meaning(instr.opcode, source)
     if known is None:
@@ -144,7 +144,7 @@ def _elementwise(instr: Instruction, attrs: a.Attrs, *operands: Array) -> Value:
 
 
 def _moved(instr: Instruction, attrs: a.Attrs, *operands: Array) -> Value:
-    """What the interpreter does: it moves elements and does not look at them."""
+    """The terms that the interpreter makes: it moves elements and does not look at them."""
     moved = evaluates[instr.opcode](instr, attrs, *operands)
     # NumPy takes the one element out of an array without dimensions.
     return moved if isinstance(moved, np.ndarray) else filled((), [moved])

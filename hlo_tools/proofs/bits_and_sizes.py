@@ -1,4 +1,4 @@
-"""What reads an array otherwise than by its numbers, as the solver's terms: its bits, its sizes."""
+"""Opcodes about an array's bits and sizes instead of its numbers, as the solver's terms."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false

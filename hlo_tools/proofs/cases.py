@@ -82,7 +82,7 @@ class Question:
     unknown: dict[str, Instruction] = field(default_factory=dict[str, "Instruction"])
 
     def ask(self, rule: Rule, steps: int) -> SolverAnswer:
-        """What the solver says."""
+        """The answer of the solver."""
         want, got = translated(self.old, self.values), translated(self.new, self.values)
         differ = difference_at(rule.promise)
         return decide(list(pairs(got, want, differ)), self.assumed, steps)
@@ -227,7 +227,7 @@ def for_these_constants(rule: Rule, before: Module) -> Question | None:
 def counterexample(
     rule: Rule, question: Question, model: Any, before: Module
 ) -> Counterexample | None:
-    """What the solver found, held against the interpreter.
+    """The solver's difference on the interpreter.
 
     None if the interpreter disagrees, or if an opcode means nothing for the types.
     """

@@ -1,4 +1,4 @@
-"""What the guards of rules are to the solver, where they look at the values of constants.
+"""Guards of rules as the solver's terms, where they look at the values of constants.
 
 A guard is a Python function of instructions. One that looks at shapes, types or attributes is
 simply asked; of one that looks at the value of a constant the solver is told here what it says, so
@@ -172,7 +172,7 @@ def condition(
 
 
 def of_values(guard: Guard, match: Match, values: Mapping[Instruction, Value]) -> Solved:
-    """What a guard of `CONDITIONS` says, of every element."""
+    """A guard of `CONDITIONS`, for every element."""
     instrs: list[Any] = [match[variable] for variable in guard.given]
     element_type = instrs[0].shape.element_type
     rows = np.broadcast_arrays(*[values[instr] for instr in instrs])

@@ -28,7 +28,7 @@ LATE = ("timeout", "canceled", "max. resource limit exceeded")
 
 @dataclass(frozen=True)
 class SolverAnswer:
-    """What the solver says of a difference.
+    """The solver's answer about a difference.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What was found out about a rule, as data: no solver is needed to read it."""
+"""Findings about a rule, as data: no solver is needed to read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS: Final = ("pred", "integers", "floats", "complex")
 
 @dataclass(frozen=True)
 class ProofFinding:
-    """What is proved of a rule for one kind of number, or for arrays.
+    """The proof of a rule for one kind of number, or for arrays.
 
     Attributes
     ----------

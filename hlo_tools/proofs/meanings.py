@@ -1,4 +1,4 @@
-"""What elementwise opcodes are to the solver: a line each, to be read beside the interpreter's.
+"""Elementwise opcodes as the solver's terms: a line each, to be read beside the interpreter's.
 
 A pred is a truth value, an integer a bit vector, a float of an IEEE format a floating-point number
 with one NaN (which is as much as promises say of NaN), a complex number a pair of these. Whatever
@@ -109,7 +109,7 @@ def parts(term: Solved) -> tuple[Solved, ...]:
 
 
 def by_parts(function: Callable[..., Solved], *operands: Pair) -> Pair:
-    """What a function makes of real and of imaginary parts."""
+    """The function of a real and an imaginary part, each by itself."""
     return Pair(function(*[o.real for o in operands]), function(*[o.imag for o in operands]))
 
 
@@ -349,14 +349,14 @@ MEANINGS = {
 
 
 def meaning(opcode: str, element_type: ElementType) -> Callable[..., Any] | None:
-    """What an opcode does to terms of a type; None if the solver is not told."""
+    """The meaning of an opcode for terms of a type; None if the solver is not told."""
     if element_type.real.is_floating and element_type.real not in FORMATS:
         return None
     return MEANINGS[element_type.kind].get(opcode)
 
 
 def unknown(name: str, result: ElementType, *operands: Solved) -> Solved:
-    """What an unknown function makes of operands: the same of the same."""
+    """The value of an unknown function: the same for the same operands."""
     given = [part for operand in operands for part in parts(operand)]
 
     def apply(suffix: str, element_type: ElementType) -> Solved:

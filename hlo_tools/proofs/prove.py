@@ -80,7 +80,7 @@ class RefutedError(Exception):
 
 @dataclass
 class ProofTally:
-    """What came of all questions about one kind of number.
+    """The tally of all questions about one kind of number.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class ProofTally:
 
 
 def prove(rule: Rule, effort: ProofEffort = FULL) -> list[ProofFinding]:
-    """What can be proved of a rule, for each kind of number that it is about.
+    """The proofs of a rule, for each kind of number that it is about.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def ask(rule: Rule, question: Question, module: Module, effort: ProofEffort) -> 
 
 
 def by_every_value(rule: Rule, effort: ProofEffort, kind: str) -> ProofTally:
-    """What comes of trying every value of small types on the interpreter.
+    """The tally of every value of small types, tried on the interpreter.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def try_constants(
 
 
 def summary(kind: str, solved: ProofTally | None, tried: ProofTally | None) -> ProofFinding | None:
-    """What is said of a kind of number; None if the rule is not about it.
+    """The finding for a kind of number; None if the rule is not about it.
 
     Integers are proved if all widths are, floats if one format is.
     """
@@ -359,7 +359,7 @@ def reasons(left: dict[str, str]) -> str:
 
 
 def of_arrays(rule: Rule, effort: ProofEffort) -> ProofFinding:
-    """What the solver says of small arrays: for all values, at each shape that is tried.
+    """The solver's findings for small arrays: for all values, at each shape that is tried.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What was shown of each rule of the optimizer, when, and of which version: `record.json`.
+"""The record of each rule's evidence, when, and for which version: `record.json`.
 
 `make proofs` writes the file. What it says of a rule counts only as long as the rule is what it was
 (`optimizer.rewriting.version`); of a rule that is new or was changed it says: not run yet.
@@ -25,7 +25,7 @@ RECORD: Final = Path(__file__).with_name("record.json")
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was shown of one version of a rule.
+    """The evidence for one version of a rule.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def today() -> str:
 
 
 def read_record(path: Path = RECORD) -> dict[str, Evidence]:
-    """What was shown of each rule, by its name; nothing if there is no file."""
+    """The evidence for each rule, by its name; none if there is no file."""
     if not path.exists():
         return {}
     data = json.loads(path.read_text(encoding="utf-8"))
@@ -88,6 +88,6 @@ def write_record(record: Mapping[str, Evidence], path: Path = RECORD) -> None:
 
 
 def evidence_of(rule: Rule, record: Mapping[str, Evidence]) -> Evidence | None:
-    """What was shown of a rule as it is now; None if nothing was."""
+    """The evidence for a rule as it is now; None if there is none."""
     found = record.get(rule.name)
     return found if found is not None and found.version == version(rule) else None

@@ -1,4 +1,4 @@
-"""What a message says that is not read: a reader is to know of it."""
+"""Fields of messages that are not read: a reader is to know of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES: Final = {
 
 
 def left_out(message: Any) -> list[str]:
-    """What is in a message, and in those inside of it, but not in its schema here."""
+    """The fields of a message, and of those inside of it, that its schema here leaves out."""
     known = type(message)()
     known.CopyFrom(message)
     known.DiscardUnknownFields()

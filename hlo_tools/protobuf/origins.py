@@ -67,6 +67,6 @@ def escaped(text: str) -> str:
 
 
 def statistics_text(statistics: Any) -> str:
-    """What profilers have measured: `{visualizing_index=0,flops=1.5}`."""
+    """The text of a profiler's statistics: `{visualizing_index=0,flops=1.5}`."""
     told = [f"{each.stat_name}={each.stat_val:.6g}" for each in statistics.statistics]
     return f"{{visualizing_index={statistics.stat_index_to_visualize},{','.join(told)}}}"

@@ -120,7 +120,7 @@ _METADATA = (
 
 
 def payload_text(metadata: Any, payloads: Sequence[bytes]) -> str:
-    """What somebody else has put into metadata; "" for nothing."""
+    """The payload of another tool in metadata; "" for none."""
     if not metadata.HasField("payload"):
         return ""
     value: bytes = metadata.payload.value

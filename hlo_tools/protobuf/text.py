@@ -32,7 +32,7 @@ _BODY_FIRST = "while"
 
 
 class _Numbered(NamedTuple):
-    """What instructions refer to by number: names of computations, and payloads of metadata."""
+    """Tables to which instructions refer by number: names of computations, payloads of metadata."""
 
     computations: dict[int, str]
     payloads: Sequence[bytes]
@@ -159,7 +159,7 @@ def _instruction(instr: Any, known: dict[int, Any], whole: _Numbered) -> str:
 
 
 def _annotations(instr: Any, before: list[str], payloads: Sequence[bytes]) -> str:
-    """What does not change the value.
+    """The annotations, which do not change the value.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def unneeded(case: Case) -> Iterator[Case]:
 
 
 def opened(case: Case) -> Iterator[Case]:
-    """What the entry calls as part of it: a branch for a conditional, one iteration for a loop."""
+    """Modules with a callee in the entry: a branch for a conditional, one iteration for a loop."""
     module = case.module
     for instr in module.entry.instructions:
         if instr.opcode in ("conditional", "while", "fusion", "map", "async-start"):

@@ -41,7 +41,7 @@ def smaller(case: Case) -> Iterator[Case]:
 
 
 def changes(shapes: list[Shape]) -> Iterator[Change]:
-    """What can be done to shapes, wherever they occur."""
+    """The changes of shapes, wherever they occur."""
     yield lambda shape: replace(shape, layout=row_major(shape.rank))
     ranks = sorted({s.dims for s in shapes if s.dims}, key=len, reverse=True)
     for dims in ranks:

@@ -68,7 +68,7 @@ class Breakpoint:
     word: str = ""
 
     def __str__(self) -> str:
-        """What it stops at."""
+        """The condition at which it stops."""
         if self.kind == "change" and self.word:
             return f"%{self.word} has another value than before"
         if self.kind in CONDITIONS:

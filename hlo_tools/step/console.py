@@ -98,7 +98,7 @@ class Console(cmd.Cmd):
             return False
 
     def command(self, word: str) -> Callable[[str], bool | None]:
-        """What runs a command, by its name or a short one.
+        """The function of a command, by its name or a short one.
 
         Raises
         ------

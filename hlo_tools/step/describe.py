@@ -99,7 +99,7 @@ def changed_lines(rows: Sequence[Marked]) -> list[StyledLine]:
 
 
 def besides(changed: Sequence[StyledLine], stop: Stop) -> list[StyledLine]:
-    """What to say where no line changes."""
+    """The sentence where no line changes."""
     if changed:
         return []
     event = stop.event

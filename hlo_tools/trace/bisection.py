@@ -50,7 +50,7 @@ class Promises(Silent):
         self.of_passes[pass_.name] = promise_of(pass_)
 
     def of(self, event: Event) -> Promise:
-        """What a rewrite promises: its rule, or its pass if it is no rule's."""
+        """The promise of a rewrite: its rule's, or its pass's if it is no rule's."""
         return event.by.promise if isinstance(event.by, Rule) else self.of_passes[event.path[-1]]
 
 

@@ -1,4 +1,4 @@
-"""What differs between two modules, line by line: which lines went, and which came where."""
+"""Differences between two modules, line by line: which lines went, and which came where."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ Edit = tuple[int, int, int, int]
 
 
 def edits(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Edit]:
-    """What must be exchanged to make one sequence of another, in order.
+    """The edits that make one sequence of another, in order.
 
     Both have each element once, or nearly so; what both have is kept where the order allows it, as
     much as possible: the longest increasing subsequence of the places (patience sorting).

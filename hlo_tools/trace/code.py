@@ -86,7 +86,7 @@ def cuda_sections(module: Module) -> list[CodeSection]:
 
 
 def _step_lines(steps: Iterable[Any], known: set[str], depth: int = 0) -> Iterator[CodeLine]:
-    """What runs kernels, a line each; what is inside of loops and branches, further right."""
+    """The steps of a program, a line each; those inside of loops and branches further right."""
     margin = "  " * depth
     for step in steps:
         values = {field.name: getattr(step, field.name) for field in fields(step)}
@@ -115,7 +115,7 @@ def is_steps(value: Any) -> bool:
 
 
 def _agreeing(tables: list[Mapping[str, str]]) -> dict[str, str]:
-    """What identifiers mean in several functions, where all say the same."""
+    """The meanings of identifiers in several functions, where all agree."""
     merged: dict[str, str] = {}
     for table in tables:
         for identifier, name in table.items():

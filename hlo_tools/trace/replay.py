@@ -34,7 +34,7 @@ NEAR = 300
 
 
 def splices(before: Sequence[int], after: Sequence[int], start: int = 0) -> list[Splice]:
-    """What makes one list of rows of another, the last place first, so that places stay true.
+    """The splices that make one list of rows of another, the last first, so that indices stay true.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What there is to say of whatever makes rewrites: rules, functions, and passes by themselves."""
+"""Descriptions of all that makes rewrites: rules, functions, and passes by themselves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def all_rules() -> dict[Rule, None]:
 
 @lru_cache(maxsize=1 << 10)
 def evidence(rule: Rule) -> Evidence | None:
-    """What was shown of a rule of the optimizer, as `hlo rules` says; None where nothing was."""
+    """The evidence for a rule of the optimizer, as `hlo rules` says; None where there is none."""
     return evidence_of(rule, _record()) if rule in all_rules() else None
 
 

@@ -101,7 +101,7 @@ def given_modules(files: list[str]) -> Iterator[Module]:
 
 
 def progress(checked: Pass, count: int, status: Status) -> Callable[[Tally], None]:
-    """What shows how far the search is, a few times a second where there is a terminal."""
+    """A display of how far the search is, a few times a second where there is a terminal."""
     shown = time.monotonic()
 
     def show(tally: Tally) -> None:
@@ -115,7 +115,7 @@ def progress(checked: Pass, count: int, status: Status) -> Callable[[Tally], Non
 
 
 def right(checked: Pass, tally: Tally) -> str:
-    """What is told of a pass on which nothing wrong was found."""
+    """The report of a pass without a failure."""
     text = f"{checked.name} is right on {counted(tally.modules, 'module')}: it changes"
     compared = f"{tally.compared} of these" if tally.compared < tally.changed else "all of these"
     return (
@@ -125,7 +125,7 @@ def right(checked: Pass, tally: Tally) -> str:
 
 
 def wrong(checked: Pass, found: Failure, tally: Tally) -> str:
-    """What is wrong, on the smallest module on which it is."""
+    """The report of a failure, on the smallest module."""
     told = f"after {counted(tally.right, 'module')} on which it is right"
     return f"{checked.name} is wrong, {told}\n\n{found}"
 

@@ -143,7 +143,7 @@ def run(arguments: Namespace) -> int:
 
 
 def explained(text: str, name: str, kernel: str, arguments: Namespace) -> str:
-    """What a launch would take of a GPU: a line of sizes, and one of occupancy.
+    """The demands of a launch on a GPU: a line of sizes, and one of occupancy.
 
     Raises
     ------

@@ -81,7 +81,7 @@ def listed() -> str:
 
 
 def described(exercise: Exercise) -> str:
-    """What an exercise wants."""
+    """The task of an exercise."""
     return (
         f"exercise {exercise.number}: {exercise.title} (chapter {exercise.chapter}, "
         f"{exercise.level})\nwants     {', '.join(exercise.wants)}\n"
@@ -91,7 +91,7 @@ def described(exercise: Exercise) -> str:
 
 
 def told(exercise: Exercise, report: GradedAnswer, file: str) -> str:
-    """What came of an answer."""
+    """The outcome of an answer."""
     if report.is_right:
         return f"{report.message}: {exercise.title}"
     parts = [f"exercise {report.number}: {report.message}"]

@@ -25,7 +25,7 @@ class View:
         self.data, self.height = data, height
 
     def __repr__(self) -> str:
-        """What it shows, for whoever works at Python's prompt."""
+        """The text at Python's prompt."""
         return f"<the trace of {self.data['module']}; .save('m.html') writes the page>"
 
     def save(self, path: str | Path) -> None:

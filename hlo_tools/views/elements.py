@@ -65,7 +65,7 @@ def head(width: float, height: float) -> list[str]:
 
 
 def arrow(left: float, middle: float) -> list[str]:
-    """What stands between arguments and result."""
+    """The arrow between arguments and result."""
     end = left + ARROW - 2 * GAP
     tip = f"M{end - 7:.1f} {middle - 5:.1f}L{end:.1f} {middle:.1f}L{end - 7:.1f} {middle + 5:.1f}"
     line = tag("line", "axis", x1=left, y1=middle, x2=end, y2=middle)

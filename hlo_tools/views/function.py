@@ -70,7 +70,7 @@ def named(left: float, top: float, name: str) -> list[str]:
 
 
 def colours(value: Any) -> list[str]:
-    """What stands behind a number; nothing behind zero, false, and complex numbers."""
+    """The colours behind numbers; none behind zero, false, and complex numbers."""
     if np.iscomplexobj(value):
         return []
     if isinstance(value, np.bool_):

@@ -22,7 +22,7 @@ STYLE = (
 
 
 def kind_of(value: Value) -> str:
-    """What makes a value, as a key of the colours: of a fusion, the heaviest that it does."""
+    """The kind of an opcode, as a key of the colours: of a fusion, its heaviest opcode's."""
     return family_of(value.instruction)
 
 
@@ -57,5 +57,5 @@ def _attribute(value: str | float) -> str:
 
 
 def _plain(told: str) -> str:
-    """What may stand in a file of XML: names of HLO may hold anything."""
+    """The characters of a text that XML allows: names of HLO may hold any."""
     return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in told))

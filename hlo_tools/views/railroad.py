@@ -118,7 +118,7 @@ _REPEATS = {"*": "ZeroOrMore", "+": "OneOrMore", "?": "Optional"}
 
 
 def _item(tree: Any) -> Any:
-    """What a part of a rule looks like in a diagram."""
+    """The drawing of a part of a rule in a diagram."""
     if isinstance(tree, str):
         return railroad.Terminal(tree[1:-1].replace('\\"', '"'))
     if not hasattr(tree, "children"):

@@ -49,7 +49,7 @@ def convolution_forward(_frame: Frame, instr: Instruction, lhs: Array, rhs: Arra
 def convolution_input_gradient(
     _frame: Frame, instr: Instruction, sizes: Array, gradient: Array, kernel: Array
 ) -> Value:
-    """What reaches the input of a convolution from its result.
+    """The gradient of a convolution's input, from its result's.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def convolution_input_gradient(
 def convolution_kernel_gradient(
     _frame: Frame, instr: Instruction, lhs: Array, gradient: Array
 ) -> Value:
-    """What reaches the kernel of a convolution from its result.
+    """The gradient of a convolution's kernel, from its result's.
 
     References
     ----------
@@ -163,7 +163,7 @@ def _attrs(attrs: CustomCall, window: Window) -> Convolution:
     note="two arrays of one rank, behind s32[rank] sizes in DynamicConvolutionInputGrad",
 )
 def check_convolution(instr: Instruction, _options: Options | None) -> str:
-    """What is wrong with the ranks of a convolution."""
+    """The fault in the ranks of a convolution."""
     attrs = CustomCall.of(instr)
     shapes = [o.shape for o in instr.operands]
     if attrs.custom_call_target == "DynamicConvolutionInputGrad":
@@ -182,7 +182,7 @@ def check_convolution(instr: Instruction, _options: Options | None) -> str:
 @checked("DynamicReduceWindowSamePadding", note="an array and an initial value -> an array")
 @checked("DynamicSelectAndScatterSamePadding", note="two arrays and an initial value -> an array")
 def check_window(instr: Instruction, _options: Options | None) -> str:
-    """What is wrong with the ranks of what a window moves over."""
+    """The fault in the ranks of arrays over which a window moves."""
     attrs = CustomCall.of(instr)
     shapes = [o.shape for o in instr.operands]
     arrays, initial = shapes[:-1], shapes[-1:]

@@ -164,7 +164,7 @@ def syevd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
 
 @lapack_call("gesdd", "gesvd")
 def gesdd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
-    """What is left of A; singular values, which fall; U and V^H as asked for; info."""
+    """The rest of A, falling singular values, U and V^H as asked for, and info."""
     job = _letter(options, "mode")
     m, n = a.shape
     k = min(m, n)
@@ -254,7 +254,7 @@ def gtsv(
 
 @custom_call("Qr")
 def qr(_frame: Frame, instr: Instruction, a: Array) -> tuple[Array, Array]:
-    """What geqrf gives; TensorFlow's name for it.
+    """The results of geqrf, under TensorFlow's name.
 
     References
     ----------
@@ -265,7 +265,7 @@ def qr(_frame: Frame, instr: Instruction, a: Array) -> tuple[Array, Array]:
 
 @custom_call("ProductOfElementaryHouseholderReflectors")
 def product_of_reflectors(_frame: Frame, instr: Instruction, a: Array, tau: Array) -> Array:
-    """What orgqr gives; TensorFlow's name for it.
+    """The result of orgqr, under TensorFlow's name.
 
     References
     ----------

@@ -131,7 +131,7 @@ def sparse_product(_frame: Frame, instr: Instruction, *operands: Array) -> Array
     note="T[n] values, I[rows + 1] starts, I[n] columns, T[columns, m]; I: s32 or s64",
 )
 def check_sparse_product(instr: Instruction, _options: Options | None) -> str:
-    """What is wrong with the types and shapes of `sparse_product`."""
+    """The fault in the types and shapes of `sparse_product`."""
     match [o.shape for o in instr.operands]:
         case [values, starts, columns, dense] if (
             (values.rank, starts.rank, columns.rank) == (1, 1, 1)

@@ -149,7 +149,7 @@ def _handed_on(instr: Instruction) -> list[tuple[Shape, Shape]] | None:
 
 @checked(*_IDENTITIES, note="any operands -> the same, or only the first")
 def check_identity(instr: Instruction, _options: Options | None) -> str:
-    """What is wrong with the shapes of `identity`."""
+    """The fault in the shapes of `identity`."""
     pairs = _handed_on(instr)
     if pairs is None:
         return f"gives its operands, not {show(instr.shape)}"
@@ -163,7 +163,7 @@ def check_identity(instr: Instruction, _options: Options | None) -> str:
 
 @checked(*_RESHARDINGS, note="the whole -> a part, or a part -> the whole")
 def check_reshard(instr: Instruction, _options: Options | None) -> str:
-    """What is wrong with the types and ranks of `reshard`, which looks at sizes itself."""
+    """The fault in the types and ranks of `reshard`, which looks at sizes itself."""
     results = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
     if len(results) != len(instr.operands):
         return f"gives {counted(len(instr.operands), 'array')}, not {len(results)}"
@@ -176,14 +176,14 @@ def check_reshard(instr: Instruction, _options: Options | None) -> str:
 
 @checked("AllocateBuffer", "CreateBuffer", note="() -> any array")
 def check_allocate(instr: Instruction, _options: Options | None) -> str:
-    """What is wrong with the shapes of `allocate`."""
+    """The fault in the shapes of `allocate`."""
     right = not instr.operands and not instr.shape.is_tuple
     return "" if right else f"makes no {show(instr.shape)} of {len(instr.operands)} operands"
 
 
 @checked("SliceToDynamic", note="an array of its bounds, then s32[] for each dimension")
 def check_slice_to_dynamic(instr: Instruction, _options: Options | None) -> str:
-    """What is wrong with the shapes of `slice_to_dynamic`."""
+    """The fault in the shapes of `slice_to_dynamic`."""
     shapes = [o.shape for o in instr.operands]
     if not shapes or not shapes[0].is_array or len(shapes) != 1 + shapes[0].rank:
         return "takes an array and the size of each of its dimensions"
@@ -196,7 +196,7 @@ def check_slice_to_dynamic(instr: Instruction, _options: Options | None) -> str:
 
 @checked("PadToStatic", note="an array -> an array of its bounds, then s32[] for each dimension")
 def check_pad_to_static(instr: Instruction, _options: Options | None) -> str:
-    """What is wrong with the shapes of `pad_to_static`."""
+    """The fault in the shapes of `pad_to_static`."""
     match [o.shape for o in instr.operands], instr.shape.elements:
         case [given], (padded, *sizes) if (
             given.is_array
@@ -211,6 +211,6 @@ def check_pad_to_static(instr: Instruction, _options: Options | None) -> str:
 
 @checked("dce_sink", note="any operands -> ()")
 def check_sink(instr: Instruction, _options: Options | None) -> str:
-    """What is wrong with the result of `sink`."""
+    """The fault in the result of `sink`."""
     empty = instr.shape.is_tuple and not instr.shape.elements
     return "" if empty else f"gives nothing, not {show(instr.shape)}"

@@ -72,7 +72,7 @@ def evaluate_custom_call(
 
 
 def _misfit(value: Value, shape: Shape) -> str | None:
-    """What a value is, as text, if it is not of a shape."""
+    """The shape of a value that should have another one, as text."""
     if shape.is_tuple:
         parts = cast("tuple[Value, ...]", value) if isinstance(value, tuple) else (value,)
         if len(parts) != len(shape.elements):

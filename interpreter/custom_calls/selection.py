@@ -78,7 +78,7 @@ def _sort(instr: Instruction, dim: int) -> Instruction:
 
 @checked("ApproxTopK", note="n arrays of one shape, n initial values -> n arrays")
 def check_approximate_top_k(instr: Instruction, options: Options | None) -> str:
-    """What is wrong with the shapes and the options of `approximate_top_k`."""
+    """The fault in the shapes and the options of `approximate_top_k`."""
     said = config(instr) if options is None else options
     dim, k = (said.get(key) for key in ("reduction_dim", "top_k"))
     shapes = [o.shape for o in instr.operands]

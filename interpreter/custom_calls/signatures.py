@@ -1,4 +1,4 @@
-"""What the custom calls that are known here take and give: element types, sizes, options.
+"""Signatures of the known custom calls: element types, sizes, options.
 
 HLO says nothing of a custom call, so that a module may declare any shapes. The functions behind the
 calls believe them, LAPACK above all; so whoever runs a call, or writes C for it, asks `check_call`
@@ -105,7 +105,7 @@ class Signature:
         return "" if self.holds(known.sizes, options) else self.needs
 
     def _wrong_option(self, options: Options | None) -> str | None:
-        """What is wrong with the options; None if nothing is, or if only the run knows them."""
+        """The fault in the options; None if there is none, or if only the run knows them."""
         if options is None:
             return None
         for key, kind in self.options.items():
@@ -129,7 +129,7 @@ def letter_of(value: object) -> str:
 
 
 class _Known:
-    """What the shapes that were looked at tell of a call's element type and sizes."""
+    """The element type and sizes of a call, as far as its shapes have told them."""
 
     def __init__(self, types: tuple[str, ...]) -> None:
         self.sizes: dict[str, int] = {}
@@ -137,7 +137,7 @@ class _Known:
         self._batch: tuple[int, ...] | None = None
 
     def misfit(self, kind: str, dims: list[str], shape: Shape) -> str | None:
-        """What the shape must be, if it is not; the sizes of one that fits are known then."""
+        """The expected shape, if it is another one; the sizes of one that fits are known then."""
         wanted = self._element_types(kind)
         sizes = [d for d in dims if d != "*"]
         spelled = f"{' or '.join(wanted) or 'an array'}[{','.join(dims)}]"

@@ -110,7 +110,7 @@ def _scattering(
 
 
 def _sorting(function: Function, instr: Instruction, attrs: a.Sort, *operands: Array) -> Value:
-    """What all have is sorted; in a result of static size, what its operand has more follows."""
+    """Sort the elements that all operands have; in a static result, an operand's rest follows."""
     value = function(instr, attrs, *_cut(operands))
     if not instr.shape.is_tuple:
         return value

@@ -66,7 +66,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What an observer sees: an instruction has its value.
+    """An event for observers: an instruction has its value.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ Value = Any  # an array, None for a token, or a tuple of values
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What may differ between two results that count as equal; the default is: nothing.
+    """The differences between two results that count as equal; by default there are none.
 
     NaN is equal to NaN, whatever its sign and payload: no two processors agree on those.
 
@@ -58,7 +58,7 @@ class Promise:
     rtol: float = 0.0
 
     def __or__(self, other: Promise) -> Promise:
-        """What is left of two promises when one change follows the other."""
+        """The promise of two changes, one after the other."""
         return Promise(
             self.zero_sign or other.zero_sign,
             self.finite or other.finite,
@@ -187,7 +187,7 @@ def _leaves(value: Value, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ..
 
 
 def _spell(leaves: dict[tuple[int, ...], Value], path: tuple[int, ...]) -> str:
-    """What stands at a path, as HLO text spells its shape."""
+    """The shape at a path, as HLO text spells it."""
     if path not in leaves:
         return "nothing"
     leaf = leaves[path]

@@ -1,4 +1,4 @@
-"""What opcodes mean for complex numbers, c64 and c128.
+"""The meaning of opcodes for complex numbers, c64 and c128.
 
 Arithmetic and roots are spelled out in real parts, since NumPy's own depend on the machine (it may
 fuse a multiplication with an addition) and differ from XLA where infinities meet. The other
@@ -66,7 +66,7 @@ def divide(x: Array, y: Array) -> Array:
 
 
 def _limit_of_quotient(x: Array, y: Array, otherwise: Array) -> Array:
-    """What x / y tends to where y is zero or one of the two is infinite."""
+    """The limit of x / y where y is zero or one of the two is infinite."""
     (a, b), (c, d) = parts(x), parts(y)
     infinity = np.copysign(np.asarray(np.inf, a.dtype), c)
     by_zero = from_parts(a * infinity, b * infinity)

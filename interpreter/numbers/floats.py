@@ -1,4 +1,4 @@
-"""What opcodes mean for real floating-point numbers: f32 and f64, to which others are widened.
+"""The meaning of opcodes for real floating-point numbers: f32 and f64, to which others are widened.
 
 Names without a function below are NumPy's own, which follow C's math library at NaN, infinities
 and signed zeros. XLA leaves the last bits of transcendental functions open. Here those of f32 are

@@ -1,4 +1,4 @@
-"""What opcodes mean for integers and pred. Everything wraps around; nothing is undefined.
+"""The meaning of opcodes for integers and pred. Results wrap around; none is undefined.
 
 Integers narrower than 8 bits are widened to int8 or uint8, and the result is wrapped to their
 width: sums, products and powers modulo 2^8 are right modulo 2^4 too.
@@ -38,7 +38,7 @@ def divide(x: Array, y: Array) -> Array:
 
 
 def remainder(x: Array, y: Array) -> Array:
-    """What `divide` leaves, with the sign of x; x itself where y is 0."""
+    """The remainder of `divide`, with the sign of x; x itself where y is 0."""
     return np.where(y == 0, x, np.fmod(x, np.where(y == 0, np.ones_like(y), y)))
 
 

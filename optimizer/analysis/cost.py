@@ -1,4 +1,4 @@
-"""What an instruction costs: operations, transcendental operations, and bytes per operand.
+"""The cost of an instruction: operations, transcendental operations, and bytes per operand.
 
 A model, not a measurement: every value is read from memory and written to it, and inside a fusion
 nothing is but what goes in and comes out. Fusion passes and reports compare such numbers.

@@ -67,7 +67,7 @@ class Value:
 
 
 class Several(tuple[Value, ...]):
-    """What stands for a leaf that is computed anew wherever it is used: the values it reads."""
+    """The values behind a leaf that is computed anew wherever it is used."""
 
     __slots__ = ()
 
@@ -187,7 +187,7 @@ class Dataflow:
         return self.at[computation.root]
 
     def _shown(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
-        """What the leaves of an instruction's shape show."""
+        """The values that the leaves of an instruction's shape show."""
         if instr.opcode in self._handlers:
             return self._handlers[instr.opcode](instr, home)
         operands = [leaf for o in instr.operands for leaf in self.at[o]]
@@ -212,7 +212,7 @@ class Dataflow:
         return tuple(operands[:count])
 
     def _element(self, instr: Instruction, index: int) -> tuple[Leaf, ...]:
-        """What an element of a tuple shows."""
+        """The values that an element of a tuple shows."""
         if instr not in self._starts:
             starts = [0]
             for element in instr.shape.elements:

@@ -94,7 +94,7 @@ def _branch_around(timeline: Timeline, where: Computation, made: int) -> Computa
 
 
 def _without(gaps: Sequence[Span], first: int, last: int) -> list[Span]:
-    """What is left between two moments."""
+    """The spans without the time between two moments."""
     left: list[Span] = []
     for start, end in sorted(gaps):
         if start > first:

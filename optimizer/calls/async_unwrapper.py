@@ -90,7 +90,7 @@ def _waiting(
     calls: Mapping[Instruction, Instruction],
     ends: Mapping[Instruction, Instruction],
 ) -> dict[Instruction, Instruction]:
-    """What waited for one of some chains, or was one that waited, and waits for calls now.
+    """The instructions that waited for one of some chains, or began one, and wait for calls now.
 
     A call runs where its chain ended. What came before that, and waited for the start alone, has
     nothing to wait for any more.

@@ -49,7 +49,7 @@ def inlined(
 
 
 def own_callees(instr: Instruction, names: NameSupply) -> tuple[Computation, ...]:
-    """What a copy of an instruction calls: bodies that only one may call are copied too."""
+    """The callees of an instruction's copy: bodies that only one may call are copied too."""
     if instr.opcode not in ("fusion", "async-start"):
         return instr.called
     return tuple([cloned(c, names, lambda inner: own_callees(inner, names)) for c in instr.called])

@@ -181,7 +181,7 @@ def _tuples(root: Instruction) -> Iterator[Instruction]:
 
 
 def _yielded(root: Instruction) -> Iterator[Instruction]:
-    """What stands for each leaf of the result: the instruction that makes it, or a whole tuple."""
+    """The source of each leaf of the result: the instruction that makes it, or a whole tuple."""
     if root.opcode == "tuple":
         for operand in root.operands:
             yield from _yielded(operand)

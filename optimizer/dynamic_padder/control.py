@@ -82,7 +82,7 @@ def _converted(
 def _results(
     instr: Instruction, operands: Sequence[Instruction], called: Sequence[Computation]
 ) -> Tree:
-    """What an instruction yields that hands sizes on; the last computation yields the same."""
+    """The results of an instruction that hands sizes on; its last computation yields the same."""
     made = instr.with_(
         operands=tuple(operands),
         shape=called[-1].root.shape,

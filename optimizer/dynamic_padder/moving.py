@@ -88,7 +88,7 @@ def packed(instr: Instruction, operand: Padded, sizes: Sizes) -> Padded:
 
 @rule("slice")
 def slice_(instr: Instruction, operand: Padded) -> Padded:
-    """What is cut out of a dimension of run-time size has zeros where nothing counts."""
+    """A slice of a dimension of run-time size has zeros where nothing counts."""
     attrs = a.Slice.of(instr)
     dims = operand.value.shape.dims
     whole = [
@@ -99,7 +99,7 @@ def slice_(instr: Instruction, operand: Padded) -> Padded:
 
 @rule("dynamic-slice")
 def dynamic_slice(instr: Instruction, operand: Padded, *starts: Padded) -> Padded:
-    """What is cut out of a dimension of run-time size has zeros where nothing counts."""
+    """A slice of a dimension of run-time size has zeros where nothing counts."""
     dims = zip(operand.value.shape.dims, instr.shape.dims, strict=True)
     return sliced(instr, operand, [d for d, (n, m) in enumerate(dims) if n != m], *starts)
 
@@ -139,7 +139,7 @@ def dynamic_update_slice(
 
 @rule("pad")
 def pad(instr: Instruction, operand: Padded, value: Padded) -> Padded:
-    """What does not count is padding already, so that it follows what counts."""
+    """The elements that do not count become padding, which follows those that count."""
     attrs = a.Pad.of(instr)
     moved = [d for d in operand.sizes if attrs.padding[d] != PaddingDim(0, 0)]
     sizes = dict(operand.sizes)
@@ -156,7 +156,7 @@ def pad(instr: Instruction, operand: Padded, value: Padded) -> Padded:
 
 @rule("reverse")
 def reverse(instr: Instruction, operand: Padded) -> Padded:
-    """What counts is in front again, instead of at the end."""
+    """The elements that count are in front again, instead of at the end."""
     attrs = a.Dimensions.of(instr)
     made = remade(instr, [operand], {}).value
     for d, size in operand.sizes.items():

@@ -125,7 +125,7 @@ def topk(instr: Instruction, operand: Padded) -> Tree:
 
 
 def _leading(instr: Instruction, operand: Padded, count: int) -> Tree:
-    """What works along its last dimensions has the sizes of the others."""
+    """The sizes of all dimensions but the last, along which the opcode works."""
     require(instr, all(d < count for d in operand.sizes), "it works along a run-time size")
     return several(instr, [operand.value], dict(operand.sizes))
 

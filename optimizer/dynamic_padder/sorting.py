@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @rule("sort")
 def sort(instr: Instruction, *operands: Padded) -> Tree:
-    """What does not count goes behind what does, and there keeps its order."""
+    """The elements that do not count go behind those that do, in their order."""
     attrs = a.Sort.of(instr)
     sizes, axis = common(operands), attrs.dimensions[0]
     values = [o.value for o in operands]

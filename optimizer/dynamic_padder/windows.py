@@ -69,7 +69,7 @@ def reduce_window_same(instr: Instruction, operand: Padded, initial: Padded) -> 
 def select_and_scatter(
     instr: Instruction, operand: Padded, source: Padded, initial: Padded
 ) -> Padded:
-    """What does not count is not selected; where it is all that is there, nothing is scattered."""
+    """Elements that do not count are not selected; without others, nothing is scattered."""
     attrs = a.Windowed.of(instr)
     select, scatter = instr.called
     array, added = operand.value, source.value
@@ -157,13 +157,13 @@ def _surrounded(
 
 
 def _neutral(instr: Instruction, body: Computation, like: Instruction) -> Instruction:
-    """What a computation leaves others alone with."""
+    """The neutral element of a computation."""
     kind = like.shape.element_type
     return identity(instr, identity_of(body, kind), kind)
 
 
 def _never(instr: Instruction, select: Computation, like: Instruction) -> Instruction:
-    """What is not selected beside anything else."""
+    """The value that is not selected beside any other."""
     root = select.root
     direction = a.Compare.of(root).direction if root.opcode == "compare" else ""
     known = {"GE": "maximum", "GT": "maximum", "LE": "minimum", "LT": "minimum"}

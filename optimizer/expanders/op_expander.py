@@ -1,4 +1,4 @@
-"""What all expanders share: find instructions by opcode, and put other instructions in their place.
+"""The base of all expanders: find instructions by opcode, and put others in their place.
 
 An expansion is a function of an `ExpansionSite`, the instruction and where names come from, and
 returns the root of its replacement, or None where it leaves the instruction alone. New instructions

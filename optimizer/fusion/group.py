@@ -1,4 +1,4 @@
-"""What one kernel computes, and how kernels ask for a value."""
+"""The group of instructions that one kernel computes, and how kernels ask for a value."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def loops(merge: Merge) -> str | None:
 
 
 def index(merge: Merge) -> str | None:
-    """What the second needs of the first, it needs at the index at which the first computes it."""
+    """The second needs values of the first at the index at which the first computes them."""
     nest = merge.nest
     assert isinstance(nest, LoopNest)
     for value in merge.kernel.handed:
@@ -116,7 +116,7 @@ def folds(merge: Merge) -> str | None:
 
 
 def cache(merge: Merge) -> str | None:
-    """What is gone through several times has to stay in the cache."""
+    """Arrays that are read several times have to stay in the cache."""
     nest, most = merge.nest, merge.policy.row_bytes
     assert isinstance(nest, LoopNest)
     if nest.sweeps == 1 or nest.row_bytes() <= most:

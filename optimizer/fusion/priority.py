@@ -163,7 +163,7 @@ class PriorityPlanner:
     # ------------------------------------------------------------------ model
 
     def _group(self, root: Instruction, members: Iterable[Instruction]) -> FusionGroup:
-        """What a kernel is that computes some instructions and stores the value of one."""
+        """The group of a kernel that computes some instructions and stores the value of one."""
         # Of an update only what is new is computed; the rest is there already.
         made = root.operands[1] if root.opcode == "dynamic-update-slice" else root
         asked: dict[Instruction, Places] = {root: {RESULT: made.shape.first_leaf.size}}

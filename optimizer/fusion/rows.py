@@ -169,7 +169,7 @@ def groups_of_rows(
 def _groups(
     rows: Rows, start: Instruction, computation: Computation, done: set[Instruction]
 ) -> Iterable[tuple[Instruction, ...]]:
-    """What is connected with a fold, as far as all its ways stay inside."""
+    """The instructions around a fold, as far as all their users stay inside."""
     edges = _edges(rows, computation.instructions, done)
     reached = _connected(start, edges)
     inside: dict[Instruction, None] = {}

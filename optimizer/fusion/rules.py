@@ -38,7 +38,7 @@ def opcode(setting: Setting, asked: GroupDemand) -> str | None:
 
 
 def result(setting: Setting, asked: GroupDemand) -> str | None:
-    """What a computation yields is stored."""
+    """The result of a computation is stored."""
     computation = setting.computation
     if asked.instr is not computation.root:
         return None
@@ -46,7 +46,7 @@ def result(setting: Setting, asked: GroupDemand) -> str | None:
 
 
 def unused(_: Setting, asked: GroupDemand) -> str | None:
-    """What nobody uses is DCE's business."""
+    """A value without users is left to DCE."""
     return None if asked.places else f"nobody uses %{asked.instr.name}"
 
 
@@ -80,7 +80,7 @@ def order(setting: Setting, asked: GroupDemand) -> str | None:
 
 
 def effect(setting: Setting, asked: GroupDemand) -> str | None:
-    """What does more than compute its value stays where it is."""
+    """An instruction with a side effect stays where it is."""
     if asked.instr not in setting.acting:
         return None
     return f"%{asked.instr.name} does more than compute its value"
@@ -106,7 +106,7 @@ def consumer(setting: Setting, asked: GroupDemand) -> str | None:
 
 
 def in_place(_: Setting, asked: GroupDemand) -> str | None:
-    """What is changed in place is in memory before."""
+    """An array that is changed in place is in memory before."""
     for group in asked.places:
         root = group.root
         if root.opcode == "dynamic-update-slice" and root.operands[0] is asked.instr:
@@ -145,7 +145,7 @@ _CHOICES = {
 
 
 def lookups(_: Setting, asked: GroupDemand) -> str | None:
-    """What is looked up again and again is one array, not several.
+    """An array in which elements are looked up is computed once, not by several kernels.
 
     The elements of a gather lie anywhere, so to load one takes longer than to compute it.
     """
@@ -165,7 +165,7 @@ def lookups(_: Setting, asked: GroupDemand) -> str | None:
 
 
 def _spread(instr: Instruction) -> Instruction:
-    """What is broadcast, if something is."""
+    """The operand of a broadcast; None for other opcodes."""
     return instr.operands[0] if instr.opcode == "broadcast" else instr
 
 
@@ -234,7 +234,7 @@ def _operands(group: FusionGroup, added: Instruction) -> int:
 
 
 def traffic(setting: Setting, asked: GroupDemand) -> str | None:
-    """What is computed in several kernels must not make them read more than is saved.
+    """A value in several kernels must not make them read more than is saved.
 
     A slice of an array that a kernel reads anyway is nothing more to read.
     """

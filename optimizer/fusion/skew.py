@@ -33,7 +33,7 @@ MOST_VALUES = 32
 
 
 class _JoinedRow(NamedTuple):
-    """What stands in one dimension of a value: some elements of rows that were joined.
+    """One dimension of a value: some elements of rows that were joined.
 
     Attributes
     ----------

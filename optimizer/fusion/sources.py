@@ -1,4 +1,4 @@
-"""What a kernel must read at least to have a value: the value, or what it is computed from.
+"""The least that a kernel must read for a value: the value itself, or its sources.
 
 Rules that look from a value to its users don't know yet which of its operands will be stored. They
 need not, for what is made of nothing: a mask `iota() >= iota()` is cheaper computed than loaded.

@@ -1,4 +1,4 @@
-"""What only a GPU needs: streams that run side by side, and schedules that hide waiting.
+"""Passes for GPUs: streams that run side by side, and schedules that hide waiting.
 
 All here works on the module after fusion: each instruction is a kernel, a library call, a transfer,
 or nothing at all. The standard pipeline makes pairs of collectives and moves their halves apart;

@@ -1,4 +1,4 @@
-"""What a GPU combines in memory in one step: the operations and element types of its atomics."""
+"""Atomics of GPUs: the operations and element types that are combined in memory in one step."""
 
 from __future__ import annotations
 

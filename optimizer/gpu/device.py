@@ -101,5 +101,5 @@ def seconds(instr: Instruction, device: DeviceRates) -> float:
 
 
 def _inner(instr: Instruction) -> Instruction:
-    """What an async-start starts; the instruction itself for any other."""
+    """The instruction that an async-start starts; any other instruction itself."""
     return instr.called[0].root if instr.opcode == "async-start" else instr

@@ -106,7 +106,7 @@ def _kept(reduce: Instruction) -> list[int]:
 
 
 def _reduced(reduce: Instruction, order: Order) -> Order:
-    """What a reduce reads so that its result comes out in an order: row-major if that does it."""
+    """The operand's layout with which a reduce gives a layout: row-major if that does."""
     kept = _kept(reduce)
     plain = rows(reduce.operands[0].shape.rank)
     if selected(plain, kept) == order:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def why_layout(module: Module, name: str, target: str = "cpu") -> str:
-    """What layout assignment chooses for an instruction: the rule and the bytes, an array a line.
+    """The choices of layout assignment for an instruction: the rule and the bytes, an array a line.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the libraries of the targets can do, and how fast: a table of numbers for each.
+"""The libraries of the targets, with their speed: a table of numbers for each.
 
 The rates are rough, and need only be right about which is larger: a library pays where its faster
 arithmetic wins back what a call costs.

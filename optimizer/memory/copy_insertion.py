@@ -252,7 +252,7 @@ class CopySweep:
         return self._assembled(known, done, (), is_free=True)
 
     def _element(self, known: dict[Index, Instruction], index: Index) -> Instruction:
-        """What lies at an index into a tuple."""
+        """The element at an index into a tuple."""
         if index not in known:
             whole = self._element(known, index[:-1])
             if whole.opcode == "tuple":
@@ -274,7 +274,7 @@ class CopySweep:
         *,
         is_free: bool,
     ) -> Instruction:
-        """What lies at an index, with the copies in it.
+        """The element at an index, with the copies in it.
 
         Parameters
         ----------

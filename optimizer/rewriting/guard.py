@@ -42,7 +42,7 @@ class Match:
     asked: dict[str, bool]
 
     def __getitem__(self, variable: Any) -> Any:
-        """What a variable stands for; anything else stands for itself."""
+        """The instruction for which a variable stands; anything else stands for itself."""
         if isinstance(variable, VARIABLES):
             return self.found[variable.name]
         return variable

@@ -144,7 +144,7 @@ class Rewriter:
 
 
 def inherited(instr: Instruction, old: Instruction) -> Annotations:
-    """What a new instruction takes over: all but what is about one backend, or another shape."""
+    """The annotations for a new instruction: all but those of a backend, or another shape."""
     fits = instr.shape.compatible(old.shape)
     sharding = old.annotations.sharding if fits else None
     return old.annotations.inherited(sharding)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def sum_with_scattered(
     x: Instruction, y: Instruction, z: Instruction, b: Instruction
 ) -> Instruction:
-    """What is scattered into zeros, and then added, is scattered into the other summand."""
+    """A scatter into zeros that is added scatters into the other summand instead."""
     return b.with_(operands=(x, y, z))
 
 

@@ -55,12 +55,12 @@ def comparison_of_selected(
 
 
 def _number(c: Instruction) -> Array:
-    """What a splat repeats."""
+    """The number that a splat repeats."""
     return np.asarray(cast("Array", value_of(c)).flat[0])
 
 
 def _of_two(x: Instruction, if_true: Array, if_false: Array, c: Instruction, p: str) -> Instruction:
-    """What a comparison of one of two numbers with a splat is, by the pred that chooses."""
+    """The comparison of one of two numbers with a splat, by the pred that chooses."""
     number = widened(_number(c))
     on_true, on_false = (bool(COMPARISONS[p](widened(n), number)) for n in (if_true, if_false))
     if on_true == on_false:

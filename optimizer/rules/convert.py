@@ -82,7 +82,7 @@ def is_narrowed_from(a: Instruction, root: Instruction) -> bool:
     xla="HandleConvert: convert(op(convert(A), convert(B))) => op(A, B)",
 )
 def narrow_arithmetic(x: Instruction, y: Instruction, a: Instruction) -> Instruction:
-    """What is widened only to be narrowed again may be computed in the narrow type."""
+    """Numbers that are widened only to be narrowed again may be computed in the narrow type."""
     return make(a.opcode, x, y)
 
 
@@ -94,7 +94,7 @@ def narrow_arithmetic(x: Instruction, y: Instruction, a: Instruction) -> Instruc
 def narrow_arithmetic_with_constant(
     x: Instruction, c: Instruction, a: Instruction, b: Instruction
 ) -> Instruction:
-    """What is widened only to be narrowed again may be computed in the narrow type."""
+    """Numbers that are widened only to be narrowed again may be computed in the narrow type."""
     small = fold("convert", b.shape, c)
     return make(a.opcode, x, small) if a.operands[1] is c else make(a.opcode, small, x)
 

@@ -103,7 +103,7 @@ def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Modul
 
 
 def _kernels(module: Module, graphs: Sequence[DependencyGraph]) -> Iterator[str]:
-    """What reads or makes values, in the order in which it runs."""
+    """The kernels that read or make values, in the order in which they run."""
     touching = {i.name for g in graphs for i in g.instructions if g.reads[i] or g.makes[i]}
     homes = {g.computation.name for g in graphs}
     for computation in module.computations:

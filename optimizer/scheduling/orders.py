@@ -153,7 +153,7 @@ def depth_first(graph: DependencyGraph) -> list[Instruction]:
 def _scheduled(
     graph: DependencyGraph, needs: Callable[[Instruction], Iterable[Instruction]]
 ) -> list[Instruction]:
-    """What the root needs and then, in their order, the rest."""
+    """The instructions that the root needs and then, in their order, the rest."""
     starts = (graph.computation.root, *graph.instructions)
     return needed_first(starts, needs, graph.computation.parameters)
 

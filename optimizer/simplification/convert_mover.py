@@ -75,7 +75,7 @@ def widened_below(
 def narrowed_above(
     convert: Instruction, alone: set[Instruction], names: NameSupply
 ) -> Instruction | None:
-    """What moves converted operands, for a convert of what is moved and used nowhere else."""
+    """A moved array of converted operands, for a convert of one that is used nowhere else."""
     if not is_convert(convert, narrow=True):
         return None
     move = convert.operands[0]

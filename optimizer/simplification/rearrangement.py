@@ -88,7 +88,7 @@ def _dims_before(dims: tuple[int, ...], steps: Steps) -> tuple[int, ...] | None:
 
 
 def inverse(instr: Instruction, steps: Steps, like: Shape) -> Instruction:
-    """What gives an instruction for which `is_free` holds when the steps are done to it.
+    """The array that becomes a free one when the steps are done to it.
 
     Parameters
     ----------

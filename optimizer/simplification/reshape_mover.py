@@ -117,7 +117,7 @@ def carried(computation: Computation) -> dict[Instruction, Steps]:
 def left_alone(
     mixed: list[Instruction], carries: Collection[Instruction], users: Users
 ) -> set[Instruction]:
-    """What can't be moved past, since it uses what others use as it is.
+    """The instructions that can't be passed, since others use their operands as they are.
 
     Then it uses its operands as they are, and who uses it can't be moved past either.
     """

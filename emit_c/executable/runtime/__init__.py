@@ -1,4 +1,4 @@
-"""What runs compiled modules: a library of threads, and a fast way from Python into C.
+"""The runtime of compiled modules: a library of threads, and a fast way from Python into C.
 
 They are C files beside this one. They are compiled once, with the system's compiler, and kept in
 the same cache as the modules. `runtime.c` has no Python in it; modules find its functions when they

@@ -1,4 +1,4 @@
-"""What custom forms are made of, beside numbers, strings, lists and dictionaries."""
+"""The items of custom forms, beside numbers, strings, lists and dictionaries."""
 
 from __future__ import annotations
 

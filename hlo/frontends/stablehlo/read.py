@@ -330,7 +330,7 @@ class _Reader(_Attributes):
 
 
 def _unquoted(word: str) -> str:
-    """What a string says: MLIR's escapes are those of JSON, and bytes as two hexadecimal digits."""
+    """The value of a string: MLIR's escapes are those of JSON, and bytes in hexadecimal."""
     if not word.startswith('"'):
         return str(word)
     inside = word[1:-1]

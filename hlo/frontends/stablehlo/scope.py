@@ -157,7 +157,7 @@ class RegionScope:
         return found
 
     def _check(self, op: Operation, values: Sequence[Instruction]) -> None:
-        """What is made is of the types that the text says."""
+        """Check that instructions have the types that the text says."""
         if not len(values) == len(op.result_shapes) == len(op.results):
             raise HloError("HLO012", f"{op.name} gives {counted(len(values), 'value')}", op.span)
         for value, shape in zip(values, op.result_shapes, strict=True):

@@ -90,5 +90,5 @@ def integers(value: Any) -> tuple[int, ...]:
 
 
 def word(value: Any) -> str:
-    """What an enumeration says: `#stablehlo<precision HIGH>` or `HIGH`."""
+    """The word of an enumeration: `#stablehlo<precision HIGH>` or `HIGH`."""
     return str(getattr(value, "words", (value,))[-1])

@@ -167,7 +167,7 @@ class Cutter:
         return self._piece(start, end)
 
     def _brackets(self) -> Piece:
-        """What stands in the brackets that open here."""
+        """The text in the brackets that open here."""
         start, end = self.pos, self._balanced(self.pos)
         self.pos = skip_space(self.text, end)
         return self._piece(start + 1, end - 1)

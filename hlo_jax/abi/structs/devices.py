@@ -23,7 +23,7 @@ class DeviceDescriptionProcessIndex(Args):
 
 @struct
 class DeviceDescriptionAttributes(Args):
-    """What there is to know of a device."""
+    """The attributes of a device."""
 
     device_description: Address
     # results
@@ -111,7 +111,7 @@ class DeviceMemoryStats(Args):
 
 @struct
 class DeviceGetAttributes(Args):
-    """What there is to know of a device, in memory that the caller frees."""
+    """The attributes of a device, in memory that the caller frees."""
 
     device: Address
     # results
@@ -166,7 +166,7 @@ class TopologySerialize(Args):
 
 @struct
 class TopologyAttributes(Args):
-    """What there is to know of a topology."""
+    """The attributes of a topology."""
 
     topology: Address
     # results

@@ -21,7 +21,7 @@ class ExecutableNumber(Args):
 
 @struct
 class ExecutableGetCostAnalysis(Args):
-    """What an executable will take, in operations and bytes."""
+    """The cost of an executable, in operations and bytes."""
 
     executable: Address
     # results
@@ -63,7 +63,7 @@ class ExecutableOutputDimensions(Args):
 
 @struct
 class ExecutableOptimizedProgram(Args):
-    """What became of the program. Asked twice: for the size, then with memory for the code."""
+    """The optimized program. Asked twice: for the size, then with memory for the code."""
 
     executable: Address
     # filled in
@@ -122,7 +122,7 @@ class ExecutableBytes(Args):
 
 @struct
 class LoadedExecutableGetExecutable(Args):
-    """What was loaded."""
+    """The executable that was loaded."""
 
     loaded_executable: Address
     # results

@@ -55,7 +55,7 @@ class PluginInitialize(Args):
 
 @struct
 class PluginAttributes(Args):
-    """What there is to know of the plugin."""
+    """The attributes of the plugin."""
 
     # results
     attributes: Address  # NamedValue[num_attributes]
@@ -91,7 +91,7 @@ class EventIsReady(Args):
 
 @struct
 class EventError(Args):
-    """What went wrong: the error is the function's result."""
+    """The error of an event: it is the function's result."""
 
     event: Address
 
@@ -114,7 +114,7 @@ class EventOnReady(Args):
 
 @struct
 class ExtensionBase(CStruct):
-    """What each extension begins with."""
+    """The first members of each extension."""
 
     struct_size: Size
     type: Int

@@ -88,7 +88,7 @@ def size(instr: Instruction) -> int:
 
 
 def key(instr: Instruction, side: int) -> Hashable:
-    """What two dots must have in common: the shared operand, all attributes, element types."""
+    """The key of dots that can be merged: the shared operand, all attributes, element types."""
     other = instr.operands[1 - side].shape.element_type
     return side, instr.operands[side], instr.attrs, other, instr.shape.element_type
 

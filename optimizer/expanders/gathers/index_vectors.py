@@ -1,4 +1,4 @@
-"""What the expanders of gather and scatter share: index vectors as rows, and windows at them."""
+"""The base of gather's and scatter's expanders: index vectors as rows, and windows at them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the expanders of linear algebra share: parts of matrices, which are the last two dimensions.
+"""The base of linear algebra's expanders: parts of matrices, which are the last two dimensions.
 
 All dimensions in front of them are a batch.
 """
