@@ -67,7 +67,7 @@ def _copied(
     part: tuple[Instruction, int, int],
     name: str,
 ) -> tuple[int, Sequence[Statement]]:
-    """What a thread of a number does for an operand, and how many threads do so.
+    """The statements of a thread for an operand, and the number of such threads.
 
     Parameters
     ----------
