@@ -15,24 +15,11 @@ MODULES = 100
 MOST_INSTRUCTIONS = 14
 
 
-# What is dead in a loop's body stays dead only while the loop stays; and what a second run still
-# changes inside of a branch is not yet taken out of it.
-MORE_INSTRUCTIONS = {
-    "thirsty": 25,
-    "forgetful": 16,
-    "alone_in_the_world": 42,
-}
-# Those that take longest: they only undo themselves, or need large modules.
-SLOW = {
-    *("operands swapped", "arms swapped", "concatenate_in_the_other_order", "stride_forgotten"),
-    *("dot_operands_turned", "window_turned", "update_without_the_rest", "one_turn_only"),
-}
-QUICK_OR_SLOW = [
-    pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in PLANTED
-]
+# What is dead in a loop's body stays dead only while the loop stays.
+MORE_INSTRUCTIONS = {"thirsty": 25}
 
 
-@pytest.mark.parametrize("name", QUICK_OR_SLOW)
+@pytest.mark.parametrize("name", PLANTED)
 def test_planted_fault_is_found(name):
     wrong = PLANTED[name]
     failure, tally = search(wrong, MODULES)
