@@ -1,4 +1,16 @@
-"""Writes a module as XLA does, to the byte: the text that `HloModule::ToString()` gives."""
+"""Writes a module as XLA does, to the byte: the text that `HloModule::ToString()` gives.
+
+It is another text only where XLA itself could not read the module again from its own. XLA prints
+
+- a computation behind one that calls it, where loops share their condition;
+- what `async-start` calls as one opcode, such as `all-reduce-start`, which it reads as another, or
+  without operands that are not used;
+- a quote inside of a recovery module without its backslash.
+
+XLA also reads `-0` as +0, and a complex number of which one part is NaN as NaN in both; numbers
+that `{...}` leaves out are whatever lies in its memory. Here literals mean what they say, and
+`{...}` stays.
+"""
 
 from __future__ import annotations
 
