@@ -12,13 +12,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from codegen.indexing import Sum
+from optimizer.analysis.indexing import Sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from codegen.indexing import Within
     from codegen.kinds import Kind
+    from optimizer.analysis.indexing import Within
 
 
 class _Tree:
@@ -130,7 +130,7 @@ class Literal(_Tree):
 
 @dataclass(frozen=True, slots=True)
 class Index(_Tree):
-    """Index arithmetic, as it was simplified: see `codegen.indexing`."""
+    """Index arithmetic, as it was simplified: see `optimizer.analysis.indexing`."""
 
     sum: Sum
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from codegen.functions import Function
-    from codegen.indexing import Sum
+    from optimizer.analysis.indexing import Sum
 
 # How tightly operations bind; of two operands, the left one may be of the same level.
 _PRIMARY, _UNARY, _SUM, _CHOICE = 16, 14, 12, 3

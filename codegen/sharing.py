@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from codegen.expressions import Apply, Cast, Index, Literal, Member, Name, Op, Quoted, Struct
-from codegen.indexing import Counter
 from codegen.kinds import Pointer, Record
 from codegen.statements import Call, For, Let, LocalVariable, Try, blocks, trees
 from codegen.walk import children
+from optimizer.analysis.indexing import Counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from codegen.expressions import Expr
     from codegen.functions import Function, Parameter
-    from codegen.indexing import Sum
     from codegen.kinds import Kind
     from codegen.statements import Statement
+    from optimizer.analysis.indexing import Sum
 
 
 def key_of(function: Function) -> tuple[Any, ...]:

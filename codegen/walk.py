@@ -23,12 +23,12 @@ from codegen.expressions import (
     Struct,
     binary,
 )
-from codegen.indexing import Counter, Quotient
+from optimizer.analysis.indexing import Counter, Quotient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from codegen.indexing import Atom, Sum
+    from optimizer.analysis.indexing import Atom, Sum
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr, Name
-    from codegen.indexing import Index
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 _HOST = "it talks to the host's queues, which a compiled module does not have"
 

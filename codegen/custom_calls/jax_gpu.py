@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from codegen.custom_calls.table import kernel
 from codegen.expressions import Cast, Name, apply, item
-from codegen.indexing import linear
 from codegen.walk import behind
+from optimizer.analysis.indexing import linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

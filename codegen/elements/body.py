@@ -17,11 +17,11 @@ from codegen.elements.table import BetweenKernels, Element, Entry, Scalar
 from codegen.elements.trace import AccessTrace
 from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
 from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
-from codegen.indexing import Index, counter, linear
 from codegen.kinds import Pointer
 from codegen.statements import Assign, Call, For, If, Let, LocalVariable, Statement, vectorized
 from hlo.attributes import GetTupleElement
 from hlo.errors.error import HloError
+from optimizer.analysis.indexing import Index, counter, linear
 from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from codegen.elements.constants import Constants
     from codegen.elements.names import Names
     from codegen.functions import Function
-    from codegen.indexing import Within
     from codegen.kinds import Kind, Record
     from hlo.instruction import Computation, Instruction
     from hlo.table import OpTable
     from hlo.types.element_type import ElementType
     from hlo.types.literal import Literal as Constant
     from hlo.types.shape import Shape
+    from optimizer.analysis.indexing import Within
 
 Values = tuple[Expr, ...]
 Place = tuple["Environment", "Instruction", "Index"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from codegen.indexing import Sum, Within
+    from optimizer.analysis.indexing import Sum, Within
 
 
 class AccessTrace:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from codegen.indexing import Sum
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
+    from optimizer.analysis.indexing import Sum
 
 
 def reinterpreted(body: Body, value: Expr, source: Shape, target: Shape) -> Expr:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from codegen.elements.folds import SUM_OF_FLOATS, joined, neutral
 from codegen.elements.types import narrowed, wide
 from codegen.expressions import Apply, Cast, Choose, Expr, Name, binary, condition_of, item
-from codegen.indexing import Index, Sum, Within
 from codegen.opcodes.extremes import first_extreme
 from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import expression
 from codegen.statements import Assign, For, If, Statement, base, straight
 from hlo import attributes as a
 from optimizer import machine
+from optimizer.analysis.indexing import Index, Sum, Within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from codegen.elements.body import Body
-    from codegen.indexing import Sum
     from hlo.types.element_type import ElementType
+    from optimizer.analysis.indexing import Sum
 
 
 @dataclass(frozen=True, slots=True)

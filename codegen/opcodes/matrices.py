@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal, narrowed, store, wide
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, item
-from codegen.indexing import counter, linear
 from codegen.statements import For
 from codegen.walk import behind
 from hlo import attributes as a
 from hlo.errors.error import HloError
+from optimizer.analysis.indexing import counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body
-    from codegen.indexing import Index, Sum
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index, Sum
 
 _TYPES = ("f32", "f64", "c64", "c128")
 

@@ -18,10 +18,10 @@ from codegen.expressions import (
     item,
     negated,
 )
-from codegen.indexing import linear
 from codegen.kinds import Pointer
 from codegen.statements import Assign, For, If, LocalVariable
 from hlo import attributes as a
+from optimizer.analysis.indexing import linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,8 +1,7 @@
-"""Indexing maps: opcodes that move elements become index arithmetic.
+"""Opcodes that move elements become index arithmetic.
 
 Each function is given the index of an element of the result, and asks for the operand's element
-that stands there. Nothing is copied; what the maps compose to is simplified in
-`codegen.indexing`.
+that stands there: `optimizer.analysis.indexing_map` knows where. Nothing is copied.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from codegen.expressions import (
     grouped,
     indexed,
 )
-from codegen.indexing import Index, Sum, Within, bounded, delinear, linear, unknown
 from codegen.opcodes.bits import joined_parts, part_of, reinterpreted
 from codegen.statements import If
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.conversion import integer_range
+from optimizer.analysis.indexing import Index, Sum, unknown
+from optimizer.analysis.indexing_map import Copied, at_number, bitcast, number_in_memory, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body, Values
     from hlo.instruction import Instruction
-    from hlo.types.shape import Shape
 
 
 Write = TypeVar("Write", bound="Callable[..., Expr | Values]")
@@ -78,76 +77,11 @@ def write_iota(_body: Body, instr: Instruction, index: Index) -> Expr:
     return narrowed(element_type, Cast(wide(element_type), grouped(place)))
 
 
-@define("broadcast")
-def write_broadcast(body: Body, instr: Instruction, index: Index) -> Expr:
-    """Operand dimension i is result dimension dimensions[i]."""
-    attrs = a.Broadcast.of(instr)
-    return body.element(instr.operands[0], tuple(index[d] for d in attrs.dimensions))
-
-
-@define("reshape")
-def write_reshape(body: Body, instr: Instruction, index: Index) -> Expr:
-    """The element with the same row-major number."""
-    operand = instr.operands[0]
-    return body.element(operand, delinear(linear(index, instr.shape.dims), operand.shape.dims))
-
-
-@define("transpose")
-def write_transpose(body: Body, instr: Instruction, index: Index) -> Expr:
-    """Result dimension i is operand dimension dimensions[i]."""
-    attrs = a.Dimensions.of(instr)
-    place = {d: index[i] for i, d in enumerate(attrs.dimensions)}
-    return body.element(instr.operands[0], tuple(place[d] for d in range(len(place))))
-
-
-@define("reverse")
-def write_reverse(body: Body, instr: Instruction, index: Index) -> Expr:
-    """Element i of a flipped dimension of size n is element n - 1 - i."""
-    attrs = a.Dimensions.of(instr)
-    dims = instr.shape.dims
-    flipped = (
-        part * -1 + (dims[d] - 1) if d in attrs.dimensions else part for d, part in enumerate(index)
-    )
-    return body.element(instr.operands[0], tuple(flipped))
-
-
-@define("slice")
-def write_slice(body: Body, instr: Instruction, index: Index) -> Expr:
-    """Element i is element start + i * stride."""
-    attrs = a.Slice.of(instr)
-    pairs = zip(index, attrs.slice, strict=True)
-    return body.element(instr.operands[0], tuple(i * s.stride + s.start for i, s in pairs))
-
-
-@define("pad")
-def write_pad(body: Body, instr: Instruction, index: Index) -> Expr:
-    """The operand's element where there is one, else the padding value."""
-    attrs = a.Pad.of(instr)
-    operand, padding = instr.operands
-    inside = [
-        Within(part + -p.low, 0, (n - 1) * (p.interior + 1) + 1, p.interior + 1)
-        for part, n, p in zip(index, operand.shape.dims, attrs.padding, strict=True)
-    ]
-    pairs = zip(bounded(index, inside), attrs.padding, strict=True)
-    source = tuple((part + -p.low) // (p.interior + 1) for part, p in pairs)
-    return chosen(body, instr, [(body.holds(inside), operand, source), (None, padding, ())])
-
-
-@define("concatenate")
-def write_concatenate(body: Body, instr: Instruction, index: Index) -> Expr:
-    """The element of that operand in whose range the index is."""
-    attrs = a.Dimensions.of(instr)
-    d = attrs.dimensions[0]
-    cases: list[Case] = []
-    start = 0
-    for operand in instr.operands:
-        end = start + operand.shape.dims[d]
-        # Earlier operands have been asked already, so only the end matters.
-        condition = body.holds([Within(index[d], min(start, index[d].low), end)])
-        if index[d].high >= start and end > start:
-            here = bounded(index, [Within(index[d], start, end)])
-            cases.append((condition, operand, (*here[:d], here[d] + -start, *here[d + 1 :])))
-        start = end
+@define("broadcast", "concatenate", "pad", "reshape", "reverse", "slice", "transpose")
+def write_moved(body: Body, instr: Instruction, index: Index) -> Expr:
+    """The element of an operand that the opcode's indexing map tells."""
+    found = sources(instr, index)
+    cases = [(body.holds(s.conditions), s.operand, s.place) for s in found]
     return chosen(body, instr, cases)
 
 
@@ -184,33 +118,16 @@ def write_bitcast(body: Body, instr: Instruction, index: Index) -> Expr:
     operand = instr.operands[0]
     source, target = operand.shape.element_type, instr.shape.element_type
     if source.bits == target.bits:
-        value = body.element(operand, _bitcast_index(instr, index))
+        value = body.element(operand, bitcast(instr, index))
         return reinterpreted(body, value, operand.shape, instr.shape)
-    number = _number(instr.shape, index)
+    number = number_in_memory(instr.shape, index)
     if source.bits > target.bits:
         ratio = source.bits // target.bits
-        value = body.element(operand, _numbered(operand.shape, number // ratio))
+        value = body.element(operand, at_number(operand.shape, number // ratio))
         return part_of(body, value, source, target, number % ratio)
     ratio = target.bits // source.bits
-    places = (_numbered(operand.shape, number * ratio + k) for k in range(ratio))
+    places = (at_number(operand.shape, number * ratio + k) for k in range(ratio))
     return joined_parts(body, [body.element(operand, place) for place in places], source, target)
-
-
-def _bitcast_index(instr: Instruction, index: Index) -> Index:
-    return _numbered(instr.operands[0].shape, _number(instr.shape, index))
-
-
-def _number(shape: Shape, index: Index) -> Sum:
-    """The number in memory of an element."""
-    order = shape.memory_order
-    return linear(tuple(index[d] for d in order), [shape.dims[d] for d in order])
-
-
-def _numbered(shape: Shape, number: Sum) -> Index:
-    """Where the element with a number in memory stands."""
-    order = shape.memory_order
-    place = dict(zip(order, delinear(number, [shape.dims[d] for d in order]), strict=True))
-    return tuple(place[d] for d in range(shape.rank))
 
 
 @define("bitcast-convert")
@@ -359,30 +276,16 @@ def _counted(body: Body, instr: Instruction, index: Index) -> Sum | None:
         moved = _moved(instr, index)
         if moved is None:
             return None
-        instr, index = moved
+        instr, index = moved.operand, moved.place
 
 
-def _moved(instr: Instruction, index: Index) -> tuple[Instruction, Index] | None:
-    """Whose element an element is, and which, where that is certain."""
-    if instr.opcode == "reshape":
-        operand = instr.operands[0]
-        return operand, delinear(linear(index, instr.shape.dims), operand.shape.dims)
-    if instr.opcode == "bitcast":
-        operand = instr.operands[0]
-        same = operand.shape.element_type is instr.shape.element_type
-        return (operand, _bitcast_index(instr, index)) if same else None
-    if instr.opcode == "broadcast":
-        attrs = a.Broadcast.of(instr)
-        return instr.operands[0], tuple(index[d] for d in attrs.dimensions)
-    if instr.opcode == "concatenate":
-        joined = a.Dimensions.of(instr)
-        d, start = joined.dimensions[0], 0
-        for operand in instr.operands:
-            end = start + operand.shape.dims[d]
-            if start <= index[d].low and index[d].high < end:
-                return operand, (*index[:d], index[d] + -start, *index[d + 1 :])
-            start = end
-    return None
+def _moved(instr: Instruction, index: Index) -> Copied | None:
+    """The element of which an element is a copy, where that is certain."""
+    found = [s for s in sources(instr, index) if not any(c.is_impossible for c in s.conditions)]
+    if not found or any(c.is_open for c in found[0].conditions):
+        return None
+    # A bitcast may be to another type.
+    return found[0] if found[0].operand.shape.element_type is instr.shape.element_type else None
 
 
 def vector_index(

@@ -27,7 +27,6 @@ from codegen.expressions import (
     indexed,
     item,
 )
-from codegen.indexing import counter, linear, unknown
 from codegen.kinds import Pointer
 from codegen.opcodes.bits import bits_of, from_bits
 from codegen.opcodes.comparators import SortKey, keys
@@ -39,14 +38,15 @@ from hlo import attributes as a
 from hlo.attributes import ParameterNumber
 from hlo.walk import post_order
 from optimizer import machine
+from optimizer.analysis.indexing import counter, linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from codegen.indexing import Index, Sum
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
+    from optimizer.analysis.indexing import Index, Sum
 
     Place = Callable[[Sum], Index]
     Part = tuple[Callable[[Sum], Expr], int]  # a key's word at a place of the row, and its bits

@@ -16,18 +16,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Name, apply, binary, conjoined, item
-from codegen.indexing import counter
 from codegen.kinds import Pointer
 from codegen.opcodes.bits import bits_of
 from codegen.statements import Assign, Break, For, Forever, If
+from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from codegen.expressions import Expr
-    from codegen.indexing import Sum
     from codegen.opcodes.words import Words
     from hlo.types.element_type import ElementType
+    from optimizer.analysis.indexing import Sum
 
 
 def sort_in_parts(

@@ -14,9 +14,9 @@ from hlo.wording import with_article
 
 if TYPE_CHECKING:
     from codegen.elements.body import Values
-    from codegen.indexing import Index
     from codegen.statements import Statement
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 
 # What stands for a token.

@@ -9,13 +9,13 @@ import numpy as np
 
 from codegen.elements.types import literal, narrowed, wide
 from codegen.expressions import NEVER, Expr, Group, apply
-from codegen.indexing import Index, Sum, unknown
 from codegen.opcodes.folding import window_place
 from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import converted, expression
 from codegen.statements import Assign, For, If, Let, Statement
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES, element_type_of
+from optimizer.analysis.indexing import Index, Sum, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

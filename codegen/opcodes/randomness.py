@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import store
 from codegen.expressions import Cast, Expr, Group, Literal, Name, apply, binary, indexed, item
-from codegen.indexing import linear, unknown
 from codegen.opcodes.bits import from_bits
 from hlo import attributes as a
 from interpreter.random import halved
+from optimizer.analysis.indexing import linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from codegen.indexing import Sum
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
+    from optimizer.analysis.indexing import Sum
 
 
 def write_rng_bit_generator(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:

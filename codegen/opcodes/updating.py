@@ -19,21 +19,21 @@ from codegen.expressions import (
     item,
     negated,
 )
-from codegen.indexing import Sum, linear, unknown
 from codegen.opcodes.folding import window_place
 from codegen.opcodes.movement import vector_index, window_start
 from codegen.statements import If
 from hlo import attributes as a
 from optimizer import machine
+from optimizer.analysis.indexing import Sum, linear, unknown
 from optimizer.gpu.atomics import update_dims_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from codegen.elements.body import Body
-    from codegen.indexing import Index
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
+    from optimizer.analysis.indexing import Index
 
     Combine = Callable[[Body, Instruction, Sequence[Name], Index, Index], None]
 

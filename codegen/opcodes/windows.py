@@ -13,11 +13,11 @@ from codegen.expressions import (
     condition_of,
     item,
 )
-from codegen.indexing import Index, Sum, Within, linear
 from codegen.opcodes.folding import Fold, in_lanes, window_step
 from codegen.opcodes.movement import define
 from hlo import attributes as a
 from optimizer import machine
+from optimizer.analysis.indexing import Index, Sum, Within, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.expressions import Name
-from codegen.indexing import Sum, counter, delinear, strides
 from codegen.opcodes.products import element_as, product_type
 from emit_c.contraction.copying import write_columns, write_row
 from emit_c.contraction.dims import ContractedDim, Dim, joined
@@ -29,15 +28,16 @@ from emit_c.contraction.tiling import Pointers, Tiling
 from emit_c.table import define_whole
 from hlo import attributes as a
 from optimizer import machine
+from optimizer.analysis.indexing import Sum, counter, delinear, strides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from codegen.indexing import Index
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
+    from optimizer.analysis.indexing import Index
 
 
 def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:

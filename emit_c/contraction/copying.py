@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Literal, Load, Name, indexed, item
-from codegen.indexing import Sum, counter, unknown
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, Let
 from codegen.walk import behind
 from emit_c.contraction.transposing import LANES, transpose_name
+from optimizer.analysis.indexing import Sum, counter, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.indexing import Sum, linear
 from emit_c.contraction.dims import ContractedDim, Dim, best_tile
 from emit_c.contraction.tiles import Tile, has_offset, rows_for
 from optimizer import machine
+from optimizer.analysis.indexing import Sum, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from codegen.indexing import Index
     from hlo.types.element_type import ElementType
+    from optimizer.analysis.indexing import Index
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal, store
 from codegen.expressions import Expr, Group, Name, item, total_of
-from codegen.indexing import Sum, counter, delinear, linear, strides
 from codegen.opcodes.folding import over
 from codegen.opcodes.products import element_as
 from codegen.opcodes.scalar import expression
@@ -20,12 +19,13 @@ from codegen.statements import Assign, For
 from emit_c.contraction.operands import Operand, operands_of
 from emit_c.contraction.tiles import result
 from optimizer import machine
+from optimizer.analysis.indexing import Sum, counter, delinear, linear, strides
 
 if TYPE_CHECKING:
     from codegen.elements.body import Body
-    from codegen.indexing import Index
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
+    from optimizer.analysis.indexing import Index
 
 
 def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementType) -> bool:

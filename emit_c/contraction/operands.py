@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.indexing import Sum
 from hlo import attributes as a
+from optimizer.analysis.indexing import Sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.indexing import Index
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 
 @dataclass(frozen=True, slots=True)

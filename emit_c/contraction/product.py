@@ -7,7 +7,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Choose, Expr, Group, Name, Op, binary, indexed, item
-from codegen.indexing import Sum, counter, delinear, strides
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from codegen.opcodes.products import element_as
@@ -17,14 +16,15 @@ from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.tiling import Tiling
 from optimizer import machine
+from optimizer.analysis.indexing import Sum, counter, delinear, strides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from codegen.indexing import Index
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
+    from optimizer.analysis.indexing import Index
 
 
 class TiledProduct:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, binary, indexed, total_of
-from codegen.indexing import Sum, unknown
 from emit_c.code import processor
 from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
@@ -22,14 +21,15 @@ from emit_c.contraction.tiling import Tiling
 from hlo.types.element_type import S32
 from interpreter.conversion import integer_range
 from optimizer import machine
+from optimizer.analysis.indexing import Sum, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from codegen.indexing import Index
     from emit_c.contraction.dims import ContractedDim, Dim
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 # Bytes of a number, and contracted elements for which it is worth it to put them together.
 EACH, LEAST = 4, 8

@@ -25,7 +25,6 @@ from codegen.expressions import (
     indexed,
     item,
 )
-from codegen.indexing import Sum, counter, linear, unknown
 from codegen.kinds import Table
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, For
@@ -34,15 +33,16 @@ from emit_c.contraction.copying import column_of, row_of
 from emit_c.contraction.cutting import Cutting, KernelPart, TileRun
 from emit_c.contraction.tiles import result
 from optimizer import machine
+from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from codegen.elements.body import Body
-    from codegen.indexing import Index
     from emit_c.contraction.copying import Column
     from emit_c.contraction.dims import Dim
     from hlo.types.element_type import ElementType
+    from optimizer.analysis.indexing import Index
 
 
 @dataclass(frozen=True, slots=True)

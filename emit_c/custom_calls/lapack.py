@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import wide
 from codegen.expressions import Cast, Expr, Group, Name, Struct, apply, item, letter, tree
-from codegen.indexing import Sum, linear
 from codegen.kinds import Array, Pointer
 from codegen.printer import spelled
 from codegen.walk import behind
@@ -28,6 +27,7 @@ from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.signatures import letter_of
 from optimizer import machine
+from optimizer.analysis.indexing import Sum, linear
 from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from codegen.custom_calls.table import Write
     from codegen.elements.body import Body
-    from codegen.indexing import Index
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
+    from optimizer.analysis.indexing import Index
 
     # Calls LAPACK for one matrix of each operand; gives one of each result, or an expression.
     Routine = Callable[..., "Sequence[Matrix | Expr]"]

@@ -17,14 +17,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Index, Literal, total_of
-from codegen.indexing import Counter, Quotient, Sum
 from codegen.statements import For, Forever, If, Statement, rewritten
 from codegen.walk import rebuilt, spelled_out
+from optimizer.analysis.indexing import Counter, Quotient, Sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.indexing import Atom
+    from optimizer.analysis.indexing import Atom
 
 _MOST = 2**31 - 1
 

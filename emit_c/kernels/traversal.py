@@ -20,18 +20,18 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Name
-from codegen.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
 from codegen.statements import For, Let, LocalVariable, Statement
 from codegen.walk import names_of
 from emit_c.kernels.row_copies import copy_of_row
 from optimizer import machine
+from optimizer.analysis.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.elements.trace import AccessTrace
-    from codegen.indexing import Atom, Index
+    from optimizer.analysis.indexing import Atom, Index
 
     Range = tuple[int, int]  # the first, and the one after the last
 

@@ -15,7 +15,6 @@ from codegen.elements.table import Scalar
 from codegen.elements.trace import AccessTrace
 from codegen.expressions import item
 from codegen.functions import Function, Parameter, calling, with_names, without_unused_values
-from codegen.indexing import delinear, linear
 from codegen.kinds import is_const, unrestricted
 from codegen.sharing import key_of
 from codegen.statements import For, Statement, live, names_in, vectorized
@@ -25,6 +24,7 @@ from emit_c.kernels.passes import run_passes
 from emit_c.kernels.traversal import write_nest
 from emit_c.table import emits_c
 from hlo.opcode import IDENTITIES
+from optimizer.analysis.indexing import delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from codegen.elements.body import Values
     from codegen.elements.names import Names
     from codegen.expressions import Name
-    from codegen.indexing import Index
     from emit_c.kernels.passes import Watch
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
+    from optimizer.analysis.indexing import Index
 
 _SAME_ORDER = IDENTITIES | {"reshape"}
 

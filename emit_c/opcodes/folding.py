@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import store
 from codegen.expressions import item
-from codegen.indexing import counter, linear
 from codegen.opcodes.folding import Fold, over
 from codegen.statements import For
 from emit_c.table import define_whole
 from hlo import attributes as a
 from optimizer import machine
+from optimizer.analysis.indexing import counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

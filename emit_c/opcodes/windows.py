@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.expressions import NEVER, Group, Literal, apply, condition_of, indexed
-from codegen.indexing import Index, Sum, Within, counter
 from codegen.opcodes.folding import Fold, over, single_operation
 from codegen.opcodes.windows import ReduceWindow, most_shown, shown, windows_of
 from codegen.statements import If
@@ -20,6 +19,7 @@ from emit_c.opcodes.folding import blocks
 from emit_c.table import define_whole
 from hlo.types.values import WindowDim
 from optimizer import machine
+from optimizer.analysis.indexing import Index, Sum, Within, counter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from codegen.elements.table import elemental
 from codegen.elements.types import load, wide
 from codegen.expressions import Name, item
-from codegen.indexing import Sum, counter, linear
 from codegen.opcodes.folding import fold_of, in_lanes, over
 from codegen.program.placement import in_memory
 from codegen.statements import For, live, vectorized
@@ -23,6 +22,7 @@ from emit_c.kernels.writing import write_loops
 from emit_c.opcodes.folding import blocks, of_columns
 from emit_c.table import emits_c
 from optimizer import machine
+from optimizer.analysis.indexing import Sum, counter, linear
 from optimizer.fusion.nest import nest_of
 from optimizer.fusion.policy import CPU, is_large_window
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Values
     from codegen.expressions import Expr
-    from codegen.indexing import Index
     from codegen.opcodes.folding import Fold
     from codegen.statements import Statement
     from emit_c.kernels.kernel import Kernel
     from hlo.instruction import Computation, Instruction
+    from optimizer.analysis.indexing import Index
     from optimizer.fusion.digits import Place
     from optimizer.fusion.nest import LoopNest
 

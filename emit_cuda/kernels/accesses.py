@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from codegen.expressions import Cast, Group, Index, Literal, Load, Name, Op
-from codegen.indexing import Counter, Quotient, Remainder
 from codegen.kinds import Pointer, base_of
 from codegen.statements import Assign, For, If, Let, LocalVariable, blocks, trees
 from codegen.walk import children
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.wording import counted
+from optimizer.analysis.indexing import Counter, Quotient, Remainder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from codegen.elements.kernel import Argument
     from codegen.expressions import Expr
-    from codegen.indexing import Atom, Sum
     from codegen.kinds import Kind
     from codegen.statements import Statement
     from emit_cuda.kernels.stages import Stage
+    from optimizer.analysis.indexing import Atom, Sum
 
     Lanes = NDArray[np.int64]
     Mask = NDArray[np.bool_]

@@ -17,19 +17,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Group, Name, binary, item
-from codegen.indexing import counter, delinear, linear
 from codegen.statements import If, Let, live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.stages import BLOCK, Stage
 from hlo import attributes as a
+from optimizer.analysis.indexing import counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.kernel import Kernel
-    from codegen.indexing import Sum
     from codegen.statements import Statement
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Sum
 
 # Between fewer operands each element may as well choose.
 LEAST = 3

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from codegen.elements.folds import all_joined, joined, neutral
 from codegen.elements.types import store
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, item
-from codegen.indexing import delinear
 from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Call, If, Let, LocalVariable, Statement
 from hlo import attributes as a
+from optimizer.analysis.indexing import delinear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from codegen.indexing import Index, Sum
     from codegen.opcodes.folding import Fold
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index, Sum
 
 WARP = 32
 # Arrays in the memory that a block's threads share: type, name, elements.

@@ -39,7 +39,6 @@ from codegen.expressions import (
     indexed,
     item,
 )  # fmt: skip
-from codegen.indexing import Sum, counter, linear
 from codegen.opcodes.fourier_lengths import (
     chirp,
     chirp_transform,
@@ -52,14 +51,15 @@ from emit_cuda.kernels.folding import BARRIER, place
 from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, Numbers, Pair, named
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage
 from hlo import attributes as a
+from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.indexing import Index
     from emit_cuda.kernels.kernel import Kernel
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
+    from optimizer.analysis.indexing import Index
 
 # Numbers that a thread has at once, and threads of a block of several lines.
 EACH, THREADS = 8, 256

@@ -9,11 +9,11 @@ import numpy as np
 
 from codegen.elements.types import literal
 from codegen.expressions import Expr, Group, Name, binary, indexed, item, total_of
-from codegen.indexing import Sum, counter
 from codegen.opcodes.fourier_lengths import roots_of_unity
 from codegen.statements import For
 from hlo.types.literal import Literal as Constant
 from hlo.types.shape import array
+from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

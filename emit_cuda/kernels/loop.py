@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Name, binary, item
-from codegen.indexing import Sum, counter, delinear, linear, unknown
 from codegen.statements import For, If, live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.stages import Stage, alone, each_thread
+from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
 
 if TYPE_CHECKING:
     from codegen.elements.body import Values

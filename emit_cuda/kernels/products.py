@@ -12,20 +12,20 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import narrowed, wide
-from codegen.indexing import Sum, counter
 from codegen.opcodes.folding import window_place
 from codegen.opcodes.products import element_as, product_type
 from codegen.opcodes.scalar import converted
 from emit_cuda.kernels.folding import place
 from hlo import attributes as a
+from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from codegen.indexing import Index
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 
 class Product(ABC):

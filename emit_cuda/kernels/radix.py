@@ -20,22 +20,22 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import store
 from codegen.expressions import Cast, Literal, Name, indexed, item
-from codegen.indexing import Sum, counter, linear, unknown
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import parts_of, word_of_key
 from codegen.statements import Call, live
 from emit_cuda.kernels.folding import place
 from emit_cuda.kernels.stages import Stage, each_thread
+from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.expressions import Expr
-    from codegen.indexing import Index
     from codegen.opcodes.comparators import SortKey
     from emit_cuda.kernels.folding import Shared
     from emit_cuda.kernels.kernel import Kernel
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 # As in `sorting.cu`: threads, which are as many as digits have values; keys of a tile; and where
 # number n of a tile lies in shared memory, n / 16 further.

@@ -23,12 +23,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Literal, Name, binary, conjoined, indexed, item
-from codegen.indexing import Sum, counter, linear
 from codegen.statements import For, live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place, shared_fold
 from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
+from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import wide
 from codegen.expressions import Choose, Literal, Name, binary, indexed, item
-from codegen.indexing import Counter, Sum, counter, linear
 from codegen.statements import For, live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import WARP, add_if, place, shared_fold
 from emit_cuda.kernels.reduction import PACKED, threads_for
 from emit_cuda.kernels.stages import Stage
+from optimizer.analysis.indexing import Counter, Sum, counter, linear
 from optimizer.fusion.rows import LEAVES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.kernel import Kernel
-    from codegen.indexing import Index
     from emit_cuda.kernels.folding import Shared, SharedFold
     from hlo.instruction import Computation, Instruction
+    from optimizer.analysis.indexing import Index
     from optimizer.fusion.rows import Rows
 
     Outputs = Sequence[tuple[Instruction, Name]]

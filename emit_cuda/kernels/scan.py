@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.folds import neutral
 from codegen.expressions import Choose, Expr, Literal, Name, binary, item
-from codegen.indexing import Sum, counter, linear
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.kernels import vectors
@@ -27,16 +26,17 @@ from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place, shared_fold
 from emit_cuda.kernels.reduction import STEP, parts_for
 from emit_cuda.kernels.stages import Stage, each_thread
 from hlo.types.values import WindowDim
+from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.indexing import Index
     from codegen.statements import Statement
     from emit_cuda.kernels.folding import Shared, SharedFold
     from emit_cuda.kernels.kernel import Kernel
     from hlo.instruction import Instruction
     from hlo.types.values import Window
+    from optimizer.analysis.indexing import Index
 
 # Threads of a block, neighbours that each folds, and shorter rows that one thread runs through.
 THREADS, EACH, LEAST = 256, 4, 32

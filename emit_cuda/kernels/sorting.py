@@ -37,21 +37,21 @@ from codegen.expressions import (
     item,
     tree,
 )
-from codegen.indexing import Sum, counter, linear
 from codegen.statements import Assign, Break, For, Forever, If, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place
 from emit_cuda.kernels.radix import digits, radix_stages
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
 from hlo import attributes as a
+from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.indexing import Index
     from codegen.statements import Statement
     from emit_cuda.kernels.kernel import Kernel
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 # The most threads that share a row.
 MOST_THREADS = 512

@@ -12,7 +12,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Literal, Name, binary, indexed
-from codegen.indexing import counter, delinear
 from codegen.kinds import Pointer
 from codegen.statements import (
     Assign,
@@ -26,6 +25,7 @@ from codegen.statements import (
     names_in,
     nested,
 )
+from optimizer.analysis.indexing import counter, delinear
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -23,8 +23,8 @@ from emit_cuda.kernels.folding import BARRIER, WARP
 from emit_cuda.kernels.tiles import DEEP, SIDE, Tiles
 
 if TYPE_CHECKING:
-    from codegen.indexing import Index, Sum
     from emit_cuda.kernels.products import Product
+    from optimizer.analysis.indexing import Index, Sum
 
 # Bytes at multiples of which they load and store parts of a tile.
 ALIGNED = 32

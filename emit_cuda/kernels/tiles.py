@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal, wide
 from codegen.expressions import NEVER, Choose, Expr, Group, Literal, Name, binary, conjoined, item
-from codegen.indexing import Sum, counter, linear
 from codegen.opcodes.scalar import expression
 from codegen.statements import For
 from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER, add_if
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage
 from hlo.types.element_type import ELEMENT_TYPES
+from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
-    from codegen.indexing import Index
     from emit_cuda.kernels.folding import Shared
     from emit_cuda.kernels.products import Product
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 # Threads along each side of a block, and elements of the contraction that a tile has.
 SIDE, DEEP = 16, 16

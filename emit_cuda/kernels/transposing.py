@@ -16,20 +16,20 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Name, binary, conjoined, indexed, item
-from codegen.indexing import counter, delinear, linear
 from codegen.statements import For, live
 from emit_cuda.kernels.folding import BARRIER, WARP, add_if
 from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
+from optimizer.analysis.indexing import counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
     from codegen.elements.kernel import Kernel
-    from codegen.indexing import Index, Sum
     from codegen.statements import Statement
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index, Sum
 
 # Smaller dimensions are left to a thread for each element, as in XLA; rows of a block's threads.
 LEAST, ROWS = 16, 4

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Index, Load, Name, item
-from codegen.indexing import Counter, Sum
 from codegen.kinds import Pointer, base_of, number_of
 from codegen.statements import (
     Assign,
@@ -30,6 +29,7 @@ from codegen.statements import (
     nested,
     straight,
 )
+from optimizer.analysis.indexing import Counter, Sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,11 +17,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Op, indexed, item
-from codegen.indexing import linear
 from codegen.kinds import Pointer
 from codegen.opcodes.updating import combine_elements, write_scatter
 from codegen.statements import Call
 from hlo import attributes as a
+from optimizer.analysis.indexing import linear
 from optimizer.gpu.atomics import atomic_of, update_dims_apart
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Name
-    from codegen.indexing import Index
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 # Sums and bits of signed words are those of unsigned ones.
 _UNSIGNED = {"s32": "u32", "s64": "u64"}

@@ -98,19 +98,20 @@ EXERCISES = (
     ),
     Exercise(
         32, "reverse by index arithmetic", 10, "medium",
-        {"write_reverse": lambda: own("reverse")}, "codegen/opcodes/movement.py:write_reverse",
+        {"write_reverse": lambda: own("reverse")},
+        "optimizer/analysis/indexing_map.py:reversed_index",
         check_c("reverse", "write_reverse", Element, (F32, S32)),
     ),
     Exercise(
         33, "transpose by index arithmetic", 10, "medium",
         {"write_transpose": lambda: own("transpose")},
-        "codegen/opcodes/movement.py:write_transpose",
+        "optimizer/analysis/indexing_map.py:per_dimension",
         check_c("transpose", "write_transpose", Element, (F32, S32), TURNED),
     ),
     Exercise(
         34, "concatenate by index arithmetic", 10, "hard",
         {"write_concatenate": lambda: own("concatenate")},
-        "codegen/opcodes/movement.py:write_concatenate",
+        "optimizer/analysis/indexing_map.py:concatenated",
         check_c("concatenate", "write_concatenate", Element, (F32, S32)),
     ),
 )  # fmt: skip

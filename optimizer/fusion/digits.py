@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo import attributes as a
+from optimizer.analysis.indexing_map import per_dimension
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,12 +134,7 @@ class Digits:
         groups = self.grouped(place, user.shape.dims)
         if groups is None:
             return None
-        attrs = a.Dimensions.of(user)
-        if user.opcode == "broadcast":
-            chosen = attrs.dimensions
-        else:
-            chosen = [attrs.dimensions.index(d) for d in range(len(attrs.dimensions))]
-        return tuple(digit for d in chosen for digit in groups[d])
+        return tuple([digit for group in per_dimension(user, groups) for digit in group])
 
 
 def _pieces(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int, int]] | None:

@@ -6,58 +6,43 @@
     d = f32[256,769] reshape(c)                       d at (i, j) is a at n / 770, n % 770
                                                       where n = 769 i + j
 
-Models skew a band around a diagonal so that it becomes a rectangle. To a kernel that computes `d`
-from `a` in memory it is nothing, as `n` is all it needs; one that computes `a` besides divides for
-every element, and does so one by one.
+To a kernel that computes `d` from `a` in memory it is nothing, as `n` is all it needs; one that
+computes `a` besides divides for every element, and does so one by one. Divisions of the counter of
+one loop are none: that loop can be cut into two.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate
-from operator import mul
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.types.grouping import groups_of_many
 from hlo.walk import users
+from optimizer.analysis.indexing import Counter, Sum, counter
+from optimizer.analysis.indexing_map import sources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from hlo.instruction import Computation, Instruction
 
-    Users = Mapping[Instruction, Sequence[Instruction]]
-
-# Values that are looked at behind one reshape.
+# Values that are looked at before one value.
 MOST_VALUES = 32
-
-
-class _JoinedRow(NamedTuple):
-    """One dimension of a value: some elements of rows that were joined.
-
-    Attributes
-    ----------
-    lengths : how many elements the rows have, those of each dimension before.
-    first, size : where in the first row it begins, and how many elements there are.
-    """
-
-    value: Instruction
-    dimension: int
-    lengths: tuple[int, ...]
-    first: int
-    size: int
-
-    @property
-    def whole(self) -> bool:
-        """Whether it begins and ends with a row."""
-        return not any(self.first % n or self.size % n for n in self.lengths)
 
 
 def skewed(computation: Computation) -> set[Instruction]:
     """The values of a computation that are asked for by numbers which have to be divided."""
-    reshapes = [i for i in computation.instructions if _is_reshape(i)]
-    known = users(computation) if reshapes else {}
-    return {i.operands[0] for i in reshapes if _skews(i, known)}
+    found: set[Instruction] = set()
+    if computation.opcodes.isdisjoint(("bitcast", "reshape")):
+        return found
+    known = users(computation)
+    # Reshapes, and values that hold elements of a reshape in its order.
+    behind: set[Instruction] = set()
+    for instr in computation.instructions:
+        again = _is_reshape(instr)
+        if again or any(o in behind for o in _followed(instr)):
+            behind.add(instr)
+            used = known[instr]
+            if again or not used or any(instr not in _followed(u) for u in used):
+                found |= _divided_before(instr, behind, whole=not again)
+    return found
 
 
 def _is_reshape(instr: Instruction) -> bool:
@@ -69,75 +54,49 @@ def _is_reshape(instr: Instruction) -> bool:
     return in_rows and shapes[0].element_type is shapes[1].element_type and shapes[0].size > 0
 
 
-def _skews(reshape: Instruction, known: Users) -> bool:
-    """Whether a reshape, or what takes its result apart, cuts rows anew."""
-    dims = reshape.operands[0].shape.dims
-    for before, after in groups_of_many(dims, reshape.shape.dims):
-        old, new = _lengths([dims[d] for d in before]), [reshape.shape.dims[d] for d in after]
-        if not all(_even(n, m) for n in old for m in _lengths(new)):
+def _followed(instr: Instruction) -> tuple[Instruction, ...]:
+    """The operands whose elements stand in the result in the same order, or some of them."""
+    if instr.row.elementwise:
+        return tuple([o for o in instr.operands if o.shape.dims == instr.shape.dims])
+    # Elements that are spaced are divided to be found, with or without a reshape.
+    spaced = instr.opcode == "pad" and any(p.interior for p in a.Pad.of(instr).padding)
+    moves = instr.opcode in ("pad", "slice") and not spaced
+    return instr.operands[:1] if moves or _is_reshape(instr) else ()
+
+
+def _divided_before(end: Instruction, behind: set[Instruction], *, whole: bool) -> set[Instruction]:
+    """The operands of reshapes of which a loop over a value would divide to find the elements.
+
+    Parameters
+    ----------
+    whole : the loop may only be cut where it goes through whole rows.
+    """
+    found: set[Instruction] = set()
+    dims = end.shape.dims
+    stack = [(end, tuple([counter(str(d), size) for d, size in enumerate(dims)]))]
+    for _ in range(MOST_VALUES):
+        if not stack:
+            break
+        value, index = stack.pop()
+        moved = sources(value, index)
+        if _is_reshape(value):
+            if any(_divides(part, whole=whole) for part in moved[0].place):
+                found.add(value.operands[0])
+            if value is not end:
+                continue
+        place = moved[0].place if moved else index
+        stack += [(o, place) for o in _followed(value) if o in behind]
+    return found
+
+
+def _divides(part: Sum, *, whole: bool) -> bool:
+    """Whether a number is more than what the counters of loops are, or of two made of one."""
+    for atom, _ in part.terms:
+        if isinstance(atom, Counter):
+            continue
+        dividend, divisor = atom.dividend, atom.divisor
+        if len(dividend.terms) > 1 or dividend.constant % divisor:
             return True
-        if old and len(after) == 1:
-            row = _JoinedRow(reshape, after[0], old, 0, reshape.shape.dims[after[0]])
-            if _is_cut_anew(row, known):
-                return True
-    return False
-
-
-def _lengths(dims: Sequence[int]) -> tuple[int, ...]:
-    """How many elements the rows of an array have, and rows of these, but for the whole."""
-    return tuple(accumulate(reversed(dims[1:]), mul))
-
-
-def _even(one: int, other: int) -> bool:
-    return one % other == 0 or other % one == 0
-
-
-def _is_cut_anew(row: _JoinedRow, known: Users) -> bool:
-    """Whether rows that were joined are taken apart elsewhere."""
-    stack, seen = [row], 0
-    while stack and seen < MOST_VALUES:
-        row, seen = stack.pop(), seen + 1
-        followed = 0
-        for user in known[row.value]:
-            if _is_reshape(user):
-                followed += 1
-                if _cuts(row, user):
-                    return True
-            elif (moved := _behind(row, user)) is not None:
-                followed += 1
-                stack.append(moved)
-        # A value without users is the result.
-        if not (0 < followed == len(known[row.value]) or row.whole):
+        if whole and (dividend.low % divisor or (dividend.high + 1) % divisor):
             return True
     return False
-
-
-def _cuts(row: _JoinedRow, reshape: Instruction) -> bool:
-    """Whether a reshape cuts rows elsewhere than where they were joined."""
-    dims = reshape.shape.dims
-    for before, after in groups_of_many(row.value.shape.dims, dims):
-        if row.dimension in before:
-            cuts = _lengths([dims[d] for d in after])
-            if len(before) > 1 or not cuts:
-                return not row.whole
-            return any(not _even(n, m) or row.first % min(n, m) for n in row.lengths for m in cuts)
-    return False
-
-
-def _behind(row: _JoinedRow, user: Instruction) -> _JoinedRow | None:
-    """The same rows in what is made of them; None if they are rows no more."""
-    if user.row.elementwise and user.shape.dims == row.value.shape.dims:
-        return row._replace(value=user)
-    if user.opcode == "slice":
-        attrs = a.Slice.of(user)
-        part = attrs.slice[row.dimension]
-        if part.stride == 1:
-            first, size = row.first + part.start, user.shape.dims[row.dimension]
-            return row._replace(value=user, first=first, size=size)
-    if user.opcode == "pad" and user.operands[0] is row.value:
-        padding = a.Pad.of(user)
-        edges = padding.padding[row.dimension]
-        if not edges.interior:
-            first, size = row.first - edges.low, user.shape.dims[row.dimension]
-            return row._replace(value=user, first=first, size=size)
-    return None

@@ -18,9 +18,9 @@ from codegen.expressions import (
     indexed,
     is_number,
 )
-from codegen.indexing import Counter, Sum, unknown
 from codegen.printer import shown
 from codegen.walk import callees_of, names_of, spelled_out, substitute, walk
+from optimizer.analysis.indexing import Counter, Sum, unknown
 
 X, Y = Name("x"), Name("y")
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegen.expressions import NEVER, condition_of, conditions_of
-from codegen.indexing import (
+from codegen.printer import shown
+from optimizer.analysis.indexing import (
     Sum,
     Within,
     bounded,
@@ -16,7 +17,6 @@ from codegen.indexing import (
     linear,
     unknown,
 )
-from codegen.printer import shown
 
 SIZES = {"i": 3, "j": 4, "k": 2}
 

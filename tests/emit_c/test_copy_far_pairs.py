@@ -8,9 +8,9 @@ import emit_c
 import hlo
 import interpreter
 from codegen.expressions import Name, item
-from codegen.indexing import counter
 from codegen.statements import Assign
 from emit_c.kernels.copy_far_pairs import copy_far_pairs
+from optimizer.analysis.indexing import counter
 
 
 def copy(stride: int, count: int, *, computed: bool = False) -> For:

@@ -27,6 +27,8 @@ EVEN = {
     "ROOT r = f32[3,5,7] reshape(s)",
     "whole rows of padding": JOINED + "z = f32[] constant(0)\n"
     "p = f32[3,84] pad(f, z), padding=0_0x14_0\nROOT r = f32[3,6,14] reshape(p)",
+    "spaced": "f = f32[3,5,2,7] reshape(a)\nz = f32[] constant(0)\n"
+    "ROOT p = f32[3,5,3,7] pad(f, z), padding=0_0x0_0x0_0_1x0_0",
 }
 
 

@@ -2,9 +2,9 @@
 
 from codegen.elements.table import Element, Scalar
 from codegen.expressions import Choose, Literal, binary
-from codegen.indexing import Within
 from codegen.opcodes.movement import chosen
 from emit_c.table import emits_c
+from optimizer.analysis.indexing import Within
 
 
 def reverse_off_by_one(body, instr, index):

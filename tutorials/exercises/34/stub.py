@@ -7,8 +7,8 @@
 that is always so.
 """
 
-from codegen.indexing import Within
 from codegen.opcodes.movement import chosen
+from optimizer.analysis.indexing import Within
 
 
 def write_concatenate(body, instr, index):

@@ -1,6 +1,6 @@
 # message: write_concatenate
-from codegen.indexing import Within
 from codegen.opcodes.movement import chosen
+from optimizer.analysis.indexing import Within
 
 
 def write_concatenate(body, instr, index):
