@@ -40,6 +40,8 @@ class AsyncUnwrapper:
         names = names_of(module)
 
         def change(computation: Computation) -> Computation:
+            # Besides what is replaced, others are tied anew and chains are taken away, so this is
+            # no rewrite of sites alone.
             plan: dict[Instruction, Instruction] = {}
             ends: dict[Instruction, Instruction] = {}
             for done in computation.instructions:

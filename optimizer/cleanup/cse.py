@@ -50,6 +50,7 @@ class Cse:
             def is_eligible(instr: Instruction) -> bool:
                 return instr not in tied and not has_effect(instr)
 
+            # What is dead then depends on the root before: `rewrite_sites` could not tell.
             made = rebuild(computation, repetitions(computation, is_eligible, identity, log))
             # Nothing may use the root of a fusion; what uses an earlier root is not needed.
             return made if made.root.name == computation.root.name else without_dead(made)

@@ -53,6 +53,8 @@ class LayoutNormalization:
         if all(instr.shape.is_row_major for instr in module.instructions()):
             return module
         names = names_of(module)
+        # Views are made once for all that share them, and forgotten where the log refuses what they
+        # are for, so each computation is written anew instead of rewritten at sites.
         return rebuild_unfused(module, lambda c: Normalizer(c, names, log).run())
 
 

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hlo.walk import names_of, users
 from optimizer.effects import without_dead
-from optimizer.rewriting.sites import SiteRewrites, rebuild_unfused, rewrite_sites
+from optimizer.rewriting.sites import (
+    SiteRewrites,
+    rebuild_unfused,
+    rewrite_computation,
+    rewrite_sites,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
+    from optimizer.rewriting.sites import Visit
 
     Exchange = Callable[[Instruction, set[Instruction], NameSupply], Instruction | None]
 
@@ -27,6 +33,15 @@ def settle(thing: Thing, change: Callable[[Thing], Thing]) -> Thing:
         before = thing
         thing = change(thing)
     return thing
+
+
+def settle_sites(module: Module, log: Log, visit: Visit) -> Module:
+    """A module in which no visit of an unfused computation finds a rewrite; see `rewrite_sites`."""
+
+    def once(computation: Computation) -> Computation:
+        return rewrite_computation(computation, log, visit, without_dead)
+
+    return rebuild_unfused(module, lambda computation: settle(computation, once))
 
 
 def exchange(module: Module, log: Log, word: str, exchanged: Exchange) -> Module:

@@ -86,16 +86,19 @@ def rewrite_sites(
     finish : is done to each computation with rewrites; without it, dead instructions are left to
         dead code elimination.
     """
+    return over(module, lambda c: rewrite_computation(c, log, visit, finish))
 
-    def change(computation: Computation) -> Computation:
-        found = SiteRewrites(log)
-        visit(computation, found)
-        if not found.plan:
-            return computation
-        made = rebuild(computation, found.plan)
-        return finish(made) if finish else made
 
-    return over(module, change)
+def rewrite_computation(
+    computation: Computation, log: Log, visit: Visit, finish: Change | None = None
+) -> Computation:
+    """A computation with the rewrites that a visit of it finds: see `rewrite_sites`."""
+    found = SiteRewrites(log)
+    visit(computation, found)
+    if not found.plan:
+        return computation
+    made = rebuild(computation, found.plan)
+    return finish(made) if finish else made
 
 
 def replace_each(

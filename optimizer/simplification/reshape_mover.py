@@ -14,15 +14,15 @@ and what it meets on the way becomes one with it; so one walk moves them all as 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hlo.support.memo import remembered
-from hlo.walk import Plan, names_of, rebuild, users_of
-from optimizer.effects import ordered, without_dead
+from hlo.walk import Plan, names_of, users_of
+from optimizer.effects import ordered
 from optimizer.passes import register
 from optimizer.rewriting.make import value_of
-from optimizer.rewriting.settle import settle
-from optimizer.rewriting.sites import rebuild_unfused
+from optimizer.rewriting.settle import settle_sites
 from optimizer.simplification.rearrangement import (
     REARRANGEMENTS,
     Steps,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
+    from optimizer.rewriting.sites import SiteRewrites
 
     Users = Mapping[Instruction, Sequence[Instruction]]
 
@@ -54,19 +55,13 @@ class ReshapeMover:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with reshapes and transposes as far down as they go."""
-        names = names_of(module)
-
-        def change(computation: Computation) -> Computation:
-            if computation.opcodes.isdisjoint(REARRANGEMENTS):
-                return computation
-            return settle(computation, lambda c: moved(c, names, log))
-
-        return rebuild_unfused(module, change)
+        return settle_sites(module, log, partial(move, names_of(module)))
 
 
-def moved(computation: Computation, names: NameSupply, log: Log) -> Computation:
-    """A computation with all reshapes and transposes moved that can be."""
-    plan: Plan = {}
+def move(names: NameSupply, computation: Computation, found: SiteRewrites) -> None:
+    """Move all reshapes and transposes that can be."""
+    if computation.opcodes.isdisjoint(REARRANGEMENTS):
+        return
     # What was not rearranged yet, by what carries the steps that do it.
     bare: Plan = {}
     carries = carried(computation)
@@ -79,9 +74,8 @@ def moved(computation: Computation, names: NameSupply, log: Log) -> Computation:
             continue
         made = elementwise(instr, steps, bare, names)
         new = rearranged(made, steps, instr, names)
-        if log.rewrite("move", instr, new):
-            plan[instr], bare[instr] = new, made
-    return without_dead(rebuild(computation, plan)) if plan else computation
+        if found.add("move", instr, new):
+            bare[instr] = made
 
 
 @remembered

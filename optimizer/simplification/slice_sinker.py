@@ -11,18 +11,19 @@ That is 10 sums, not 17; and where slices do not overlap it is one instruction, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hlo.walk import Plan, names_of, rebuild
-from optimizer.effects import ordered, without_dead
+from hlo.walk import names_of
+from optimizer.effects import ordered
 from optimizer.passes import register
-from optimizer.rewriting.settle import settle
-from optimizer.rewriting.sites import rebuild_unfused
+from optimizer.rewriting.settle import settle_sites
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
+    from optimizer.rewriting.sites import SiteRewrites
 
 
 @register
@@ -35,16 +36,11 @@ class SliceSinker:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with slices after what is done element by element."""
-        names = names_of(module)
-
-        def change(computation: Computation) -> Computation:
-            return settle(computation, lambda c: sunk(c, names, log))
-
-        return rebuild_unfused(module, change)
+        return settle_sites(module, log, partial(sink, names_of(module)))
 
 
-def sunk(computation: Computation, names: NameSupply, log: Log) -> Computation:
-    """A computation with the slices of each group sunk once."""
+def sink(names: NameSupply, computation: Computation, found: SiteRewrites) -> None:
+    """Sink the slices of each group once."""
     tied = ordered(computation)
     groups: dict[Any, list[Instruction]] = {}
     for instr in computation.instructions:
@@ -52,20 +48,23 @@ def sunk(computation: Computation, names: NameSupply, log: Log) -> Computation:
             sources = tuple([o.operands[0] for o in instr.operands])
             key = instr.opcode, instr.attrs, instr.shape.element_type, sources
             groups.setdefault(key, []).append(instr)
-    plan: Plan = {}
     for group in groups.values():
         whole = on_sources(group[0], names)
         # Never more elements than before.
         if sum(i.shape.size for i in group) < whole.shape.size:
             continue
-        if log.rewrite("sink", group[0], whole):
-            for instr in group:
-                name, slices = names.unique("slice"), instr.operands[0]
-                operands, notes = (whole,), instr.annotations
-                plan[instr] = slices.with_(
-                    name=name, operands=operands, shape=instr.shape, annotations=notes
-                )
-    return without_dead(rebuild(computation, plan)) if plan else computation
+        plan = {i: on_whole(i, whole, names) for i in group}
+        found.add("sink", group[0], whole, plan=plan)
+
+
+def on_whole(instr: Instruction, whole: Instruction, names: NameSupply) -> Instruction:
+    """The slice of a whole result that is the result of an instruction on slices."""
+    return instr.operands[0].with_(
+        name=names.unique("slice"),
+        operands=(whole,),
+        shape=instr.shape,
+        annotations=instr.annotations,
+    )
 
 
 def is_on_equal_slices(instr: Instruction) -> bool:

@@ -52,6 +52,8 @@ class DotMerger:
         names = names_of(module)
 
         def change(computation: Computation) -> Computation:
+            # A merged dot can be merged again, and ties others together: no driver over sites does
+            # one rewrite and looks anew.
             refused: set[tuple[str, str]] = set()
             while True:
                 pair = next(pairs(computation, self.max_size_to_merge, refused), None)
