@@ -174,7 +174,7 @@ def _compile(
 
 
 def _busy_compilers(module: Module) -> int:
-    """How many compilers a module will keep busy, as far as one can tell before it is optimized."""
+    """The number of compilers that a module will keep busy, estimated before it is optimized."""
     large = sum(1 for _ in module.instructions()) >= LARGE
     return slots() if large else 1
 

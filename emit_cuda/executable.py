@@ -96,7 +96,7 @@ class CudaExecutable:
         self._constants = [self._written("constant", k, c) for k, c in enumerate(program.constants)]
 
     def __repr__(self) -> str:
-        """How many kernels there are, and the memory of a call."""
+        """The number of kernels, and the memory of a call."""
         kernels = counted(len(self.program.kernels), "kernel")
         return f"<executable of {kernels}, {self.memory.temporaries:,} bytes of temporaries>"
 
@@ -219,7 +219,9 @@ class CudaExecutable:
         runner.run(self._parts)
 
     def _aligned(self, number: int, leaf: Lent, size: int, target: int | None) -> int:
-        """Where an argument on the device is to be read: there, or where its result will be.
+        """The address at which an argument on the device is read.
+
+        That is its own address, or the one of its result.
 
         Kernels load vectors, so that an array which begins between two of them is copied before.
         """

@@ -295,11 +295,11 @@ class Module:
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Module], tuple[str, str]]:
-        """How it is pickled: as its text, which may be as deep as it likes."""
+        """The reader and the text, for pickle; the graph may be as deep as it likes."""
         return read_again, (str(self), self.span.source.name if self.span else self.name)
 
     def to_string(self, **options: Any) -> str:
-        """The module as text; see `hlo.print.Options` for the options, named as XLA names them."""
+        """The module as text; see `hlo.Options` for the options, named as XLA names them."""
         return _writers[-1](self, **options)
 
     def __str__(self) -> str:

@@ -62,7 +62,7 @@ def _needs(instr: Instruction) -> Iterator[Instruction]:
 
 
 def users(computation: Computation) -> dict[Instruction, list[Instruction]]:
-    """Who uses each instruction as an operand, in order; a user of two operands counts once."""
+    """The users of each instruction as an operand, in order; a user of two operands counts once."""
     found: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
     for instr in computation.instructions:
         operands = instr.operands

@@ -65,7 +65,7 @@ def _copy_what_cannot_be_shared(dlpack: Any) -> None:
 
 
 def _address(capsule: Any) -> int:
-    """Where the array of a capsule begins: DLTensor's members `data` and `byte_offset`."""
+    """The address of a capsule's array: DLTensor's members `data` and `byte_offset`."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     members = (ctypes.c_size_t * 6).from_address(get(capsule, b"dltensor") or 0)

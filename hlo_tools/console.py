@@ -1,4 +1,4 @@
-"""Where verbs print for people: with colours on a terminal, unless NO_COLOR is set."""
+"""The console of verbs, with colours on a terminal unless NO_COLOR is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far floats are from what they would be in f64: of each instruction, and after each pass.
+"""The distances of floats from their values in f64: of each instruction, and after each pass.
 
 The module is run a second time with every float in f64 (complex numbers in c128). The f64 value,
 rounded once, is taken for the right one; distances are in ULPs of the type that the module has.
@@ -37,7 +37,7 @@ C128 = ELEMENT_TYPES["c128"]
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """How far a value is from the right one.
+    """The distance of a value from the right one.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ def as_f64(value: Value) -> Value:
 
 
 def error_of(got: Value, exact: Value) -> Error:
-    """How far a value is from one in f64; what is no float counts as right."""
+    """The distance of a value from one in f64; a value that is no float counts as right."""
     worst = Error()
     for leaf, right in zip(leaves(got), leaves(exact), strict=True):
         if type_of(leaf).kind not in ("float", "complex") or leaf.shape != right.shape:

@@ -41,7 +41,7 @@ _MORE_EVENTS, _TIMES_AFTER = 1000, 10
 
 
 def events_in(case: Case) -> int:
-    """How many instructions run in a case, until it ends or fails."""
+    """The number of instructions that run in a case, until it ends or fails."""
     limit = Limit(_MOST_EVENTS)
     try:
         evaluate(case.module, *(case.arguments or ()), observe=limit)
@@ -105,7 +105,7 @@ class Different:
     promise: Promise
 
     def told(self, case: Case) -> str | None:
-        """How the values differ."""
+        """The differences of the values."""
         given = [list(case.arguments or ())]
         try:
             want = self.run_reference(case.module, given, None)

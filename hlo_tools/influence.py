@@ -1,4 +1,4 @@
-"""Which elements of the arguments each element of a result comes from, found by trying.
+"""The elements of the arguments that each element of a result comes from, found by trying.
 
 One element of one argument is changed at a time, and the module runs again: whatever changes in the
 result depends on it. That needs no table of opcodes, and says what the interpreter does.
@@ -158,6 +158,6 @@ def changes(dtype: np.dtype[Any], value: Any) -> Iterator[Any]:
 
 
 def differs(before: Array, after: Array) -> Array:
-    """Which elements differ; NaN is NaN."""
+    """A mask of the elements that differ; NaN is NaN."""
     with np.errstate(invalid="ignore"):
         return (before != after) & ~((before != before) & (after != after))

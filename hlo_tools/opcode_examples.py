@@ -170,7 +170,7 @@ def own_examples(name: str) -> list[Module]:
 
 
 def oddness(module: Module) -> tuple[int, int]:
-    """How far a module is from one that is good to read."""
+    """The distance of a module from one that is good to read."""
     sizes = [s.size for i in module.instructions() for _, s in i.shape.leaves()]
     odd = sum(
         not i.shape.is_array or not i.shape.dims or i.shape.element_type is PRED

@@ -83,7 +83,7 @@ def opcode_picture(name: str, example: Example) -> Picture:
 
 
 def picture_of_elements(name: str, example: Example) -> Picture | None:
-    """Where the elements of a result come from; None if each comes from its own place."""
+    """The origins of a result's elements; None if each comes from its own place."""
     row = OPCODES[name]
     if row.traits & {"sequential", "effect", "async"}:
         return None

@@ -279,7 +279,7 @@ def only_name(path: str, loaded: dict[str, Any]) -> str:
 
 
 def as_maker(path: str, name: str, value: Any) -> PassMaker:
-    """How the pass that a name stands for is made."""
+    """A maker of the pass with a name."""
     options = option_defaults(cast("type[Any]", value)) if isinstance(value, type) else {}
     return PassMaker(name, options, partial(as_pass, path, name, value))
 
@@ -329,7 +329,7 @@ def has_run(value: Any) -> bool:
 
 
 def unfit(made: Any, name: str) -> tuple[str, str] | None:
-    """Why something is no pass, and what to do about it; None if it is one."""
+    """The reason why something is no pass, and its cure; None if it is one."""
     if inspect.isfunction(made):
         return f"`{name}` is a function, not a pass", f"put it into a class: {EXAMPLE}"
     if not has_run(made):

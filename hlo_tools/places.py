@@ -1,4 +1,4 @@
-"""Where something is defined, for people: `optimizer/rules/add.py:31`."""
+"""Source locations, for people: `optimizer/rules/add.py:31`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def spell_place(place: SourceLine) -> str:
 
 
 def defined(entry: Any) -> str:
-    """Where a function, or a function inside of an entry of a table, is written."""
+    """The location of a function, or of one inside of an entry of a table."""
     if isinstance(entry, type):
         entry = getattr(entry, "expansion", getattr(entry, "run", entry))
     for candidate in (entry, getattr(entry, "function", None), getattr(entry, "func", None)):

@@ -128,7 +128,7 @@ def body_of(function: Any) -> str:
 
 
 def formulas_of(name: str) -> Iterator[str]:
-    """How an elementwise opcode is written in the interpreter, a row for each kind of numbers."""
+    """The formulas of an elementwise opcode in the interpreter, a row for each kind of numbers."""
     for file in ("integers", "floats", "complexes", "bits"):
         text = (NUMBERS / f"{file}.py").read_text()
         for node in ast.parse(text).body:

@@ -100,7 +100,7 @@ def run(
 
 
 def devices_of(module: Module) -> int:
-    """How many devices a module is for: where it does not say, as many as its collectives name."""
+    """The number of devices of a module: where it does not say, as many as its collectives name."""
     said = module.header.replica_count * module.header.num_partitions
     named = [0]
     for instr in module.instructions():

@@ -167,7 +167,7 @@ def _windows(padded: Array, window: Window, sizes: Sequence[int]) -> Array:
 
 
 def _exists(padding: tuple[PaddingDim, ...], window: Window, sizes: Sequence[int]) -> Array:
-    """Which elements at each place of a window are the input's.
+    """A mask of the window's elements that lie in the input, not in its padding.
 
     What lies in the padding or between dilated elements is skipped, as XLA's CPU backend does where
     it does not call Eigen: times infinity it would be NaN.

@@ -1,4 +1,4 @@
-"""Who works with whom in a collective: from `replica_groups` to device numbers.
+"""Groups of devices that work together in a collective: from `replica_groups` to device numbers.
 
 Devices form a grid of replicas and partitions. What the numbers in a group mean depends on two
 attributes:

@@ -81,7 +81,7 @@ def _order_by_key(frame: Frame, comparator: Computation, rows: Sequence[Array]) 
 
 
 def _parities(comparator: Computation, instr: Instruction) -> set[int]:
-    """Which parameters an instruction depends on: 0 among them for left ones, 1 for right ones."""
+    """The sides that an instruction depends on: 0 for left parameters, 1 for right ones."""
     needed = {instr}
     for earlier in reversed(comparator.instructions):
         if earlier in needed:

@@ -115,7 +115,7 @@ def _padding(window: Window) -> tuple[PaddingDim, ...]:
 
 
 def _counts(array: Array, window: Window) -> tuple[int, ...]:
-    """How many places the window takes along each dimension."""
+    """The number of positions of the window along each dimension."""
     return tuple(w.positions(n) for w, n in zip(window, array.shape, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Where dimensions go: what rules about the movement of elements ask again and again."""
+"""Maps of dimensions through instructions, for rules about the movement of elements."""
 
 from __future__ import annotations
 

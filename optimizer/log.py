@@ -101,7 +101,7 @@ class Observer(Protocol):
 
 @dataclass(slots=True)
 class Settled:
-    """Where no rule of a rule set applies any more.
+    """The fixpoint of a rule set: no rule of it applies any more.
 
     Attributes
     ----------

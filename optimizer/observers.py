@@ -266,5 +266,5 @@ class CheckValues(Silent):
 
 
 def promise_of(pass_: Pass) -> Promise:
-    """How exactly a pass keeps values: its `promise`; every bit if it has none."""
+    """The promise of a pass: its `promise`; every bit if it has none."""
     return getattr(pass_, "promise", BITS)

@@ -1,4 +1,4 @@
-"""Where in the user's program an instruction came from: the `op_name` of its metadata.
+"""The source location of an instruction in the user's program: the `op_name` of its metadata.
 
 Frameworks write paths there: `jit(main)/layer/add`.
 """

@@ -103,7 +103,7 @@ class Writer:
 
 
 class Body:
-    """Where an element function writes to: a writer, and the computation it is in."""
+    """The place that an element function writes to: a writer, and the computation it is in."""
 
     def __init__(self, writer: Writer, environment: Environment) -> None:
         self.writer = writer

@@ -126,5 +126,5 @@ class Inputs(Mapping["Instruction", object]):
         return iter(self._values)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of names."""
         return len(self._values)

@@ -138,7 +138,7 @@ def _key(less: Instruction) -> SortKey | None:
 
 
 def _twins(left: Instruction, right: Instruction) -> int | None:
-    """Which side the left one reads, if the right one does the same with the other side."""
+    """The side that the left term reads, if the right term is the same of the other side."""
     sides: set[int] = set()
     stack = [(left, right)]
     seen: set[tuple[Instruction, Instruction]] = set()

@@ -85,7 +85,7 @@ class Way:
 
 
 def _room(n: int) -> int:
-    """How many numbers of each line there must be room for in lanes."""
+    """The count of numbers of each line for which lanes need room."""
     return n if radices(n) is not None else good_length(2 * n - 1)
 
 
@@ -279,7 +279,7 @@ class Transforms:
         multiply(room, target, scaled, n, (True, way.turned))
 
     def _count(self, first: Sum, lines: int) -> Expr:
-        """How many of the lanes from a line on have one."""
+        """The number of lanes with a line, from a line on."""
         if first.high + self.width <= lines:
             return Literal(self.width)
         if first.low == first.high:

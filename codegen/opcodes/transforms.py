@@ -150,7 +150,7 @@ def _write_to_real(
 
 
 def _twice(place: Expr) -> Expr:
-    """Where the real part of a complex number is."""
+    """The offset of the real part of a complex number."""
     return Literal(2) * Group(place)
 
 

@@ -1,4 +1,4 @@
-"""Where the arrays of a module lie: the optimizer's buffer assignment, with emitters' own rules."""
+"""Buffers of a module's arrays: the optimizer's buffer assignment, with emitters' own rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values of a computation get a buffer, and which are computed where they are used."""
+"""The values of a computation that get a buffer, and those computed where they are used."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _reads_memory(table: Table, user: Instruction, operand: Instruction) -> bool
 
 @lru_cache(maxsize=256)
 def _parameters_in_memory(table: Table, computation: Computation) -> frozenset[int]:
-    """Which parameters of a fused computation must be in memory: outputs, and what kernels read."""
+    """The parameters of a fusion that must be in memory: outputs, and operands of kernels."""
     outputs = _outputs(computation.root, _RENAMING)
     read = {o for i in computation.instructions for o in i.operands if _reads_memory(table, i, o)}
     found = [p for p in computation.parameters if p in outputs or p in read]

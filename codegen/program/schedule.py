@@ -157,7 +157,7 @@ class Schedule:
         return self._known[buffer, kind]
 
     def _constant(self, value: Value) -> str:
-        """Where a constant lies."""
+        """The address of a constant."""
         literal = literal_of(value.instruction)
         index = [i for i, _ in value.instruction.shape.leaves()][value.leaf]
         for element in index:
@@ -310,7 +310,7 @@ class Schedule:
             self._write_loops(scope, instr)
 
     def _constants(self, literal: Literal, name: str) -> object:
-        """Where the arrays of a constant lie."""
+        """The addresses of a constant's arrays."""
         if literal.shape.is_tuple:
             return tuple(self._constants(e, name) for e in literal.elements)
         return self.constants.pointer(literal, name) if literal.shape.is_array else None

@@ -47,7 +47,7 @@ class CopiedRow:
 
 
 def _number(count: Expr) -> int | None:
-    """How many there are, if that is known."""
+    """Their number, if it is known."""
     return int(count.value) if isinstance(count, Literal) else None
 
 

@@ -125,7 +125,7 @@ class Cutting:
         return whole and below <= machine.UNPACKED_TILES
 
     def _outermost_steps(self, most: int) -> int:
-        """How many of the outermost steps are taken at once, for at most so many products.
+        """The number of outermost steps that are taken at once, for at most so many products.
 
         As many as keep the packed panels in the cache; but if those are few, because the number of
         steps has no suitable divisor, then as many as there may be.
@@ -211,12 +211,12 @@ class Cutting:
         return TileRun(tiles, self.width * self.lane.input, apart, self.width)
 
     def _begin(self, panel: Index, block: Sum) -> Sum:
-        """Where a block begins in a kernel that is packed as a whole."""
+        """The offset of a block in a kernel that is packed as a whole."""
         sizes = (*(d.size for d in self.panels), self.blocks)
         return linear((*panel, block), sizes) * (self.depth * self.side)
 
     def _begin_in_place(self, part: KernelPart, chunk: int) -> Sum:
-        """Where a block begins in a kernel that is read where it is."""
+        """The offset of a block in a kernel that is not packed."""
         assert self.stride is not None
         begin = part.block * self.width + chunk * (self.depth // self.chunks) * self.stride
         for here, d in zip(part.panel, self.panels, strict=True):

@@ -80,7 +80,7 @@ def _share(product: TiledProduct) -> float:
 
 
 def _exact_products(instr: Instruction) -> int | None:
-    """How many products of the operands' integers f32 adds up exactly, if it is many.
+    """The number of products of the operands' integers that f32 adds up exactly, if it is many.
 
     Vectors of f32 are multiplied twice as fast as those of integers.
     """

@@ -135,7 +135,7 @@ class TiledProduct:
         return self._cut([*joined(batch), *joined(features), *joined(places)], steps)
 
     def _cut(self, dims: Sequence[Dim], steps: Sequence[ContractedDim]) -> Tiling:
-        """How the output is cut into tiles."""
+        """The cut of the output into tiles."""
         return Tiling(dims, steps, self.kind, self.exact, self._stride)
 
     @property

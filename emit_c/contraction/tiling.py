@@ -58,7 +58,7 @@ class Tiling(Cutting):
     """The loops over the tiles into which an output is cut."""
 
     def _first(self, body: Body, number: Sum, dim: Dim, side: int) -> Sum:
-        """Where a tile begins in a dimension, by its number."""
+        """The first index of a tile in a dimension, by its number."""
         last = dim.size - side
         if (number * side).high <= last or not self._is_covered(dim, side):
             return number * side
@@ -270,7 +270,7 @@ class Tiling(Cutting):
         sizes: Sequence[int],
         kernel: Callable[[Sum, Index], Expr],
     ) -> Column | None:
-        """How the kernel is read, if its last dimension of the contraction is innermost there."""
+        """The access to the kernel whose last contracted dimension is innermost there."""
         steps = [counter(body.name("t"), size) for size in sizes]
         along = unknown(body.name("j"), 0, self.packed.size - 1)
         with body.block() as statements, body.watched() as trace:

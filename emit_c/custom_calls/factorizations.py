@@ -155,7 +155,7 @@ def geev(call: LapackCall, a: Matrix) -> Results:
 
 
 def _eigenvalues(call: LapackCall, n: int) -> list[Matrix]:
-    """Where eigenvalues go: complex ones, or real and imaginary parts."""
+    """The outputs for eigenvalues: complex ones, or real and imaginary parts."""
     names = ["real_parts", "imaginary_parts"] if call.letter in "sd" else ["values"]
     return [call.array(name, [n]) for name in names]
 

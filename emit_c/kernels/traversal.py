@@ -219,7 +219,7 @@ def _atoms_of(stack: list[Sum]) -> Iterator[Atom]:
 
 
 def _tiles(nest: TraversalNest, trace: AccessTrace) -> dict[int, AxisTiles]:
-    """Which two axes run in tiles, and of what size; none where rows are read as they lie."""
+    """The two axes that run in tiles, and the tile size; none where rows are read in order."""
     last = len(nest.axes) - 1
     if last < 1 or not trace.straight:
         return {}
@@ -300,7 +300,7 @@ def _write_axes(
 
 
 def _cuts(axis: Axis, limits: Range, trace: AccessTrace) -> list[int]:
-    """Where along an axis a condition that is not certain changes."""
+    """The indices along an axis at which an uncertain condition changes."""
     low, high = limits
     found: set[int] = set()
     for condition in trace.conditions:

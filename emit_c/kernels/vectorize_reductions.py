@@ -116,7 +116,7 @@ def _one_by_one(loop: For) -> For:
 
 
 def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _LaneFold | None:
-    """How a loop folds in lanes; None if it does not."""
+    """The SIMD reduction of a loop; None if it has none."""
     starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
     if not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1) or not all(starts):
         return None

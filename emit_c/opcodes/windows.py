@@ -66,7 +66,7 @@ class _RunningWindow:
 
 
 def _run(windows: ReduceWindow, axis: int) -> _RunningWindow | None:
-    """How the windows along an axis run, if they do.
+    """The running window along an axis; None if windows do not begin or end together.
 
     Running backwards puts the elements in another order, so the operation must be a known one.
     """

@@ -68,7 +68,7 @@ class Program:
     meant: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
 
     def __repr__(self) -> str:
-        """How much there is."""
+        """The number of lines of C, and the memory of a call."""
         lines = self.source.count("\n")
         return f"<program of {lines:,} lines of C, {self.arena_bytes:,} bytes of temporaries>"
 

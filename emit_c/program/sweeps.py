@@ -152,7 +152,7 @@ class _ByRows:
         return total
 
     def _lies(self, instr: Instruction) -> Expr:
-        """Where an element of a whole value lies: in a result, or in an array of the kernel."""
+        """The element of a whole value: in a result, or in an array of the kernel."""
         kind = instr.shape.element_type
         if instr in self.outputs:
             place = linear(self._index(instr), instr.shape.dims)
@@ -220,7 +220,7 @@ class _ByRows:
         return tuple(self.body.let(wide(kind), instr.name, value) for kind, value in pairs)
 
     def _beside(self) -> dict[str, Any]:
-        """How variables lie side by side."""
+        """The options of variables for values that lie side by side."""
         return {}
 
     # -------------------------------------------------------------- row values
@@ -326,7 +326,7 @@ def _folded(fold: Instruction) -> tuple[Instruction, ...]:
 
 
 def _most_columns(nest: LoopNest) -> int:
-    """How many columns are folded side by side, at most: as many as the cache holds."""
+    """The largest number of columns that are reduced side by side: as many as the cache holds."""
     if nest.sweeps == 1:
         return machine.SUMS_OF_A_FOLD
     fitting = CPU.row_bytes * machine.LANES // max(nest.row_bytes(), 1)

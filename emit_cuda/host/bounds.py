@@ -1,4 +1,7 @@
-"""How much work the model of CUDA's threads is given: it takes some hundred times a GPU's time."""
+"""The amount of work that the model of CUDA's threads is given.
+
+It takes some hundred times a GPU's time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a warp's accesses meet memory: sectors of each request, and conflicts of shared banks.
+"""Memory accesses of a warp: sectors of each request, and conflicts of shared banks.
 
 A warp's 32 threads load or store together. Global memory answers in *sectors* of 32 bytes: 32
 neighbouring floats are 4 sectors, 32 floats of different rows are 32. Shared memory has 32 *banks*,
@@ -273,7 +273,7 @@ def _sectors(at: Lanes, size: int) -> int:
 
 
 def _conflicts(at: Lanes, size: int) -> int:
-    """How often shared memory is asked: by half a warp for 8 bytes, a quarter of one for 16."""
+    """The number of requests to shared memory: half a warp asks for 8 bytes, a quarter for 16."""
     together = WARP * WORD // max(size, WORD)
     count = 0
     for start in range(0, len(at), together):

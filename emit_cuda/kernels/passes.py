@@ -1,4 +1,4 @@
-"""How loops become a kernel of CUDA: the changes that a kernel goes through, with their reasons.
+"""Changes by which loops become a kernel of CUDA, with their reasons.
 
 Unlike those of C, they are not passes over statements. A kernel is written for its threads at once,
 by the writer of its kind.

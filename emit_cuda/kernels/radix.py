@@ -53,7 +53,7 @@ KINDS = (
 
 
 def digits(instr: Instruction) -> int:
-    """How many digits of keys a sort has; 0 where its comparator compares no keys."""
+    """The number of digits in a sort's keys; 0 where its comparator compares no keys."""
     return sum(-(-key.bits // BITS) for key in keys(instr.called[0]))
 
 

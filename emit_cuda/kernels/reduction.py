@@ -68,7 +68,10 @@ def reduction_stages(
 
 
 def threads_for(row: int) -> int:
-    """How many threads fold a row: of short ones less than a warp, of long ones up to a block."""
+    """The number of threads that reduce a row.
+
+    Less than a warp reduces a short row, up to a block a long one.
+    """
     if row <= WARP:
         return 1 << (row - 1).bit_length()
     if row <= WARP * EACH:

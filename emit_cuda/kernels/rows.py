@@ -43,7 +43,7 @@ MOST_KEPT = 96
 
 @dataclass(frozen=True)
 class RowPasses:
-    """When a computation's values are computed.
+    """The pass over a row in which each value of a computation is computed.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class RowPasses:
 
 
 def passes_of(rows: Rows, computation: Computation, results: Sequence[Instruction]) -> RowPasses:
-    """When what is computed: each value in the first pass that can."""
+    """The first pass over a row in which each value can be computed."""
     first: dict[Instruction, int] = {}
     for instr in computation.instructions:
         before = max((first[o] for o in instr.operands), default=0)

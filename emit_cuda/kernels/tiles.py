@@ -134,7 +134,7 @@ class Tiles:
         return _added(own, number * SIDE)
 
     def _buffers(self) -> int:
-        """How many tiles of each operand lie in shared memory at once."""
+        """The number of tiles of each operand that lie in shared memory at once."""
         bytes_each = ELEMENT_TYPES[self.tile_kind].bytes + bool(self.present)
         fit = 2 * BUFFERS * DEEP * self.pitch * bytes_each <= SHARED_BYTES // 2
         return BUFFERS if fit and self.product.depth > DEEP else 1
@@ -146,7 +146,7 @@ class Tiles:
         return value, self.body.variable("pred", "next_there", size=self.each) if told else None
 
     def _place(self, side: int, e: Sum) -> tuple[Expr, Expr]:
-        """Where an element that a thread brings lies in a tile: along the contraction, and not."""
+        """The indices in a tile of an element that a thread loads: contracted, and free."""
         number = _added(Name("threadIdx.x"), e * (SIDE * SIDE))
         number = self.body.let("s64", "number", number)
         deep_last = self.product.is_deep_last(side)

@@ -48,7 +48,7 @@ MOST_STATEMENTS = 64
 
 
 def width_for(instructions: Iterable[Instruction]) -> int:
-    """How many neighbours a thread computes: as many of the widest type as one load takes."""
+    """The number of elements in a thread's vector: as many of the widest type as one load takes."""
     leaves = [s.element_type for i in instructions for _, s in i.shape.leaves() if s.is_array]
     return max(1, min(BYTES // max((t.bytes for t in leaves), default=1), MOST))
 

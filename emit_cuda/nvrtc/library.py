@@ -100,7 +100,7 @@ def libraries_named(pattern: str) -> Iterator[Path]:
 
 
 def _roots() -> Sequence[Path]:
-    """Where CUDA may be: in NVIDIA's wheels, then where a toolkit is."""
+    """The folders in which CUDA may be: in NVIDIA's wheels, then where a toolkit is."""
     spec = find_spec("nvidia")
     wheels = [Path(place) for place in spec.submodule_search_locations or ()] if spec else []
     inside = [root for place in wheels for root in sorted(place.iterdir()) if root.is_dir()]

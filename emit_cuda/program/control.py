@@ -61,7 +61,7 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
 
 
 def _trips(instr: Instruction) -> int | None:
-    """How often a loop runs that counts to a constant; notes at loops are not trusted."""
+    """The trip count of a loop that counts to a constant; notes at loops are not trusted."""
     loop = None if any(map(has_effect, instr.called[0].instructions)) else loop_of(instr)
     counter = counter_of(loop) if loop else None
     return counter.trips if counter else None

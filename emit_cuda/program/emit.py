@@ -64,7 +64,7 @@ class CudaProgram:
     kernels: Mapping[str, Written]
 
     def __repr__(self) -> str:
-        """How much there is."""
+        """The number of kernels, and the memory of a call."""
         kernels = counted(len(self.kernels), "kernel")
         return f"<program of {kernels} of CUDA C, {self.arena_bytes:,} bytes of temporaries>"
 

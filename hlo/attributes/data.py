@@ -101,7 +101,7 @@ class Broadcast(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reshape(Attrs):
-    """Which result dimension has an inferred size, in dynamic reshapes; -1 for none."""
+    """The result dimension of inferred size, in dynamic reshapes; -1 for none."""
 
     inferred_dimension: int = optional("int", -1)
 

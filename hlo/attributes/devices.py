@@ -76,7 +76,7 @@ class RaggedAllToAll(Collective):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectivePermute(Attrs):
-    """Who sends to whom; slice sizes in the in-place form."""
+    """Pairs of source and target devices; slice sizes in the in-place form."""
 
     channel_id: int | None = optional("int", None)
     source_target_pairs: tuple[tuple[int, ...], ...] = required("int_lists")

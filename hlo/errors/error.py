@@ -96,7 +96,7 @@ class HloError(Exception):
         self.notes = tuple(notes)
 
     def __reduce__(self) -> tuple[type[HloError], tuple[object, ...]]:
-        """How it is pickled: processes of a pool send what they raise."""
+        """The constructor and its arguments, for pickle: processes of a pool send errors."""
         return type(self), (self.code, self.message, self.span, self.notes)
 
     def at(self, span: Span | None) -> HloError:

@@ -54,7 +54,7 @@ def _only_dimension(attrs: a.AllGather | a.ReduceScatter, operands: Sequence[Sha
 def shard_count(
     attrs: a.AllGather | a.ReduceScatter, whole: Shape | None, part: Shape | None
 ) -> int:
-    """How many parts make a whole along the dimension: by the shapes, else by the groups."""
+    """The number of shards along a dimension: by the shapes, else by the groups."""
     dim = attrs.dimensions[0]
     known = [s for s in (whole, part) if s is not None and s.is_array and s.rank > dim]
     if len(known) == 2 and known[1].dims[dim] > 0:
@@ -63,7 +63,7 @@ def shard_count(
 
 
 def _group_size(groups: ReplicaGroups) -> int:
-    """How many devices the first group has; 1 where the text does not say."""
+    """The number of devices in the first group; 1 where the text does not say."""
     if groups.tiles is not None:
         return groups.tiles.dims[-1] if groups.tiles.dims else 1
     if groups.mesh is not None:

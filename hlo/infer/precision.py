@@ -1,4 +1,4 @@
-"""Where an instruction mixes floats of several precisions, and in which of them it computes.
+"""Instructions that mix floats of several precisions, and the precision in which each computes.
 
 XLA lets `y = bf16[8] slice(x)` stand for the slice of an f32 array, converted, and takes an f32
 array with a bf16 initial value: its verifier compares most shapes without regard to how precise

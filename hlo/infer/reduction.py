@@ -88,7 +88,7 @@ def infer_scan(instr: Instruction, attrs: a.Scan, *operands: Shape) -> Shape:
 
 
 def _declared_size(instr: Instruction, dim: int) -> int:
-    """How long a scan without inputs is: only its declared outputs say."""
+    """The length of a scan without inputs: only its declared outputs say."""
     outputs = instr.shape.elements
     if not outputs or outputs[0].rank <= dim:
         raise HloError("HLO024", "scans nothing: it has neither inputs nor outputs")

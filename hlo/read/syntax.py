@@ -20,7 +20,7 @@ class Piece(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where it ends, the last character excluded."""
+        """The offset of the end, the last character excluded."""
         return self.start + len(self.text)
 
 

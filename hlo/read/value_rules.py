@@ -297,7 +297,7 @@ class ValueRules(Transformer[Token, Any]):
 def _roles(
     labels: str, letters: str, rank: int, token: Any
 ) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
-    """Where the two letters, the spatial dimensions and the unknown ones stand among labels."""
+    """The positions of the two letters, spatial and unknown dimensions among labels."""
     wanted = [*map(str, range(rank)), *letters]
     # Spatial dimensions are single digits, so there can't be more than ten.
     if sorted(labels.replace("?", "")) != sorted(wanted):

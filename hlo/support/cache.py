@@ -62,7 +62,7 @@ def cache() -> Cache:
 
 
 def _danger(root: Path) -> str:
-    """Who else could put files into a folder; empty if nobody could."""
+    """The other users who could put files into a folder; empty if nobody could."""
     if not hasattr(os, "getuid"):
         return ""  # Windows has no such owners and modes
     me = os.getuid()

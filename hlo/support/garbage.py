@@ -35,7 +35,7 @@ def no_collection() -> Generator[None]:
 
 @dataclass
 class _Grown:
-    """How many objects grew old since garbage among old ones was looked for."""
+    """The number of objects that grew old since the last collection of old garbage."""
 
     unseen: int = 0
 

@@ -63,7 +63,7 @@ def libraries_folder() -> Path:
 
 
 def _folders() -> Iterator[Path]:
-    """Where they may be: in this process's own folder too, once it has one."""
+    """The folders in which a library may be: in this process's own folder too, once it has one."""
     yield libraries_folder()
     if _own.cache_info().currsize:
         yield own_folder()

@@ -150,7 +150,7 @@ class Shape:
 
     @cached_property
     def leaf_count(self) -> int:
-        """How many shapes in it are not tuples: 1, unless it is a tuple itself."""
+        """The number of shapes in it that are not tuples: 1, unless it is a tuple itself."""
         return sum(e.leaf_count for e in self.elements) if self.is_tuple else 1
 
     @property
@@ -160,7 +160,7 @@ class Shape:
 
     @cached_property
     def depth(self) -> int:
-        """How deep tuples are nested in it: 0 for what holds no other shape."""
+        """The nesting depth of its tuples: 0 for what holds no other shape."""
         return 1 + max((e.depth for e in self.elements), default=0) if self.elements else 0
 
     def dynamic_at(self, dim: int) -> bool:

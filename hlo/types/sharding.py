@@ -1,4 +1,4 @@
-"""Which device holds what: shardings of values, and groups of devices in collectives.
+"""Shardings of arrays over devices: shardings of values, and groups of devices in collectives.
 
 Three generations of text exist side by side: lists of device numbers (V1), an iota that is
 reshaped and transposed (V2: `[2,4]<=[4,2]T(1,0)`), and named axes of a mesh (V3). All are kept as

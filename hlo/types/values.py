@@ -41,7 +41,7 @@ class WindowDim:
         return dilated + self.pad_low + self.pad_high
 
     def positions(self, n: int) -> int:
-        """How many places the window takes along a dimension of size n: the output's size."""
+        """The number of positions of a window along a dimension of size n: the output's size."""
         extent = self.padded_extent(n)
         return (extent - self.dilated_size) // self.stride + 1 if extent >= self.dilated_size else 0
 
@@ -69,7 +69,7 @@ class SliceDim:
 
 @dataclass(frozen=True, slots=True)
 class ConvDims:
-    """Which dimension of a convolution's operands and result plays which role: `b01f_01io->b01f`.
+    """The role of each dimension of a convolution's operands and result: `b01f_01io->b01f`.
 
     `input_spatial[k]` is the place of spatial dimension k among the input's dimensions, and so on.
     An `unknown_*` tuple lists the dimensions written `?`, which have no role.
@@ -122,7 +122,10 @@ class BufferDonor:
 
 @dataclass(frozen=True, slots=True)
 class ResultAccuracy:
-    """How exact a transcendental function must be: a mode, or tolerances that bound its error."""
+    """The accuracy that is asked of a transcendental function.
+
+    It is a mode, or tolerances that bound the error.
+    """
 
     mode: str = "default"
     atol: float = 0.0
@@ -158,7 +161,7 @@ class ComputationLayout:
 
 @dataclass(frozen=True, slots=True)
 class DomainBorder:
-    """Where one domain ends and another begins: `{kind="sharding", entry={...}, exit={...}}`."""
+    """The border between two domains: `{kind="sharding", entry={...}, exit={...}}`."""
 
     kind: str
     entry: Sharding

@@ -38,7 +38,7 @@ def has_buffers(module: Module) -> bool:
 
 
 def _buffers(shape: Shape) -> list[tuple[int, ...]]:
-    """Where a shape has buffers."""
+    """The indices at which a shape has buffers."""
     return [index for index, leaf in shape.leaves() if leaf.element_type is BUFFER]
 
 
@@ -136,7 +136,7 @@ def _verify_writers(scope: VerifiedScope, instr: Instruction) -> None:
 
 
 def _count_writers(scope: VerifiedScope, instr: Instruction, index: tuple[int, ...]) -> int:
-    """How many instructions write to a buffer, followed through tuples."""
+    """The number of instructions that write to a buffer, followed through tuples."""
     loops = scope.outer.is_called_by(scope.computation, "while")
     count = 0
     stack = [(instr, index)]

@@ -48,7 +48,7 @@ class VerifiedScope:
 
     @cached_property
     def users(self) -> dict[Instruction, list[Instruction]]:
-        """Who uses each instruction."""
+        """The users of each instruction."""
         return users(self.computation)
 
 

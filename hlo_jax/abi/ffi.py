@@ -312,7 +312,7 @@ class ThreadPoolSchedule(Args):
 
 @struct
 class ThreadPoolNumThreads(Args):
-    """How many threads there are."""
+    """The number of threads."""
 
     ctx: Address
     num_threads: Address  # int64, out

@@ -1,4 +1,4 @@
-"""How the tables write a struct down: a class with one line a member.
+"""The notation of a struct in the tables: a class with one line a member.
 
     @struct
     class BufferDimensions(Args):

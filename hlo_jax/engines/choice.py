@@ -1,4 +1,4 @@
-"""Which engine runs a program."""
+"""The choice of an engine for a program."""
 
 from __future__ import annotations
 

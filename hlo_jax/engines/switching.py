@@ -43,7 +43,7 @@ class Switching:
 
     @property
     def native(self) -> Native | None:
-        """How C calls it, if it is C already."""
+        """The address by which C calls it, if it is C already."""
         return self._now.native
 
     @property
@@ -53,7 +53,7 @@ class Switching:
 
     @property
     def note(self) -> str:
-        """Why it is no C, or what it took to make it."""
+        """The reason why it is no C, or the time that its compilation took."""
         return self._why or f"after {self._calls} calls of the interpreter, {self._seconds:.2f} s"
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:

@@ -103,7 +103,7 @@ class Stepped:
 
     @property
     def native(self) -> Native | None:
-        """How C calls it, once it was stepped through."""
+        """The address by which C calls it, once it was stepped through."""
         return self._engine.native if self._stepped else None
 
     @property
@@ -165,7 +165,7 @@ class Compared:
         return made
 
     def _line(self, path: tuple[int, ...]) -> str:
-        """Where the user's program computes a result."""
+        """The line of the user's program that computes a result."""
         root = self._program.module.entry.root
         result = root.operands[path[0]] if root.opcode == "tuple" and path else root
         line = line_of(self._program.module, result)

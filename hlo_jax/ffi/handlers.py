@@ -1,4 +1,4 @@
-"""Which foreign functions there are: those that the user registered for PyHLO, or for XLA CPU."""
+"""The registered foreign functions: those that the user registered for PyHLO, or for XLA CPU."""
 
 from __future__ import annotations
 
@@ -185,6 +185,6 @@ def instance_of(instr: Instruction) -> HandlerInstance:
 
 
 def foreign_calls(instructions: Iterable[Instruction]) -> list[Instruction]:
-    """Those custom calls that the user's handlers answer."""
+    """The custom calls that the user's handlers answer."""
     calls = [i for i in instructions if isinstance(i.attrs, CustomCall)]
     return [i for i in calls if find_target(CustomCall.of(i).custom_call_target)]

@@ -101,7 +101,7 @@ class Client:
 
 
 def wanted_devices() -> int:
-    """How many devices `$PYHLO_JAX_DEVICES` asks for; 1 if it says nothing.
+    """The number of devices that `$PYHLO_JAX_DEVICES` asks for; 1 if it says nothing.
 
     Raises
     ------

@@ -25,13 +25,13 @@ def _kept(content: bytes) -> ctypes.Array[Any]:
 
 
 def text(content: str | bytes) -> tuple[int, int]:
-    """Where a text lies, for good, and its length."""
+    """The address of a text, which is kept for good, and its length."""
     encoded = content.encode() if isinstance(content, str) else content
     return ctypes.addressof(_kept(encoded)), len(encoded)
 
 
 def kept_numbers(numbers: Sequence[int], kind: Any = ctypes.c_size_t) -> tuple[int, int]:
-    """Where numbers lie, for good, and how many they are."""
+    """The address of numbers, which are kept for good, and their count."""
     array = numbers_array(numbers, kind)
     return ctypes.addressof(_kept(bytes(array))), len(numbers)
 

@@ -90,7 +90,7 @@ class JaxProgram:
 
     @property
     def num_devices(self) -> int:
-        """How many devices run it."""
+        """The number of devices that run it."""
         return self.options.num_replicas * self.options.num_partitions
 
     @property

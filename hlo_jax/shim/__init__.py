@@ -83,7 +83,7 @@ def answer(name: str, function: int) -> int:
 
 
 def address_of(name: str) -> int | None:
-    """Where a function or variable of the shim is; None if it has none of that name."""
+    """The address of a function or variable of the shim; None if it has none of that name."""
     try:
         return ctypes.addressof(ctypes.c_char.in_dll(shim(), name))
     except ValueError:

@@ -81,7 +81,7 @@ def given_for(module: Module) -> list[list[Any]]:
 
 
 def pass_verdict(suspect: Any) -> Callable[[Module], str | None]:
-    """How a pass is judged: as `hlo check` judges it."""
+    """The verdict on a pass: as `hlo check` judges it."""
 
     def wrong_on(module: Module) -> str | None:
         found = find_failure(suspect, module, *given_for(module))
@@ -91,7 +91,7 @@ def pass_verdict(suspect: Any) -> Callable[[Module], str | None]:
 
 
 def kernel_verdict(opcode: str, entry: Any) -> Callable[[Module], str | None]:
-    """How a kernel is judged: its C is compiled, and compared with the interpreter."""
+    """The verdict on a kernel: its C is compiled, and compared with the interpreter."""
 
     def wrong_on(module: Module) -> str | None:
         given = given_for(module)
@@ -115,7 +115,7 @@ def kernel_verdict(opcode: str, entry: Any) -> Callable[[Module], str | None]:
 
 
 def plan_verdict(pack: Any) -> Callable[[Module], str | None]:
-    """How a plan of memory is judged: by the proof that nothing is overwritten."""
+    """The verdict on a plan of memory: by the proof that nothing is overwritten."""
 
     def wrong_on(module: Module) -> str | None:
         made = optimizer.optimize(module)

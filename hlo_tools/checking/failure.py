@@ -204,7 +204,7 @@ def disobedience(pass_: Pass, module: Module, after: Module) -> tuple[str, str] 
 
 
 def place_of(error: Exception) -> str:
-    """Where in the user's own file an error arose: " (my_pass.py:24, in run)"."""
+    """The location in the user's own file at which an error arose: " (my_pass.py:24, in run)"."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if OURS not in Path(f.filename).parents or "tests" in f.filename]
     if not own:

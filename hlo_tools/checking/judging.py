@@ -51,7 +51,7 @@ def difference(
 
 
 class Spread:
-    """How far each element of a value moves when what it is computed from is shaken."""
+    """The distance that each element of a value moves when its inputs are shaken."""
 
     def __init__(self, moved: list[Any], unsettled: list[Any]) -> None:
         self.moved, self.unsettled = moved, unsettled
@@ -95,7 +95,7 @@ class Spread:
 
 
 def apart(there: Any, here: Any, promise: Promise) -> tuple[Any, Any]:
-    """How far the elements of two arrays are apart, and of which nothing can be said."""
+    """The distances of the elements of two arrays, and a mask of those without one."""
     if type_of(here).kind not in ("float", "complex"):
         return np.zeros(np.shape(here)), np.asarray(there != here)
     with np.errstate(all="ignore"):
@@ -111,7 +111,7 @@ def apart(there: Any, here: Any, promise: Promise) -> tuple[Any, Any]:
 
 
 def same(x: Any, y: Any) -> Any:
-    """Which elements are equal, NaN and NaN among them."""
+    """A mask of the elements that are equal, NaN and NaN among them."""
     return (x == y) | ((x != x) & (y != y))
 
 

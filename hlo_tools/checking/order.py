@@ -55,7 +55,7 @@ def _lost_dependency(before: Computation, after: Computation) -> tuple[Instructi
 
 
 def broken_memory(before: Module, after: Module) -> str | None:
-    """Why a schedule no longer allows buffers to be shared; None where it still does."""
+    """The reason why a schedule no longer allows buffers to be shared; None where it still does."""
     if not (before.header.is_scheduled and after.header.is_scheduled):
         return None
     # Passes that know nothing of schedules may leave them to a later copy-insertion.

@@ -52,7 +52,7 @@ class Tally:
 
     @property
     def rules(self) -> int:
-        """How many things it may do, as far as they are known."""
+        """The number of its rules, as far as they are known."""
         return len(self.known | self.rewrites.keys()) if self.known else 0
 
     @property

@@ -35,7 +35,7 @@ def check_c(
     types: tuple[ElementType, ...],
     given: str = "",
 ) -> Callable[[Submission, SearchEffort], Mistake | None]:
-    """How a student's C of an opcode is checked: compiled, against the interpreter."""
+    """The check of a student's C of an opcode: compiled, against the interpreter."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
         watched = Watched(answer[name])

@@ -20,7 +20,7 @@ FOLDERS = (HERE.parents[1] / "tutorials", HERE.parent / "tutorials")
 
 
 def course_folder() -> Path:
-    """Where chapters, models and stubs are.
+    """The folder of chapters, models and stubs.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def course_folder() -> Path:
 
 @dataclass(frozen=True)
 class SearchEffort:
-    """How hard to look for a mistake.
+    """The effort of a search for mistakes.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Submission:
         return self.values[name]
 
     def place(self, name: str) -> FunctionPlace | None:
-        """Where a function, or a method of a class, begins: the line behind its docstring."""
+        """The location of a function, or of a method of a class: the line behind its docstring."""
         value = self.values.get(name)
         function: Any = getattr(value, "run", value)
         function = getattr(function, "right", function)
@@ -108,7 +108,7 @@ class Exercise:
 
     @property
     def folder(self) -> Path:
-        """Where its stub and typical wrong answers are."""
+        """The folder of its stub and typical wrong answers."""
         return course_folder() / "exercises" / f"{self.number:02}"
 
     @property

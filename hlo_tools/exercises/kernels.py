@@ -92,7 +92,7 @@ def check_kernel(
     want: Callable[..., Array],
     text: str,
 ) -> Callable[[Submission, SearchEffort], Mistake | None]:
-    """How a kernel is checked: run, compared, and watched for races and stray addresses.
+    """The check of a kernel: run, compared, and watched for races and stray addresses.
 
     Parameters
     ----------

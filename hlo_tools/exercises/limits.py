@@ -88,6 +88,6 @@ def _refuse_change(path: Any) -> None:
 
 
 def _own_folders() -> tuple[Path, ...]:
-    """Where files may be changed: temporary ones, the cache, and devices."""
+    """The folders in which files may be changed: temporary ones, the cache, and devices."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     return Path(tempfile.gettempdir()).resolve(), cache.resolve() / "pyhlo", Path("/dev")

@@ -77,7 +77,7 @@ def is_short(loop: For) -> bool:
 
 
 def short_loops(statements: Sequence[Statement]) -> int:
-    """How many short loops there are."""
+    """The number of short loops."""
     return sum(isinstance(s, For) and is_short(s) for s in nested(statements))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def own_trips(init: int, step: int, direction: str, limit: int) -> int | None:
-    """How often a loop over an s8 counter runs, as the project counts."""
+    """The trip count of a loop over an s8 counter, as the project counts."""
     return InductionVariable(0, init, step, direction, limit, -128, 127).trips
 
 

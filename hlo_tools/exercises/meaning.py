@@ -34,7 +34,7 @@ PLAIN = (F32, S32, U8, PRED)
 
 
 def check_evaluate(opcode: str, name: str) -> Callable[[Submission, SearchEffort], Mistake | None]:
-    """How a student's meaning of an opcode is checked: against the interpreter's, on modules."""
+    """The check of a student's meaning of an opcode: against the interpreter's, on modules."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
         watched = Watched(answer[name])
@@ -66,7 +66,7 @@ def differs(got: Any, want: Any) -> bool:
 
 
 def check_infer(opcode: str, name: str) -> Callable[[Submission, SearchEffort], Mistake | None]:
-    """How a student's shape inference is checked: against the project's, on modules."""
+    """The check of a student's shape inference: against the project's, on modules."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
         watched = Watched(answer[name])

@@ -114,7 +114,7 @@ def nothing_wrong(_: list[Block]) -> None:
 
 
 def overlap(blocks: list[Block], offsets: list[int], size: int) -> str | None:
-    """Which two blocks share bytes while both are needed; None if none do."""
+    """The two blocks that share bytes while both are needed; None if there are none."""
     for i, block in enumerate(blocks):
         end = offsets[i] + block.size
         if block.size and (offsets[i] < 0 or end > size):
@@ -182,7 +182,7 @@ def check_groups(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 
 def illegal(computation: Computation, groups: list[list[Instruction]]) -> str | None:
-    """Why groups are no plan; None if they are."""
+    """The reason why groups are no plan; None if they are."""
     order = {i: n for n, i in enumerate(computation.instructions)}
     roots: set[Instruction] = set()
     for group in groups:

@@ -56,7 +56,7 @@ def deep_module() -> Module:
 
 
 def own_opcode_counts(given: Module) -> dict[str, int]:
-    """How often each opcode occurs, as `hlo stats` counts."""
+    """The number of instructions of each opcode, as `hlo stats` counts."""
     return stats(given).opcodes
 
 

@@ -157,7 +157,7 @@ ENTRY main {
 
 
 def check_with(name: str, *demands: Demand) -> Callable[[Submission, SearchEffort], Mistake | None]:
-    """How a pass or rule is checked."""
+    """The check of a pass or rule."""
     return lambda answer, effort: check_pass(answer, name, effort, demands)
 
 

@@ -167,7 +167,7 @@ class _Drawing:
         self._count(row)
 
     def _crossings(self) -> int:
-        """How many pairs of edges cross."""
+        """The number of pairs of edges that cross."""
         count = 0
         for row in self.rows[:-1]:
             seen: list[int] = []
@@ -198,7 +198,7 @@ class _Drawing:
                 self._settle(row, wanted)
 
     def _mean(self, vertex: int, ties: list[int]) -> float:
-        """Where a vertex would best be."""
+        """The best place of a vertex."""
         if not ties:
             return self.x[vertex]
         weights = [_STRAIGHT if self._is_bend(t) else 1.0 for t in ties]
@@ -235,7 +235,7 @@ class _Drawing:
     # ---------------------------------------------------------------- edges
 
     def _tops(self) -> list[float]:
-        """Where each layer begins; there is more room where more edges go across."""
+        """The top of each layer; there is more room where more edges go across."""
         tops, y = list[float](), 0.0
         for number, row in enumerate(self.rows):
             tops.append(y)
@@ -273,7 +273,7 @@ class _Drawing:
         return made
 
     def _ports(self) -> dict[tuple[int, int], float]:
-        """Where edges end on the upper sides of boxes: beside each other, in order."""
+        """The ends of edges on the upper sides of boxes: beside each other, in order."""
         ports: dict[tuple[int, int], float] = {}
         for box in range(len(self.sizes)):
             ends = sorted(self.above[box], key=lambda v: self.x[v])

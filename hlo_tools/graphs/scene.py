@@ -1,4 +1,4 @@
-"""Which boxes and edges the picture of a module has, whoever draws it.
+"""The boxes and edges of a module's picture, whoever draws it.
 
 An instruction is a box, and an edge leads from each operand to it. What runs a computation as it is
 (a fusion, a call, a loop, a branch) is a box with that computation's own picture inside; of what
@@ -175,7 +175,7 @@ def near(computation: Computation, name: str, hops: int) -> set[Instruction]:
 
 
 def _count(computation: Computation, kept: set[Instruction], *, deep: bool) -> int:
-    """How many boxes there will be; a computation that is run at two places is drawn twice."""
+    """The number of boxes; a computation that is run at two places is drawn twice."""
     inside: dict[Computation, int] = {}
     for each in called_first(computation):
         shown = each.instructions if each is not computation else kept

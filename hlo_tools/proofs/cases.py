@@ -89,7 +89,7 @@ class Question:
 
 
 def pairs(got: Value, want: Value, differ: Callable[[Solved, Solved], Solved]) -> Iterator[Solved]:
-    """When each element differs."""
+    """The conditions under which each element differs."""
     if isinstance(want, tuple):
         for g, w in zip(got, cast("Any", want), strict=True):
             yield from pairs(g, w, differ)

@@ -45,7 +45,7 @@ class SolverAnswer:
 
 
 def difference_at(promise: Promise) -> Callable[[Solved, Solved], Solved]:
-    """When an element breaks a promise: a term of that element on both sides.
+    """The condition under which an element breaks a promise: a term of that element on both sides.
 
     Raises
     ------

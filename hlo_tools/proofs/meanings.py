@@ -136,13 +136,13 @@ def bits_of(x: Solved) -> list[Solved]:
 
 
 def count_ones(x: Solved) -> Solved:
-    """How many bits are one."""
+    """The number of bits that are one."""
     none = z3.BitVecVal(0, x.size())
     return sum((z3.If(bit, one(x), none) for bit in bits_of(x)), none)
 
 
 def count_leading_zeros(x: Solved) -> Solved:
-    """How many zero bits stand above the highest one bit."""
+    """The number of zero bits above the highest one bit."""
     width = x.size()
     count = z3.BitVecVal(width, width)
     for i, bit in enumerate(bits_of(x)):

@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProofEffort:
-    """How much a proof may take. All of it is counted, so that every machine comes to the same.
+    """The effort that a proof may take.
+
+    All of it is counted, so that every machine comes to the same.
 
     Attributes
     ----------
@@ -351,7 +353,7 @@ def summary(kind: str, solved: ProofTally | None, tried: ProofTally | None) -> P
 
 
 def reasons(left: dict[str, str]) -> str:
-    """Why some types are not proved: each reason with its types."""
+    """The reasons why some types are not proved: each reason with its types."""
     by_reason: dict[str, list[str]] = {}
     for names, why in left.items():
         by_reason.setdefault(why, []).append(names)

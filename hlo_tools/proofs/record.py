@@ -40,7 +40,7 @@ class Evidence:
 
     @property
     def word(self) -> str:
-        """How sure it is: "proved", "partly", or "sampled"."""
+        """The degree of certainty: "proved", "partly", or "sampled"."""
         if all(finding.whole for finding in self.findings):
             return "proved"
         return "partly" if any(finding.how for finding in self.findings) else "sampled"

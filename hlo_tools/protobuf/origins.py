@@ -1,4 +1,4 @@
-"""Where values come from, in XLA's messages, as HLO text: origins, their table, and statistics."""
+"""Origins of values in XLA's messages, as HLO text: origins, their table, and statistics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def is_tuple(shape: Any) -> bool:
 
 
 def recovery_text(table: Any, module_text: Callable[[Any], str]) -> str:
-    """How values that passes have removed are computed again, as in the head of a module.
+    """The recovery of values that passes have removed, as in the head of a module.
 
     Parameters
     ----------

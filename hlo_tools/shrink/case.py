@@ -106,7 +106,7 @@ def _literal(instr: Instruction) -> Iterable[Value]:
 
 
 def cost(value: Value) -> int:
-    """How much there is to read in a value: nothing in zeros, much in numbers of many digits."""
+    """The amount of text in a value: nothing in zeros, much in numbers of many digits."""
     if isinstance(value, tuple):
         return sum(map(cost, cast("tuple[Value, ...]", value)))
     if value is None:

@@ -1,4 +1,4 @@
-"""Where to stop: at a rule, an instruction, an opcode, or where values change."""
+"""Breakpoints: at a rule, an instruction, an opcode, or where values change."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Breakpoint:
         return f"{self.kind} {'%' if self.kind == 'instruction' else ''}{self.word}"
 
     def reason(self, here: Here) -> str:
-        """Why to stop at a change; "" if there is no reason."""
+        """The reason to stop at a change; "" if there is none."""
         if isinstance(here.stop, KernelStop):
             named = {"pass": here.stop.pass_, "instruction": here.stop.kernel}
             return str(self) if named.get(self.kind) == self.word else ""

@@ -254,7 +254,7 @@ def rules_named(word: str, events: Iterable[Event | None]) -> list[Rule]:
 def reasons(
     rules: Sequence[Rule], instr: Instruction, computation: Computation
 ) -> list[StyledLine]:
-    """Why rules do not rewrite an instruction; of several, those that begin with its opcode."""
+    """The reasons why rules do not rewrite an instruction; of several, rules of its opcode."""
     fitting = [rule for rule in rules if instr.opcode in rule.left.opcodes]
     uses = {used: len(by) for used, by in users(computation).items()}
     lines: list[StyledLine] = []

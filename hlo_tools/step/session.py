@@ -53,7 +53,7 @@ class Session:
         return View(document.as_data())
 
     def __repr__(self) -> str:
-        """How much there is to see."""
+        """The stepper's greeting."""
         return str(self.stepper.welcome())
 
     def _repr_html_(self) -> str:

@@ -98,7 +98,7 @@ def folded(lines: list[StyledLine], keep: int = 2) -> list[StyledLine]:
 
 
 def _counted(left_out: list[StyledLine]) -> list[StyledLine]:
-    """How many lines were left out; a single one is shown, as it takes no more room."""
+    """The lines left out, as their number; a single one is shown, as it takes no more room."""
     if len(left_out) < 2:
         return left_out
     return [StyledLine(f"    ... {len(left_out)} more", "dim")]

@@ -117,7 +117,7 @@ class Stepper:
     # ------------------------------------------------------------------------------------ moving
 
     def welcome(self) -> Shown:
-        """How much there is to see."""
+        """The greeting, with the number of rewrites."""
         name, count = self.recording.module.name, len(self.stops)
         changing = sum(run.changed for run in self.recording.passes)
         told = f"{name}: {counted(count, 'rewrite')} by {counted(changing, 'run')} of passes"
@@ -258,7 +258,7 @@ class Stepper:
         return changed or {self.module.entry.name}
 
     def where(self) -> Shown:
-        """Which passes have run, how many changes each made, and which one runs."""
+        """The passes that have run, the number of changes of each, and the one that runs."""
         past = self.at >= len(self.stops)
         to_come = self.has_kernels and self.recording.fault is None and not past
         kernels = self.kernels if past else []
@@ -386,7 +386,7 @@ class Stepper:
         return (self.where() + Shown([""]) + self.list()).html()
 
     def __repr__(self) -> str:
-        """How far it is."""
+        """The position of the stepper."""
         done = f"{self.at} of {counted(len(self.stops), 'rewrite')} done"
         return f"<stepper of {self.recording.module.name}, {done}>"
 

@@ -195,7 +195,7 @@ class Document:
         return data
 
     def _timeline(self, module: Module) -> list[list[Any]]:
-        """When instructions of the entry would run on a GPU: lane, name, start, end in seconds."""
+        """The GPU timeline of the entry's instructions: lane, name, start, end in seconds."""
         number = self.rows.names.number
         return [
             [span.lane, number(span.instr.name), span.start, span.end]

@@ -60,7 +60,7 @@ class PassRun:
         return self.after is not self.before
 
     def promise(self, event: Event) -> Promise:
-        """How exactly a rewrite of it keeps values: as its rule promises, or else the pass."""
+        """The promise of a rewrite of it: as its rule promises, or else the pass."""
         return event.by.promise if isinstance(event.by, Rule) else promise_of(self.pass_)
 
 

@@ -92,7 +92,7 @@ class Replay:
         return self.table.instruction(self.instrs[name], is_root=name in self.roots)
 
     def _place(self, name: str) -> int:
-        """Where an instruction's row stands; most often near the last one that was asked for."""
+        """The row of an instruction; most often near the last one that was asked for."""
         row, near = self._row(name), max(min(self.low, len(self.rows)) - NEAR, 0)
         try:
             return self.rows.index(row, near, near + 2 * NEAR)

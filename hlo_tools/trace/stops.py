@@ -60,7 +60,7 @@ class Stops:
         return tuple(found)
 
     def __len__(self) -> int:
-        """How many changes there are."""
+        """The number of changes."""
         return len(self.stops)
 
     def run(self, stop: Stop) -> PassRun:

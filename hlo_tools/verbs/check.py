@@ -131,7 +131,7 @@ def wrong(checked: Pass, found: Failure, tally: Tally) -> str:
 
 
 def applied(tally: Tally, every: bool) -> Iterator[str]:
-    """How often what was done, the most frequent first."""
+    """The number of uses of each rewrite, the most frequent first."""
     rules = tally.rewrites.most_common()
     shown = rules if every else rules[:MOST_RULES]
     if not rules:

@@ -164,6 +164,6 @@ def cpp_compiler() -> str:
 
 
 def python_header() -> str:
-    """Where Python's header for C is; empty if it is not there."""
+    """The path of Python's header for C; empty if it is not there."""
     path = Path(sysconfig.get_path("include")) / "Python.h"
     return str(path) if path.exists() else ""

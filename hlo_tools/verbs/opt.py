@@ -254,7 +254,7 @@ def cuda_text(module: Module, arguments: Namespace) -> str:
 def observers(
     module: Module, passes: Pass, arguments: Namespace, until: str | None
 ) -> list[Observer]:
-    """Those who watch because an option asks for it; the one that stops comes last."""
+    """The observers that options ask for; the one that stops comes last."""
     watching: list[Observer] = []
     if arguments.log or arguments.log_diff:
         watching.append(Tell(whole=arguments.log_diff))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hlo_tools.arguments import Parser
 
-# Each option with the field of `hlo.print.Options` that it sets, the value, and its help.
+# Each option with the field of `hlo.Options` that it sets, the value, and its help.
 SWITCHES: Final = {
     "--operand-shapes": ("print_operand_shape", True, "write the shape before each operand"),
     "--elide-constants": ("print_large_constants", False, "write {...} for constants over 10"),

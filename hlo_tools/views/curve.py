@@ -48,7 +48,7 @@ def picture(x: Array, y: Array) -> str:
 
 
 def at(x: float, y: float) -> tuple[float, float]:
-    """Where a point is drawn."""
+    """The position of a point."""
     return MARGIN + (REACH + x) * PIXELS, MARGIN + (REACH - y) * PIXELS
 
 

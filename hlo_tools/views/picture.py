@@ -109,7 +109,7 @@ class _MemoryPicture:
         return "\n".join([*lines, "</svg>\n"])
 
     def across(self, moment: int) -> float:
-        """Where a moment is: as far as instructions have worked before it."""
+        """The abscissa of a moment: as far as instructions have worked before it."""
         share = bisect_left(self.working, moment) / max(len(self.working), 1)
         return LEFT + (WIDTH - LEFT - RIGHT) * share
 

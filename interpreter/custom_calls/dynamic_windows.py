@@ -137,13 +137,13 @@ def _fitted(attrs: CustomCall, sizes: Sequence[int], *, same: bool = False) -> W
 
 
 def _padding_low(attrs: CustomCall, size: int, stride: int, extent: int) -> int:
-    """How many elements a convolution puts in front of a dimension."""
+    """The number of elements that a convolution puts in front of a dimension."""
     same = attrs.padding_type == "PADDING_SAME"
     return _padding_total(size, stride, extent) // 2 if same else 0
 
 
 def _padding_total(size: int, stride: int, extent: int) -> int:
-    """How many elements let a window of some extent take ceil(size / stride) places."""
+    """The padding that lets a window of some extent take ceil(size / stride) positions."""
     places = -(-size // stride)
     return max(0, (places - 1) * stride + extent - size)
 

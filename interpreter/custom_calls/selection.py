@@ -99,7 +99,7 @@ def check_approximate_top_k(instr: Instruction, options: Options | None) -> str:
 
 
 def _unsorted(instr: Instruction, dim: int) -> str:
-    """Why the elements cannot be sorted; "" if they can."""
+    """The reason why the elements cannot be sorted; "" if they can."""
     if len(instr.called) != 1:
         return "needs a comparator"
     try:

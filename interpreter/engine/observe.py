@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def place(event: Event) -> str:
-    """Where a value arose: device, computations with their loop iterations, instruction."""
+    """The path of a value: device, computations with iterations, instruction."""
     path = [c.name if i < 0 else f"{c.name}[{i}]" for c, i in event.path]
     return "/".join([f"device {event.device.number}", *path, event.instr.name])
 

@@ -44,12 +44,12 @@ def shift_right_arithmetic(x: Array, distance: Array) -> Array:
 
 
 def popcnt(x: Array) -> Array:
-    """How many bits are one."""
+    """The number of bits that are one."""
     return np.bitwise_count(as_unsigned(x))
 
 
 def count_leading_zeros(x: Array) -> Array:
-    """How many zero bits stand above the highest one bit; the width for 0.
+    """The number of zero bits above the highest one bit; the width for 0.
 
     Every bit below the highest one bit is set too; the ones that are then there are all others.
     """

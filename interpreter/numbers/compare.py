@@ -236,7 +236,7 @@ def _real(value: Array) -> Array:
 
 
 def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Array]:
-    """Which elements of two rows break a promise, and how far all are apart."""
+    """A mask of the elements of two rows that break a promise, and the distances of all."""
     if not type_of(want).is_floating:
         return np.asarray(got != want), _distance(widened(got), widened(want))
     places, wanted = _places(got), _places(want)
@@ -268,7 +268,7 @@ def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Arra
 
 
 def _places(x: Array) -> Array:
-    """Where each float stands in the order of all floats of its type; both zeros at 0."""
+    """The rank of each float in the order of all floats of its type; both zeros at 0."""
     form = float_format(x.dtype)
     bits = x.view(f"u{x.dtype.itemsize}").astype(np.uint64)
     if not form.signed:
@@ -278,6 +278,6 @@ def _places(x: Array) -> Array:
 
 
 def _distance(x: Array, y: Array) -> Array:
-    """How far apart whole numbers are, as u64: the true distance always fits."""
+    """The distances of whole numbers, as u64: the true distance always fits."""
     larger, smaller = np.maximum(x, y), np.minimum(x, y)
     return larger.astype(np.uint64) - smaller.astype(np.uint64)

@@ -108,7 +108,7 @@ def _scale_of_squares(a: Array, b: Array) -> Array:
 
 
 def _scaled_magnitude(a: Array, b: Array, scale: Array) -> Array:
-    """How far a point is from 0, times a scale."""
+    """The magnitude of a complex number, times a scale."""
     size = np.sqrt(a * scale * (a * scale) + b * scale * (b * scale))
     return np.where(np.isinf(a) | np.isinf(b), np.inf, size)
 

@@ -86,7 +86,7 @@ def as_unsigned(value: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
-    """How the bits of a float divide into sign, exponent and mantissa, from the top."""
+    """The widths of a float's sign, exponent and mantissa, from the top."""
 
     signed: bool
     exponent_bits: int

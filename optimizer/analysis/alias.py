@@ -1,4 +1,4 @@
-"""Which instructions need no memory of their own, or may write into an operand's.
+"""Instructions that need no memory of their own, or may write into an operand's.
 
 These are the rules between the optimizer and a backend: what is said here of an instruction must
 hold for the code that is emitted for it. A backend states its own in a subclass.

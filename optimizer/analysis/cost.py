@@ -190,7 +190,7 @@ def _bytes(instr: Instruction) -> tuple[tuple[int, ...], int]:
 
 
 def _read(user: Instruction, number: int) -> int:
-    """How many bytes an instruction reads of one operand."""
+    """The number of bytes that an instruction reads of one operand."""
     operand = user.operands[number]
     if operand.opcode == "constant" and operand.shape.size == 1:
         return 0  # a number in the code

@@ -1,4 +1,4 @@
-"""Which arrays a module makes, where each is seen under which name, and when it is needed.
+"""Arrays that a module makes, the names under which each is seen, and their live ranges.
 
 A *value* is one array that one instruction makes, or one part of a loop's state. Every leaf of
 every instruction's shape shows a value: its own, or, where the instruction only hands memory on,

@@ -1,4 +1,4 @@
-"""When each instruction runs: the sequential computations of a module on one line of time.
+"""The sequential schedule of a module: the time at which each instruction runs, on one line.
 
 A call takes the moments in which its callee runs, a loop those of one iteration: first its
 condition, then its body. The branches of a conditional follow each other on the line, though only

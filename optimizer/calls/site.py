@@ -1,4 +1,4 @@
-"""Where loops and conditionals stand: names for new instructions, and computations of their own."""
+"""Sites of loops and conditionals, with names and computations for their rewrites."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def elements_taken(value: Instruction, used: list[Instruction], root: Instructio
 
 
 def elements_needed(loop: Instruction, taken: set[int]) -> set[int]:
-    """Which elements of a while's state matter, if of its result so many do."""
+    """The elements of a while's state that matter, if so many of its result do."""
     condition, body = loop.called
     everything = set(range(len(loop.shape.elements)))
     parameter = condition.parameters[0]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """How code is called for a module that is static but for its arguments and results.
+    """A module that is static but for its arguments and results.
 
     Attributes
     ----------

@@ -55,7 +55,7 @@ def scatter(instr: Instruction, *operands: Padded) -> Tree:
 
 
 def _vectors(instr: Instruction, indices: Padded, into: Sizes, news: Sizes) -> Sizes:
-    """How many index vectors count: as many as there are updates and matrices, too."""
+    """The number of index vectors that count: as many as there are updates and matrices, too."""
     attrs = a.Scatter.of(instr)
     vectors = [d for d in range(indices.value.shape.rank) if d != attrs.index_vector_dim]
     require(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")

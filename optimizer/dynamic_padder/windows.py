@@ -121,7 +121,7 @@ def covering(size: Instruction, stride: int) -> Instruction:
 
 
 def padding_low(size: Instruction, stride: int, covered: int) -> Instruction:
-    """How much of that padding is in front: the smaller half."""
+    """The low part of that padding: the smaller half."""
     reach = make("multiply", make("subtract", covering(size, stride), 1), stride)
     total = make("maximum", make("subtract", make("add", reach, covered), size), 0)
     return make("divide", total, 2)

@@ -97,7 +97,7 @@ class GroupPlanner:
         )
 
     def _asked(self, instr: Instruction) -> GroupDemand:
-        """How the kernels that need a value ask for it."""
+        """The ways in which the kernels that need a value ask for it."""
         asked = GroupDemand(instr)
         for user in self._users[instr]:
             numbers = [k for k, operand in enumerate(user.operands) if operand is instr]

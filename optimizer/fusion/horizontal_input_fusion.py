@@ -38,7 +38,7 @@ class HorizontalInputFusion:
 
 
 def _loops(kernel: MergedKernel) -> Hashable:
-    """How many iterations the loops of a fold have; None for what is no fold."""
+    """The trip counts of a reduction's loops; None for other kernels."""
     nest = nest_of(kernel.members, kernel.outputs)
     if isinstance(nest, str) or kernel.outputs[0].opcode != "reduce":
         return None

@@ -128,7 +128,7 @@ def cache(merge: Merge) -> str | None:
 
 
 def benefit(merge: Merge) -> str | None:
-    """It is done to save memory traffic."""
+    """A merged kernel saves memory traffic."""
     return None if merge.saved > 0 else "one kernel would read and write as many bytes as two"
 
 

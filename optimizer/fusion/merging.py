@@ -129,7 +129,7 @@ class Merger:
         return None
 
     def _find_changing(self) -> dict[Instruction, list[Instruction]]:
-        """Who may change the memory of each value; kernels that may be merged don't."""
+        """The kernels that may change the memory of each value; these are not merged."""
         found: dict[Instruction, list[Instruction]] = {}
         for user in self._computation.instructions:
             if user.opcode in _UPDATING and not self._is_kernel(user):

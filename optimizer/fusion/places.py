@@ -55,7 +55,7 @@ class PlaceNumbers:
 
 
 def _evaluations(user: Instruction, number: int) -> float:
-    """How many elements of an operand one element of the result needs, on average."""
+    """The average number of an operand's elements that one element of the result needs."""
     operand, size = user.operands[number].shape, max(user.shape.first_leaf.size, 1)
     if user.opcode == "reduce" and number < len(user.operands) // 2:
         return operand.size / size

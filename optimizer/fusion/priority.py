@@ -96,7 +96,7 @@ class PriorityPlanner:
         return list(dict.fromkeys(g for user in self._users[instr] for g in self.homes[user]))
 
     def _trials(self, instr: Instruction) -> dict[FusionGroup, FusionGroup]:
-        """Those kernels, and what they would be if they computed it themselves."""
+        """The kernels of its users, and each as it would be if it computed the value itself."""
         own = self.groups[instr].members
         return {
             group: self._group(group.root, {**group.members, **own})

@@ -228,7 +228,7 @@ def size(setting: Setting, asked: GroupDemand) -> str | None:
 
 
 def _operands(group: FusionGroup, added: Instruction) -> int:
-    """How many operands a group has when it computes one of them itself."""
+    """The number of operands of a group that computes one of them itself."""
     read = {*group.operands, *added.operands} - {added}
     return sum(1 for o in read if o.opcode != "constant")
 

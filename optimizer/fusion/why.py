@@ -1,4 +1,4 @@
-"""Why two instructions are computed in one kernel, or why not."""
+"""Reasons why two instructions are computed in one kernel, or in two."""
 
 from __future__ import annotations
 

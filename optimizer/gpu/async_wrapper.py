@@ -121,7 +121,7 @@ def assigned(computation: Computation, streams: int, device: DeviceRates) -> dic
 def _soonest(
     instr: Instruction, before: list[tuple[float, int]], free: list[float], device: DeviceRates
 ) -> tuple[float, int]:
-    """When an instruction can begin at the earliest, and on which stream.
+    """The earliest start of an instruction, and its stream.
 
     Parameters
     ----------

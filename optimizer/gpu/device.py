@@ -1,4 +1,4 @@
-"""How long an instruction takes on a GPU, and which part of the GPU it keeps busy: a model."""
+"""The time of an instruction on a GPU, and the part of the GPU that it keeps busy: a model."""
 
 from __future__ import annotations
 

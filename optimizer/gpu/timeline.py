@@ -31,7 +31,7 @@ NARROW = 5
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """When an instruction runs: seconds from the start, and in which lane."""
+    """The time in which an instruction runs: seconds from the start, and in which lane."""
 
     instr: Instruction
     lane: str
@@ -77,7 +77,10 @@ class Clock:
 
 
 def lane_of(instr: Instruction) -> str:
-    """Where an instruction runs: kernels that are started asynchronously have their own stream."""
+    """The lane in which an instruction runs.
+
+    Kernels that are started asynchronously have their own stream.
+    """
     where = lane(instr)
     if where == COMPUTE and instr.opcode == "async-start":
         return f"stream {stream_of(instr)}"

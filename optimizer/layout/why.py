@@ -1,4 +1,4 @@
-"""Why an instruction has the layout that it has."""
+"""Reasons for the layout of an instruction."""
 
 from __future__ import annotations
 

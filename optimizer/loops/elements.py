@@ -105,7 +105,7 @@ def induction_variables(site: LoopSite) -> Instruction | None:
 
 
 def _counter(loop: Loop, i: int) -> tuple[int, int] | None:
-    """Where an element starts and by how much it rises, if both are constant integers."""
+    """The start and the step of an element, if both are constant integers."""
     initial, step = loop.initial(i), step_of(loop, i)
     start = None if initial is None else number(initial)
     return None if start is None or not step else (start, step)

@@ -1,4 +1,4 @@
-"""Where a loop stands: who uses it, and how to make new instructions around it.
+"""The site of a loop: who uses it, and how to make new instructions around it.
 
 A transformation of loops is a function of a site: it gives what takes the loop's place, or None if
 it does not apply. `transformed` tries one on every loop of a module.

@@ -1,1 +1,4 @@
-"""Where values lie: which share memory, which must be copied, and at which addresses all are."""
+"""The memory of values.
+
+Which share memory, which must be copied, and at which addresses all are.
+"""

@@ -146,7 +146,7 @@ def needed(buffers: Buffers) -> Places:
 
 
 def place(wish: Update | Join) -> tuple[tuple[bool, str], int, int]:
-    """Where the copy for a wish belongs: who reads it, which operand it is, and which leaf."""
+    """The place of the copy for a wish: who reads it, which operand it is, and which leaf."""
     if isinstance(wish, Update):
         pair = wish.pair
         return (False, wish.instruction.name), pair.operand, pair.operand_leaf

@@ -104,7 +104,7 @@ class Heap:
         return int(free[fitting[np.argmin(gaps[fitting])]])
 
     def _taken(self, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the blocks begin and end that are needed when a block is, by where they begin."""
+        """The begins and ends of the blocks that are live together with a block, by begin."""
         starts, ends, first, last, spans = self._table[:, : len(self._blocks)]
         meets = (first <= block.last) & (last >= block.first)
         # A block of one span is needed from its first moment to its last; others may pause.

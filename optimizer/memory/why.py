@@ -1,4 +1,4 @@
-"""Why a value is copied, or computed again, or not."""
+"""Reasons why a value is copied, or computed again, or not."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _iterations(wish: Update | Join, flow: Dataflow) -> str:
 
 
 def _line(instr: Instruction) -> str:
-    """Where an instruction stands in the file, or in the user's program."""
+    """The line of an instruction in the file, or in the user's program."""
     metadata = instr.annotations.metadata
     if metadata and metadata.source_line:
         return f" ({metadata.source_file}:{metadata.source_line})"

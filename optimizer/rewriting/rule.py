@@ -233,7 +233,10 @@ class RuleSet:
         ]
 
     def _reach(self, opcode: str, *operands: str) -> float:
-        """How many levels rules see of an instruction of an opcode; itself is the first."""
+        """The number of levels below an instruction of an opcode that rules see.
+
+        Itself is the first.
+        """
         return max((rule.reach for rule, _ in self.candidates(opcode, *operands)), default=0)
 
     def may_fit(self, computation: Computation) -> bool:

@@ -36,7 +36,7 @@ COLLECTIVES = one_of(all_reduce, all_gather, all_to_all, collective_broadcast, r
     xla="HandleAllReduce; all_reduce_simplifier.cc: collective of groups of one device => A",
 )
 def collective_of_one(xs: Operands, a: Instruction) -> Instruction | None:
-    """Who is alone in its group gets its own value back.
+    """A device that is alone in its group gets its own value back.
 
     With a channel but without global numbers, a group is one replica in all its partitions.
     """

@@ -42,7 +42,7 @@ def constant_of_a_count(root: Instruction) -> Instruction | None:
 
 @rule(iota(p), where=static, xla="HandleIota: iota along a dimension of size 1 => 0")
 def iota_of_one(p: int, root: Instruction) -> Instruction | None:
-    """Who counts no further than 0 has zeros only."""
+    """An iota of one element along its dimension has zeros only."""
     return splat(0, root.shape) if root.shape.dims[p] == 1 else None
 
 

@@ -39,7 +39,10 @@ def dot_without_contraction(x: Instruction, y: Instruction, a: Instruction) -> I
 
 
 def _places(rank: int, batch: Dims, first: int) -> Dims:
-    """Where each dimension of an operand goes: batch dimensions in front, free ones from first."""
+    """The result dimension of each dimension of an operand.
+
+    Batch dimensions in front, free ones from first.
+    """
     free = without(range(rank), batch)
     return tuple(batch.index(d) if d in batch else first + free.index(d) for d in range(rank))
 

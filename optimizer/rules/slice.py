@@ -198,7 +198,7 @@ def slice_of_update(
 
 
 def constant_starts(starts: tuple[Instruction, ...], sizes: Dims, taken: Dims) -> list[int]:
-    """Where a dynamic slice with constant starts really begins: clamped into the operand."""
+    """The clamped starts of a dynamic slice with constant starts: clamped into the operand."""
     given = [int(cast("Array", value_of(start))) for start in starts]
     return [max(0, min(i, n - m)) for i, n, m in zip(given, sizes, taken, strict=True)]
 

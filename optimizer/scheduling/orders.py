@@ -164,7 +164,10 @@ def by_list(graph: DependencyGraph) -> list[Instruction]:
 
 
 class _ListScheduler:
-    """Which instructions could run, best first; entries of outdated priority are left behind."""
+    """Instructions that are ready to run, best first.
+
+    Entries of outdated priority are left behind.
+    """
 
     def __init__(self, graph: DependencyGraph) -> None:
         self.graph = graph

@@ -79,7 +79,7 @@ def is_free(instr: Instruction, steps: Steps) -> bool:
 
 
 def _dims_before(dims: tuple[int, ...], steps: Steps) -> tuple[int, ...] | None:
-    """Where a broadcast's dimensions were before the steps; None if they were not in order."""
+    """The dimensions of a broadcast before the steps; None if they were not in order."""
     for step in reversed(steps):
         if dims and not step.order:
             return None

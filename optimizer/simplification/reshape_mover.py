@@ -113,7 +113,7 @@ def left_alone(
 ) -> set[Instruction]:
     """The instructions that can't be passed, since others use their operands as they are.
 
-    Then it uses its operands as they are, and who uses it can't be moved past either.
+    Such an instruction uses its operands as they are, and its users can't be moved past either.
     """
     found: set[Instruction] = set()
     seen = set(mixed)

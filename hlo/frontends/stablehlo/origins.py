@@ -1,4 +1,4 @@
-"""Where operations come from in the user's program, as HLO's metadata."""
+"""Source locations of operations in the user's program, as HLO's metadata."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class RegionScope:
 
     @property
     def _span(self) -> Span | None:
-        """Where the operation stands that is translated."""
+        """The source span of the operation that is translated."""
         return self._op.span if self._op else None
 
     def add(self, opcode: str, *operands: Instruction, **rest: Any) -> Instruction:

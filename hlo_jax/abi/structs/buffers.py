@@ -31,7 +31,7 @@ class BufferDimensions(Args):
 
 @struct
 class BufferDynamicDimensionIndices(Args):
-    """Which of the dimensions have a size that is known at run time only."""
+    """The dimensions whose size is known at run time only."""
 
     buffer: Address
     # results
@@ -41,7 +41,7 @@ class BufferDynamicDimensionIndices(Args):
 
 @struct
 class MemoryLayout(Args):
-    """How an array lies in memory: PJRT_Buffer_MemoryLayout with the layout in tiles."""
+    """The layout of an array in memory: PJRT_Buffer_MemoryLayout with the layout in tiles."""
 
     layout_struct_size: Size
     layout_extension_start: Address
@@ -55,7 +55,10 @@ class MemoryLayout(Args):
 
 @struct
 class BufferGetMemoryLayout(Args):
-    """How a buffer lies in memory. The layout's members are a struct of their own in the header."""
+    """The layout of a buffer in memory.
+
+    The layout's members are a struct of their own in the header.
+    """
 
     buffer: Address
     # results
@@ -171,7 +174,7 @@ class BufferReadyEvent(Args):
 
 @struct
 class BufferPointer(Args):
-    """Where a buffer lies."""
+    """The address of a buffer."""
 
     buffer: Address
     # results

@@ -29,7 +29,7 @@ class ClientDestroy(Args):
 
 @struct
 class ClientProcessIndex(Args):
-    """Which of several processes this is."""
+    """The index of this process among several."""
 
     client: Address
     # results
@@ -90,7 +90,7 @@ class ClientCompile(Args):
 
 @struct
 class ClientDefaultDeviceAssignment(Args):
-    """Which device each replica and partition gets unless something else is said."""
+    """The default device of each replica and partition."""
 
     client: Address
     num_replicas: Int

@@ -70,7 +70,7 @@ class DeviceAddressableMemories(Args):
 
 @struct
 class DeviceDefaultMemory(Args):
-    """Where a device's arrays lie unless something else is said."""
+    """The default memory of a device's arrays."""
 
     device: Address
     # results
@@ -79,7 +79,7 @@ class DeviceDefaultMemory(Args):
 
 @struct
 class DeviceMemoryStats(Args):
-    """How much memory a device's arrays take. What is not set is not known."""
+    """The number of bytes that a device's arrays take. What is not set is not known."""
 
     device: Address
     # results

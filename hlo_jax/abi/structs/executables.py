@@ -176,7 +176,7 @@ class LoadedExecutableExecute(Args):
 
 @struct
 class ExecuteOptions(Args):
-    """How a program is called, beside its arguments."""
+    """The options of a call, beside its arguments."""
 
     send_callbacks: Address
     recv_callbacks: Address

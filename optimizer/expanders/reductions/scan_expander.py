@@ -59,6 +59,6 @@ def put_at(x: Instruction, axis: int, place: Instruction, value: Instruction) ->
 
 
 def starts(x: Instruction, axis: int, place: Instruction) -> list[Instruction]:
-    """Where a slice starts: at a place of one dimension, and at 0 in the others."""
+    """The start of a slice: at a place of one dimension, and at 0 in the others."""
     zero = number(0, place.shape.element_type)
     return [place if d == axis else zero for d in range(x.shape.rank)]

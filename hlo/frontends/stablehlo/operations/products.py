@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _precision(op: Operation) -> tuple[str, ...]:
-    """How exact products are; () where that is the usual."""
+    """The operand precisions of a product; () for the usual ones."""
     words = [word(w).lower() for w in given(op, "precision", "precision_config", default=())]
     return tuple(words) if any(w != "default" for w in words) else ()
 
