@@ -106,11 +106,13 @@ class CudaDevice(Protocol):
     ----------
     place : as DLPack names it: a kind of device, 1 for the processor and 2 for CUDA; its number.
     captures : whether it records launches as graphs, to be replayed at once.
+    conditionals : whether loops and branches can be in such a graph.
     """
 
     name: str
     place: tuple[int, int]
     captures: bool
+    conditionals: bool
 
     @property
     def watches(self) -> bool:
@@ -185,6 +187,21 @@ class CudaDevice(Protocol):
 
     def capture(self) -> AbstractContextManager[RecordedGraph]:
         """Record what this thread launches inside of a `with`, instead of letting it run."""
+        ...
+
+    def capture_loop(
+        self, begin: Callable[[], None], again: Callable[[], None], predicate: int
+    ) -> RecordedGraph | None:
+        """Record a loop: what comes first, and what is repeated while a predicate holds.
+
+        None, and no `conditionals` from then on, where the device can't.
+        """
+        ...
+
+    def capture_choice(
+        self, branches: Sequence[Callable[[], None]], number: int, *, of_pred: bool
+    ) -> RecordedGraph | None:
+        """Record branches, of which the one runs whose number is at an address, or the last."""
         ...
 
     def replay(self, graph: Any) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from importlib import import_module
 from threading import RLock, local
 from typing import TYPE_CHECKING, Any
@@ -23,18 +22,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emit_cuda import nvrtc
-from emit_cuda.devices import UNKNOWN
+from emit_cuda.gpu.conditions import (
+    CONDITIONS,
+    FILE,
+    KERNELS,
+    LINKED,
+    ConditionalGraph,
+    has_conditionals,
+)
 from emit_cuda.gpu.graphs import DriverGraph, capturing, let_wait, ordinal_of
+from emit_cuda.gpu.kernels import GpuKernels
 from emit_cuda.gpu.staging import Staging
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from numpy.typing import NDArray
 
-    from emit_cuda.devices import Dim3, Purpose
+    from emit_cuda.gpu.conditions import Record
     from emit_cuda.nvrtc import Compiled
 
     # Makes a file of CUDA C into something that the driver loads, for an architecture.
@@ -67,6 +74,10 @@ def missing() -> str:
 
 
 def _nvrtc(source: str, architecture: str, name: str) -> Compiled:
+    if name == FILE:
+        # The driver links its own function, for which it wants PTX.
+        text = nvrtc.ptx(source, architecture, name=name, options=[LINKED]).encode() + b"\0"
+        return nvrtc.Compiled(text, {kernel: kernel for kernel in KERNELS}, {}, "")
     return nvrtc.compile(source, architecture, name=name)
 
 
@@ -119,6 +130,8 @@ class GpuDevice:
         self._launched: deque[str] = deque(maxlen=16)
         self._recording = _StreamCapture()
         self._lock = RLock()
+        self.conditionals: bool = has_conditionals()
+        self._conditions: GpuKernels | None = None
 
     captures = True
 
@@ -156,7 +169,9 @@ class GpuDevice:
         HloError
             HLO190 if NVRTC refuses the file, HLO195 if there is no NVRTC.
         """
-        made = self._compiler(source, self.architecture, name)
+        return self._loaded(self._compiler(source, self.architecture, name))
+
+    def _loaded(self, made: Compiled) -> GpuKernels:
         with self.current(), self._errors("loading the kernels"):
             module = self._driver.module_from_buffer(made.code)
         return GpuKernels(self, module, made.names)
@@ -253,15 +268,50 @@ class GpuDevice:
 
         Nothing inside may wait or take memory. Addresses are those of the recording.
         """
+        graph = DriverGraph()
+        with self._recorded(graph) as stream, capturing(stream, graph):
+            yield graph
+
+    @contextmanager
+    def _recorded(self, graph: DriverGraph) -> Generator[int]:
+        """Let a stream of its own be stream 0 inside of a `with`; gives its handle."""
         with self.current(), self._errors("recording a graph"):
-            graph = DriverGraph()
             streams = [self._new_stream()]
             self._recording.streams, self._recording.kernels = streams, graph.kernels
             try:
-                with capturing(streams[0].handle, graph):
-                    yield graph
+                yield streams[0].handle
             finally:
                 self._recording.streams = self._recording.kernels = None
+
+    def capture_loop(self, begin: Record, again: Record, predicate: int) -> DriverGraph | None:
+        """Record a loop that the GPU drives; None where the driver can't, after all."""
+        return self._conditional(lambda g, s: g.record_loop(s, begin, again, predicate))
+
+    def capture_choice(
+        self, branches: Sequence[Record], number: int, *, of_pred: bool
+    ) -> DriverGraph | None:
+        """Record branches between which the GPU chooses; None where the driver can't, after all."""
+        return self._conditional(lambda g, s: g.record_choice(s, branches, number, of_pred=of_pred))
+
+    def _conditional(
+        self, record: Callable[[ConditionalGraph, int], None]
+    ) -> ConditionalGraph | None:
+        try:
+            graph = ConditionalGraph(self._condition_kernels())
+            with self._recorded(graph) as stream:
+                record(graph, stream)
+        except HloError:
+            # From now on the host decides, as it does without conditional nodes.
+            self.conditionals = False
+            return None
+        return graph
+
+    def _condition_kernels(self) -> GpuKernels:
+        """The kernels that set conditions, which call a function of the driver."""
+        if self._conditions is None:
+            made = self._compiler(CONDITIONS, self.architecture, FILE)
+            self._conditions = self._loaded(made)
+        return self._conditions
 
     def replay(self, graph: DriverGraph) -> None:
         """Run a graph, after what was asked for before."""
@@ -319,47 +369,3 @@ class GpuDevice:
             self._streams.clear()
             del self._pool, self._page_locked, self._staging
         self._context.detach()
-
-
-@dataclass(frozen=True, slots=True)
-class GpuKernels:
-    """The kernels of a file, on a GPU.
-
-    Attributes
-    ----------
-    names : of each kernel, its symbol in the module.
-    """
-
-    device: GpuDevice
-    module: Any
-    names: Mapping[str, str]
-    _functions: dict[str, Any] = field(default_factory=dict[str, Any])
-
-    def launch(
-        self,
-        kernel: str,
-        grid: Dim3,
-        block: Dim3,
-        shared_bytes: int = 0,
-        arguments: Sequence[int | np.generic] = (),
-        *,
-        stream: int = 0,
-        purpose: Purpose = UNKNOWN,
-    ) -> None:
-        """Let a kernel run after all that a stream was asked for before.
-
-        Raises
-        ------
-        HloError
-            HLO191 if there is no such kernel, HLO192 if the driver reports an error.
-        """
-        if kernel not in self.names:
-            message = f"there is no kernel {kernel!r}; there are {', '.join(self.names)}"
-            raise HloError("HLO191", message)
-        if kernel not in self._functions:
-            with self.device.current():
-                self._functions[kernel] = self.module.get_function(self.names[kernel])
-        given = [np.uintp(each) if isinstance(each, int) else each for each in arguments]
-        where = {"grid": grid, "block": block, "shared": shared_bytes}
-        told = f"{kernel} (%{purpose.instruction})" if purpose.instruction else kernel
-        self.device.launch(told, self._functions[kernel], given, stream, **where)

@@ -21,17 +21,24 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 # Other threads may use the driver as they like while one records.
-_RELAXED = 2
+RELAXED = 2
 
 
 @cache
-def _driver() -> ctypes.CDLL:
+def driver() -> ctypes.CDLL:
     """The driver that PyCUDA has loaded already."""
     return ctypes.CDLL("libcuda.so.1")
 
 
-def _call(function: str, *arguments: object) -> None:
-    status = getattr(_driver(), function)(*arguments)
+def call(function: str, *arguments: object) -> None:
+    """Call a function of the driver.
+
+    Raises
+    ------
+    HloError
+        HLO192 if it gives a status.
+    """
+    status = getattr(driver(), function)(*arguments)
     if status:
         raise HloError("HLO192", f"the driver's {function} gives status {status}")
 
@@ -42,11 +49,12 @@ class DriverGraph:
     Attributes
     ----------
     kernels : what it launches, for messages.
+    graph : the driver's handle.
     """
 
     def __init__(self) -> None:
         self.kernels: list[str] = []
-        self._graph = ctypes.c_void_p()
+        self.graph = ctypes.c_void_p()
         self._executable = ctypes.c_void_p()
 
     def record(self, stream: ctypes.c_void_p) -> None:
@@ -57,9 +65,13 @@ class DriverGraph:
         HloError
             HLO192 if something inside can't be recorded.
         """
-        _call("cuStreamEndCapture", stream, ctypes.byref(self._graph))
+        call("cuStreamEndCapture", stream, ctypes.byref(self.graph))
+        self.instantiate()
+
+    def instantiate(self) -> None:
+        """Make what was recorded ready to be launched."""
         made = ctypes.byref(self._executable)
-        _call("cuGraphInstantiateWithFlags", made, self._graph, ctypes.c_ulonglong(0))
+        call("cuGraphInstantiateWithFlags", made, self.graph, ctypes.c_ulonglong(0))
 
     def launch(self, stream: int) -> None:
         """Let all of it run on a stream.
@@ -71,13 +83,13 @@ class DriverGraph:
         """
         if not self._executable:
             raise HloError("HLO192", "a graph is launched before its recording has ended")
-        _call("cuGraphLaunch", self._executable, ctypes.c_void_p(stream))
+        call("cuGraphLaunch", self._executable, ctypes.c_void_p(stream))
 
     def close(self) -> None:
         """Give back what the driver holds."""
         if self._executable:
-            _call("cuGraphExecDestroy", self._executable)
-            _call("cuGraphDestroy", self._graph)
+            call("cuGraphExecDestroy", self._executable)
+            call("cuGraphDestroy", self.graph)
             self._executable = ctypes.c_void_p()
 
 
@@ -85,12 +97,12 @@ class DriverGraph:
 def capturing(handle: int, graph: DriverGraph) -> Generator[None]:
     """Record what is asked of a stream inside of a `with`, and of those that wait for it there."""
     stream = ctypes.c_void_p(handle)
-    _call("cuStreamBeginCapture_v2", stream, ctypes.c_int(_RELAXED))
+    call("cuStreamBeginCapture_v2", stream, ctypes.c_int(RELAXED))
     try:
         yield
     except BaseException:
         # What was recorded is of no use, but the stream must not go on recording.
-        _driver().cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
+        driver().cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
         raise
     graph.record(stream)
 
@@ -109,18 +121,18 @@ def let_wait(before: int, after: int) -> None:
     """
     event = ctypes.c_void_p()
     without_times = 2
-    _call("cuEventCreate", ctypes.byref(event), ctypes.c_uint(without_times))
+    call("cuEventCreate", ctypes.byref(event), ctypes.c_uint(without_times))
     try:
-        _call("cuEventRecord", event, ctypes.c_void_p(before))
-        _call("cuStreamWaitEvent", ctypes.c_void_p(after), event, ctypes.c_uint(0))
+        call("cuEventRecord", event, ctypes.c_void_p(before))
+        call("cuStreamWaitEvent", ctypes.c_void_p(after), event, ctypes.c_uint(0))
     finally:
         # The driver keeps the event until whoever waits for it went on.
-        _call("cuEventDestroy_v2", event)
+        call("cuEventDestroy_v2", event)
 
 
 def ordinal_of(address: int) -> int:
     """The number of the GPU in whose memory an address is; -1 for other memory."""
     found, device_ordinal = ctypes.c_int(-1), 9
     asked = ctypes.byref(found), ctypes.c_int(device_ordinal), ctypes.c_ulonglong(address)
-    status = _driver().cuPointerGetAttribute(*asked)
+    status = driver().cuPointerGetAttribute(*asked)
     return -1 if status else found.value

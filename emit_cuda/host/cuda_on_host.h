@@ -655,6 +655,10 @@ template <class T> inline void __stcg(T *address, T value) { *address = value; }
 template <class T> inline void __stcs(T *address, T value) { *address = value; }
 template <class T> inline void __stwt(T *address, T value) { *address = value; }
 inline void __nanosleep(unsigned) {}
+// The handle of a graph's condition is the address of its value.
+extern "C" CUDA_UNCHECKED inline void cudaGraphSetConditional(unsigned long long handle, unsigned value) {
+    *(unsigned *)handle = value;
+}
 
 // ---- 10 matrices ----------------------------------------------------------------------------
 // A warp holds a matrix between its lanes. Which lane holds which element is the GPU's secret in

@@ -47,6 +47,7 @@ class HostDevice:
     findings: list[Finding] = field(default_factory=list["Finding"])
     place: tuple[int, int] = (CPU, 0)
     captures: bool = False
+    conditionals: bool = False
     _allocated: dict[int, tuple[NDArray[np.uint8], int]] = field(
         default_factory=dict[int, "tuple[NDArray[np.uint8], int]"]
     )
@@ -127,6 +128,14 @@ class HostDevice:
         return perf_counter() - begin
 
     def capture(self) -> Never:
+        """There are no graphs here: `captures` says so."""
+        raise NotImplementedError
+
+    def capture_loop(self, begin: object, again: object, predicate: int) -> Never:
+        """There are no graphs here: `captures` says so."""
+        raise NotImplementedError
+
+    def capture_choice(self, branches: object, number: int, *, of_pred: bool) -> Never:
         """There are no graphs here: `captures` says so."""
         raise NotImplementedError
 

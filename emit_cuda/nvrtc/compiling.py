@@ -97,8 +97,18 @@ def cubin(
     return _compiled(CudaFile(source, name), architecture, (*OPTIONS, *options), "CUBIN")
 
 
-def ptx(source: str, architecture: str = ARCHITECTURE, *, name: str = "kernels.cu") -> str:
+def ptx(
+    source: str,
+    architecture: str = ARCHITECTURE,
+    *,
+    name: str = "kernels.cu",
+    options: Sequence[str] = (),
+) -> str:
     """The PTX of a file: instructions of no GPU in particular, as text.
+
+    Parameters
+    ----------
+    options : further ones of NVRTC.
 
     Raises
     ------
@@ -106,7 +116,7 @@ def ptx(source: str, architecture: str = ARCHITECTURE, *, name: str = "kernels.c
         HLO190 if NVRTC refuses the file, HLO195 if there is no NVRTC.
     """
     virtual = architecture.replace("sm_", "compute_")
-    made = _compiled(CudaFile(source, name), virtual, OPTIONS[:-1], "PTX")
+    made = _compiled(CudaFile(source, name), virtual, (*OPTIONS[:-1], *options), "PTX")
     return made.code.rstrip(b"\0").decode()
 
 

@@ -15,7 +15,7 @@ from emit_cuda.program.streams import Choice, Iterations, Segment
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from emit_cuda.devices import CudaDevice, Kernels, RecordedGraph
     from emit_cuda.libraries import Libraries
@@ -89,17 +89,60 @@ class Runner:
                     self._segment(part)
                 case HostCall():
                     self._compute(part)
-                case Iterations(step, condition, body):
-                    if step.trips is not None:
-                        for _ in range(step.trips):
-                            self.run(body)
-                        continue
-                    self.run(condition)
-                    while self._read(step.predicate, np.bool_):
-                        self.run(body)
-                        self.run(condition)
+                case Iterations():
+                    if not self._replayed(part, part.condition, part.body):
+                        self._iterate(part)
                 case Choice(step, branches):
-                    self.run(branches[self._branch(step.number, step.of_pred, len(branches))])
+                    if not self._replayed(part, *branches):
+                        self.run(branches[self._branch(step.number, step.of_pred, len(branches))])
+
+    def _iterate(self, loop: Iterations) -> None:
+        """Let a loop run, of which the host reads the predicate where it must."""
+        if loop.step.trips is not None:
+            for _ in range(loop.step.trips):
+                self.run(loop.body)
+            return
+        self.run(loop.condition)
+        while self._read(loop.step.predicate, np.bool_):
+            self.run(loop.body)
+            self.run(loop.condition)
+
+    def _replayed(self, part: Iterations | Choice, *inside: Sequence[Part]) -> bool:
+        """Run a loop or a branch as a graph with a condition; whether that was done.
+
+        As with segments, it is recorded when it is run for the second time on the same memory.
+        """
+        if self.graphs is None or not self.device.conditionals:
+            return False
+        if any(not isinstance(each, Segment) for parts in inside for each in parts):
+            return False
+        key = part, *self.addresses.values()
+        if self.graphs.is_new(key):
+            return False
+        graph = self.graphs.get(key) or self._recorded(part)
+        if graph is None:
+            return False
+        self.graphs.keep(key, graph)
+        self.device.replay(graph)
+        return True
+
+    def _recorded(self, part: Iterations | Choice) -> RecordedGraph | None:
+        def issued(*lists: Sequence[Part]) -> Callable[[], None]:
+            segments = [each for parts in lists for each in parts if isinstance(each, Segment)]
+
+            def issue() -> None:
+                for segment in segments:
+                    self._issue(segment)
+
+            return issue
+
+        if isinstance(part, Iterations):
+            predicate = self._address(part.step.predicate)
+            again = issued(part.body, part.condition)
+            return self.device.capture_loop(issued(part.condition), again, predicate)
+        number, of_pred = self._address(part.step.number), part.step.of_pred
+        branches = [issued(branch) for branch in part.branches]
+        return self.device.capture_choice(branches, number, of_pred=of_pred)
 
     def _segment(self, segment: Segment) -> None:
         if self.graphs is None or len(segment.queue) < 2:

@@ -59,7 +59,7 @@ class Segment:
         return tuple(sorted({each.stream for each in self.queue} - {0}))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Iterations:
     """A loop over segments, as `While`."""
 
@@ -68,7 +68,7 @@ class Iterations:
     body: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """One of several lists of segments, as `Branch`."""
 

@@ -1,5 +1,6 @@
 """Kernels through PyCUDA: on a stand-in for the driver, and on a GPU where there is one."""
 
+import ctypes
 import importlib.util
 import os
 import subprocess
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import hlo
-from emit_cuda.gpu import GpuDevice, missing
+from emit_cuda import nvrtc
+from emit_cuda.gpu import GpuDevice, conditions, missing
 
 STAND_IN = Path(__file__).parent / "stand_in"
 NO_PYCUDA = importlib.util.find_spec("pycuda") is None
@@ -33,6 +35,45 @@ def test_pycuda_on_a_stand_in_for_the_driver(tmp_path):
     build.stand_in(tmp_path)
     lines, shown = run("stand-in", {"LD_LIBRARY_PATH": str(tmp_path)})
     assert "all" in lines, shown
+
+
+LAYOUT = """#include <cuda.h>
+#include <cstddef>
+#include <cstdio>
+int main() {
+  CUgraphNodeParams p;
+  void *fields[] = {&p.type, &p.conditional.handle, &p.conditional.type, &p.conditional.size,
+                    &p.conditional.phGraph_out, &p.conditional.ctx};
+  printf("%zu", sizeof p);
+  for (void *field : fields) printf(" %td", (char *)field - (char *)&p);
+  printf(" %d %d %d %d", CU_GRAPH_NODE_TYPE_CONDITIONAL, CU_GRAPH_COND_TYPE_IF,
+         CU_GRAPH_COND_TYPE_WHILE, CU_GRAPH_COND_ASSIGN_DEFAULT);
+}"""
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+def test_conditional_nodes_are_laid_out_as_in_cuda_h(tmp_path):
+    spec = importlib.util.spec_from_file_location("build", STAND_IN / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    program = tmp_path / "layout"
+    command = ["g++", "-xc++", f"-I{build.headers()}", "-", "-o", str(program)]
+    subprocess.run(command, input=LAYOUT, text=True, check=True)
+    told = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    node = conditions._ConditionalNode
+    names = ("type", "handle", "kind", "size", "graphs", "context")
+    offsets = [getattr(node, name).offset for name in names]
+    numbers = (conditions._CONDITIONAL, conditions._IF, conditions._WHILE)
+    ours = [ctypes.sizeof(node), *offsets, *numbers, conditions._ASSIGN_DEFAULT]
+    assert list(map(int, told.split())) == ours
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+def test_the_driver_links_what_sets_conditions():
+    options = [conditions.LINKED]
+    text = nvrtc.ptx(conditions.CONDITIONS, name=conditions.FILE, options=options)
+    assert ".extern .func cudaGraphSetConditional" in " ".join(text.split())
+    assert all(f".entry {kernel}(" in text for kernel in conditions.KERNELS)
 
 
 @pytest.mark.gpu

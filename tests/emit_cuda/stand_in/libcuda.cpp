@@ -26,7 +26,15 @@ struct Module { void *library; Kernel *kernels; };
 struct Function { Module *module; Kernel *kernel; int most_shared = 48 << 10; };
 // An action of a stream, or the end of its waiting for an event.
 struct Action { std::function<Status()> act; struct Event *awaited; long turn; };
-struct Graph { std::vector<std::function<Status()>> nodes; };
+struct Graph {
+    std::vector<std::function<Status()>> nodes;
+    std::vector<unsigned *> conditions;
+    Status run() {
+        for (auto &node : nodes)
+            if (Status status = node()) return status;
+        return OK;
+    }
+};
 struct Stream { Graph *recording = nullptr; std::deque<Action> waiting; void *context = nullptr; };
 struct Event { struct timespec time; long asked = 0, done = 0; Graph *recorded = nullptr; bool given_up = false; };
 static Stream usual;
@@ -98,7 +106,9 @@ API cuCtxPopCurrent_v2(void **context) {
 }
 API cuCtxGetDevice(int *device) { NEEDS_CONTEXT; return *device = (int *)contexts.back() - devices, OK; }
 API cuCtxGetApiVersion(void *, unsigned *version) { return *version = 3020, OK; }
-API cuCtxSynchronize() { NEEDS_CONTEXT; return drain(); }
+static int contexts_awaited;
+extern "C" __attribute__((visibility("default"))) int stand_in_contexts_awaited() { return contexts_awaited; }
+API cuCtxSynchronize() { NEEDS_CONTEXT; ++contexts_awaited; return drain(); }
 
 API cuMemAlloc_v2(Address *address, size_t bytes) {
     NEEDS_CONTEXT;
@@ -268,14 +278,54 @@ API cuStreamEndCapture(void *stream, void **graph) {
     *graph = recorded;
     return recorded ? OK : INVALID_HANDLE;
 }
+// A graph with conditions. A node behind none of what comes before it would run too early: that is refused.
+struct Node { int type, reserved[3]; unsigned long long handle; int kind; unsigned size; void **graphs, *context; long long rest[26]; };
+static char last_node;
+static int conditional_nodes;
+API cuCtxGetCurrent(void **context) { return *context = contexts.empty() ? nullptr : contexts.back(), OK; }
+API cuGraphCreate(void **graph, unsigned) { return *graph = new Graph, OK; }
+API cuStreamBeginCaptureToGraph(void *stream, void *graph, const void *, const void *, size_t count, int) {
+    std::lock_guard lock(busy);
+    if (stream_of(stream)->recording || count) return INVALID_VALUE;
+    return stream_of(stream)->recording = (Graph *)graph, OK;
+}
+API cuStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *, void **graph, const void ***nodes, size_t *count) {
+    static const void *last = &last_node;
+    Graph *recorded = stream_of(stream)->recording;
+    if (!recorded) return INVALID_HANDLE;
+    return *status = 1, *graph = recorded, *nodes = &last, *count = !recorded->nodes.empty(), OK;
+}
+API cuGraphConditionalHandleCreate(unsigned long long *handle, void *graph, void *context, unsigned value, unsigned flags) {
+    if (!graph || !context || value || flags != 1) return INVALID_VALUE;
+    unsigned *condition = new unsigned(value);
+    ((Graph *)graph)->conditions.push_back(condition);
+    return *handle = (unsigned long long)condition, OK;
+}
+API cuGraphAddNode(void **node, void *graph, void *const *before, size_t count, Node *params) {
+    Graph *outer = (Graph *)graph, *inner = new Graph;
+    if (sizeof(Node) != 256 || params->type != 13 || params->size != 1 || params->kind > 1 || !params->context) return INVALID_VALUE;
+    if (count != 1 || before[0] != &last_node) return INVALID_VALUE;
+    unsigned *condition = (unsigned *)params->handle;
+    bool repeats = params->kind == 1;
+    ++conditional_nodes;
+    outer->nodes.push_back([=]() -> Status {
+        while (*condition) {
+            if (Status status = inner->run()) return status;
+            if (!repeats) break;
+        }
+        return OK;
+    });
+    return *node = &last_node, params->graphs = new void *[1]{inner}, OK;
+}
+extern "C" __attribute__((visibility("default"))) int stand_in_conditional_nodes() { return conditional_nodes; }
+
 API cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long) { return *made = graph, OK; }
 static int graphs_launched;
 API cuGraphLaunch(void *graph, void *stream) {
     ++graphs_launched;
     return later(stream, [=]() -> Status {
-        for (auto &node : ((Graph *)graph)->nodes)
-            if (Status status = node()) return status;
-        return OK;
+        for (unsigned *condition : ((Graph *)graph)->conditions) *condition = 0;
+        return ((Graph *)graph)->run();
     });
 }
 extern "C" __attribute__((visibility("default"))) int stand_in_graphs() { return graphs_launched; }

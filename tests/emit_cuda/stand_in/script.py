@@ -4,6 +4,7 @@ It runs in a process of its own, since a process takes one driver, and some mist
     python script.py gpu | stand-in [without-failures]
 """
 
+import ctypes
 import gc
 import sys
 import threading
@@ -20,6 +21,7 @@ from emit_cuda.arrays import lent
 from emit_cuda.devices import Purpose
 from emit_cuda.gpu import GpuDevice, missing
 from emit_cuda.nvrtc import Compiled
+from emit_cuda.program.steps import Branch, While
 
 ADD = """
 extern "C" __global__ void add(const float *x, float *y, int n, float c) {
@@ -60,6 +62,25 @@ ENTRY e {
   d = f32[24,24] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   ROOT r = (f32[24,24], f32[24,24]) tuple(c, d)
 }"""
+# Doubles numbers until their sum is large, and then takes one of two branches.
+LOOP = """HloModule m
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+cond { x = f32[64,64] parameter(0)  z = f32[] constant(0)
+  s = f32[] reduce(x, z), dimensions={0,1}, to_apply=sum  n = f32[] constant(9000)
+  ROOT p = pred[] compare(s, n), direction=LT }
+body { x = f32[64,64] parameter(0)  ROOT y = f32[64,64] add(x, x) }
+there { x = f32[64,64] parameter(0)
+  d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = f32[64,64] dot(d, x), lhs_contracting_dims={1}, rhs_contracting_dims={1} }
+here { x = f32[64,64] parameter(0)  ROOT n = f32[64,64] negate(x) }
+ENTRY e {
+  x = f32[64,64] parameter(0)  i = s32[] parameter(1)
+  w = f32[64,64] while(x), condition=cond, body=body
+  c = f32[64,64] conditional(i, w, w), branch_computations={there, here}
+  p = pred[] parameter(2)
+  ROOT d = f32[64,64] conditional(p, c, c), true_computation=here, false_computation=there
+}"""
+TOLD = ("contexts_awaited", "conditional_nodes")
 UPDATE = """HloModule m, input_output_alias={ {0}: (0, {}, must-alias) }
 ENTRY e {
   x = f32[16] parameter(0)
@@ -154,6 +175,30 @@ class Foreign:
         for name in ("__cuda_array_interface__", "__dlpack__", "__dlpack_device__"):
             if protocol in name:
                 setattr(self, name, getattr(array, name))
+
+
+def loops(device):
+    """Loops and branches are nodes of graphs; without these, the host waits for events alone."""
+    module = hlo.parse(LOOP)
+    driver = ctypes.CDLL("libcuda.so.1")
+    told = [getattr(driver, f"stand_in_{name}", lambda: 0) for name in TOLD]
+    can = device.conditionals
+    for conditionals in {can, False}:
+        device.conditionals = conditionals
+        executable = emit_cuda.compile(module, device)
+        control = [step for step in executable.program.steps if isinstance(step, While | Branch)]
+        assert [type(step) for step in control] == [While, Branch, Branch]
+        before = [count() for count in told]
+        for seed, number in enumerate((0, 1, 1, 7, 0, -1)):
+            x = np.random.default_rng(seed).random((64, 64), np.float32)
+            given = x, np.int32(number), np.bool_(number == 1)
+            wanted = interpreter.evaluate(module, *given)
+            np.testing.assert_allclose(executable(*given), wanted, rtol=1e-4)
+        assert device.conditionals == conditionals
+        awaited, nodes = (count() - n for count, n in zip(told, before, strict=True))
+        assert awaited == 0
+        assert nodes == (1 + 2 + 2 if conditionals and hasattr(driver, "stand_in_graphs") else 0)
+    device.conditionals = can
 
 
 def arrays(device):
@@ -264,7 +309,18 @@ if __name__ == "__main__":
     assert not missing(), missing()
     options = {"compiler": on_the_processor} if sys.argv[1] == "stand-in" else {}
     device = GpuDevice(**options)
-    checks = (launches, graphs, modules, recorded, arrays, donation, copies, threads, refusals)
+    checks = (
+        launches,
+        graphs,
+        modules,
+        recorded,
+        loops,
+        arrays,
+        donation,
+        copies,
+        threads,
+        refusals,
+    )
     for check in checks:
         check(device)
         print(check.__name__, flush=True)
