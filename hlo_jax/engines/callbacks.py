@@ -11,7 +11,6 @@ a function that it does not mean: such programs are not found there.
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import os
 import weakref
@@ -20,11 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from codegen.expressions import Literal
-from codegen.statements import Try
-from emit_c.code.constants import Constants
-from emit_c.code.foreign import PROVIDED, fail
+from emit_c.code.foreign import fail
 from emit_c.custom_calls.table import kernel
+from hlo_jax.called_from_c import array_at, write_call
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.registry import custom_call
 
@@ -72,38 +69,20 @@ class Arrays:
 
 
 _ARRAYS: dict[int, Arrays] = {}
-_kept: dict[int, Any] = {}  # by the number of arrays, the function that C calls
 
 
-def _call_from_c(number: int, *addresses: int) -> int:
+def call_python(number: int, *addresses: int) -> int:
     """Call a function with copies of arrays, and copy its results to where C wants them."""
     try:
         arrays = _ARRAYS[number]
         shapes = (*arrays.given, *arrays.made)
-        found = [_array(a or 0, shape) for a, shape in zip(addresses, shapes, strict=True)]
+        found = [array_at(a or 0, shape) for a, shape in zip(addresses, shapes, strict=True)]
         given, made = found[: len(arrays.given)], found[len(arrays.given) :]
         for place, value in zip(made, _FUNCTIONS[number](*(x.copy() for x in given)), strict=True):
             place[...] = value
     except BaseException as error:
         return fail(error)
     return 0
-
-
-def _array(address: int, shape: Shape) -> np.ndarray:
-    """An array that looks at memory of C."""
-    dtype = shape.element_type.dtype
-    memory: Any = (ctypes.c_uint8 * (shape.size * dtype.itemsize)).from_address(address)
-    return np.frombuffer(memory, np.uint8).view(dtype).reshape(shape.dims)
-
-
-def _provided(count: int) -> str:
-    """The name of the function that C calls with so many arrays."""
-    name = f"call_python_with_{count}"
-    if count not in _kept:
-        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, *[ctypes.c_void_p] * count)
-        _kept[count] = kind(_call_from_c)
-        PROVIDED[name] = ctypes.cast(_kept[count], ctypes.c_void_p).value or 0
-    return name
 
 
 @kernel(WHOLE, SHARDS)
@@ -113,13 +92,7 @@ def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     given = [o for o in instr.operands if o.shape.is_array]
     made = tuple(shape for _, shape in instr.shape.leaves() if shape.is_array)
     _ARRAYS[number] = Arrays(tuple(o.shape for o in given), made)
-    arrays = [*(body.pointer(o) for o in given), *outputs]
-    kinds = ", ".join(["u64", *["const void *"] * len(arrays)])
-    constants = body.writer.constants
-    assert isinstance(constants, Constants)
-    function = constants.foreign.function(_provided(len(arrays)), f"s32 {{}}({kinds})")
-    body.writer.fails = True
-    body.add(Try(function, (Literal(number), *arrays)))
+    write_call(body, instr, outputs, call_python, number)
 
 
 @custom_call(WHOLE, SHARDS)

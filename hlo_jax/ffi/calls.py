@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.expressions import Literal
-from codegen.statements import Try
-from emit_c.code.constants import Constants
-from emit_c.code.foreign import PROVIDED, fail
+from emit_c.code.foreign import fail
 from emit_c.custom_calls.table import kernel
 from hlo.attributes import CustomCall
 from hlo.types.shape import row_major
 from hlo_jax.abi import ffi
+from hlo_jax.called_from_c import array_at, write_call
 from hlo_jax.ffi.api import States
 from hlo_jax.ffi.handlers import HandlerInstance, foreign_calls, instance_of
 from interpreter.custom_calls.registry import CUSTOM_CALLS, custom_call
@@ -172,47 +170,24 @@ def call(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
 # -------------------------------------------------------------------------------------- C
 
 _SITES: list[Site] = []
-_kept: dict[int, Any] = {}  # by the number of arrays, the function that C calls
 
 
-def _call_from_c(number: int, *addresses: int) -> int:
+def call_foreign(number: int, *addresses: int) -> int:
     """Call the handler of a site with the arrays at addresses."""
     try:
         site, places = _SITES[number], iter(addresses)
-        given = [_array(next(places), s) if s.is_array else None for s in site.operands]
-        made = [_array(next(places), s) if s.is_array else None for s in site.results]
+        given = [array_at(next(places), s) if s.is_array else None for s in site.operands]
+        made = [array_at(next(places), s) if s.is_array else None for s in site.results]
         site.call(given, made)
     except BaseException as error:
         return fail(error)
     return 0
 
 
-def _array(address: int | None, shape: Shape) -> np.ndarray:
-    dtype = shape.element_type.dtype
-    memory: Any = (ctypes.c_uint8 * (shape.size * dtype.itemsize)).from_address(address or 0)
-    return np.frombuffer(memory, np.uint8).view(dtype).reshape(shape.dims)
-
-
-def _provided(count: int) -> str:
-    """The name of the function that C calls with so many arrays."""
-    name = f"call_foreign_with_{count}"
-    if count not in _kept:
-        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, *[ctypes.c_void_p] * count)
-        _kept[count] = kind(_call_from_c)
-        PROVIDED[name] = ctypes.cast(_kept[count], ctypes.c_void_p).value or 0
-    return name
-
-
 def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Call the handler from C, with the addresses of all arrays; tokens have none."""
     _SITES.append(site_of(instr))
-    arrays = [*(body.pointer(o) for o in instr.operands if o.shape.is_array), *outputs]
-    kinds = ", ".join(["u64", *["const void *"] * len(arrays)])
-    constants = body.writer.constants
-    assert isinstance(constants, Constants)
-    function = constants.foreign.function(_provided(len(arrays)), f"s32 {{}}({kinds})")
-    body.writer.fails = True
-    body.add(Try(function, (Literal(len(_SITES) - 1), *arrays)))
+    write_call(body, instr, outputs, call_foreign, len(_SITES) - 1)
 
 
 # ------------------------------------------------------------------------------- programs
