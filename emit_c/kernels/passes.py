@@ -72,7 +72,7 @@ PASSES = (
     ),
     KernelPass(
         "vectorize-reductions",
-        "What is left of reductions, in each block, is done in the lanes of vectors.",
+        "The rest of a reduction, in each block, is done in the lanes of vectors.",
         lambda kernel, _, statements: vectorize_reductions(kernel.body, statements),
     ),
     KernelPass(
@@ -118,8 +118,8 @@ PASSES = (
     ),
     KernelPass(
         "inline-uses",
-        "What is used once is computed where it is used, for readers; it comes last, as all others"
-        " look for values by their names.",
+        "A value that is used once is computed at its use, for readers; this pass is last, as all"
+        " others look for values by their names.",
         lambda kernel, _, statements: inline_uses(
             statements, [(a.kind, a.name) for a in kernel.arguments.values()]
         ),

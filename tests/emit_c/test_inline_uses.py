@@ -1,4 +1,4 @@
-"""What is used once stands where it is used, if it means the same there."""
+"""A value that is used once stands at its use, if it means the same there."""
 
 import pytest
 from strategies.compiled import check
