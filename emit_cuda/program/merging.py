@@ -220,8 +220,8 @@ class _Merging:
         if isinstance(step, Copy):
             kind, width = ("u32", 4) if _word(step.size) == 4 else ("u8", 1)
             slot = Name(self.names.unique("word"))
-            target = self._pointer(str(step.target), kind, writes=True)
-            source = self._pointer(str(step.source), kind)
+            target = self._pointer(str(step.target), writes=True)
+            source = self._pointer(str(step.source))
             to = Load(Cast(Pointer(kind), target), slot)
             value = Load(Cast(Pointer(kind, const=True), source), slot)
             yield self._each(slot.name, step.size // width, (Assign(to, value),))
@@ -268,12 +268,12 @@ class _Merging:
             values[name] = Name(own)
         return values
 
-    def _pointer(self, pointer: str, kind: str, *, writes: bool = False) -> Name:
-        """The parameter for an array."""
+    def _pointer(self, pointer: str, kind: str = "", *, writes: bool = False) -> Name:
+        """The parameter for an array; a copy does not tell the type of its elements."""
         known = self.given.get(pointer)
         name = known.name if known else self.names.unique(pointer)
         const = not writes and (known is None or is_const(known.kind))
-        to = element_of(known.kind) if known else kind
+        to = kind or (element_of(known.kind) if known else "u8")
         assert isinstance(to, str), to
         self.given[pointer] = Argument(Pointer(to, const=const), name, pointer)
         return Name(name)
