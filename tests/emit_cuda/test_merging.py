@@ -54,10 +54,36 @@ cond { s = (s32[9], pred[]) parameter(0)
   ROOT p = pred[] compare(v, n), direction=LT }
 ENTRY e { x = s32[9] parameter(0)  p = pred[] parameter(1)  s = (s32[9], pred[]) tuple(x, p)
   ROOT w = (s32[9], pred[]) while(s), condition=cond, body=body }"""
+# The inner loop changes a copy: the copy comes before anything tells the type of the elements.
+COPY = """HloModule m
+inner { s = (f32[40], s32[]) parameter(0)
+  x = f32[40] get-tuple-element(s), index=0  k = s32[] get-tuple-element(s), index=1
+  y = f32[40] sqrt(x)
+  one = s32[] constant(1)  l = s32[] add(k, one)
+  ROOT t = (f32[40], s32[]) tuple(y, l) }
+until { s = (f32[40], s32[]) parameter(0)
+  x = f32[40] get-tuple-element(s), index=0  a = f32[1] slice(x), slice={[39:40]}
+  b = f32[] reshape(a)  e = f32[] constant(1.5)  c = pred[] compare(b, e), direction=GT
+  k = s32[] get-tuple-element(s), index=1  n = s32[] constant(7)
+  d = pred[] compare(k, n), direction=LT
+  ROOT p = pred[] and(c, d) }
+body { s = (f32[40], s32[]) parameter(0)
+  x = f32[40] get-tuple-element(s), index=0  i = s32[] get-tuple-element(s), index=1
+  zero = s32[] constant(0)  u = (f32[40], s32[]) tuple(x, zero)
+  v = (f32[40], s32[]) while(u), condition=until, body=inner
+  y = f32[40] get-tuple-element(v), index=0
+  z = f32[40] subtract(x, y)  one = s32[] constant(1)  j = s32[] add(i, one)
+  ROOT t = (f32[40], s32[]) tuple(z, j) }
+cond { s = (f32[40], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=1  n = s32[] constant(3)
+  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[40] parameter(0)  z = s32[] constant(0)  s = (f32[40], s32[]) tuple(x, z)
+  ROOT w = (f32[40], s32[]) while(s), condition=cond, body=body }"""
 X = np.arange(40, dtype=np.float32)
 LONG = np.arange(3000, dtype=np.float32)
 CASES = {
     "loop": (LOOP, "one block", [(X,), (-X,)]),
+    "copy": (COPY, "one block", [(X + 100,)]),
     "branches": (BRANCHES, "branch", [(np.int32(k), LONG) for k in (0, 1, 2, 9, -1)]),
     "inside": (
         INSIDE,

@@ -129,7 +129,7 @@ EFFECTS = {
         "-o": "M --nan --seed 1 -o OUT",
         "--save-inputs": "M --nan --seed 1 --save-inputs OUT.npz",
         "--input": "M --nan --input BAD",
-        "--fill": "M --nan --fill -1",
+        "--fill": "M --nan --fill 2",
         "--replicas": "M --nan --replicas 2",
     },
     "accuracy": {
