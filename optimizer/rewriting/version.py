@@ -6,6 +6,7 @@ What was shown of a rule was shown of one version of it. See `hlo rules`.
 from __future__ import annotations
 
 import ast
+import sys
 from hashlib import sha256
 from inspect import getsource, unwrap
 from textwrap import dedent
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from optimizer.rewriting.guard import Guard
     from optimizer.rewriting.rule import Rule
 
-# Functions of these rooms mean what XLA's specification and the interpreter's tests say.
-FIXED = ("hlo", "interpreter", "numpy", "ml_dtypes")
+# Functions of these rooms mean what XLA's specification and the interpreter's tests say; those of
+# Python's own library differ from one Python to the next.
+FIXED = frozenset({"hlo", "interpreter", "numpy", "ml_dtypes"} | sys.stdlib_module_names)
 DATA: tuple[type, ...] = (bool, int, float, str, tuple, dict)
 
 
