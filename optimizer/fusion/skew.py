@@ -13,14 +13,17 @@ one loop are none: that loop can be cut into two.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlo import attributes as a
+from hlo.types.grouping import groups_of_many
 from hlo.walk import users
 from optimizer.analysis.indexing import Counter, Sum, counter
 from optimizer.analysis.indexing_map import sources
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from hlo.instruction import Computation, Instruction
 
 # Values that are looked at before one value.
@@ -34,15 +37,43 @@ def skewed(computation: Computation) -> set[Instruction]:
         return found
     known = users(computation)
     # Reshapes, and values that hold elements of a reshape in its order.
-    behind: set[Instruction] = set()
+    behind: dict[Instruction, _Path] = {}
     for instr in computation.instructions:
         again = _is_reshape(instr)
-        if again or any(o in behind for o in _followed(instr)):
-            behind.add(instr)
+        before = [behind[o] for o in _followed(instr) if o in behind]
+        if again or before:
+            behind[instr] = path = _Path.through(instr, before)
             used = known[instr]
-            if again or not used or any(instr not in _followed(u) for u in used):
-                found |= _divided_before(instr, behind, whole=not again)
+            ends = again or not used or any(instr not in _followed(u) for u in used)
+            if ends and path.divides and path.mixes:
+                found |= _divided_before(instr, behind.keys(), whole=not again)
     return found
+
+
+class _Path(NamedTuple):
+    """The reshapes, slices and pads that lead to a value: no number is divided without both.
+
+    Attributes
+    ----------
+    divides : a reshape makes one dimension of several, so that numbers are divided to go back.
+    mixes : a reshape makes several dimensions of one, or rows are made shorter or longer, so that
+        a number that is divided may be more than the counter of one loop.
+    """
+
+    divides: bool
+    mixes: bool
+
+    @classmethod
+    def through(cls, instr: Instruction, before: Sequence[_Path]) -> _Path:
+        """The path to an instruction behind its operands' paths."""
+        divides, mixes = any(p.divides for p in before), any(p.mixes for p in before)
+        if not _is_reshape(instr):
+            return cls(divides, mixes or not instr.row.elementwise)
+        groups = groups_of_many(instr.operands[0].shape.dims, instr.shape.dims)
+        return cls(
+            divides or any(len(many) > 1 for many, _ in groups),
+            mixes or any(len(many) > 1 for _, many in groups),
+        )
 
 
 def _is_reshape(instr: Instruction) -> bool:
@@ -64,7 +95,9 @@ def _followed(instr: Instruction) -> tuple[Instruction, ...]:
     return instr.operands[:1] if moves or _is_reshape(instr) else ()
 
 
-def _divided_before(end: Instruction, behind: set[Instruction], *, whole: bool) -> set[Instruction]:
+def _divided_before(
+    end: Instruction, behind: Collection[Instruction], *, whole: bool
+) -> set[Instruction]:
     """The operands of reshapes of which a loop over a value would divide to find the elements.
 
     Parameters
