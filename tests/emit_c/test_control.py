@@ -179,7 +179,7 @@ def test_a_function_says_what_it_is_to_its_caller():
   n = s32[] constant(3)  ROOT l = pred[] compare(i, n), direction=LT }
 iteration { q = (s32[], f32[9]) parameter(0)  j = s32[] get-tuple-element(q), index=0
   x = f32[9] get-tuple-element(q), index=1  o = s32[] constant(1)  k = s32[] add(j, o)
-  y = f32[9] exponential(x)  ROOT t = (s32[], f32[9]) tuple(k, y) }
+  y = f32[9] tanh(x)  ROOT t = (s32[], f32[9]) tuple(k, y) }
 same { a = f32[9] parameter(0)  ROOT c = f32[9] copy(a) }
 less { b = f32[9] parameter(0)  ROOT d = f32[9] negate(b) }"""
     executable = check(entry("""x.1 = f32[9] parameter(0)

@@ -155,6 +155,13 @@ IN_PLACE = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def wide(monkeypatch):
+    """A processor with vectors of 64 bytes: a tile has 32 columns of f32."""
+    monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))
+
+
+@pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_a_kernel_of_few_tiles_is_read_where_it_is(name):
     assert "packed" not in check(*IN_PLACE[name]).source
@@ -175,6 +182,7 @@ def test_a_batch_is_packed_and_gone_through_one_after_the_other(roles):
     assert re.search(r"__builtin_memcpy\(panel|hlo_transpose_u32\(", iterations)
 
 
+@pytest.mark.usefixtures("wide")
 def test_other_kernels_are_packed():
     for case in (("99,40", "40,32", "99,32", PLAIN), ("16,40", "40,35", "16,35", PLAIN)):
         assert "packed" in check(*case).source

@@ -7,6 +7,7 @@ import pytest
 
 import emit_c
 import hlo
+from emit_c.code import processor
 from emit_c.executable import tiles
 from emit_c.executable.runtime import runtime
 
@@ -26,8 +27,9 @@ ENTRY e { x = f64[100000] parameter(0)
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache, and no tiles that are loaded already."""
+    """An empty cache, no tiles that are loaded already, and a processor with wide vectors."""
     runtime()
+    monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(tiles, "_LOADED", {})
     return tmp_path / "pyhlo" / "libraries"

@@ -52,9 +52,15 @@ def test_dots_of_other_sizes_share_a_tile_that_covers_all_rows_and_lanes(rows, c
     assert len(tiles(source)) == 1
 
 
-def test_tiles_that_add_do_not_meet(monkeypatch):
-    """Sums of 8192 bytes are exact in f32 only in parts."""
+@pytest.fixture
+def wide(monkeypatch):
+    """A processor with vectors of 64 bytes."""
     monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))
+
+
+@pytest.mark.usefixtures("wide")
+def test_tiles_that_add_do_not_meet():
+    """Sums of 8192 bytes are exact in f32 only in parts."""
     text = """x = u8[41,8192] parameter(0)  y = u8[8192,100] parameter(1)
 ROOT d = s32[41,100] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"""
     module = hlo.parse(f"HloModule m\nENTRY e {{\n{text}\n}}")
@@ -65,6 +71,7 @@ ROOT d = s32[41,100] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={
     np.testing.assert_array_equal(executable(x, y), x.astype(np.int32) @ y.astype(np.int32))
 
 
+@pytest.mark.usefixtures("wide")
 def test_the_tiles_of_a_batch_of_small_matrices_are_one_call():
     text = """x = f32[50,8,8] parameter(0)  y = f32[50,8,8] parameter(1)
 d = f32[50,8,8] dot(x, y), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0},
@@ -78,6 +85,7 @@ ROOT r = (f32[50,8,8]) tuple(d)"""
     assert "= {50, " in kernel
 
 
+@pytest.mark.usefixtures("wide")
 def test_names_from_hlo_are_no_tiles():
     name = Tile("n", "v", 14, 2, 16, 1, ELEMENT_TYPES["f32"]).name
     text = TWO.format(n=28, k=128).replace("x = ", f"{name} = ").replace("(x,", f"({name},")
