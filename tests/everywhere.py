@@ -132,7 +132,7 @@ def python_of(row: Row, folder: Path) -> list[str]:
     place = folder / f"python{row.version}"
     if not (place / "ready").exists():
         subprocess.run([interpreter(row.version), "-m", "venv", place], check=True)
-        wanted = [place / "bin/python", "-m", "pip", "install", "-q", "-e", f"{ROOT}[test]"]
+        wanted = [place / "bin/python", "-m", "pip", "install", "-q", "-e", f"{ROOT}[test,dev]"]
         subprocess.run(wanted, check=True, capture_output=True)
         (place / "ready").touch()
     return [str(place / "bin/python")]
