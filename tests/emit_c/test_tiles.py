@@ -92,6 +92,7 @@ def test_names_from_hlo_are_no_tiles():
     assert name in tiles(compiled(text, (28, 64), (64, 128), (128, 96)))
 
 
+@pytest.mark.usefixtures("wide")
 def test_small_contractions_share_few_tiles():
     sizes = [(9, 20), (11, 24), (13, 28), (26, 31)]
     lines, results = [], []
