@@ -44,6 +44,10 @@ class Monoid:
         """Whether the result is one of the operands, chosen by their order."""
         return self.ufunc in (np.maximum, np.minimum)
 
+    def rounds(self, element_type: ElementType) -> bool:
+        """Whether a result of a small type is rounded, which the encoded one is not."""
+        return element_type.is_floating and element_type.bits < 32 and not self.compares
+
     def encode(self, numbers: Array) -> Array:
         """Numbers in the form in which they are folded; small types are widened."""
         wide = widened(numbers)
