@@ -36,6 +36,7 @@ from sybil import Sybil
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
 import hlo
+from emit_c.code import processor
 from hlo_tools.cli import main
 from hlo_tools.exercises import apart
 
@@ -281,8 +282,13 @@ def here(number: int, path: Path, _: apart.Limits) -> apart.GradedAnswer:
 
 @contextmanager
 def unspoilt(folder: Path) -> Iterator[None]:
-    """Leave Python as it was: a page loads files of its own folder, and sets the environment."""
+    """Leave Python as it was: a page loads files of its own folder, and sets the environment.
+
+    Code is emitted for one processor wherever the pages are run: its tiles tell the scratch memory.
+    """
     path, before, apart_ = list(sys.path), dict(os.environ), apart.check_apart
+    processor_ = processor.here
+    processor.here = lambda: processor.Processor(64, 32, sums_bytes=False)
     os.environ.update(SETTINGS)
     sys.path.insert(0, str(folder))
     apart.check_apart = here
@@ -294,6 +300,6 @@ def unspoilt(folder: Path) -> Iterator[None]:
             if file and Path(file).is_relative_to(folder):
                 del sys.modules[name]
         sys.path[:] = path
-        apart.check_apart = apart_
+        apart.check_apart, processor.here = apart_, processor_
         os.environ.clear()
         os.environ.update(before)

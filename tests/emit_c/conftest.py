@@ -1,7 +1,8 @@
-"""What several tests of compiled code are given."""
+"""Fixtures of several tests of compiled code."""
 
 import pytest
 
+from emit_c.code import processor
 from emit_c.executable import calling
 from emit_c.executable import runtime as runtimes
 
@@ -16,3 +17,9 @@ def way(request, monkeypatch):
     elif found.trampoline is None:
         pytest.skip("Python.h is missing")
     return request.param
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    """Emit code for vectors of 64 bytes, by which tiles are chosen, whatever this processor has."""
+    monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))

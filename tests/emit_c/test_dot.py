@@ -155,12 +155,6 @@ IN_PLACE = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def wide(monkeypatch):
-    """A processor with vectors of 64 bytes: a tile has 32 columns of f32."""
-    monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))
-
-
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_a_kernel_of_few_tiles_is_read_where_it_is(name):

@@ -7,9 +7,10 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c.code import processor
 from emit_c.executable import tiles
 from emit_c.executable.runtime import runtime
+
+pytestmark = pytest.mark.usefixtures("wide")
 
 DOT = """HloModule m
 ENTRY e {{
@@ -27,9 +28,8 @@ ENTRY e { x = f64[100000] parameter(0)
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache, no tiles that are loaded already, and a processor with wide vectors."""
+    """An empty cache, and no tiles that are loaded already."""
     runtime()
-    monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(tiles, "_LOADED", {})
     return tmp_path / "pyhlo" / "libraries"

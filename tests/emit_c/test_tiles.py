@@ -8,7 +8,6 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from emit_c.code import processor
 from emit_c.contraction.tiles import Tile, tile_of
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -50,12 +49,6 @@ def test_dots_of_other_sizes_share_a_tile_that_covers_all_rows_and_lanes(rows, c
     text = TWO.format(n=rows, k=columns)
     source = compiled(text, (rows, 64), (64, columns), (columns, 96))
     assert len(tiles(source)) == 1
-
-
-@pytest.fixture
-def wide(monkeypatch):
-    """A processor with vectors of 64 bytes."""
-    monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))
 
 
 @pytest.mark.usefixtures("wide")
