@@ -47,7 +47,7 @@ Kind = str | Pointer | Record | Array | Table
 
 
 def element_of(kind: Kind) -> Kind:
-    """The type of what a pointer points to; of other types, the type itself."""
+    """The element type of a pointer; any other type itself."""
     return kind.to if isinstance(kind, Pointer) else kind
 
 

@@ -302,5 +302,5 @@ def code(function: Function, used: Collection[str]) -> str:
 
 
 def definition(function: Function) -> str:
-    """A function as C, and what stands above it; no other file sees it."""
+    """A function as C with the lines above it; no other file sees it."""
     return f"{above(function)}static {code(function, mentions(function))}"

@@ -131,7 +131,7 @@ _STRAIGHT = (Let, Assign, LocalVariable)
 
 
 def straight(statements: Sequence[Statement]) -> bool:
-    """Whether statements run one after the other, but for choices of what variables hold.
+    """Whether statements run one after the other, without branches but for chosen values.
 
     Lanes do what both sides of a choice say, and each keeps what it has chosen.
     """

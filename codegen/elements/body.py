@@ -60,7 +60,7 @@ class Environment:
 
 
 class Writer:
-    """Blocks of statements, and what is known in them; shared by all bodies of a kernel.
+    """Blocks of statements with the values known in each; shared by all bodies of a kernel.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Body:
 
     @contextmanager
     def block(self) -> Generator[list[Statement]]:
-        """Collect statements apart; what is computed in the block is forgotten after it."""
+        """Collect statements apart; values computed in the block are forgotten after it."""
         statements: list[Statement] = []
         self.writer.blocks.append(statements)
         self.writer.fresh.append([])

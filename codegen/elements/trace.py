@@ -1,4 +1,4 @@
-"""Notes on what an element of a kernel reads and asks for, by which a loop nest is chosen."""
+"""Notes on the places that an element of a kernel reads, by which a loop nest is chosen."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def is_narrow(element_type: ElementType) -> bool:
 
 
 def load(element_type: ElementType, place: Expr) -> Expr:
-    """The wide value of what is stored at a place."""
+    """The value stored at a place, widened to the type in which it is computed."""
     return Apply(f"load_{element_type}", (place,)) if is_narrow(element_type) else place
 
 

@@ -95,7 +95,7 @@ def system_of(instr: Instruction) -> System:
 
 
 def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
-    """A call for each system of the batch, which solves in place what was copied."""
+    """A call for each system of the batch, which solves the copy in place."""
     kind, system = typed(instr), system_of(instr)
     matrix, right = (body.pointer(o) for o in instr.operands)
     n, m = system.n, system.m

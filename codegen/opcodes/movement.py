@@ -258,7 +258,7 @@ def _at_most(body: Body, place: Sum, limit: int) -> Sum:
 
 
 def _counted(body: Body, instr: Instruction, index: Index) -> Sum | None:
-    """The number that an element of an iota is, through what only moves elements; None for others.
+    """The value of an iota's element, seen through instructions that only move it; else None.
 
     Gathers along one dimension have iotas in their index vectors for all others.
     """

@@ -1,4 +1,4 @@
-"""Kernels that copy an array and change some of its elements, or collect what windows select."""
+"""Kernels that copy an array and change some elements, or those that windows select."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class ReduceWindow:
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """The sizes of what is folded."""
+        """The sizes of the array that is folded."""
         return self.arrays[0].shape.dims
 
     @property

@@ -29,7 +29,7 @@ def about(kernel: Kernel, instr: Instruction) -> list[str]:
 
 
 def _of_arguments(instr: Instruction, scope: Scope) -> Instruction:
-    """An instruction with what the parameters of what is fused stand for as its operands."""
+    """An instruction of a fusion, whose parameters are replaced by the operands of the fusion."""
     return instr.with_(operands=tuple([_argument(o, scope) for o in instr.operands]))
 
 

@@ -24,7 +24,7 @@ _PREPARE = "the pass {} writes it otherwise; `optimizer.prepare` runs all that e
 
 
 def check(module: Module, table: OpTable[Entry], kernels: CustomCallKernels, language: str) -> None:
-    """Refuse what can't be emitted, before anything is.
+    """Refuse a module that can't be emitted, before any code is.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ class Schedule:
         return name
 
     def settle_local(self, instr: Instruction) -> None:
-        """Give what an instruction needs for itself its place in the instruction's scratch."""
+        """Place the memory that an instruction needs for itself in the instruction's scratch."""
         if not self.locals:
             return
         blocks = [Block(each.bytes, [(each.first, each.last)]) for each in self.locals.values()]

@@ -1,4 +1,4 @@
-"""Sums of products of bytes, four in every lane, by what a processor has for that."""
+"""Sums of products of bytes, four in every lane, by the processor's own instructions."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def _copy_input(body: Body, made: _ConvolutionPlan, source: _Input, copy: Name) 
     sizes = [prod(dims[d] for d in group) for group in groups]
 
     def element(counters: Sequence[Sum]) -> tuple[Sum, Callable[[], Expr]]:
-        """Its place in the copy, and what is written there."""
+        """The place of an element in the copy, and the value written there."""
         at = [Sum(0)] * len(dims)
         for number, group in zip(counters, groups, strict=True):
             for d, i in zip(group, delinear(number, [dims[d] for d in group]), strict=True):

@@ -1,4 +1,4 @@
-"""Copies whose elements stay what they are: a call for each row instead of a loop over it.
+"""Copies that keep every element's bits: a call for each row instead of a loop over it.
 
 A compiler takes 5 ms for a loop that it turns into vectors, and nothing for a call.
 """

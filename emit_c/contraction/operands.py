@@ -1,4 +1,4 @@
-"""The operands of a dot product, with their dimensions by what becomes of them."""
+"""The operands of a dot product, with their dimensions by role: batch, free or contracted."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class TiledProduct:
 
     @property
     def copy_size(self) -> int:
-        """Elements of the copy, and of what tiles may read behind it."""
+        """The number of elements of the copy, with those that tiles may read behind it."""
         lines = prod(self._sizes) // self._line
         return lines * (self._line + self.padding) * self.parts + machine.READ_BEHIND
 

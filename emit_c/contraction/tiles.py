@@ -95,7 +95,7 @@ def tile_of(name: str) -> Tile | None:
 
 
 def has_offset(signs: str) -> bool:
-    """Whether numbers are offset, and what is too much must be summed up, too: as one row more."""
+    """Whether numbers are offset, so that the excess must be summed up, too: as one row more."""
     return signs in ("ss", "uu")
 
 
@@ -122,7 +122,7 @@ def rows_for(count: int, vectors: int, *, spared: bool = False) -> int:
 
 
 def head(tile: Tile) -> str:
-    """The declaration of a tile's function, without what ends it.
+    """The declaration of a tile's function, without the semicolon or body behind it.
 
     It is given pointers to the factors that rows have each and share, and to the output; `steps`;
     how many lanes are outputs, if it is not all; and whether to add to what the output holds. The

@@ -225,7 +225,7 @@ class Tiling(Cutting):
         steps: Index,
         kernel: Callable[[Sum, Index], Expr],
     ) -> None:
-        """Copy what lies side by side."""
+        """Copy elements that lie side by side."""
         packed, place = to
         lane = name = body.name("j")
         first = self._first(body, part.block, self.packed, self.side)
@@ -257,7 +257,7 @@ class Tiling(Cutting):
             body.call("__builtin_memset", behind(packed, place) + count, 0, size)
 
     def _of_kernel(self, part: KernelPart, along: Sum, steps: Index) -> tuple[Sum, Index]:
-        """The feature and the index of the contraction, for what is packed side by side."""
+        """The feature and the contraction's index of elements that are packed side by side."""
         feature = along * self.packed.feature
         for here, d in zip(part.panel, self.panels, strict=True):
             feature = feature + here * d.feature

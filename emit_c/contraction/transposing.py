@@ -27,7 +27,7 @@ def is_transpose(name: str) -> bool:
 
 
 def transpose_head(name: str) -> str:
-    """The declaration of a function, without what ends it.
+    """The declaration of a function, without the semicolon or body behind it.
 
     It writes number `from[c * from_column + r]` to `to[r * to_row + c]`.
     """

@@ -113,7 +113,7 @@ class LapackCall:
         return made
 
     def store(self, output: Name, shape: Shape, batch: Index, result: Matrix | Expr) -> None:
-        """Write what a routine has left to that part of an output that a batch index chooses."""
+        """Write a routine's result to the part of an output that a batch index chooses."""
         dims, kind = shape.dims[len(batch) :], wide(shape.element_type)
         same = isinstance(result, Matrix) and (result.kind, result.dims) == (kind, dims)
         if isinstance(result, Matrix) and same and _in_squares(result):
@@ -133,7 +133,7 @@ class LapackCall:
         return Matrix(self.body.variable(Pointer(kind), name, place), kind, dims)
 
     def lapack(self, routine: str, *arguments: int | Expr | Letter | Matrix) -> Name:
-        """Call a routine of LAPACK; gives the name of what it returns, its info.
+        """Call a routine of LAPACK; gives the name of its return value, `info`.
 
         Parameters
         ----------

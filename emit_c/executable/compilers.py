@@ -50,7 +50,7 @@ class _Compiler:
     gate: int | None = None
 
     def begin(self) -> None:
-        """Let it compile what the file holds, or fail if there is none."""
+        """Let the compiler read the file, or fail if there is none."""
         if self.gate is not None:
             os.close(self.gate)
             self.gate = None
@@ -145,7 +145,7 @@ class Compilers:
         return made
 
     def _name(self, unit: str) -> str:
-        """Under which name of the cache it is kept what a compiler makes of a file."""
+        """The name in the cache of the object file that a compiler makes of a source file."""
         key = "\0".join((self._toolchain.key, *self._command, unit))
         return f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.o"
 
@@ -177,7 +177,7 @@ def _finish(process: subprocess.Popen[str], unit: str) -> None:
 
 
 def explain(messages: str, source: str) -> list[str]:
-    """The compiler's errors, each with its place, and what the kernel there computes."""
+    """The compiler's errors, each with its place and the instruction whose kernel stands there."""
     found: list[str] = []
     for number, message in re.findall(r"^[^:\n]*:(\d+):.*?error: (.*)$", messages, re.MULTILINE):
         where = place(source, int(number))

@@ -41,7 +41,7 @@ _TEXT = Options(print_metadata=False, print_large_constants=False)
 
 
 def key_of(module: Module, *choices: object) -> str:
-    """A name for what building a module gives.
+    """The cache's name for the built module: a hash of all that it is built of.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def recall(key: str) -> Built | None:
 
 
 def remember(key: str, built: Built) -> None:
-    """Write down what was built, for `recall`, where a file can be written."""
+    """Write a built module down, for `recall`, where a file can be written."""
     folder = cache_folder("built")
     if folder is None or sum(c.nbytes for c in built.constants) > MOST_CONSTANT_BYTES:
         return

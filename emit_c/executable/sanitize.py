@@ -174,7 +174,7 @@ def _bytes(array: ArrayParameter) -> int:
 
 
 def _run(folder: Path, seconds: float) -> tuple[str, int]:
-    """Run the program; gives what it said, and its status."""
+    """Run the program; gives its output and its status."""
     options = {"ASAN_OPTIONS": "abort_on_error=0:exitcode=99", "UBSAN_OPTIONS": "halt_on_error=0"}
     try:
         result = subprocess.run(

@@ -124,7 +124,7 @@ class _ShortRows:
         self.apart = sorted(factors.difference(machine.TAKEN_APART, left))
 
     def can_be_gathered(self) -> bool:
-        """Whether there are instructions for what is loaded and stored that lies apart."""
+        """Whether vectors of the loaded and stored types can be gathered and scattered."""
         every = list(each_side(self.written))
         kinds = {number_of(s.kind) for s in every if isinstance(s, Let | LocalVariable)}
         lets = [s for s in every if isinstance(s, Let)]
@@ -201,7 +201,7 @@ def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
 def _copied(
     body: Body, statements: Sequence[Statement], values: dict[str, Expr]
 ) -> Iterator[Statement]:
-    """Statements with the values of some names, and new names for what they declare."""
+    """A copy of statements in which some names have values, and declared names are new."""
     for each in _decided(statements, values):
         if isinstance(each, If):
             sides = (tuple(_copied(body, s, {**values})) for s in (each.then, each.otherwise))

@@ -84,7 +84,7 @@ def _inlined(
 
 
 def _nested(statement: Statement, kinds: Mapping[str, Kind], uses: Counter[str]) -> Statement:
-    """A statement with what is inside of it done, and its names counted."""
+    """A statement whose nested statements are done already, with its names counted."""
     match statement:
         case For() | Forever():
             body, words = _inlined(statement.body, kinds)

@@ -78,7 +78,7 @@ def _is_first(statement: Statement) -> bool:
 
 
 def _without(statements: Sequence[Statement], loads: Sequence[Let]) -> Iterator[Statement]:
-    """Statements without loads of what others have loaded, whose names they use instead."""
+    """Statements without repeated loads: they use the name of the first load instead."""
     known = {(s.kind, s.value): s.name for s in reversed(loads)}
     names: dict[str, Expr] = {}
     for statement in each_side(statements):

@@ -175,7 +175,7 @@ def _inside(atom: Atom) -> Sequence[tuple[Atom, int]]:
 
 
 def _divided(nest: TraversalNest, trace: AccessTrace) -> tuple[Axis, ...]:
-    """The axes, cut in two where their counter is divided by what divides their size."""
+    """The axes, each cut in two where its counter is divided by a divisor of its size."""
     found: list[Axis] = []
     for axis in nest.axes:
         steps = {1, axis.size}
@@ -198,7 +198,7 @@ def _divided(nest: TraversalNest, trace: AccessTrace) -> tuple[Axis, ...]:
 
 
 def _atoms(trace: AccessTrace) -> Iterator[Atom]:
-    """All atoms of what was read and asked, those inside of others too."""
+    """All atoms of the indices that were read or asked for, nested ones too."""
     yield from _atoms_of([*trace.loads, *(c.value for c in trace.conditions)])
 
 
@@ -318,7 +318,7 @@ def _cuts(axis: Axis, limits: Range, trace: AccessTrace) -> list[int]:
 
 
 def _ranges(limits: Range, cuts: Sequence[int], tile: int | None) -> list[Range]:
-    """The pieces between cuts; in tiles, what is left of a last one is a piece of its own."""
+    """The pieces between cuts; in tiles, the rest behind the last whole tile is one."""
     ends = [limits[0], *cuts, limits[1]]
     found: list[Range] = []
     for low, high in pairwise(ends):
@@ -330,7 +330,7 @@ def _ranges(limits: Range, cuts: Sequence[int], tile: int | None) -> list[Range]
 def _loop(
     nest: TraversalNest, k: int, limits: Range, statements: Sequence[Statement]
 ) -> tuple[Statement, ...]:
-    """A loop over an axis, or over its tiles; what runs once needs no loop."""
+    """A loop over an axis, or over its tiles; a single iteration needs no loop."""
     (low, high), axis, tiles = limits, nest.axes[k], nest.tiled.get(k)
     if tiles is not None:
         if high - low <= tiles.size:
@@ -376,7 +376,7 @@ def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
 
 
 def _hoisted(loop: For) -> tuple[Statement, ...]:
-    """A loop, and before it what is the same for all its iterations."""
+    """A loop, and before it the statements that are the same in all its iterations."""
     inside, kept, before = {loop.name}, list[Statement](), list[Statement]()
     for statement in loop.body:
         if isinstance(statement, Let) and inside.isdisjoint(names_of(statement.value)):

@@ -45,7 +45,7 @@ def unroll_short_loops(body: Body, statements: Sequence[Statement]) -> list[Stat
 
 
 def _work_inside(statement: Statement) -> int:
-    """Of one iteration of each loop over short ones, what these do."""
+    """The work that short loops do in one iteration of each loop around them."""
     if isinstance(statement, If):
         return sum(map(_work_inside, (*statement.then, *statement.otherwise)))
     if not isinstance(statement, For):
@@ -90,7 +90,7 @@ def _is_short(loop: For) -> bool:
 
 
 def _makes_bytes(loop: For) -> bool:
-    """Whether what an iteration stores is made of one number of the row, and a byte all the way."""
+    """Whether an iteration stores bytes that are made of bytes, and of one number of the row."""
     lets = [s for s in loop.body if isinstance(s, Let)]
     bytes_ = all(s.kind in _BYTES and not isinstance(s.value, Load) for s in lets)
     return bytes_ and len(lets) == len(loop.body) - 1

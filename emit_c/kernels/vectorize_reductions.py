@@ -180,7 +180,7 @@ class _LaneFold:
     parts: Sequence[_LanePart]
 
     def statements(self, body: Body, nest: For, *, called: bool) -> list[Statement]:
-        """The whole nest of loops around the loop, and what comes before and after it.
+        """The whole nest of loops around the loop, with the statements before and after it.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class _LaneFold:
         return (replace(nest, body=self._nested(inner)),)
 
     def _blocks(self) -> tuple[Statement, ...]:
-        """The loop over blocks, and what is left over."""
+        """The loop over blocks, and the remainder loop."""
         loop, whole = (
             replace(self.loop, reductions=()),
             self.trip_count - self.trip_count % self.lanes,

@@ -62,7 +62,7 @@ def _has_costly_rest(loop: For) -> bool:
 
 
 def _with_wide_loads(body: Body, loop: For) -> Sequence[Statement]:
-    """A loop after those that load what it needs of narrow numbers."""
+    """A loop behind the loops that load the narrow numbers that it needs."""
     inside = {s.name for s in loop.body if isinstance(s, Let | LocalVariable)}
     made: list[Statement] = []
     kept: list[Statement] = []

@@ -58,7 +58,7 @@ def _work(statement: Statement) -> int:
 
 
 def _is_call(statement: Statement) -> bool:
-    """Whether what a statement takes is that of one function."""
+    """Whether the work of a statement is the call of one function."""
     return isinstance(statement, Call) or (
         isinstance(statement, LocalVariable) and statement.work > 0
     )

@@ -42,7 +42,7 @@ def blocks(n: int, most: int = machine.SUMS_OF_A_FOLD) -> list[tuple[int, int, i
 
 
 def of_columns(statements: Sequence[Statement], folds: Sequence[Fold]) -> tuple[Statement, ...]:
-    """Say what the outermost loop over rows of columns folds, so that it may be cut into blocks."""
+    """Mark the outermost loop over rows of columns as a reduction, which may be cut in blocks."""
     columns = [fold.columns for fold in folds]
     if None in columns:
         return tuple(statements)

@@ -51,7 +51,7 @@ def write_whole_reduce_window(
 
 @dataclass(frozen=True, slots=True)
 class _RunningWindow:
-    """Windows of which each shows what the one before showed, and one element more.
+    """Windows of which each holds all elements of the one before, and one more.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ class KnownCalls:
 
 
 class KernelReuse:
-    """The calls that computed instructions, by what these compute.
+    """The calls that computed instructions, by the structure of these.
 
     Attributes
     ----------

@@ -84,7 +84,7 @@ class ModuleWriter:
         return self.written[computation]
 
     def look(self) -> None:
-        """Let compilers have what is written."""
+        """Hand finished kernels out to compilers."""
         if self.units:
             kernels, constants = self.kernels, self.constants
             foreign = constants.foreign.called

@@ -52,7 +52,7 @@ class ScheduledFunction(FunctionWriter):
         super().write()
 
     def written(self) -> None:
-        """Let compilers have what is written."""
+        """Hand finished kernels out to compilers."""
         self.module.look()
 
     def _take_donated(self) -> None:

@@ -1,4 +1,4 @@
-"""Loops whose state changes places with what the next iteration computes, instead of being copied.
+"""Loops with double buffering: the old and the next state change places, instead of being copied.
 
     for (;;) {                          for (;;) {
       if (!condition(x)) break;           if (!condition(x)) break;

@@ -93,7 +93,7 @@ def write_sweeps(kernel: Kernel, nest: LoopNest, outputs: Pointers) -> tuple[Sta
 
 
 class _ByRows:
-    """Writes the loops where what is folded are neighbours in memory."""
+    """Writes the loops of a reduction whose elements are neighbours in memory."""
 
     def __init__(self, kernel: Kernel, nest: LoopNest, outputs: Pointers) -> None:
         self.body, self.nest, self.outputs = kernel.body, nest, outputs
@@ -127,7 +127,7 @@ class _ByRows:
             yield
 
     def _through(self, statements: Sequence[Statement], folds: Sequence[Fold]) -> None:
-        """The loops over what is folded."""
+        """The loops over the reduced dimensions."""
         loops: tuple[Statement, ...] = tuple(live(statements))
         for name, size in reversed(self.inner):
             loops = (For(name, size, loops),)
@@ -226,7 +226,7 @@ class _ByRows:
     # -------------------------------------------------------------- row values
 
     def _row_values(self, number: int) -> None:
-        """Compute what a sweep needs of each row."""
+        """Compute the values that a sweep needs of each row."""
         known = self.body.environment.scalars
         for instr in self._needed(number):
             known[instr] = self.body.elements(instr, self._index(instr))
@@ -244,7 +244,7 @@ class _ByRows:
         return [m for m in nest.members if m in needed and nest.sweep[m] == number]
 
     def _row_results(self) -> None:
-        """Store what a row yields."""
+        """Store the results of a row."""
         rows = [o for o in self.outputs if o not in self.stored]
         self._put({o: self.body.element(o, self._index(o)) for o in rows})
 
@@ -277,7 +277,7 @@ class _ByColumns(_ByRows):
             yield
 
     def _through(self, statements: Sequence[Statement], folds: Sequence[Fold]) -> None:
-        """The loops over what is folded, and inside them the one over columns."""
+        """The loops over the reduced dimensions, and inside them the one over columns."""
         loops: tuple[Statement, ...] = (self._over_columns(statements),)
         for name, size in reversed(self.inner):
             loops = (For(name, size, loops),)

@@ -132,7 +132,7 @@ class Units:
         constants: Mapping[str, ConstantArray],
         foreign: Collection[str],
     ) -> None:
-        """See what has been written since the last time.
+        """Take up the kernels written since the last time, and cut off a file if they suffice.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Units:
                 self._waiting, self._enough = {}, 2 * self._enough
 
     def files(self, parts: Parts) -> tuple[str, ...]:
-        """All files of a module that is written; the last one has what calls the kernels."""
+        """All files of a written module; the last one has the functions that call kernels."""
         self.look(parts.kernels, parts.entries, parts.constants, parts.foreign_names)
         # Where compilers are at work already, a small file is better than one that ends last.
         least = LEAST_TEXT // 2 if self._files else LEAST_TEXT
@@ -214,7 +214,7 @@ def _rest(parts: Parts, moved: Collection[str], words_of: Mapping[str, AbstractS
 
 
 def _spread(sizes: Mapping[str, int], filled: list[int]) -> list[list[str]]:
-    """Groups of names that fill up to about the same size what is filled to some sizes."""
+    """Groups of names that, added to bins of some sizes, fill them to about the same size."""
     groups: list[list[str]] = [[] for _ in filled]
     for name in sorted(sizes, key=lambda n: -sizes[n]):
         least = filled.index(min(filled))
