@@ -175,7 +175,7 @@ class Builder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Operators append to what they did before."""
+        """Operators append to the builder to which they appended before."""
         BUILDING.reset(self._outer.pop())
 
     def parameter(self, shape: Shape, name: str | None = None) -> Instruction:

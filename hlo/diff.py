@@ -75,7 +75,7 @@ def diff(before: Module, after: Module, options: Options | None = None) -> list[
 
 
 def lines_of(computation: Computation | None, module: Module, options: Options) -> dict[str, str]:
-    """The line of each instruction by name; and of what the computation itself says."""
+    """The line of each instruction, by name, and the lines of the computation itself."""
     if computation is None:
         return {}
     lines = {

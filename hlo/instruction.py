@@ -341,17 +341,17 @@ def read_again(text: str, name: str) -> Module:
 
 
 def reads_modules(read: Callable[[str, str], Module]) -> None:
-    """Let a function, `read(text, name)`, be what makes modules of text."""
+    """Register the function `read(text, name)` that makes modules of text."""
     _readers.append(read)
 
 
 def writes_instructions(write: Callable[[Instruction], str]) -> Callable[[Instruction], str]:
-    """Let a function be what makes text of instructions."""
+    """Register the function that makes text of instructions."""
     _instruction_writers.append(write)
     return write
 
 
 def writes_modules(write: Callable[..., str]) -> Callable[..., str]:
-    """Let a function, `write(module, **options)`, be what makes text of modules."""
+    """Register the function `write(module, **options)` that makes text of modules."""
     _writers.append(write)
     return write

@@ -156,7 +156,7 @@ class _Pairs:
         return olds, news
 
     def follow(self, *, alike: bool) -> None:
-        """Pair what pairs use, and what uses pairs at the same place, as far as that goes."""
+        """Pair operands of pairs, and users of pairs at the same place, until none is left."""
         pending = list(self.forth.items())
         while pending:
             old, new = pending.pop()
@@ -220,7 +220,7 @@ class _Pairs:
 
 
 def renamed(after: Module, matching: Matching) -> Module:
-    """The second module under the names of the first; what is new gets names that nobody has."""
+    """The second module under the names of the first; new instructions get unused names."""
     back = {new: old for old, new in matching.instructions.items()}
     computations = {new: old for old, new in matching.computations.items()}
     taken = [i.name for i in matching.instructions] + [c.name for c in matching.computations]

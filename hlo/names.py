@@ -37,7 +37,7 @@ def sanitize(name: str) -> str:
 
 
 def free_of_keywords(name: str) -> str:
-    """The name that XLA gives to what has another's: a type's, or one that is XLA's own."""
+    """The name that XLA gives in place of a keyword: a type's, or one that is XLA's own."""
     if name in TYPE_NAMES:
         return name + "_"
     if name.startswith(_RESERVED) and not name.startswith(_ALLOWED):
@@ -46,7 +46,7 @@ def free_of_keywords(name: str) -> str:
 
 
 class NameSupply:
-    """Names that are taken, by what stands before their number.
+    """Names that are taken, by their stem: the part before a number.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class NameSupply:
 
     @cached_property
     def _numbers(self) -> dict[str, list[int]]:
-        """Their numbers, by what stands before them."""
+        """The numbers of names, by stem."""
         found: dict[str, list[int]] = {}
         for root, number, _ in map(_parts, self._names):
             found.setdefault(root, []).append(number)

@@ -93,7 +93,7 @@ class Operators:
 
 
 def _made(opcode: str, *operands: Any, **attrs: Any) -> Any:
-    """The instruction, appended to the builder; or what tells Python that there is none."""
+    """The instruction, appended to the builder; `NotImplemented` where there is none."""
     like = next(o for o in operands if isinstance(o, Operators))
     if any(not isinstance(o, Operators | Number) for o in operands):
         return NotImplemented

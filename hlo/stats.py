@@ -47,7 +47,7 @@ class Stats:
 
 
 def stats(module: Module, largest: int = 5) -> Stats:
-    """Count what a module consists of.
+    """Count a module's computations, instructions and opcodes.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class _Rebuilding:
         return instr in self.now and instr not in self.kept
 
     def settle(self, start: Instruction) -> None:
-        """Find what stands for an instruction, after what that needs itself."""
+        """Put the replacement of an instruction, after the instructions that it needs."""
         stack = [start]
         while stack:
             instr = stack[-1]
@@ -233,7 +233,7 @@ class _Rebuilding:
 def rebuild_module(
     module: Module, change: Callable[[Computation], Computation], *, prune: bool = True
 ) -> Module:
-    """Change each computation, callees first, and let callers call what they became.
+    """Change each computation, callees first, and let callers call the changed ones.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""English that depends on what it speaks of."""
+"""English words with articles, plurals and lists."""
 
 from __future__ import annotations
 

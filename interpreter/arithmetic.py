@@ -45,7 +45,7 @@ COMPARISONS = {
 
 
 def evaluate_elementwise(instr: Instruction, _attrs: Attrs, *operands: Array) -> Array:
-    """Do to numbers what the opcode means for their kind.
+    """Apply an elementwise opcode to numbers, by their kind.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def evaluate_elementwise(instr: Instruction, _attrs: Attrs, *operands: Array) ->
 
 
 def evaluate_bitwise(instr: Instruction, _attrs: Attrs, *operands: Array) -> Array:
-    """Do to the bits of integers what the opcode means for their width.
+    """Apply an opcode to the bits of integers, by their width.
 
     Raises
     ------

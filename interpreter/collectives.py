@@ -53,7 +53,7 @@ def exchange(
 def _gathered(
     frame: Frame, instr: Instruction, attrs: a.Collective, operands: tuple[Array, ...]
 ) -> tuple[list[tuple[Array, ...]], int]:
-    """For each operand what the members brought, in order; and this device's place among them."""
+    """For each operand the members' arrays, in order; and this device's place among them."""
     group = group_of(frame.device, instr, attrs)
     brought = exchange(frame, instr, attrs.channel_id, group, operands)
     return list(zip(*brought, strict=True)), group.index(frame.device.number)
@@ -160,7 +160,7 @@ def evaluate_all_gather(
 def evaluate_all_gather_start(
     frame: Frame, instr: Instruction, attrs: a.AllGather, *operands: Array
 ) -> Value:
-    """The operands and what all-gather makes of them; each a tuple, if there are several."""
+    """The operands and the results of all-gather; each a tuple, if there are several."""
     results = tuple(_all_gather(frame, instr, attrs, instr.shape.elements[1], operands))
     return (operands, results) if instr.shape.elements[1].is_tuple else (operands[0], results[0])
 
@@ -247,7 +247,7 @@ def evaluate_collective_broadcast(
 def evaluate_collective_permute(
     frame: Frame, instr: Instruction, attrs: a.CollectivePermute, *operands: Value
 ) -> Value:
-    """Send operands from sources to targets; what is nobody's target becomes zeros.
+    """Send operands from sources to targets; a device that is no target gets zeros.
 
     With four operands (input, output, places in the input, places in the output), only slices of
     `slice_sizes` are sent, and go to their places in the output; see `_permute_slices`.
@@ -327,7 +327,7 @@ def _region(start: Sequence[Array], size: Sequence[int]) -> tuple[slice, ...]:
 def evaluate_collective_permute_start(
     frame: Frame, instr: Instruction, attrs: a.CollectivePermute, *operands: Value
 ) -> Value:
-    """The operand, what collective-permute makes of it, and contexts without meaning.
+    """The operand, the result of collective-permute, and contexts without meaning.
 
     In the form with four operands, the input, the output, and contexts. XLA also lets an
     instruction pass that yields the result alone.

@@ -34,7 +34,7 @@ _WHOLE = ("pred", "signed", "unsigned")
 
 
 class Roles(NamedTuple):
-    """The dimensions of one operand of a dot, by what they are for."""
+    """The dimensions of one operand of a dot, by role."""
 
     batch: tuple[int, ...]
     free: tuple[int, ...]
@@ -59,7 +59,7 @@ def _product_type(lhs: Array, rhs: Array, result: ElementType) -> np.dtype[Any]:
 
 
 def sum_type(lhs: Array, rhs: Array, result: ElementType) -> ElementType:
-    """The type to which sums of products are rounded before they become what the result holds.
+    """The type to which sums of products are rounded before they are converted to the result's.
 
     Sums of floats are floats, even where the result is of integers: XLA converts them then.
     """
@@ -151,7 +151,7 @@ def _dot(instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array) -> Array:
 def evaluate_ragged_dot(
     instr: Instruction, attrs: RaggedDotDims, lhs: Array, rhs: Array, group_sizes: Array
 ) -> Array:
-    """Multiply each group of a ragged dimension with what belongs to the group.
+    """Multiply each group of a ragged dimension with the group's own matrix.
 
     The ragged dimension of the lhs is cut into groups whose sizes come at run time; what is behind
     the last group belongs to none. What happens depends on the dimension's role:

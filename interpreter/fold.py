@@ -75,7 +75,7 @@ def fold(
     initials: Sequence[Array],
     axes: tuple[int, ...],
 ) -> tuple[Array, ...]:
-    """Fold axes of arrays of one shape; what reduce does, for other opcodes that reduce."""
+    """Fold axes of arrays of one shape: reduce, and the part of other opcodes that reduces."""
     shape = arrays[0].shape
     kept = [n for axis, n in enumerate(shape) if axis not in axes]
     if any(shape[axis] == 0 for axis in axes):
@@ -125,7 +125,7 @@ def _fold_pairs(frame: Frame, computation: Computation, rows: list[Array]) -> li
 def evaluate_scan(
     frame: Frame, instr: Instruction, attrs: a.Scan, *operands: Array
 ) -> Array | tuple[Array, ...]:
-    """Fold a dimension step by step, and keep what each step yields.
+    """Fold a dimension step by step, and keep the outputs of each step.
 
     Parameters
     ----------

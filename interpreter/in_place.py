@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def in_place_functions(body: Computation) -> dict[Instruction, Callable[..., Value]]:
-    """Functions, instead of those of the table, for what updates or reads an array in place."""
+    """Functions, instead of those of the table, for instructions that act in place."""
     functions: dict[Instruction, Callable[..., Value]] = {}
     if evaluates["dynamic-update-slice"] is not evaluate_dynamic_update_slice:
         return functions  # somebody tries another one

@@ -87,7 +87,7 @@ class Map(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dimensions(Attrs):
-    """A list of dimensions; what it means is the opcode's own."""
+    """A list of dimensions, whose meaning is the opcode's own."""
 
     dimensions: tuple[int, ...] = required("ints")
 

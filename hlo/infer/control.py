@@ -106,7 +106,7 @@ def _merged(shapes: list[Shape]) -> Shape:
 
 @infers("async-start", xla="ShapeVerifier::CheckAsyncOp")
 def infer_async_start(instr: Instruction, _attrs: a.AsyncStart, *operands: Shape) -> Shape:
-    """((operands), result, and what the backend declares besides).
+    """((operands), result, and the contexts that a backend declares).
 
     Some parameters may be bound later, by an async-update; then some results may be missing too.
     """

@@ -104,7 +104,7 @@ def infer_all_gather(instr: Instruction, attrs: a.AllGather, *operands: Shape) -
 
 @infers("all-gather-start", xla="ShapeInference::InferAllGatherStartShape")
 def infer_all_gather_start(instr: Instruction, attrs: a.AllGather, *operands: Shape) -> Shape:
-    """(operands, what all-gather yields)."""
+    """(operands, results of all-gather)."""
     declared = instr.shape.elements[1] if len(instr.shape.elements) > 1 else instr.shape
     made = _gathered(attrs, declared, operands)
     return tuple_of(tuple_or_one(operands), made)
@@ -112,7 +112,7 @@ def infer_all_gather_start(instr: Instruction, attrs: a.AllGather, *operands: Sh
 
 @infers("all-gather-done", xla="ShapeInference::InferAllGatherDoneShape")
 def infer_all_gather_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
-    """The second element of what all-gather-start yields."""
+    """The second element of the start's result."""
     if len(started.elements) < 2:
         raise HloError("HLO071", f"takes what all-gather-start yields, not {show(started)}")
     return started.elements[1]
@@ -234,7 +234,7 @@ def infer_collective_permute(
 def infer_collective_permute_start(
     instr: Instruction, attrs: a.CollectivePermute, *operands: Shape
 ) -> Shape:
-    """(operands, results, and what the backend declares besides)."""
+    """(operands, results, and the contexts that a backend declares)."""
     _expect_permuted(attrs, operands)
     # An older form has the value of the permute itself.
     if instr.shape.is_array:
@@ -248,7 +248,7 @@ def infer_collective_permute_start(
 
 @infers("collective-permute-done", xla="ShapeInference::InferCollectivePermuteDoneShape")
 def infer_collective_permute_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
-    """The second element of what collective-permute-start yields."""
+    """The second element of the start's result."""
     if started.is_array:
         return started
     if len(started.elements) < 2:
@@ -270,7 +270,7 @@ def infer_send_done(_instr: Instruction, _attrs: a.Channel, _started: Shape) -> 
 
 @infers("recv", xla="ShapeVerifier::HandleRecv")
 def infer_recv(instr: Instruction, _attrs: a.Channel, _token: Shape) -> Shape:
-    """(what is declared to be received, u32 context, token)."""
+    """(declared data, u32 context, token)."""
     if not instr.shape.elements:
         raise HloError("HLO030", f"yields (data, u32[], token[]), not {show(instr.shape)}")
     return tuple_of(instr.shape.elements[0], array(U32), TOKEN_SHAPE)
@@ -286,7 +286,7 @@ def infer_recv_done(_instr: Instruction, _attrs: a.Channel, started: Shape) -> S
 
 @infers("infeed", xla="ShapeVerifier::HandleInfeed")
 def infer_infeed(instr: Instruction, _attrs: a.Infeed, token: Shape) -> Shape:
-    """(what is declared to be fed, token)."""
+    """(declared data, token)."""
     expect_token(token)
     if len(instr.shape.elements) != 2:
         raise HloError("HLO030", f"yields (data, token[]), not {show(instr.shape)}")

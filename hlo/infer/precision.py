@@ -50,7 +50,7 @@ class Precision(NamedTuple):
 
 
 def mixed_precision(instr: Instruction) -> Precision | None:
-    """The types in which an instruction computes, if they are not all what its text says."""
+    """The types in which an instruction computes, where they are not all the ones of its text."""
     if instr.opcode in EXACT or "contraction" in instr.row.traits or instr.opcode in _CONVERSIONS:
         return None
     if "async" in instr.row.traits or not _is_mixed(instr):

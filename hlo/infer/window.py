@@ -1,4 +1,4 @@
-"""Windows that move over an array, and the opcodes that fold what each window sees."""
+"""Windows that move over an array, and the opcodes that reduce the elements in each."""
 
 from __future__ import annotations
 

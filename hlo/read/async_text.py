@@ -117,7 +117,7 @@ def _check_start(operands: tuple[Instruction, ...], opcode: str, wrapped: str, s
 def check_repeated(
     module: ModuleText, items: list[Item], operands: tuple[Instruction, ...]
 ) -> None:
-    """Compare what an update or done repeats with what its start says.
+    """Compare the attributes that an update or done repeats with its start's.
 
     Raises
     ------

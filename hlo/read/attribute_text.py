@@ -41,7 +41,7 @@ _OF_ASYNC_START = {"calls", "async_execution_thread", "output_to_operand_aliasin
 
 
 class SortedAttributes(NamedTuple):
-    """The attributes of one instruction, by what reads them.
+    """The attributes of one instruction, in groups by the reader that takes them.
 
     `repeated` holds what an async-update or async-done says that its async-start has said.
     """
@@ -54,7 +54,7 @@ class SortedAttributes(NamedTuple):
 
 
 def sort_attributes(row: Opcode, items: Sequence[Item], reader: GrammarReader) -> SortedAttributes:
-    """Split attributes into the opcode's own, called computations, and what any may carry.
+    """Split attributes into the opcode's own, called computations, and those of any opcode.
 
     Raises
     ------

@@ -23,7 +23,7 @@ _LARGEST = 16
 
 
 class Budget:
-    """Counts what the instructions of a module hold.
+    """Counts the arrays of a module's instructions, and the bytes of its constants.
 
     Parameters
     ----------

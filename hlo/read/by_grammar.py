@@ -76,7 +76,7 @@ class GrammarReader:
         self.text = self.without_comments()
 
     def without_comments(self) -> str:
-        """The text with blanks in place of comments, so that positions stay what they were."""
+        """The text with blanks in place of comments, so that positions do not change."""
         parts: list[str] = []
         for token in self._parse("commented", Piece(self.source.text, 0)).children:
             if token.type == "UNCLOSED":

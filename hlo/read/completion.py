@@ -63,7 +63,7 @@ def with_inferred_shape(instr: Instruction) -> Instruction:
 
 
 def complete(instr: Instruction) -> Instruction:
-    """The instruction with what XLA works out by itself."""
+    """The instruction, completed by the attributes that XLA derives."""
     sharding = instr.annotations.sharding
     if sharding is not None and instr.shape.is_tuple and sharding.kind != "tuple":
         # An empty tuple has one, too.
@@ -162,7 +162,7 @@ _GROUP = "_collectives_group"
 
 
 def settle_async(module: Module) -> Module:
-    """The module with what an async-start says of the computation that it runs.
+    """The module, in which async computations have the thread that their async-start names.
 
     It moves the computation, and all that this calls, to its thread; and the root gets the mark
     of a group of collectives that the async-start has.

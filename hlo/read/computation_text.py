@@ -1,4 +1,4 @@
-"""Reads a computation, and checks what can be checked only when all of it is read."""
+"""Reads a computation, and makes the checks that need all of it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _check_parameters(instructions: list[Instruction]) -> None:
 def check_signature(
     signature: SignatureSyntax, computation: Computation, reader: GrammarReader
 ) -> None:
-    """See that a signature can be read, and that the root is what it declares.
+    """Check that a signature can be read, and that the root has its result shape.
 
     XLA compares neither names nor shapes of the parameters.
 

@@ -118,7 +118,7 @@ def _recalled(path: Path, key: str) -> dict[str, Any] | None:
 
 
 def _remember(path: Path, key: str, made: Any) -> None:
-    """Keep the tables of a parser, without what a caller decides when it loads them."""
+    """Keep the tables of a parser, without the options that are given on loading."""
     data, memo = made.memo_serialize([TerminalDef, Rule])
     data["options"] = {n: v for n, v in data["options"].items() if n not in _LOAD_ALLOWED_OPTIONS}
     write_sealed(path, json.dumps({"key": key, "data": data, "memo": memo}).encode())

@@ -1,4 +1,4 @@
-"""Reads what stands around the computations: the `HloModule` line and the stack-frame tables."""
+"""Reads the text around computations: the `HloModule` line and the stack-frame tables."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ reads_modules(parse)
 
 
 def _check_characters(source: Source) -> None:
-    """Refuse what could not be written to a file again."""
+    """Refuse characters that could not be written to a file again."""
     try:
         source.text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
@@ -175,7 +175,7 @@ class _ModuleReader:
         return self.finish("_", entry, Header(is_scheduled=True))
 
     def finish(self, name: str, entry: Computation, header: Header) -> Module:
-        """The module, with what XLA works out by itself."""
+        """The module, completed by everything that XLA derives."""
         computations = tuple(self.computations.values())
         header = with_entry_layout(header, entry)
         tables = self.frames.tables()

@@ -63,7 +63,7 @@ def keep_json(text: str) -> str:
 
 
 def _is_dictionary(text: str) -> bool:
-    """Whether a text reads as one pair of braces and what is balanced inside."""
+    """Whether a text is one pair of braces with balanced contents."""
     if not text.startswith("{"):
         return False
     opened: list[str] = []

@@ -69,7 +69,7 @@ class TextScope:
         return self.reader.value("shape", piece)
 
     def add(self, instr: Instruction, *, is_root: bool = False) -> Instruction:
-        """Let what follows refer to an instruction."""
+        """Make an instruction known to the text behind it."""
         if instr.opcode == "constant":
             instr = self._told_apart(instr)
         self.module.budget.spend(instr)

@@ -1,4 +1,4 @@
-"""Keeps of the stack-frame tables what metadata refers to, numbered in the order of first use.
+"""Reduces stack-frame tables to the entries in use, numbered in the order of first use.
 
 A `stack_frame_id` is a row of StackFrames; that row names one of FileLocations and its caller's
 row, a location names a file and a function. XLA builds its tables anew as it reads instructions,

@@ -145,7 +145,7 @@ def remains(folder: Path) -> Iterator[Path]:
 
 
 def remove_remains(folder: Path) -> int:
-    """Remove what killed processes left in a folder; gives how many files and folders."""
+    """Remove files that killed processes left in a folder; gives how many files and folders."""
     found = list(remains(folder))
     for path in found:
         _remove(path)

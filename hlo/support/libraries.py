@@ -24,7 +24,7 @@ CACHE_BYTES = 1 << 30
 
 @cache
 def _own() -> tempfile.TemporaryDirectory[str]:
-    """The folder of this process, and what removes it."""
+    """The folder of this process, with the finalizer that removes it."""
     return tempfile.TemporaryDirectory(prefix="pyhlo-")
 
 

@@ -15,7 +15,7 @@ Known = TypeVar("Known")
 
 
 def remembered(function: Callable[[Computation], Known]) -> Callable[[Computation], Known]:
-    """Let a function of computations keep what it found as long as the computation lives.
+    """Let a function of computations keep its results as long as the computation lives.
 
     What it finds must not hold the computation itself, and nobody may change it. It is for what
     pass after pass asks, and what is small: most computations live as long as the optimizer runs.

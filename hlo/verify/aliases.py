@@ -133,7 +133,7 @@ def _parameter(parameters: Sequence[Shape], number: int, index: Sequence[int]) -
 
 
 def verify_entry_layout(module: Module) -> None:
-    """Check that `entry_computation_layout` says what the entry takes and yields.
+    """Check that `entry_computation_layout` has the entry's parameters and result.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Rules of what runs meanwhile: each start has its done, and channels match.
+"""Rules of asynchronous operations: each start has its done, and channels match.
 
 Sources: VerifyAsynchronousInstructionPairs, CheckAsyncOp and VerifyChannels in XLA's
 `hlo_verifier.cc`.
@@ -72,7 +72,7 @@ def verify_pair(scope: VerifiedScope, instr: Instruction) -> None:
 
 
 def _is_wrapped(scope: VerifiedScope, instr: Instruction) -> bool:
-    """Whether a send or recv is what an async computation runs, and is ended by its async-done."""
+    """Whether a send or recv runs in an async computation, and is ended by its async-done."""
     return (
         instr.opcode in ("send", "recv")
         and instr is scope.computation.root

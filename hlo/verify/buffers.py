@@ -43,7 +43,7 @@ def _buffers(shape: Shape) -> list[tuple[int, ...]]:
 
 
 def verify_buffers(scope: VerifiedScope, instr: Instruction) -> None:
-    """Check what an instruction does with buffers.
+    """Check the operands and results of an instruction that are buffers.
 
     Raises
     ------

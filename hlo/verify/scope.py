@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ModuleScope:
-    """A module, and what follows from it."""
+    """A module, and the facts about it that rules share."""
 
     module: Module
 
@@ -41,7 +41,7 @@ class ModuleScope:
 
 @dataclass(frozen=True, eq=False)
 class VerifiedScope:
-    """A computation of a module, and what follows from it."""
+    """A computation of a module, and the facts about it that rules share."""
 
     outer: ModuleScope
     computation: Computation

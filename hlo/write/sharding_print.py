@@ -98,7 +98,7 @@ def _named(named: NamedSharding) -> str:
 
 
 def _named_parts(named: NamedSharding) -> list[str]:
-    """The dimensions and what the other axes are for; one word where that says it all."""
+    """The dimensions, and the use of the other axes; one word where that is all."""
     others = {
         "replicated": named.replicated,
         "unreduced": named.unreduced,

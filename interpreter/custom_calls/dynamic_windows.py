@@ -98,7 +98,7 @@ def convolution_kernel_gradient(
 
 @custom_call("DynamicReduceWindowSamePadding")
 def reduce_window(frame: Frame, instr: Instruction, operand: Array, initial: Array) -> Value:
-    """Fold what a moving window shows, at as many places as the size gives.
+    """Reduce the elements in a moving window, at as many places as the size gives.
 
     References
     ----------
@@ -112,7 +112,7 @@ def reduce_window(frame: Frame, instr: Instruction, operand: Array, initial: Arr
 def select_and_scatter(
     frame: Frame, instr: Instruction, operand: Array, source: Array, initial: Array
 ) -> Value:
-    """Scatter an element for each place of a window to what is selected there.
+    """Scatter an element for each place of a window to the element selected there.
 
     References
     ----------

@@ -242,7 +242,7 @@ def sytrd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
 def gtsv(
     letter: str, _options: Options, lower: Array, diagonal: Array, upper: Array, b: Array
 ) -> tuple[Any, ...]:
-    """X in T X = B for a tridiagonal T, behind what is left of its diagonals; info.
+    """X in T X = B for a tridiagonal T, behind its diagonals as `gtsv` overwrites them; info.
 
     JAX's lower diagonal has a first element that is not used, as its upper has a last one.
     """

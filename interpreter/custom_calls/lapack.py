@@ -39,7 +39,7 @@ def library_file() -> Path:
 
 
 def lapack(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> int:
-    """Call a routine; what it returns: 0, or the number of the pivot at which it failed.
+    """Call a routine, which returns: 0, or the number of the pivot at which it failed.
 
     Parameters
     ----------

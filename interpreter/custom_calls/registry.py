@@ -32,7 +32,7 @@ CUSTOM_CALLS: dict[str, Callable[..., Value]] = {}
 
 
 def custom_call(*targets: str) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Register the decorated function as what custom calls of some names do."""
+    """Register the decorated function for custom calls of some names."""
 
     def register(function: Callable[..., Value]) -> Callable[..., Value]:
         for target in targets:

@@ -171,7 +171,7 @@ class _Known:
         return size < _MOST and self.sizes.setdefault(name, size) == size
 
     def _spelled(self, text: str) -> str:
-        """A shape in letters, with what the letters are known to be."""
+        """A shape in letters, with the sizes known for letters."""
         known = [f"{name} = {n}" for name, n in self.sizes.items() if name in text.split("[")[1]]
         batch = [f"* = {','.join(map(str, self._batch))}"] if "*" in text and self._batch else []
         return f"{text} with {', '.join(batch + known)}" if batch + known else text
@@ -223,7 +223,7 @@ def register_signature(
 
 
 def check_call(instr: Instruction, options: Options | None = None) -> None:
-    """Look at what a custom call takes and gives, if it is known here.
+    """Check the operands and results of a custom call, if it is known here.
 
     Parameters
     ----------
@@ -243,6 +243,6 @@ def check_call(instr: Instruction, options: Options | None = None) -> None:
 
 
 def problem_of(instr: Instruction, options: Options | None = None) -> str:
-    """In words, what a custom call has that it may not have, as `check_call` says it; else ""."""
+    """The fault of a custom call's shapes in words, as in the error of `check_call`; else ""."""
     check = CHECKS.get(CustomCall.of(instr).custom_call_target)
     return check(instr, options) if check else ""

@@ -66,7 +66,7 @@ def _together(function: Function, instr: Instruction, attrs: Attrs, *operands: A
 
 
 def _cut(arrays: Sequence[Array]) -> list[Array]:
-    """Arrays of one rank, cut to what all of them have; scalars among them stay as they are."""
+    """Arrays of one rank, cut to the sizes that all have; scalars among them stay as they are."""
     dims = [x.shape for x in arrays if x.ndim]
     common = tuple(slice(min(sizes)) for sizes in zip(*dims, strict=True))
     return [x[common] if x.ndim else x for x in arrays]
@@ -153,7 +153,7 @@ def reshaped(sizes: Sequence[int], before: Shape, after: Shape, preferred: int =
 
 
 def filled(array: Array, shape: Shape) -> Array:
-    """An array filled up to its bounds with zeros, where XLA leaves open what is there."""
+    """An array filled up to its bounds with zeros, where XLA leaves the values open."""
     missing = [(0, max(0, n - size)) for n, size in zip(shape.dims, array.shape, strict=True)]
     return np.pad(array, missing) if any(map(any, missing)) else array
 

@@ -1,4 +1,4 @@
-"""Check that the arguments of a module are what its parameters ask for.
+"""Check that the arguments of a module fit its parameters.
 
 Nothing is converted silently, but a Python number or list becomes an array of the parameter's
 type where that loses nothing.

@@ -101,7 +101,7 @@ class Lockstep:
     def meet(
         self, device: int, instr: Instruction, members: Sequence[int], key: Hashable, value: Any
     ) -> dict[int, Any]:
-        """Bring a value to a rendezvous of some devices; what each of them brought.
+        """Bring a value to a rendezvous of some devices; gives the values of all.
 
         Parameters
         ----------

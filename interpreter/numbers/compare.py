@@ -88,7 +88,7 @@ class Promise:
         )
 
     def __str__(self) -> str:
-        """The name, or what is forgiven where it has none."""
+        """The name, or the tolerance where it has none."""
         names = [name for name, promise in PROMISES.items() if promise == self]
         if names:
             return names[0]

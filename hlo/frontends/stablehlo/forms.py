@@ -74,7 +74,7 @@ class _Lists(tuple[Any, ...]):
 
 
 def _flat(items: Iterable[Any]) -> list[Any]:
-    """The items, and instead of parentheses what is in them."""
+    """The items, with the contents of parentheses in place of these."""
     found: list[Any] = []
     for item in items:
         found += _flat(item) if isinstance(item, Parentheses) else [item]

@@ -131,7 +131,7 @@ class RegionScope:
         self.values.update(zip(names, values, strict=True))
 
     def run(self, block: Region) -> list[Instruction]:
-        """Translate the operations of a block; gives what it returns."""
+        """Translate the operations of a block; gives the values that it returns."""
         for op in block.operations:
             self._op = op
             translate = None if op.name in RETURNS else self.whole.translation_of(op)
@@ -236,7 +236,7 @@ def sharding_of(attributes: dict[str, Any], op: Operation | None = None) -> Any:
 
 
 def _alike(made: Shape, told: Shape) -> bool:
-    """Whether a shape is what the text says, which does not always tell sizes of run time."""
+    """Whether a shape is the text's, which does not always tell sizes of run time."""
     if made.is_array and told.is_array:
         return (made.element_type, made.dims) == (told.element_type, told.dims)
     return made.compatible(told)

@@ -14,7 +14,7 @@ _CODE = re.compile(rf'(?>(?:[^"/]++|{QUOTED}|/(?![/*])){{0,999}})', re.DOTALL)
 
 
 def blank_comments(text: str) -> str:
-    """The text with every comment replaced by blanks, so that positions stay what they were.
+    """The text with every comment replaced by blanks, so that positions do not change.
 
     Raises
     ------

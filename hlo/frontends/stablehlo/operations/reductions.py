@@ -46,7 +46,7 @@ def _folding(scope: RegionScope, op: Operation, operands: Operands) -> Computati
 def window_of(
     sizes: Sequence[int], strides: Any, padding: Any, base: Any, dilation: Any, reversal: Any = ()
 ) -> Window:
-    """A window; what is not given is 1, for paddings 0."""
+    """A window; a list that is not given is all 1, for paddings 0."""
     rank = range(len(sizes))
 
     def at(values: Any, d: int, usual: int) -> int:
