@@ -1,4 +1,4 @@
-"""A file of CUDA C, and what is known of it before a compiler reads it."""
+"""A file of CUDA C, with the names and sizes known before a compiler reads it."""
 
 from __future__ import annotations
 

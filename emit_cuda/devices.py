@@ -95,7 +95,7 @@ class RecordedGraph(Protocol):
     """Launches and copies that were recorded."""
 
     def close(self) -> None:
-        """Give back what the driver holds."""
+        """Give the driver's objects back."""
         ...
 
 
@@ -116,7 +116,7 @@ class CudaDevice(Protocol):
 
     @property
     def watches(self) -> bool:
-        """Whether it looks at what kernels access, and so wants to know their memory."""
+        """Whether it checks the accesses of kernels, and so wants to know their memory."""
         ...
 
     def current(self) -> AbstractContextManager[None]:
@@ -134,7 +134,7 @@ class CudaDevice(Protocol):
         ...
 
     def allocate(self, size: int) -> int:
-        """The address of fresh memory of some bytes, aligned to 256; what it holds is undefined."""
+        """The address of fresh memory of some bytes, aligned to 256; its contents are undefined."""
         ...
 
     def free(self, address: int) -> None:
@@ -166,7 +166,7 @@ class CudaDevice(Protocol):
         ...
 
     def wait(self, stream: int, event: Any) -> None:
-        """Let what is asked of a stream from now on come after an event of another stream."""
+        """Let later work of a stream come after an event of another stream."""
         ...
 
     def handle(self, stream: int) -> int:
@@ -182,11 +182,11 @@ class CudaDevice(Protocol):
         ...
 
     def timed(self, run: Callable[[], None], stream: int) -> float:
-        """The seconds of what is asked of a stream by a function; waits for it."""
+        """The seconds of the work that a function gives to a stream; waits for it."""
         ...
 
     def capture(self) -> AbstractContextManager[RecordedGraph]:
-        """Record what this thread launches inside of a `with`, instead of letting it run."""
+        """Record the launches of this thread inside of a `with`, instead of letting them run."""
         ...
 
     def capture_loop(
@@ -205,7 +205,7 @@ class CudaDevice(Protocol):
         ...
 
     def replay(self, graph: Any) -> None:
-        """Run what was recorded, after all that was launched before."""
+        """Run a recording, after all that was launched before."""
         ...
 
     def synchronize(self) -> None:

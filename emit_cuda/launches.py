@@ -56,7 +56,7 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """The kernel's, or what else it is."""
+        """The kernel's name, or the name of the library call or copy."""
         match self.step:
             case Launch(kernel):
                 return kernel

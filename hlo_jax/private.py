@@ -237,7 +237,7 @@ def _checked(function: Any, result_avals: Any) -> Callable[..., list[Any]]:
 
 
 def hear_of_foreign_functions(target: Callable[..., None], type_: Callable[..., None]) -> None:
-    """Be told of what is registered with `jax.ffi` for this platform, what was before included.
+    """Be told of handlers registered with `jax.ffi` for this platform, earlier ones included.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def _runs_code(word: str, position: int) -> bool:
 
 
 def run_words(words: Sequence[str], folder: Path) -> tuple[int, str, str]:
-    """Run `hlo` in a folder; gives its exit status and what it printed."""
+    """Run `hlo` in a folder; gives its exit status and its output."""
     # The folder of the zip must not hide packages.
     program = [sys.executable, "-P", "-m", "hlo_tools", *words]
     done = subprocess.run(

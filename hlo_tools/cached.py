@@ -20,7 +20,7 @@ FOLDERS = {
 
 
 def clean() -> Iterator[str]:
-    """Remove from the cache what is broken or left unfinished; gives lines about all."""
+    """Remove broken and unfinished files from the cache; gives lines about all."""
     found = cache()
     if found.root is None or found.refused:
         yield f"{found.root or 'the cache'} is not used: {found.refused}"
@@ -42,7 +42,7 @@ def clear() -> None:
 
 
 def _cleaned(folder: Path, holds: str, suffixes: tuple[str, ...]) -> str:
-    """Clean a folder, and say what it held."""
+    """Clean a folder; gives a line about its contents."""
     unfinished = remove_remains(folder)
     whole = size = broken = 0
     for path in sorted(folder.iterdir()):

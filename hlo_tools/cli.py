@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def leave_standard_output() -> None:
-    """Let go what was not written: Python flushes at its end, which would fail again."""
+    """Drop unwritten output: Python flushes at its end, which would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -122,7 +122,7 @@ def without_verb(words: list[str]) -> int:
 
 
 def report(error: Exception) -> int:
-    """Say on standard error what went wrong, in one message."""
+    """Print the error on standard error, in one message."""
     if isinstance(error, ImportError):
         from hlo_tools.rooms import in_the_way, told  # noqa: PLC0415
 

@@ -65,7 +65,7 @@ class Failing(Protocol):
 
 @dataclass
 class WrongPass:
-    """A pass that does on a module what no pass may do, as of `hlo check`.
+    """A pass that breaks a promise of all passes on a module, as of `hlo check`.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class Command:
     seconds: float = 60
 
     def told(self, case: Case) -> str | None:
-        """The exit status, and the last line of what it printed."""
+        """The exit status, and the last line of the output."""
         file, inputs = self.folder / "module.hlo", self.folder / "inputs.npz"
         file.write_bytes(str(case.module).encode("utf-8", "surrogateescape"))
         if case.arguments is not None and "{inputs}" in self.text:

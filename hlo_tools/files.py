@@ -1,4 +1,4 @@
-"""Reading what a verb's FILE names."""
+"""Reading the files that a verb's FILE names."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def chosen_modules(arguments: Namespace) -> list[Module]:
 
 
 def read_sound_module(path: str) -> Module:
-    """Parse a file, or standard input for `-`, and verify what it says."""
+    """Parse and verify a file, or standard input for `-`."""
     module = read_module(path)
     verify(module)
     return module

@@ -62,7 +62,7 @@ class Influence:
 def influence(
     run: Callable[[Sequence[Array]], Array | None], arguments: Sequence[Array]
 ) -> Influence:
-    """Change each element of each argument, and see what changes in a result.
+    """Change each element of each argument, and find the elements that change in a result.
 
     Parameters
     ----------

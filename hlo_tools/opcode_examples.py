@@ -112,7 +112,7 @@ class Host:
     sent: list[tuple[str, Any]] = field(default_factory=list[Any])
 
     def send(self) -> list[tuple[str, Any]]:
-        """Fill the queues of all devices; what was sent to the first one."""
+        """Fill the queues of all devices; gives the values sent to the first one."""
         for instr in self.module.instructions():
             attrs: Any = instr.attrs
             if instr.opcode == "infeed":

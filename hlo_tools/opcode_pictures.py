@@ -1,4 +1,4 @@
-"""Pictures for the pages of opcodes, drawn from what the interpreter does.
+"""Pictures for the pages of opcodes, drawn from results of the interpreter.
 
 A function of one number is a curve, or two rows where it is no curve; a function of two numbers is
 a table. Of what moves or folds elements, elements of the result are coloured as what they come

@@ -59,7 +59,7 @@ class EndlessError(Exception):
 
 
 class Limit:
-    """An observer that ends what does not end."""
+    """An observer that ends a run after a number of instructions."""
 
     def __init__(self, most: int) -> None:
         self.most = self.left = most
@@ -199,7 +199,7 @@ class Shaker:
     random: np.random.Generator
 
     def __call__(self, value: Value) -> Value:
-        """The value, shaken; what is no float stays as it is."""
+        """The value, shaken; only floats change."""
         if isinstance(value, tuple):
             return tuple(self(element) for element in cast("tuple[Value, ...]", value))
         if value is None:

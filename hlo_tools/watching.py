@@ -34,7 +34,7 @@ _COLUMNS = ("kernel", "computes", "calls", "time", "of all", "bytes", "GB/s", "G
 def run_profiled(
     module: Module, inputs: Sequence[Sequence[Any]], trace: str | None = None
 ) -> list[Any]:
-    """Run a module on each device's inputs as C, and print what its kernels took.
+    """Run a module on each device's inputs as C, and print its kernels' times.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def run_profiled_on(
     inputs: Sequence[Sequence[Any]],
     trace: str | None = None,
 ) -> list[Any]:
-    """Run a module's CUDA kernels, and print what each took, and would take on a GPU at least.
+    """Run a module's CUDA kernels, and print their times here, and the least times on a GPU.
 
     Parameters
     ----------

@@ -119,7 +119,7 @@ class Settled:
         return Settled(set(self.computations), dict(self.instructions), dict(self.asked))
 
     def without_rule(self, instr: Instruction, asked: dict[str, bool]) -> None:
-        """No rule fits an instruction; this is what they asked."""
+        """Note that no rule fits an instruction, with their questions about uses."""
         self.instructions[instr.name] = instr
         if asked:
             self.asked[instr.name] = asked

@@ -34,18 +34,18 @@ class Verify(Silent):
         self.sound: set[Instruction] = set()
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
-        """Verify what the outermost pass is given, and forget what other passes did."""
+        """Verify the module given to the outermost pass, and forget the events of other passes."""
         if len(log.path) == 1:
             verify(module, self.sound)
         self.rules.clear()
 
     def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
-        """Keep in mind what was done to a line of the source."""
+        """Keep in mind the rewrites of each line of the source."""
         if event.old.span is not None:
             self.rules[event.old.span] = event.rule
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
-        """Verify what a pass made."""
+        """Verify the module that a pass made."""
         if after is before or isinstance(pass_, Pipeline | Fixpoint):
             return
         try:
@@ -109,7 +109,7 @@ class Print(Silent):
     only: Sequence[str] = ()
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
-        """Print what a pass made."""
+        """Print the module that a pass made."""
         if after is not before and (not self.only or pass_.name in self.only):
             self.write(f"// after {'.'.join(log.path)}\n{after}\n")
 
@@ -161,7 +161,7 @@ class Dump(Silent):
     running: list[Running] = field(default_factory=list[Running])
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
-        """Write what a pipeline starts from."""
+        """Write the module that a pipeline starts from."""
         if not self.running and not self.number:
             self.write("before_optimizations", module)
         self.begin(module)
@@ -169,7 +169,7 @@ class Dump(Silent):
             self.running += self.parts(pass_)
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
-        """Write what a pass made."""
+        """Write the module that a pass made."""
         if isinstance(pass_, Pipeline | Fixpoint):
             self.running.pop()
         if not self.running:
@@ -196,7 +196,7 @@ class Dump(Silent):
         return [Running(*each) for each in zip(_OF_CPU, halves, strict=True) if each[1]][::-1]
 
     def begin(self, module: Module) -> None:
-        """Write what the innermost pipeline starts from, if it is about to run its first pass."""
+        """Write the module that the innermost pipeline starts from, before its first pass."""
         if self.running and not self.running[-1].begun:
             pipeline = self.running[-1]
             pipeline.begun = True
@@ -248,7 +248,7 @@ class CheckValues(Silent):
     arguments: Sequence[tuple[Any, ...]]
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
-        """Compare what the module means with what it meant.
+        """Compare the values of the module with those before.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Passes, and what composes them: pipelines, fixpoints, and the table of all passes.
+"""Passes, and their compositions: pipelines, fixpoints, and the table of all passes.
 
 A pass is a frozen dataclass with XLA's name for it and a `run`; its fields are its options:
 

@@ -216,7 +216,7 @@ def schedules(target: Target) -> tuple[Pass, ...]:
 
 
 def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
-    """Layouts chosen and made explicit, and what that made superfluous removed.
+    """Passes that choose layouts, make them explicit, and remove superfluous copies.
 
     XLA also runs reduce-decomposer, broadcast_canonicalizer and transpose-dimension-grouper: once
     all is row-major, our emitters read through such instructions whatever their dimensions.

@@ -193,6 +193,24 @@ def test_a_docstring_begins_with_a_term(room: str) -> None:
     assert not nameless, "\n".join(nameless)
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_docstring_names_its_things(room: str) -> None:
+    """The first sentence has a noun in place of "what is folded" or "what a pass made"."""
+    nameless = [
+        f"{name}: {text}"
+        for name, tree in TREES.items()
+        for node in (ast.walk(tree) if name.partition(".")[0] == room else ())
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and re.search(r"\bwhat\b", text := first_sentence(ast.get_docstring(node) or ""))
+    ]
+    assert not nameless, "\n".join(nameless)
+
+
+def first_sentence(text: str) -> str:
+    """A docstring up to its first full stop or colon."""
+    return re.split(r"(?<=[.:])\s", " ".join(text.split()), maxsplit=1)[0]
+
+
 CODE = re.compile(r"HLO\d{3}")
 
 

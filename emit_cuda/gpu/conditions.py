@@ -173,7 +173,7 @@ class ConditionalGraph(DriverGraph):
 
 @contextmanager
 def _into(stream: ctypes.c_void_p, graph: ctypes.c_void_p) -> Generator[None]:
-    """Record what is asked of a stream inside of a `with`, as nodes of a graph."""
+    """Record the work of a stream inside of a `with`, as nodes of a graph."""
     nothing = None, None, ctypes.c_size_t(0)
     call("cuStreamBeginCaptureToGraph", stream, graph, *nothing, ctypes.c_int(RELAXED))
     try:

@@ -137,7 +137,7 @@ class GpuDevice:
 
     @property
     def watches(self) -> bool:
-        """Whether it looks at what kernels access: a GPU does not."""
+        """Whether it checks the accesses of kernels: a GPU does not."""
         return False
 
     @contextmanager
@@ -177,14 +177,14 @@ class GpuDevice:
         return GpuKernels(self, module, made.names)
 
     def allocate(self, size: int) -> int:
-        """The address of memory out of the pool; what it holds is undefined."""
+        """The address of memory out of the pool; its contents are undefined."""
         with self._lock, self.current(), self._errors(f"taking {size} bytes"):
             memory = self._pool.allocate(max(size, 1))
             self._allocated[int(memory)] = memory
         return int(memory)
 
     def free(self, address: int) -> None:
-        """Give memory back to the pool; what stream 0 was asked to do with it still happens."""
+        """Give memory back to the pool; earlier work of stream 0 may still use it."""
         with self._lock, self.current():
             self._allocated.pop(address).free()
 
@@ -194,7 +194,7 @@ class GpuDevice:
             return ordinal_of(address) == self.place[1]
 
     def write(self, address: int, data: NDArray[Any]) -> None:
-        """Copy an array to the GPU, after what was asked for before; the array is free at once."""
+        """Copy an array to the GPU, after earlier work; the array is free at once."""
         flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
         with self._lock, self.current(), self._errors("copying to the GPU"):
             self._staging.write(address, flat, self.stream())
@@ -206,12 +206,12 @@ class GpuDevice:
             self._staging.read(address, flat, self.stream())
 
     def copy(self, target: int, source: int, size: int, stream: int = 0) -> None:
-        """Copy bytes inside of the GPU, after what a stream was asked for before."""
+        """Copy bytes inside of the GPU, after earlier work of a stream."""
         with self.current(), self._errors("copying inside of the GPU"):
             self._driver.memcpy_dtod_async(target, source, size, self.stream(stream))
 
     def fill(self, address: int, byte: int, size: int) -> None:
-        """Set bytes of the GPU to one value, after what was asked for before."""
+        """Set bytes of the GPU to one value, after earlier work."""
         with self.current(), self._errors("filling memory"):
             self._driver.memset_d8_async(address, byte, size, self.stream())
 
@@ -222,7 +222,7 @@ class GpuDevice:
             return event.record(self.stream(stream))
 
     def timed(self, run: Callable[[], None], stream: int) -> float:
-        """The seconds between events before and after what a function asks of a stream."""
+        """The seconds between events before and after a function's work on a stream."""
         with self.current(), self._errors("timing a launch"):
             begin, end = self._driver.Event(), self._driver.Event()
             begin.record(self.stream(stream))
@@ -232,7 +232,7 @@ class GpuDevice:
             return begin.time_till(end) / 1e3
 
     def wait(self, stream: int, event: Any) -> None:
-        """Let what is asked of a stream from now on come after an event of another stream."""
+        """Let later work of a stream come after an event of another stream."""
         with self.current(), self._errors("waiting for an event"):
             self.stream(stream).wait_for_event(event)
 
@@ -264,7 +264,7 @@ class GpuDevice:
 
     @contextmanager
     def capture(self) -> Generator[DriverGraph]:
-        """Record what this thread launches and copies inside of a `with`, as a graph.
+        """Record launches and copies of this thread inside of a `with`, as a graph.
 
         Nothing inside may wait or take memory. Addresses are those of the recording.
         """
@@ -314,7 +314,7 @@ class GpuDevice:
         return self._conditions
 
     def replay(self, graph: DriverGraph) -> None:
-        """Run a graph, after what was asked for before."""
+        """Run a graph, after earlier work."""
         with self.current(), self._errors("a graph"):
             self._launched += graph.kernels
             graph.launch(self.stream().handle)
@@ -322,7 +322,7 @@ class GpuDevice:
     def launch(
         self, kernel: str, function: Any, given: Sequence[Any], stream: int, **where: Any
     ) -> None:
-        """Let a function of a module run; `GpuKernels.launch` says with what.
+        """Launch a function of a module; its arguments are those of `GpuKernels.launch`.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ class DriverGraph:
         self._executable = ctypes.c_void_p()
 
     def record(self, stream: ctypes.c_void_p) -> None:
-        """Take what a stream has recorded.
+        """Take the recording of a stream.
 
         Raises
         ------
@@ -69,7 +69,7 @@ class DriverGraph:
         self.instantiate()
 
     def instantiate(self) -> None:
-        """Make what was recorded ready to be launched."""
+        """Make a recording ready to be launched."""
         made = ctypes.byref(self._executable)
         call("cuGraphInstantiateWithFlags", made, self.graph, ctypes.c_ulonglong(0))
 
@@ -86,7 +86,7 @@ class DriverGraph:
         call("cuGraphLaunch", self._executable, ctypes.c_void_p(stream))
 
     def close(self) -> None:
-        """Give back what the driver holds."""
+        """Give the driver's objects back."""
         if self._executable:
             call("cuGraphExecDestroy", self._executable)
             call("cuGraphDestroy", self.graph)
@@ -95,7 +95,7 @@ class DriverGraph:
 
 @contextmanager
 def capturing(handle: int, graph: DriverGraph) -> Generator[None]:
-    """Record what is asked of a stream inside of a `with`, and of those that wait for it there."""
+    """Record the work of a stream inside of a `with`, and of streams that wait for it there."""
     stream = ctypes.c_void_p(handle)
     call("cuStreamBeginCapture_v2", stream, ctypes.c_int(RELAXED))
     try:
@@ -108,7 +108,7 @@ def capturing(handle: int, graph: DriverGraph) -> Generator[None]:
 
 
 def let_wait(before: int, after: int) -> None:
-    """Let what a stream is asked from now on wait for all that another was asked until now.
+    """Let later work of a stream wait for all earlier work of another.
 
     Parameters
     ----------

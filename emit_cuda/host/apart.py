@@ -64,7 +64,7 @@ def apart(launch: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
 
 
 def _child(launch: Callable[[], tuple[Finding, ...]], into: int) -> None:
-    """Launch, write down what came of it, and end; never returns."""
+    """Launch, write the outcome down, and end; never returns."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     faulthandler.disable()  # the parent tells what happened
     try:

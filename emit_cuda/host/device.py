@@ -54,7 +54,7 @@ class HostDevice:
 
     @property
     def watches(self) -> bool:
-        """Whether it looks at what kernels access."""
+        """Whether it checks the accesses of kernels."""
         return self.checked
 
     def current(self) -> AbstractContextManager[None]:
@@ -196,7 +196,7 @@ class HostKernels:
 
 
 def raise_findings(kernel: str, found: Sequence[Finding]) -> None:
-    """Raise what checked mode has found of a launch.
+    """Raise the findings of checked mode in a launch.
 
     Raises
     ------

@@ -124,7 +124,7 @@ class KernelFile:
         stage: Stage,
         others: Iterable[str],
     ) -> str:
-        """Add a kernel that does what others of the file do; its statements are in CUDA's words."""
+        """Add a kernel that does the work of others; its statements are in CUDA's words."""
         self.replaced |= dict.fromkeys(others)
         meant = {k: v for name in others for k, v in self.meant[name].items()}
         return self._add(given, wanted, about, stage, stage.statements, meant)

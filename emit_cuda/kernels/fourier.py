@@ -202,7 +202,7 @@ class _Fourier:
     def _transform(
         self, n: int, count: int, read: Read, write: Write, *, side_by_side: bool
     ) -> None:
-        """One launch for lines that fit, else two; what these are given: see `_launch`."""
+        """One launch for lines that fit, else two; their arguments: see `_launch`."""
         if radices(n) is None:
             self._convolve(n, count, read, write, side_by_side=side_by_side)
             return

@@ -168,7 +168,7 @@ class LineSteps:
         self._each(r, write)
 
     def scatter(self, r: int, done: int, write: Callable[[Sum, Pair], None]) -> None:
-        """Put what registers have to where the next step, or the result, has it."""
+        """Store registers where the next step, or the result, has them."""
 
         def put(j: Name, first: Sum) -> None:
             begin: Expr = j * r if done == 1 else Group(j / done) * (done * r) + j % done

@@ -128,7 +128,7 @@ class _Reduction(ABC):
         """Fold all elements, or one part of them for each block."""
 
     def second(self) -> Stage:
-        """Fold what the blocks of the first launch have left."""
+        """Reduce the partial results of the first launch's blocks."""
 
         def add(row: Sum, number: Sum) -> None:
             place = row * self.parts + number
@@ -137,7 +137,7 @@ class _Reduction(ABC):
         return self._rows_of(threads_for(self.parts), self.parts, add)
 
     def part(self, number: Name, name: str) -> tuple[Expr, Expr, Expr]:
-        """The number of what a block folds, and where it begins and ends."""
+        """The number of the row that a block reduces, and where it begins and ends."""
         body = self.body
         whole = body.let("s64", name, number / self.parts)
         part = body.let("s64", "part", number % self.parts)
@@ -149,7 +149,7 @@ class _Reduction(ABC):
         return whole, begin, body.let("s64", "end", end)
 
     def keep(self, number: Expr) -> None:
-        """Leave what a block has folded for the second launch."""
+        """Store a block's partial result for the second launch."""
         for array, (_, variable) in zip(self.partial, self.fold.variables, strict=True):
             self.body.assign(item(array, number), Name(variable))
 

@@ -121,7 +121,7 @@ def row_stage(
 
 
 class _RowKernel:
-    """Writes what a group of threads does with its row."""
+    """Writes the code of a group of threads with its row."""
 
     def __init__(
         self,

@@ -173,7 +173,7 @@ def _others(dims: Sequence[int], axis: int) -> list[int]:
 
 
 class _SortedTile:
-    """Writes what a block does with its row, or with a tile of it.
+    """Writes the code of a block with its row, or with a tile of it.
 
     Attributes
     ----------

@@ -66,5 +66,5 @@ def mapped(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
 
 
 def all_in_cuda(statements: Iterable[Statement]) -> tuple[Statement, ...]:
-    """Statements in CUDA's words; what was said for C's vector lanes and threads is left out."""
+    """Statements in CUDA's words, without the notes for C's vector lanes and threads."""
     return tuple(mapped(s, in_cuda) for s in statements)

@@ -105,7 +105,7 @@ def each_thread(name: str, count: int, body: Sequence[Statement], kind: str = "s
 
 
 def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[str]) -> Launches:
-    """The launches that do what statements say.
+    """The launches that carry out statements.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ WIDTH, PARTS = 64, 2
 
 
 def fits(product: Product) -> bool:
-    """Whether tensor cores multiply what a product multiplies, and have enough of it.
+    """Whether tensor cores multiply the types of a product, and have enough work.
 
     Holes are no zeros there: those would be multiplied by infinities.
     """

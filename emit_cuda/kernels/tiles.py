@@ -166,7 +166,7 @@ class Tiles:
                 body.assign(item(self.present, at), item(staged_there, e))
 
     def _fetch(self, side: int, batch: Sum, deep: Expr) -> None:
-        """Read a tile of an operand into registers; what lies outside of it is zero."""
+        """Read a tile of an operand into registers; elements outside of the operand are zero."""
         body, product = self.body, self.product
         size = (product.rows, product.columns)[side]
         staged, staged_there = self.staged[side]
@@ -216,7 +216,7 @@ class Tiles:
                 body.assign(total, made)
 
     def _put(self, batch: Sum, output: Name, root: Instruction) -> None:
-        """Store the sums, after what is done to them."""
+        """Store the sums, after the epilogue."""
         body, product, each = self.body, self.product, self.each
         with body.loops(["m", "n"], [each, each]) as (m, n):
             row = body.let("s64", "row", _added(self.first[0] + self.y, m * SIDE))

@@ -58,7 +58,7 @@ def transpose_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name])
 
 
 class _TransposedTiles:
-    """Writes what a block does.
+    """Writes the code of a block.
 
     Parameters
     ----------

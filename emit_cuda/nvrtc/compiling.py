@@ -1,4 +1,4 @@
-"""A file of CUDA C to a cubin or to PTX, with what each kernel needs of a GPU."""
+"""Compilation of a file of CUDA C to a cubin or to PTX, with each kernel's resources."""
 
 from __future__ import annotations
 

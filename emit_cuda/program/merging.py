@@ -58,7 +58,7 @@ class _NotMergedError(Exception):
 
 
 def merged(file: KernelFile, instr: Instruction, step: While | Branch) -> Launch | None:
-    """A launch that does what a loop or a branch does; None where it must be the host's.
+    """A launch that carries out a loop or a branch; None where it must be the host's.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class _Merging:
         return Forever((*condition, *asked, *body))
 
     def branch(self, branch: Branch) -> Iterator[Statement]:
-        """A choice between what branches do."""
+        """A choice between the statements of branches."""
         kind = "pred" if branch.of_pred else "s32"
         name, last = self.names.unique("branch"), len(branch.branches) - 1
         yield Let(kind, name, Load(self._pointer(str(branch.number), kind), Literal(0)))

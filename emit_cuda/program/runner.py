@@ -47,7 +47,7 @@ class Graphs:
         return True
 
     def keep(self, key: tuple[Any, ...], graph: RecordedGraph | None) -> None:
-        """Keep what was recorded."""
+        """Keep a recording."""
         self._kept[key] = graph
         if len(self._kept) > MOST_GRAPHS:
             _, oldest = self._kept.popitem(last=False)

@@ -93,7 +93,7 @@ class CudaSchedule(Schedule):
     def call_kernel(
         self, kernel: shared.Kernel, instr: Instruction, statements: Sequence[Statement]
     ) -> None:
-        """Add the kernels that do what statements say, and launch them."""
+        """Add the kernels that carry out statements, and launch them."""
         assert isinstance(kernel, Kernel)
         names = {a.name for a in kernel.arguments.values()}
         self.launch(kernel, instr, stages(statements, kernel.writer.own_bytes, names))

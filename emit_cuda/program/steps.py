@@ -142,7 +142,7 @@ Step = Work | HostCall | While | Branch
 
 
 def flat(steps: Sequence[Step]) -> Iterator[Work | HostCall]:
-    """All that is done, with what is inside of loops and branches in their place."""
+    """All steps, with the contents of loops and branches in their place."""
     for step in steps:
         match step:
             case While(condition, _, body):

@@ -80,7 +80,7 @@ Part = Segment | HostCall | Iterations | Choice
 
 
 def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...]:
-    """Steps in segments, and what the host decides between them.
+    """Steps in segments, and the host's decisions between them.
 
     Parameters
     ----------

@@ -320,7 +320,7 @@ class ThreadPoolNumThreads(Args):
 
 @struct
 class FutureCreate(Args):
-    """Make what tells that a call has ended."""
+    """Make a future that tells that a call has ended."""
 
     # results
     future: Address

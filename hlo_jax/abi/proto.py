@@ -36,7 +36,7 @@ def bytes_field(field: int, content: bytes) -> bytes:
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The numbers of a message's fields and what they hold, in order.
+    """The numbers of a message's fields and their contents, in order.
 
     Raises
     ------

@@ -253,7 +253,7 @@ _ANSWERS: Final[dict[str, Answer]] = {
 
 
 def _create_error(address: int) -> int:
-    """The one function whose result is what it is asked for."""
+    """The one function that returns its object, not an error."""
     args = ffi.FfiErrorCreate.from_address(address)
     return ERRORS.enter(ErrorInMemory(args.errc, ctypes.string_at(args.message)))
 
@@ -270,7 +270,7 @@ def _call(struct: type[Args], answer: Answer, address: int) -> int:
 
 
 class FfiApi:
-    """XLA_FFI_Api, with what it points to."""
+    """XLA_FFI_Api, with the objects that it points to."""
 
     def __init__(self) -> None:
         head = ctypes.sizeof(ffi.ApiHead)

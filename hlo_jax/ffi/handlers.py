@@ -46,7 +46,7 @@ _TARGETS: dict[str, Target] = {}
 def register_target(
     name: str | bytes, functions: Any, _platform: str, api_version: int, _traits: Any
 ) -> None:
-    """Enter what `jax.ffi.register_ffi_target` is given: a capsule, or capsules by stage."""
+    """Register the handlers of `jax.ffi.register_ffi_target`: a capsule, or one a stage."""
     text = name.decode() if isinstance(name, bytes) else name
     by_stage: dict[str, Any] = {"execute": functions}
     if isinstance(functions, dict):
@@ -62,7 +62,7 @@ def register_target(
 
 
 def register_types(name: str | bytes, registration: Any) -> None:
-    """Enter what `jax.ffi.register_ffi_type` is given: capsules of a type's number and of more."""
+    """Register a type of `jax.ffi.register_ffi_type`: capsules of its number and of more."""
     text = name.decode() if isinstance(name, bytes) else name
     info = registration.get("type_info")
     register_type(text, pointer(registration["type_id"]), 0 if info is None else pointer(info))

@@ -28,13 +28,13 @@ _ATTRIBUTES = named_values({"xla_version": 0})
 
 @answers("PJRT_Plugin_Initialize")
 def initialize(_args: s.PluginInitialize) -> None:
-    """Compile or load what the plugin needs, so that a missing compiler shows here."""
+    """Compile or load the plugin's library, so that a missing compiler shows here."""
     shim()
 
 
 @answers("PJRT_Plugin_Attributes")
 def plugin_attributes(args: s.PluginAttributes) -> None:
-    """Nothing of what others tell about themselves: no versions of StableHLO, so any is sent."""
+    """No attributes, in particular no version of StableHLO, so that any is sent."""
     args.attributes, args.num_attributes = ctypes.addressof(_ATTRIBUTES), 0
 
 

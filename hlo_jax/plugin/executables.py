@@ -172,7 +172,7 @@ def serialize(args: s.ExecutableBytes) -> None:
 
 @answers("PJRT_Executable_DeserializeAndLoad")
 def deserialize(args: s.ExecutableDeserializeAndLoad) -> None:
-    """Make an executable of what `serialize` gave."""
+    """Make an executable of the bytes that `serialize` gave."""
     content = ctypes.string_at(args.serialized_executable, args.serialized_executable_size)
     overridden: bytes | None = None
     if args.overridden_serialized_compile_options:

@@ -59,7 +59,7 @@ class Loaded:
         return [found.get(result.memory_kind, default) for result in program.results]
 
     def _describe(self) -> None:
-        """Tell C what goes in and out."""
+        """Describe inputs and outputs to C."""
         program, record = self.program, self.record
         inputs = (records.InputRecord * max(len(program.parameters), 1))()
         for one, value in zip(inputs, program.parameters, strict=False):

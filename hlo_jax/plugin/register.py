@@ -65,7 +65,7 @@ def register() -> None:
 
 
 def _hook() -> None:
-    """Tell the shim what it needs of Python."""
+    """Give the shim the functions of Python that it needs."""
     hooks = records.Hooks.from_address(address_of("hooks") or 0)
     hooks.types = max(TYPES) + 1
     sizes = [

@@ -1,1 +1,1 @@
-"""From what JAX sends to compile to a module of PyHLO, and back to what JAX asks of it."""
+"""Conversion of programs that JAX sends to modules of PyHLO, and of answers to JAX."""

@@ -166,7 +166,7 @@ def _results(root: Instruction) -> list[Shape]:
 def _value(
     shape: Shape, said: list[dict[str, str]], *, donor: int = -1, donated: bool = False
 ) -> ProgramArray:
-    """An array, with what an attribute says of its layout: "{0,1}", "default" or "auto".
+    """An array, with the layout that an attribute gives: "{0,1}", "default" or "auto".
 
     What JAX leaves to the compiler lies as HLO has it, where a transpose only turns the layout.
     """
@@ -183,7 +183,7 @@ def _value(
 def _with_layouts(
     module: Module, parameters: Sequence[ProgramArray], results: Sequence[ProgramArray]
 ) -> Module:
-    """The module whose header says in what layouts the arrays come and go."""
+    """The module whose header has the layouts of its arguments and results."""
     given = tuple(_laid_out(value) for value in parameters)
     taken = tuple(_laid_out(value) for value in results)
     result = tuple_of(*taken) if module.entry.root.shape.is_tuple else taken[0]

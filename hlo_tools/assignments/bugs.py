@@ -42,7 +42,7 @@ def planted(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Bug:
-    """A bug, and what it is told by.
+    """A planted bug.
 
     Attributes
     ----------

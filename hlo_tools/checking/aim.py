@@ -129,7 +129,7 @@ class PassReader:
         self.own = _files_of(pass_)
 
     def read(self) -> None:
-        """Read the class, and what the object holds."""
+        """Read the source of the class, and the object's fields."""
         self.value(type(self.pass_))
         for name in _own_fields(self.pass_):
             self.value(getattr(self.pass_, name, None))
@@ -155,7 +155,7 @@ class PassReader:
             self.code_of(value)
 
     def several(self, values: Iterable[Any]) -> None:
-        """Read what a collection holds, unless it is a table of everything."""
+        """Read the items of a collection, unless it is a table of everything."""
         items: list[Any] = list(values)
         if isinstance(values, dict):
             items += cast("dict[Any, Any]", values).values()

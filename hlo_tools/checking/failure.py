@@ -175,7 +175,7 @@ def wrong_result(
 
 
 def broken_promise(pass_: Pass, module: Module, after: Module) -> tuple[str, str] | None:
-    """Kind and message if a pass breaks what every pass promises beside values."""
+    """Kind and message if a pass breaks a promise of all passes besides values."""
     if after is not module:
         if lost := broken_order(module, after):
             return "order", lost

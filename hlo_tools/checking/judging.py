@@ -73,7 +73,7 @@ class Spread:
         return cls(moved, unsettled)
 
     def add(self, other: Spread) -> None:
-        """Allow what another allows, too."""
+        """Allow another's differences, too."""
         self.moved = [np.maximum(a, b) for a, b in zip(self.moved, other.moved, strict=True)]
         pairs = zip(self.unsettled, other.unsettled, strict=True)
         self.unsettled = [a | b for a, b in pairs]

@@ -1,4 +1,4 @@
-"""Looks for a module on which a pass is wrong, and counts on what the pass was tried."""
+"""Looks for a module on which a pass is wrong, and counts the modules that were tried."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MORE = 25
 
 @dataclass
 class Tally:
-    """On what a pass was tried.
+    """The numbers of modules on which a pass was tried.
 
     Attributes
     ----------

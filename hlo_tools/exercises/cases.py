@@ -108,7 +108,7 @@ def _finding(
 
 
 class Watched:
-    """A function that remembers what it raised, whoever catches that."""
+    """A function that remembers its exception, whoever catches it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

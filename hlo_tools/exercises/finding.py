@@ -84,7 +84,7 @@ def line_of(error: BaseException, path: Path | None) -> int | None:
 
 
 def case_text(case: Case, want: Any, got: Any) -> str:
-    """A module with its inputs, what it should give, and what it gives."""
+    """A module with its inputs, the expected results, and the actual ones."""
     parts = [f"{case.module}".rstrip()]
     given = [
         f"// %{p.name} = {value_text(value)}"

@@ -96,7 +96,7 @@ ENTRY main {
 
 @contextmanager
 def replaced(function: Any) -> Generator[None]:
-    """Let the project's pass ask a student's function what is invariant."""
+    """Let the project's pass ask a student's function which instructions are invariant."""
     before = motion.invariants
     motion.invariants = function
     try:

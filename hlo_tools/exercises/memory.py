@@ -145,7 +145,7 @@ def own_groups(computation: Computation) -> list[list[Instruction]]:
 
 
 def cut_at_reduces(group: list[Instruction]) -> list[list[Instruction]]:
-    """Groups that each end with a reduce, and what is left; our own loop nests hold several."""
+    """Groups that each end with a reduce, and the rest; our own loop nests hold several."""
     ends = [i for i in group if i.opcode == "reduce" or i is group[-1]]
     found: list[list[Instruction]] = []
     for end in ends:

@@ -1,4 +1,4 @@
-"""Holds a student's pass or rules against the interpreter, and asks what they bring about."""
+"""Holds a student's pass or rules against the interpreter, and counts their rewrites."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class InstructionMaker:
         return self.make("call", *given, called=[entry])
 
     def fusion(self, entry: Computation, given: list[Instruction], _random: Random) -> Instruction:
-        """A fusion, of what may be in one."""
+        """A fusion of instructions that may be in one."""
         may = all(not i.called and i.shape.is_array and i.row.pure for i in entry.instructions)
         need(may and bool(given))
         return self.make("fusion", *given, called=[entry], kind="kLoop")

@@ -175,7 +175,7 @@ class Instance:
         return known.shape if known is not None else shape
 
     def known(self, attributes: Any) -> Any:
-        """The names of attributes with what is known of each; None for nothing."""
+        """The names of attributes, each with its known value; None for an unknown one."""
         for name, value in attributes:
             is_variable = isinstance(value, AttributeVariable)
             yield name, self.found.get(value.name) if is_variable else value

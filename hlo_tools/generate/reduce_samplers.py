@@ -57,7 +57,7 @@ class Folding:
         self.add(name, kept, f"reduce({operand}, init), dimensions={{{spelled}}}, to_apply=op")
 
     def module(self) -> Module:
-        """The module, whose root is what was written last."""
+        """The module, whose root is the last instruction."""
         t, *before = self.type, *self.lines[:-1]
         text = ["HloModule m", "op {", f"i = {t}[] parameter(0)", f"j = {t}[] parameter(1)"]
         text += [f"ROOT k = {t}[] {self.opcode}(i, j)", "}", "ENTRY main {", *before]

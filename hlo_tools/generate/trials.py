@@ -113,7 +113,7 @@ def trials(rule: Rule, count: int) -> Iterator[Trial]:
 
 
 def check_shape(rule: Rule, root: Instruction) -> None:
-    """Refuse a replacement with another shape than what it replaces."""
+    """Refuse a replacement with another shape than the replaced instruction."""
     uses: Counter[Instruction] = Counter()
     for _, match, _ in RuleSet([rule]).matches(root, uses):
         new = rule.replacement(match)
@@ -133,7 +133,7 @@ def broken_by(rule: Rule, trial: Trial) -> Difference | None:
 
 
 def is_rounding_of_terms(trial: Trial) -> bool:
-    """Whether two sums differ by no more than rounding errors of what is summed.
+    """Whether two sums differ by no more than rounding errors of their terms.
 
     Where terms cancel, the sum is small and its relative error has no bound. What has one is the
     error beside the sum of absolute values, which the left side itself computes of absolute values.

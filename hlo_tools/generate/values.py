@@ -1,4 +1,4 @@
-"""Random arrays in which what usually goes wrong is common: NaN, zeros, infinities, extremes."""
+"""Random arrays in which troublesome values are common: NaN, zeros, infinities, extremes."""
 
 from __future__ import annotations
 

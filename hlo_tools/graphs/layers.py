@@ -125,7 +125,7 @@ class _Drawing:
         self.above[lower].append(upper)
 
     def laid_out(self) -> LayeredLayout:
-        """Order, place, and give back what came of it."""
+        """Order and place the nodes; gives the drawing."""
         self._order()
         self._place()
         tops = self._tops()
@@ -143,7 +143,7 @@ class _Drawing:
     # ---------------------------------------------------------------- order
 
     def _order(self) -> None:
-        """Sort each layer by what it is tied to, down and up again, and keep the best order."""
+        """Sort each layer by its neighbours, down and up again, and keep the best order."""
         best, fewest = [list(row) for row in self.rows], self._crossings()
         for sweep in range(_SWEEPS):
             if not fewest:

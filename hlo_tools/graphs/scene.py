@@ -74,7 +74,7 @@ class Edge:
 
     @property
     def label(self) -> str:
-        """The size for people; nothing of what has no bytes."""
+        """The size for people; "" where there are no bytes."""
         return spelled(self.size) if self.size and not self.is_control else ""
 
 

@@ -67,7 +67,7 @@ class Counterexample:
 
 @dataclass
 class Question:
-    """Whether two instructions can differ, for any value of what is unknown.
+    """Whether two instructions can differ, for any values of the unknowns.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class SmallArrays:
 
 
 def unfolded(side: Term) -> Term:
-    """A right side that computes at run time what it would compute when it is applied."""
+    """A right side that computes at run time the constants that it would fold when applied."""
     if isinstance(side, Folded):
         return Application((side.opcode,), tuple(map(unfolded, side.operands)))
     if isinstance(side, Application):

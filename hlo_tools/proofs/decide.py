@@ -1,4 +1,4 @@
-"""Asks the solver whether two values can differ, and what it found in the interpreter's terms."""
+"""Asks the solver whether two values can differ, and translates its answer for the interpreter."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ TRIALS: Final = 100
 
 
 def gather_evidence(rule: Rule, effort: ProofEffort = FULL, count: int = TRIALS) -> Evidence:
-    """Try a rule on random values, and prove what can be proved.
+    """Try a rule on random values, and prove the cases that can be proved.
 
     Raises
     ------

@@ -53,7 +53,7 @@ NEAREST = z3.RNE()
 
 
 class UntranslatedError(Exception):
-    """The solver has no terms for something; the message says for what."""
+    """The solver has no terms for something, which the message names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Evidence:
         return "partly" if any(finding.how for finding in self.findings) else "sampled"
 
     def __str__(self) -> str:
-        """The findings, a line each, and what was tried."""
+        """The findings, a line each, and the trials."""
         tried = f"tried {self.tried} times on {self.day}, version {self.version}"
         return "\n".join([*map(str, self.findings), tried])
 

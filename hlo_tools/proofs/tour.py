@@ -108,7 +108,7 @@ class Tour(Random):
 
 
 def distinct(items: Iterable[Item]) -> list[Item]:
-    """Items without those that came before; what prints alike is alike, so the zeros are not."""
+    """Items without repeated ones, which print alike; so the two zeros differ."""
     return list({repr(item): item for item in items}.values())
 
 

@@ -34,12 +34,12 @@ def is_message(raw: bytes, name: str) -> bool:
 
 
 def tell(text: str) -> None:
-    """Say on standard error what a reader is to know of a file."""
+    """Print a note about a file on standard error."""
     print(f"hlo: {text}", file=sys.stderr)
 
 
 def read_message(raw: bytes, name: str) -> Module:
-    """The module that a file of messages holds; what is left out is told on standard error.
+    """The module in a file of messages; fields left out are told on standard error.
 
     Raises
     ------

@@ -51,7 +51,7 @@ class Case:
         return total, (elements, odd, sum(map(_type_cost, shapes))), sum(map(cost, values))
 
     def with_entry(self, entry: Computation, *, dead: bool = False) -> Case:
-        """The case with another entry computation, without what that does not need.
+        """The case with another entry computation, without parts that it does not need.
 
         Parameters
         ----------

@@ -64,7 +64,7 @@ def without_parts(case: Case) -> Iterator[Case]:
 
 
 def unneeded(case: Case) -> Iterator[Case]:
-    """Less of what the result does not need: to whom that matters, it must not go all at once."""
+    """Fewer instructions that the result does not need; one at a time, if they matter."""
     entry = case.module.entry
     alive = set(without_dead(entry).instructions)
     if all(i in alive or i.opcode == "parameter" for i in entry.instructions):

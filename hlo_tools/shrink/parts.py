@@ -159,7 +159,7 @@ def without(
     chunk: Sequence[Instruction],
     using: dict[Instruction, list[Instruction]],
 ) -> Iterator[Case]:
-    """The case with parameters in the place of what others need of some instructions."""
+    """The case with parameters in the place of some instructions that others need."""
     module: Module = case.module
     cut = [i for i in chunk if "leaf" not in i.row.traits and i is not module.entry.root]
     gone = set(cut)

@@ -72,7 +72,7 @@ def _of_state(
     *,
     is_body: bool,
 ) -> Computation | None:
-    """A loop's condition or body over a smaller state; what is gone counts as zeros."""
+    """A loop's condition or body over a smaller state; removed elements count as zeros."""
     (state,) = computation.parameters
     new = state.with_(shape=shape)
     plan: dict[Instruction, Instruction] = {state: new}

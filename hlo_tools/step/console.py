@@ -42,7 +42,7 @@ SHORT: Final = {
 
 
 class Console(cmd.Cmd):
-    """Reads commands and shows what they say.
+    """Reads commands and shows their answers.
 
     Parameters
     ----------

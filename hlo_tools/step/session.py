@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Collector(Console):
-    """A console that keeps what it is to show."""
+    """A console that collects its output."""
 
     said = Shown()
 

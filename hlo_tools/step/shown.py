@@ -24,7 +24,7 @@ _CONTROL: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 1
 
 @dataclass(frozen=True, slots=True)
 class StyledLine:
-    """A line and what it is: a key of `STYLES`."""
+    """A line and its kind: a key of `STYLES`."""
 
     text: str
     style: str = ""
@@ -60,7 +60,7 @@ class Shown:
         return self.html()
 
     def html(self) -> str:
-        """With colours, for a page; what it says is escaped."""
+        """With colours, for a page; the text is escaped."""
         lines = "\n".join(
             f'<span style="{STYLES[line.style][1]}">{escape(safe(line.text))}</span>'
             for line in self.lines
@@ -83,7 +83,7 @@ def _coloured(line: StyledLine) -> str:
 
 
 def folded(lines: list[StyledLine], keep: int = 2) -> list[StyledLine]:
-    """Lines whose long unmarked runs are left out, but for some beside what is marked."""
+    """Lines whose long unmarked runs are left out, but for some beside marked lines."""
     marked = [i for i, line in enumerate(lines) if line.style]
     near = {j for i in marked for j in range(i - keep, i + keep + 1)}
     shown: list[StyledLine] = []

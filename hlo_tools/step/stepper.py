@@ -164,7 +164,7 @@ class Stepper:
         return self.change()
 
     def finish(self) -> Shown:
-        """Do the rest of what this pass does."""
+        """Do the rest of this pass."""
         if not self.at:
             return self.next_pass()
         begun = self.at

@@ -40,7 +40,7 @@ class Rewrite:
 
 
 class Promises(Silent):
-    """Keeps what the passes that ran promise, by name."""
+    """Keeps the promises of the passes that ran, by name."""
 
     def __init__(self) -> None:
         self.of_passes: dict[str, Promise] = {}

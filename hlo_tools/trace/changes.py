@@ -136,7 +136,7 @@ class Marked:
 
 
 def compared(before: Sequence[ModuleLine], after: Sequence[ModuleLine]) -> list[Marked]:
-    """Two modules as one list of rows, what went above what came in its place."""
+    """Two modules as one list of rows, removed lines above those in their place."""
     old = [(row.computation, row.text) for row in before]
     new = [(row.computation, row.text) for row in after]
     made: list[Marked] = []

@@ -176,7 +176,7 @@ class Document:
     # -------------------------------------------------------------------------- the last module
 
     def _last(self) -> dict[str, Any]:
-        """Kernels, code, memory and time of what the last pass made; empty where there are none."""
+        """Kernels, code, memory and time of the last pass's module; empty where there are none."""
         data: dict[str, Any] = {"kernels": [], "code": [], "memory": None, "timeline": []}
         if self.recording.fault is not None:
             return data

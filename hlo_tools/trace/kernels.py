@@ -144,7 +144,7 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
 
 
 def _states_in_cuda(module: Module) -> list[KernelState]:
-    """Loops as one thread would do them, what each thread of a grid does, and CUDA C."""
+    """Loops as one thread would do them, the code of each thread of a grid, and CUDA C."""
     import emit_cuda  # noqa: PLC0415
     from emit_cuda.code.names import Names  # noqa: PLC0415
     from emit_cuda.kernels import passes  # noqa: PLC0415

@@ -88,7 +88,7 @@ class Recording:
 
 
 def record(module: Module, pipeline: Pass) -> Recording:
-    """Run passes over a module, verify what each of them makes, and keep everything.
+    """Run passes over a module, verify the module after each, and keep everything.
 
     An error of a pass, or of the verifier, ends the run and is kept too.
     """
@@ -103,7 +103,7 @@ def record(module: Module, pipeline: Pass) -> Recording:
 
 @dataclass
 class Recorder(Silent):
-    """Keeps what each pass did."""
+    """Keeps the changes of each pass."""
 
     runs: list[PassRun] = field(default_factory=list[PassRun])
     verify: Verify = field(default_factory=Verify)
@@ -127,7 +127,7 @@ class Recorder(Silent):
         self.rewrites.append(event)
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
-        """Keep what the pass made, and verify it."""
+        """Keep the module that the pass made, and verify it."""
         if isinstance(pass_, Pipeline | Fixpoint) and not self.depth:
             return
         self.depth -= 1

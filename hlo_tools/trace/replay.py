@@ -162,7 +162,7 @@ class Replay:
             self._go(old)
 
     def _go(self, name: str) -> None:
-        """Let an instruction go, and what only it needed."""
+        """Remove an instruction, and those that only it needed."""
         pending = [name]
         while pending:
             gone = pending.pop()

@@ -74,7 +74,7 @@ class RowTable:
         return number
 
     def _source(self, instr: Instruction) -> str:
-        """The framework's name for what the instruction does, and the line of the user's file."""
+        """The framework's name for the operation, and the line of the user's file."""
         metadata = instr.annotations.metadata
         if metadata is None:
             return ""

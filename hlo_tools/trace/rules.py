@@ -34,7 +34,7 @@ def evidence(rule: Rule) -> Evidence | None:
 
 
 def test_status(event: Event) -> str:
-    """Whether the rule of a rewrite is proved; "" for what is no rule of the optimizer's."""
+    """Whether the rule of a rewrite is proved; "" if it is no rule of the optimizer's."""
     if not isinstance(event.by, Rule) or event.by not in all_rules():
         return ""
     found = evidence(event.by)
@@ -47,7 +47,7 @@ def source(event: Event) -> SourceText | None:
 
 
 def described(event: Event) -> dict[str, Any]:
-    """A rewrite's rule as data, without what belongs to the one rewrite."""
+    """A rewrite's rule as data, without the parts of the one rewrite."""
     rule = event.by if isinstance(event.by, Rule) else None
     lines = source(event)
     data: dict[str, Any] = {

@@ -83,7 +83,7 @@ def _lines(file: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _ends(file: str) -> dict[int, int]:
-    """The last line of what begins on a line: of calls and definitions, the longest."""
+    """The last line of the longest call or definition that begins on each line."""
     ends: dict[int, int] = {}
     try:
         tree = ast.parse("\n".join(_lines(file)))

@@ -31,7 +31,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the files, and say what to do with them."""
+    """Write the files, and print how to use them."""
     module = read_sound_module(arguments.file)
     if not arguments.no_optimize:
         module = optimizer.optimize(module, target="cpu")

@@ -82,7 +82,7 @@ def make(arguments: Namespace) -> int:
 
 
 def try_suspect(words: list[str]) -> int:
-    """Show what a suspect makes of a module."""
+    """Show the module that a suspect makes."""
     if len(words) != 3 or not words[1].isdigit():
         raise HloError("HLO200", "say which: hlo assignment try FOLDER NUMBER FILE.hlo")
     given, number = read_folder(Path(words[0])), int(words[1])

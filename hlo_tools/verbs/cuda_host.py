@@ -91,7 +91,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compile, launch, and show what came of it."""
+    """Compile, launch, and show the outcome."""
     name = name_of(arguments.file)
     standard = arguments.file == STANDARD
     raw = sys.stdin.buffer.read() if standard else read_bytes(arguments.file)

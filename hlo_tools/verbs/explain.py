@@ -1,4 +1,4 @@
-"""Tell what an error code means, list the codes, or write the page of all of them."""
+"""Explain an error code, list the codes, or write the page of all of them."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> int:
 
 
 def listing(tables: Tables) -> list[str]:
-    """A line an opcode, and a line that counts what each table knows."""
+    """A line an opcode, and a line that counts the opcodes of each table."""
     width = max(map(len, OPCODES))
     last = max(len(row.summary) for row in OPCODES.values())
     lines = [f"{'opcode':{width}} operands  {'summary':{last}}  {'  '.join(tables)}"]

@@ -238,7 +238,7 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
 
 
 def cuda_text(module: Module, arguments: Namespace) -> str:
-    """The CUDA C of a module, what its launches ask of a GPU, its PTX or its SASS."""
+    """The CUDA C of a module, its launches' resources, its PTX or its SASS."""
     from emit_cuda import emit, launches, nvrtc  # noqa: PLC0415
 
     program, architecture = emit(module), arguments.arch or "sm_90"

@@ -1,4 +1,4 @@
-"""Run again what `hlo report-bug` packed, and tell whether the same comes of it.
+"""Run a packed report of `hlo report-bug` again, and tell whether its outcome is the same.
 
     hlo replay bug.zip
     hlo replay bug.zip --keep folder     and leave its files there

@@ -234,7 +234,7 @@ def run_timed(arguments: Namespace, module: Module, inputs: Sequence[Sequence[An
 
 
 def run_ways(arguments: Namespace, module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:
-    """Run a module compiled in several ways, and print what each of them took.
+    """Run a module compiled in several ways, and print the time of each.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Count what a module consists of: opcodes, element types and bytes; and what one run costs.
+"""Count the parts of a module: opcodes, element types and bytes; and what one run costs.
 
     hlo stats m.hlo --largest 10
 

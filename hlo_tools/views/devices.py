@@ -1,4 +1,4 @@
-"""Draws what several devices exchange: a row a device, its arguments, an arrow, and its result."""
+"""Draws the exchange of several devices: a row each, arguments, an arrow, and the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Coloured(NamedTuple):
 
 
 def picture(example: Example) -> str:
-    """An SVG file in which each device has a colour, and what depends on its numbers has it too."""
+    """An SVG file in which a device and the numbers that depend on it have one colour."""
     names = [p.name for p in example.module.entry.parameters]
     colours = hues(len(example.given))
     depends = dependencies(example)

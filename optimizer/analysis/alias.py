@@ -131,7 +131,7 @@ def _updated_by(computation: Computation) -> tuple[InPlace, ...]:
 def _reads_only_what(
     update: Instruction, user: Instruction, using: dict[Instruction, list[Instruction]]
 ) -> bool:
-    """Whether a user of an updated array is the update, or reads just what that overwrites."""
+    """Whether a user of an updated array is the update, or reads only overwritten elements."""
     if user.opcode == "bitcast":
         return all(_reads_only_what(update, u, using) for u in using[user])
     if user is update:

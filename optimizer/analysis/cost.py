@@ -214,7 +214,7 @@ def _written(instr: Instruction) -> int:
 
 
 def _fusion_bytes(instr: Instruction) -> tuple[tuple[int, ...], int]:
-    """A fusion reads of a parameter what its users in the fusion read, but each byte once."""
+    """The bytes that a fusion reads: of a parameter those its users read, each byte once."""
     inner = instr.called[0]
     root = inner.root
     outputs = root.operands if root.opcode == "tuple" else (root,)

@@ -179,7 +179,7 @@ class Dataflow:
     def _computation(
         self, computation: Computation, given: Sequence[tuple[Leaf, ...]]
     ) -> tuple[Leaf, ...]:
-        """Go through a computation; gives what its root shows."""
+        """Go through a computation; gives the values of its root."""
         self.at.update(zip(computation.parameters, given, strict=True))
         for instr in computation.instructions:
             if instr.opcode != "parameter":

@@ -164,7 +164,7 @@ class Sum:
         return whole + quotient, remainder
 
     def _divided_in_steps(self, divisor: int) -> tuple[Sum, Sum]:
-        """The same of what the divisor does not divide: (8 i + j) / 32 is i / 4 where j is below 8.
+        """The same for terms the divisor does not divide: (8 i + j) / 32 is i / 4 for j below 8.
 
         So the coarse part i is divided by less, and the fine part j is left.
         """
@@ -190,7 +190,7 @@ class Sum:
 
     @cached_property
     def factors(self) -> tuple[tuple[str, int], ...]:
-        """The counters and what they are multiplied by, in what is divided too."""
+        """The counters with their factors, those in dividends too."""
         found: list[tuple[str, int]] = []
         for atom, factor in self.terms:
             if isinstance(atom, Counter):
@@ -305,7 +305,7 @@ class Within:
 
 
 def bounded(index: Index, known: Iterable[Within]) -> Index:
-    """The same index, by what is known of the counters where some conditions hold.
+    """The same index with the counters' ranges where some conditions hold.
 
     So a remainder of 257 is no division where it is asked for less than that.
     """

@@ -1,1 +1,1 @@
-"""Passes about who calls what: inlining, flattening, deduplication, mapping."""
+"""Passes over the call graph: inlining, flattening, deduplication, mapping."""

@@ -72,7 +72,7 @@ def chain_to(done: Instruction) -> list[Instruction]:
 
 
 def _can_be_called(chain: list[Instruction], done: Instruction) -> bool:
-    """Whether a call may do what is started.
+    """Whether a call may do the started operation.
 
     A call takes no buffers; and where what is started begins to send or to receive, and its value
     says what is under way, that would be ended in several places once it is inlined.
@@ -120,7 +120,7 @@ def _waiting(
 
 
 def call(chain: list[Instruction], done: Instruction) -> Instruction:
-    """A call of what is started, with all operands that the start and updates bind."""
+    """A call of the started computation, with all operands that the start and updates bind."""
     start, *updates = chain
     later = [operand for update in updates for operand in update.operands[1:]]
     return make("call", *start.operands, *later, shape=done.shape, called=start.called)

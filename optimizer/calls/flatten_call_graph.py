@@ -70,7 +70,7 @@ class FlattenCallGraph:
 
 
 def _is_shared(instr: Instruction, taken: set[Computation]) -> bool:
-    """Whether an instruction calls what is called elsewhere, or twice here."""
+    """Whether an instruction calls a computation that is called elsewhere, or twice here."""
     called = set(instr.called)
     shared = not called.isdisjoint(taken) or len(called) < len(instr.called)
     return shared and instr.opcode in SEQUENTIAL

@@ -1,1 +1,1 @@
-"""Passes that remove what is not needed, and keep one of what is there twice."""
+"""Passes that remove unused instructions, and keep one of equal ones."""

@@ -33,7 +33,7 @@ class Dce:
     xla = "xla/hlo/transforms/simplifiers/hlo_dce.cc"
 
     def run(self, module: Module, log: Log) -> Module:
-        """The module without what is dead."""
+        """The module without dead instructions."""
         names = names_of(module)
         fused = any("fusion" in computation.opcodes for computation in module.computations)
         found = callers(module) if fused else {}

@@ -1,4 +1,4 @@
-"""Takes out of a fusion what nobody needs: outputs that are not used, operands that it ignores.
+"""Takes unused values out of a fusion: outputs that are not used, operands that it ignores.
 
     f = (f32[4], f32[4]) fusion(x, y), calls=body      body yields (sine(x), cosine(y))
     ROOT s = f32[4] get-tuple-element(f), index=0

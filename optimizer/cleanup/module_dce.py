@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class ModuleDce:
-    """Lets loops pass through what nobody needs."""
+    """Lets loops pass unused elements of their state through."""
 
     name = "hlo-module-dce"
     xla = "xla/service/hlo_module_dce.cc and hlo_liveness_analysis.cc"

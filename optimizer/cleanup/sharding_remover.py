@@ -1,4 +1,4 @@
-"""Removes what says how values are split, where there is one partition.
+"""Removes shardings and their custom calls where there is one partition.
 
 custom-call(x), custom_call_target="Sharding"   =>   x
 """

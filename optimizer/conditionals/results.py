@@ -1,4 +1,4 @@
-"""Transformations of what conditionals yield and get."""
+"""Transformations of the results and operands of conditionals."""
 
 from __future__ import annotations
 

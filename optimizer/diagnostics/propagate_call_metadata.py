@@ -1,4 +1,4 @@
-"""Puts the name of a call in front of the names of what it calls.
+"""Puts the name of a call in front of the names of the called instructions.
 
     f { ROOT a = add(x, y), metadata={op_name="add"} }
     c = call(p, q), to_apply=f, metadata={op_name="jit(main)/layer"}

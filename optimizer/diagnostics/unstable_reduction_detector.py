@@ -1,4 +1,4 @@
-"""Finds sums in types so narrow that they lose most of what is added.
+"""Finds sums in types so narrow that they lose most of their terms.
 
 Adding 1.0 to itself in bf16 stops at 256, because 257 has no bf16. A reduction that accumulates in
 a type narrower than f32 is therefore unstable, unless it is a maximum or a minimum.

@@ -158,7 +158,7 @@ def _sizes(entry: Computation) -> dict[tuple[int, int], Instruction]:
 
 
 def _given(entry: Computation) -> dict[Instruction, int]:
-    """The parameters, and what is taken out of them, with the number of its first leaf."""
+    """The parameters and their elements, each with the number of its first leaf."""
     found: dict[Instruction, int] = {}
     first = 0
     for parameter in entry.parameters:

@@ -48,7 +48,7 @@ def _batch(
     rhs: Padded,
     attrs: a.Convolution | a.CustomCall,
 ) -> Sizes:
-    """The sizes that the result has of what is no window."""
+    """The sizes of the result's dimensions that are no window's."""
     filters = {*labels.kernel_spatial, labels.kernel_input_feature}
     require(instr, set(rhs.sizes) <= filters, "it has a run-time number of filters")
     batch = lhs.sizes.get(labels.input_batch)
@@ -100,7 +100,7 @@ def input_gradient(instr: Instruction, wanted: Padded, gradient: Padded, rhs: Pa
 
 @rule("DynamicConvolutionKernelGrad", table=CUSTOM_CALLS)
 def kernel_gradient(instr: Instruction, lhs: Padded, gradient: Padded) -> Padded:
-    """The gradient moves over the input; what does not count of either is zero."""
+    """The gradient moves over the input; elements of either that do not count are zero."""
     attrs, labels, window = _parts(instr)
     sizes, dims, starts = (
         _batch(instr, labels, lhs, gradient, attrs),
@@ -130,7 +130,7 @@ def _low(attrs: a.CustomCall, size: Instruction, stride: int, covered: int) -> I
 
 
 def _over(dims: list[int], d: int, w: WindowDim, needed: int) -> WindowDim:
-    """A window over just what is needed of a dimension that is made large enough for any start."""
+    """A window over the needed part of a dimension, which is padded enough for any start."""
     dims[d] = max(needed, dims[d] + extent(w) - 1)
     return replace(w, pad_low=0, pad_high=needed - dims[d])
 

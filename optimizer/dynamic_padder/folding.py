@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @rule("reduce")
 def reduce(instr: Instruction, *operands: Padded) -> Tree:
-    """Only what counts is folded."""
+    """A reduce over the elements that count only."""
     attrs = a.Dimensions.of(instr)
     sizes = common(operands[: len(operands) // 2])
     kept = [d for d in range(operands[0].value.shape.rank) if d not in attrs.dimensions]

@@ -118,7 +118,7 @@ def sliced(instr: Instruction, operand: Padded, cut: Sequence[int], *starts: Pad
 def dynamic_update_slice(
     instr: Instruction, operand: Padded, update: Padded, *starts: Padded
 ) -> Padded:
-    """The sizes of what is written into; behind what counts of the update stays what is there."""
+    """The sizes of the updated array, of which only the update's valid elements change."""
     base = operand.zeroed()
     if not update.sizes:
         return remade(instr, [Padded(base), update, *starts], operand.sizes)
@@ -177,7 +177,7 @@ def shifted(array: Instruction, axis: int, by: Instruction) -> Instruction:
 
 @rule("concatenate")
 def concatenate(instr: Instruction, *operands: Padded) -> Padded:
-    """Along a dimension of run-time size, each part hides what does not count of the one before."""
+    """Along a dimension of run-time size, each part hides the padding of the one before."""
     attrs = a.Dimensions.of(instr)
     axis = attrs.dimensions[0]
     sizes = common(

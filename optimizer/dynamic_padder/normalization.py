@@ -30,7 +30,7 @@ EXPANSIONS = {
 
 @rule(*EXPANSIONS)
 def batch_norm(instr: Instruction, *operands: Padded) -> Tree:
-    """The array has the operand's sizes; what belongs to features has theirs."""
+    """The array has the operand's sizes; statistics have those of the features."""
     rank = operands[0].value.shape.rank
     sizes = common([o for o in operands if o.value.shape.rank == rank])
     if not sizes:

@@ -177,7 +177,7 @@ def waiting_as_before(computation: Computation, trees: Mapping[Instruction, Tree
 
 
 def uniquely_named(entry: Computation) -> Computation:
-    """The same under names that are all different, as those of what was made anew are not.
+    """The same instructions under names that are all different.
 
     The entry is first to choose, so that its names stay.
     """

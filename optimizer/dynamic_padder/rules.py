@@ -41,7 +41,7 @@ def rule(
 
 
 def refusal(instr: Instruction, why: str) -> HloError:
-    """The error for what has no static form here."""
+    """The error for an instruction that has no static form here."""
     message = f"{instr.name}: {instr.opcode} can't be compiled to C: {why}"
     evaluated = "evaluates such modules" if _is_evaluated(instr) else "cannot evaluate it either"
     return HloError("HLO181", message, instr.span, [f"the interpreter {evaluated}"])
@@ -149,7 +149,7 @@ def get_dimension_size(instr: Instruction, operand: Padded) -> Padded:
 
 @rule("set-dimension-size")
 def set_dimension_size(instr: Instruction, operand: Padded, size: Padded) -> Padded:
-    """Another size; where it is larger than before, zeros are what is new."""
+    """Another size; where it is larger than before, the new elements are zeros."""
     attrs = a.Dimensions.of(instr)
     d = attrs.dimensions[0]
     sizes = {**operand.sizes, d: within(size.value, operand.value.shape.dims[d])}
@@ -187,7 +187,7 @@ def several(instr: Instruction, values: Sequence[Instruction], sizes: Sizes) -> 
 
 @rule("dot")
 def dot(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
-    """Zeros on both sides, where what is summed up does not count."""
+    """A dot with zeros on both sides, where contracted elements do not count."""
     attrs = a.DotDims.of(instr)
     sides = (
         (lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims),
@@ -234,13 +234,13 @@ def set_bound(_instr: Instruction, operand: Padded, *_bounds: Padded) -> Padded:
 
 @rule("SliceToDynamic", table=CUSTOM_CALLS)
 def slice_to_dynamic(instr: Instruction, operand: Padded, *sizes: Padded) -> Padded:
-    """An array of the bounds and its sizes are what they are here anyway."""
+    """The operands themselves: an array of the bounds with its sizes is the form of values here."""
     return Padded(operand.value, bounded(instr, sizes))
 
 
 @rule("PadToStatic", table=CUSTOM_CALLS)
 def pad_to_static(_instr: Instruction, operand: Padded) -> Tree:
-    """The array with zeros behind what counts, then each size."""
+    """The array with zeros behind the elements that count, then each size."""
     dims = operand.value.shape.dims
     sizes = (Padded(operand.sizes.get(d) or number(n)) for d, n in enumerate(dims))
     return Padded(operand.zeroed()), *sizes

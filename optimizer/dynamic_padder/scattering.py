@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @rule("scatter")
 def scatter(instr: Instruction, *operands: Padded) -> Tree:
-    """As many index vectors as count, and of updates what they have, go into what is there."""
+    """A scatter of the index vectors and updates that count."""
     attrs = a.Scatter.of(instr)
     half = len(operands) // 2
     arrays, indices, updates = operands[:half], operands[half], operands[half + 1 :]

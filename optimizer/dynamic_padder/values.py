@@ -1,4 +1,4 @@
-"""A value with its run-time sizes, and what hides the elements that do not count."""
+"""A value with its run-time sizes, and the mask of the elements that count."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Padded:
     sizes: Mapping[int, Instruction] = field(default_factory=dict[int, Any])
 
     def masked(self, fill: Instruction, dims: Iterable[int] | None = None) -> Instruction:
-        """The array with a number, a scalar, in the place of what does not count.
+        """The array with a scalar in the place of elements that do not count.
 
         Parameters
         ----------
@@ -39,7 +39,7 @@ class Padded:
         return self.over(spread(fill, self.value.shape.dims), dims)
 
     def over(self, under: Instruction, dims: Iterable[int] | None = None) -> Instruction:
-        """The array with those of another one in the place of what does not count.
+        """The array with another one's elements in the place of those that do not count.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class Padded:
         return made
 
     def zeroed(self, dims: Iterable[int] | None = None) -> Instruction:
-        """The array with zeros in the place of what does not count."""
+        """The array with zeros in the place of elements that do not count."""
         zero = splat(0, replace(self.value.shape, dims=(), layout=None, dynamic=()))
         return self.masked(zero, dims)
 

@@ -39,7 +39,7 @@ _STILL = WindowDim(1)
 
 @rule("reduce-window")
 def reduce_window(instr: Instruction, *operands: Padded) -> Tree:
-    """Only what counts is folded."""
+    """A reduce-window over the elements that count only."""
     attrs = a.Windowed.of(instr)
     sizes = common(operands[: len(operands) // 2])
     moved = moving(Padded(operands[0].value, sizes), attrs.window)

@@ -1,4 +1,4 @@
-"""Calls what is fused where a kernel cannot compute it.
+"""Makes a call of a fusion that a kernel cannot compute.
 
 fusion(x), calls=f   =>   call(x), to_apply=f        where f has a while
 """

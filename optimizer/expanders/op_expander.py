@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExpansionSite:
-    """An instruction that is being expanded, and what makes the computations that it will call."""
+    """An instruction that is being expanded, with a maker of computations for it to call."""
 
     instr: Instruction
     names: NameSupply

@@ -19,5 +19,5 @@ if TYPE_CHECKING:
     xla="xla/hlo/transforms/expanders/optimization_barrier_expander.cc",
 )
 def remove_barrier(site: ExpansionSite) -> Instruction:
-    """Replaces barriers by what they guard. Only for the end of a pipeline."""
+    """Replaces barriers by their operands. Only for the end of a pipeline."""
     return site.instr.operands[0]

@@ -1,4 +1,4 @@
-"""Short names for what expansions are made of, where the opcode alone does not say the shape."""
+"""Short names for instructions of expansions whose opcode alone does not tell the shape."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _element_type(kernel: MergedKernel) -> ElementType | None:
 def _concatenated(
     kernel: MergedKernel, names: NameSupply, kept_names: Collection[str]
 ) -> tuple[Instruction, dict[Instruction, Instruction]]:
-    """Kernels as one fusion, and what takes the place of their values."""
+    """Kernels as one fusion, and the replacements of their values."""
     outputs = kernel.outputs
     if len(outputs) == 1:
         return as_fusion(kernel, names, kept_names)  # they computed the same

@@ -94,5 +94,5 @@ def _homes(groups: Iterable[FusionGroup]) -> dict[Instruction, int]:
 
 
 def _kind(group: FusionGroup, target: str) -> str:
-    """A GPU emits loops over what a reduce reads in another way: kInput."""
+    """The kind of a fusion, by which a GPU chooses the loops that it emits: kInput."""
     return "kInput" if target == "gpu" and group.root.opcode == "reduce" else "kLoop"

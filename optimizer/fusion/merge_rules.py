@@ -106,7 +106,7 @@ def index(merge: Merge) -> str | None:
 
 
 def folds(merge: Merge) -> str | None:
-    """Threads of a GPU can't wait for each other's folds, but go on with what they have folded."""
+    """Threads of a GPU can't wait for others' reductions, but can go on with their own results."""
     nest = merge.nest
     assert isinstance(nest, LoopNest)
     if merge.policy.after_folds:

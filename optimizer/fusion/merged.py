@@ -106,7 +106,7 @@ def _is_plain(member: Instruction, policy: Policy) -> bool:
 
 
 def _kernel_of(instr: Instruction, users: Users) -> MergedKernel | None:
-    """An instruction as a kernel; None if it hands on what it is given, or a tuple used as such."""
+    """An instruction as a kernel; None if it hands on its operand, or a tuple used as such."""
     if instr.opcode != "fusion":
         return _single(instr) if instr.shape.is_array else None
     inner = instr.called[0]

@@ -69,13 +69,13 @@ def merged(module: Module, computation: Computation, policy: Policy) -> Merger:
 
 
 def replaced(kernel: MergedKernel) -> set[str]:
-    """The names of what a kernel takes the place of, and of the numbers that only that needs."""
+    """The names that a kernel replaces, with those of the numbers that only these need."""
     constants = (o for part in kernel.parts for o in part.operands if o.opcode == "constant")
     return {instr.name for instr in (*kernel.parts, *constants)}
 
 
 def own_names(kernel: MergedKernel, calls: Mapping[str, int]) -> set[str]:
-    """The names of what is computed nowhere else."""
+    """The names of values that are computed nowhere else."""
     found: set[str] = set()
     for part in kernel.parts:
         if part.opcode != "fusion":
@@ -88,7 +88,7 @@ def own_names(kernel: MergedKernel, calls: Mapping[str, int]) -> set[str]:
 def as_fusion(
     kernel: MergedKernel, names: NameSupply, kept_names: Collection[str]
 ) -> tuple[Instruction, dict[Instruction, Instruction]]:
-    """A kernel as a fusion, and what takes the place of its parts' values."""
+    """A kernel as a fusion, and the replacements of its parts' values."""
     outputs = kernel.outputs
     kinds = {part.attrs.kind for part in kernel.parts if isinstance(part.attrs, Fusion)}
     kind = "kInput" if "kInput" in kinds else "kLoop"

@@ -56,7 +56,7 @@ class LoopNest:
 
     @property
     def by_columns(self) -> bool:
-        """Whether what is folded lies far apart in memory, and neighbours belong to other folds."""
+        """Whether elements of a reduction lie apart, and neighbours in memory are of others."""
         return bool(self.folded and self.kept) and self.order[-1] in self.kept
 
     @property
@@ -149,7 +149,7 @@ class _Places:
             self._place[instr] = None
 
     def _pass_on(self, member: Instruction) -> None:
-        """Ask for what a value is computed from."""
+        """Ask for the operands of a value."""
         place = self._place.get(member)
         arrays = len(member.operands) // 2 if member.opcode == "reduce" else 0
         if arrays and place is not None:
@@ -163,7 +163,7 @@ class _Places:
                 self._ask(operand, self.digits.operand(member, number, place))
 
     def _folded(self, member: Instruction, place: Place) -> Place | None:
-        """The place at which a reduce that is asked for at a place asks for what it folds."""
+        """The place at which a reduce asks for its operand, when it is asked for at a place."""
         attrs = a.Dimensions.of(member)
         groups = self.digits.grouped(place, member.shape.first_leaf.dims)
         if groups is None:

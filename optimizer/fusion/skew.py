@@ -123,7 +123,7 @@ def _divided_before(
 
 
 def _divides(part: Sum, *, whole: bool) -> bool:
-    """Whether a number is more than what the counters of loops are, or of two made of one."""
+    """Whether a number holds a quotient of several counters, or of one that cuts rows."""
     for atom, _ in part.terms:
         if isinstance(atom, Counter):
             continue

@@ -1,4 +1,4 @@
-"""Puts what goes through the rows of an array several times into one kernel, with a row a block.
+"""Puts several passes over the rows of an array into one kernel, with a row a block.
 
     m = f32[8] reduce(x, -inf), to_apply=max
     b = f32[8,99] broadcast(m)                   fused { m, b, e, s, c and d }
@@ -79,7 +79,7 @@ def _shared_leaves(
 def _outputs(
     group: Sequence[Instruction], computation: Computation, shared: AbstractSet[Instruction]
 ) -> list[Instruction]:
-    """The members of a group that others use; of shared leaves, what they read."""
+    """The members of a group that others use; of shared leaves, their operands."""
     inside, using = set(group), users(computation)
     root = computation.root
     read = {o for leaf in shared for o in leaf.operands}
@@ -93,7 +93,7 @@ def _as_fusion(
     names: NameSupply,
     kept: AbstractSet[Instruction],
 ) -> tuple[Instruction, dict[Instruction, Instruction]]:
-    """A group as a fusion, and what takes the place of its members' values."""
+    """A group as a fusion, and the replacements of its members' values."""
     made = fused(with_leaves(group), outputs, names, kept, "kCustom")
     if len(outputs) == 1:
         return made, {outputs[0]: made}

@@ -26,7 +26,7 @@ MANY = 1024
 
 
 def atomic_of(scatter: Instruction) -> str | None:
-    """The function that combines an update with what is there; None if there is none."""
+    """The atomic function that combines an update with an element; None if there is none."""
     root, parameters = scatter.called[0].root, scatter.called[0].parameters
     if len(parameters) != 2 or set(root.operands) != set(parameters):
         return None

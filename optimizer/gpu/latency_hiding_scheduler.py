@@ -1,4 +1,4 @@
-"""Orders instructions so that what is started asynchronously ends before it is waited for.
+"""Orders instructions so that asynchronous operations end before they are waited for.
 
 A list scheduler over a simulated clock. Of the instructions whose operands are there it takes, at
 each step: a start, at once; a done whose operation has ended by now; else the kernel with the

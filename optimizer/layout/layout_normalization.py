@@ -43,7 +43,7 @@ _STRUCTURE = TUPLES | CONTROL | IDENTITIES - {"copy"} | {"parameter"}
 @register
 @dataclass(frozen=True)
 class LayoutNormalization:
-    """Makes all arrays row-major, and what their layouts said explicit."""
+    """Makes all arrays row-major, with transposed shapes and bitcasts in place of layouts."""
 
     name = "layout-normalization"
     xla = "xla/service/layout_normalization.cc"

@@ -41,7 +41,7 @@ class MoveCopyToUsers:
 
 
 def sunk(user: Instruction, alone: set[Instruction], names: NameSupply) -> Instruction | None:
-    """The copy of what a user makes of the copies' operands; None if there is nothing to gain."""
+    """The copy of the user's result, computed from the copies' operands; None without a gain."""
     if not user.shape.is_array or user.annotations.sharding:
         return None
     if not (user.row.elementwise or user.opcode in _SHRINKS):

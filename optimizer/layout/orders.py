@@ -1,4 +1,4 @@
-"""Orders of dimensions in memory, and what becomes of them when dimensions are moved about.
+"""Orders of dimensions in memory, and the orders after a transpose, reshape or broadcast.
 
 An order lists dimensions from the fastest-varying to the slowest, as `{1,0}` does in HLO text.
 """

@@ -99,7 +99,7 @@ class RelaidBuilder:
         return self.new(value, make("bitcast" if same else "copy", value, shape=wanted))
 
     def new(self, origin: Instruction, instr: Instruction) -> Instruction:
-        """A new instruction with a name, and the metadata of what it copies."""
+        """A new instruction with a name, and the metadata of the instruction that it copies."""
         annotations = Annotations(metadata=origin.annotations.metadata)
         named = instr.with_(
             name=self.names.unique(instr.opcode), annotations=annotations, span=origin.span

@@ -1,4 +1,4 @@
-"""Hands products of matrices to a library, with what is done to their result at once.
+"""Hands products of matrices to a library, with their epilogues.
 
     d = f32[64,64] dot(x, w)                 fused { d = dot(x, w)
     b = f32[64,64] broadcast(bias)    =>             b = broadcast(bias)

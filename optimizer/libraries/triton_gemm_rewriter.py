@@ -1,4 +1,4 @@
-"""Computes elementwise what a product multiplies as its tiles are read: the *prologue*.
+"""Computes the elementwise operands of a product as its tiles are read: the *prologue*.
 
     f = f32[64,64] convert(x)                 fused { f = convert(x)
     d = f32[64,64] dot(f, w)        =>                d = dot(f, w)
@@ -42,7 +42,7 @@ _TILES = replace(GPU, epilogues=frozenset(having("elementwise")), steps=8)
 @register
 @dataclass(frozen=True)
 class TritonGemmRewriter:
-    """Makes fusions of products with what is done elementwise to their operands and results."""
+    """Makes fusions of products with elementwise prologues and epilogues."""
 
     name = "triton-gemm-rewriter"
     xla = "xla/backends/gpu/transforms/gemm_fusion.cc, with a cost in the place of tuning"

@@ -153,7 +153,7 @@ def numbered(keys: Sequence[Any]) -> list[int]:
 def values_of(
     loop: Loop, classes: Sequence[int], wanted: Iterable[Instruction]
 ) -> dict[Instruction, int]:
-    """A number for what some instructions of the body compute, the same for equal values.
+    """A number for each of some values of the body, the same for equal values.
 
     What has an effect, or is tied to something, is not taken for anything else.
 

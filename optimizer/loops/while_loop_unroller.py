@@ -79,7 +79,7 @@ class WhileLoopUnroller:
 
 
 def fully(site: LoopSite, trips: int) -> Instruction:
-    """All iterations of a loop, as a tuple of what the state is in the end."""
+    """All iterations of a loop, as a tuple of the last state."""
     values = [site.initial(i) for i in range(site.loop.size)]
     for _ in range(trips):
         values = iteration(site.loop.body, values, site)
@@ -87,7 +87,7 @@ def fully(site: LoopSite, trips: int) -> Instruction:
 
 
 def by_factor(site: LoopSite, trips: int, factor: int) -> Instruction:
-    """A loop each of whose iterations is several of those before, after what does not divide."""
+    """A loop of which each iteration is several of before; the remainder runs first."""
     loop = site.loop
     values = [site.initial(i) for i in range(loop.size)]
     for _ in range(trips % factor):

@@ -23,7 +23,7 @@ REPLICATED = Sharding("replicated")
 
 
 def widened(site: LoopSite, outside: Mapping[Instruction, Instruction]) -> Instruction:
-    """A loop that gets values from outside, as a tuple of what the loop gave before.
+    """A loop that gets values from outside, as a tuple of the loop's former results.
 
     Parameters
     ----------

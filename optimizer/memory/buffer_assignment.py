@@ -152,7 +152,7 @@ class BufferAssignment:
         return found
 
     def _in_outputs(self, rest: list[Buffer], hosts: list[tuple[Allocation, Heap]]) -> list[Buffer]:
-        """Put what fits where the outputs will be, while they are not there yet.
+        """Place temporaries where the outputs will be, while these are not computed yet.
 
         Returns
         -------

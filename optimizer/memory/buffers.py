@@ -174,7 +174,7 @@ class Buffers:
             self.refused.append(Refusal(wish, clash))
 
     def _unite(self, one: Value, other: Value) -> Clash | None:
-        """Let two values share a buffer, or tell what keeps them apart."""
+        """Let two values share a buffer, or give the reason why they can't."""
         mine, theirs = self.of[one], self.of[other]
         if mine is theirs:
             return None

@@ -81,7 +81,7 @@ class Checker:
         return tuple(found)
 
     def _read(self, reader: Instruction, *leaves: Leaf) -> None:
-        """See that what is read is still there."""
+        """Check that the operands of an instruction are not overwritten yet."""
         for leaf in leaves:
             for place, mark in leaf:
                 if not self.memory.holds(place, mark):
@@ -98,7 +98,7 @@ class Checker:
         return self.shown[computation.root]
 
     def _show(self, instr: Instruction, leaves: Leaves) -> None:
-        """Remember what an instruction shows, which must lie where it is said to lie."""
+        """Remember the value of an instruction, which must lie where it is said to lie."""
         for number, (place, leaf) in enumerate(zip(self._places(instr), leaves, strict=True)):
             if place and len(leaf) == 1 and leaf[0][0] != place:
                 self._fail(instr, f"leaf {number} is not where its value is")
@@ -176,7 +176,7 @@ class Checker:
         return self._joined(ends)
 
     def _joined(self, ends: list[tuple[MarkedMemory, Leaves]]) -> Leaves:
-        """Go on with what holds at all ends of several ways; a leaf that differs gets a new mark.
+        """Go on with the marks common to all branches' ends; a leaf that differs gets a new one.
 
         It gets it where all ends have it: who reads it elsewhere will miss it.
         """

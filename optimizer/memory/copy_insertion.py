@@ -196,7 +196,7 @@ class CopySweep:
 
     @cached_property
     def used_once(self) -> set[str]:
-        """The names of what one instruction uses or waits for, once, or only the caller."""
+        """The names of values that one instruction uses or waits for, once, or only the caller."""
         needs = ((*i.operands, *i.control_predecessors) for i in self.old.instructions)
         uses = Counter(o.name for needed in needs for o in needed)
         uses[self.old.root.name] += 1

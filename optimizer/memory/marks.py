@@ -57,7 +57,7 @@ class MarkedMemory:
         return first >= end
 
     def keep_common(self, other: MarkedMemory) -> None:
-        """Forget what another memory does not hold too."""
+        """Forget the marks that another memory does not hold."""
         for allocation, pieces in self.pieces.items():
             theirs = other.pieces.get(allocation, [])
             self.pieces[allocation] = [

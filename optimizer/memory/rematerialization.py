@@ -149,7 +149,7 @@ class Peak:
 @register
 @dataclass(frozen=True)
 class HloRematerialization:
-    """Recomputes what is cheap, until temporary arrays take no more than a limit, or none is left.
+    """Recomputes cheap values, until temporary arrays fit a limit, or no cheap value is left.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ def report(assignment: BufferAssignment) -> str:
 
 
 def _about(allocation: Allocation, assignment: BufferAssignment) -> str:
-    """Its size, and what it is."""
+    """The size of an allocation, and its use: a parameter, constant, output or temporaries."""
     words = [f"size {allocation.size}"]
     if allocation.thread_local:
         words.append(f"thread-local of %{allocation.thread_local.name}")
@@ -128,7 +128,7 @@ def _peak(assignment: BufferAssignment) -> Iterator[str]:
 
 
 def at_peak(assignment: BufferAssignment) -> tuple[int, list[tuple[Buffer, Value]]]:
-    """A moment at which temporaries take most bytes, and what takes them then, by size."""
+    """A moment at which temporaries take most bytes, and the buffers then, by size."""
     arena = [b for a in assignment.allocations if a.is_temporary for b in a.buffers]
     worst, _ = worst_moment([block(b) for b in arena])
     alive = [

@@ -177,7 +177,7 @@ def _commutes(pattern: Application) -> bool:
 
 
 def _bind(wanted: Any, given: Any, found: Bindings) -> bool:
-    """Bind an attribute variable, or compare an attribute with what is wanted."""
+    """Bind an attribute variable, or compare an attribute with the wanted value."""
     if isinstance(wanted, AttributeVariable):
         return found.setdefault(wanted.name, given) == given
     return wanted == given

@@ -55,7 +55,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition on what a rule's variables stand for; `&`, `|` and `~` combine conditions.
+    """A condition on the bindings of a rule's variables; `&`, `|` and `~` combine conditions.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Guard:
 
 
 def guard(function: Callable[..., bool], *, far: bool = False) -> Callable[..., Guard]:
-    """Let a function of what variables stand for be called on the variables: it makes a guard.
+    """Turn a function of bindings into one of variables, which makes a guard.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Conditions on what a rule's variables stand for: the `where` of a rule.
+"""Conditions on the bindings of a rule's variables: the `where` of a rule.
 
 Each is a function of instructions and attributes, made a guard by the decorator; in a rule it is
 called on the variables: `where=is_integer(x) & one_use(y)`.

@@ -115,7 +115,7 @@ class Rewriter:
         is_known: Callable[[Instruction], bool],
         asked: dict[str, bool],
     ) -> tuple[Rule, Match, Instruction] | None:
-        """The first rule that applies, where it fits, and what it makes of an instruction.
+        """The first rule that applies, its match, and its replacement of an instruction.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ class Sweep:
         )
 
     def updated(self, old: Instruction) -> Instruction:
-        """The instruction over what became of its operands; it keeps its name."""
+        """The instruction over its operands' replacements; it keeps its name."""
         became = self.became
         changed = became.keys()
         if changed.isdisjoint(old.operands) and changed.isdisjoint(old.control_predecessors):
@@ -307,7 +307,7 @@ class Sweep:
         return new
 
     def adopt(self, root: Instruction, old: Instruction) -> dict[Instruction, Instruction]:
-        """Give names and the old instruction's annotations to what is new in a replacement.
+        """Give names and the old instruction's annotations to new instructions of a replacement.
 
         A replacement of the same opcode takes the old name too, unless it needs the old one.
         """

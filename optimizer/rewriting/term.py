@@ -30,7 +30,7 @@ class Term:
     __slots__ = ()
 
     def mismatch(self, instr: Instruction, found: Bindings) -> Mismatch | None:
-        """Match an instruction and write down what the variables stand for.
+        """Match an instruction and write down the bindings of variables.
 
         Returns
         -------

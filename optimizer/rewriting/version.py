@@ -1,4 +1,4 @@
-"""A short name for what a rule says: another one as soon as its sides, guard or source change.
+"""A short name for a rule's definition: another one as soon as its sides, guard or source change.
 
 What was shown of a rule was shown of one version of it. See `hlo rules`.
 """

@@ -57,7 +57,7 @@ def collective_of_one(xs: Operands, a: Instruction) -> Instruction | None:
 def conditional_on_converted(
     x: Instruction, y: Instruction, z: Instruction, a: Instruction
 ) -> Instruction | None:
-    """Branch 1 is what runs if it is true, and branch 0 if not."""
+    """Branch 1 runs if the predicate is true, and branch 0 if not."""
     first, second = a.called
     return a.with_(operands=(x, z, y), called=(second, first))
 

@@ -50,7 +50,7 @@ def comparison_of_converted_pred(
 def comparison_of_selected(
     x: Instruction, c1: Instruction, c2: Instruction, c3: Instruction, p: str
 ) -> Instruction:
-    """The comparison of either constant tells what the predicate has to do with it."""
+    """Comparisons of both constants are folded: the result is x, its opposite, or a constant."""
     return _of_two(x, _number(c1), _number(c2), c3, p)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     xla="HandleConcatenate: concatenate without empty operands",
 )
 def concatenate_without_empty(xs: Operands, p: Dims) -> Instruction | None:
-    """Leave out what adds nothing."""
+    """Leave out operands without elements."""
     kept = [piece for piece in xs if piece.shape.dims[p[0]]]
     return make("concatenate", *kept, dimensions=p) if 0 < len(kept) < len(xs) else None
 
@@ -100,7 +100,7 @@ def concatenate_of_broadcasts(xs: Operands, p: Dims, root: Instruction) -> Instr
     xla="HandleConcatenate: concatenate(A, A, A) => broadcast(A), along a dimension of size 1",
 )
 def concatenate_of_the_same(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
-    """Repeat what has size 1 along the dimension."""
+    """Broadcast an operand of size 1 along the dimension."""
     one, (along,) = xs[0], p
     if len(xs) == 1 or set(xs) != {one} or one.shape.dims[along] != 1:
         return None

@@ -57,7 +57,7 @@ def convolution_of_pad(
 def convolution_by_pad(
     x: Instruction, y: Instruction, a: Instruction, q: Padding
 ) -> Instruction | None:
-    """Zeros between the elements of the kernel are what dilating the window makes."""
+    """Zeros between the elements of the kernel are a dilation of the window."""
     attrs = Convolution.of(a)
     padding = _spatial(q, attrs.dim_labels.kernel_spatial)
     if padding is None or any(e.low or e.high for e in padding):

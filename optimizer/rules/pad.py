@@ -47,7 +47,7 @@ def pad_that_crops(
 
 @rule(pad(pad(x, y, p), y, q), where=static, xla="HandlePad: pad(pad(A)) => pad(A)")
 def pad_of_pad(x: Instruction, y: Instruction, p: Padding, q: Padding) -> Instruction | None:
-    """Both add the same value; the outer may only space out what the inner leaves as it is."""
+    """Both add the same value; the outer may only space out dimensions that the inner keeps."""
     both = list(zip(p, q, strict=True))
     if any(min(e.low, e.high) < 0 for pair in both for e in pair) or any(e.interior for e in q):
         return None

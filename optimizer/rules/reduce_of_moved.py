@@ -1,4 +1,4 @@
-"""Rules whose left side reduces what has been moved: it can as well be reduced before.
+"""Rules whose left side is a reduce of moved elements: it can as well be reduced before.
 
 Another order of the same additions rounds differently. So a rule that changes the order comes in
 two: one for what is exact in any order (integers, maximum, and, ...), and one that rounds.
@@ -126,7 +126,7 @@ def reduce_of_reshape(
 def reduce_of_reverse(
     x: Instruction, y: Instruction, p: Dims, q: Dims, f: Computation
 ) -> Instruction | None:
-    """Flip only what is left afterwards."""
+    """Flip only the dimensions that are left afterwards."""
     left = tuple(d for d in q if d not in p)
     if left == q:
         return None
@@ -177,7 +177,7 @@ def _is_exact(count: int, x: Instruction) -> bool:
 def reduce_of_concatenate(
     xs: Operands, y: Instruction, p: Dims, q: Dims, f: Computation
 ) -> Instruction | None:
-    """Reduce the pieces, and fold what comes of them."""
+    """Reduce the pieces, and combine their results."""
     if q[0] not in p or len(xs) == 1:
         return None
     total, *others = [reduce(piece, y, dimensions=p, to_apply=f) for piece in xs]

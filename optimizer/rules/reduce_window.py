@@ -64,7 +64,7 @@ def window_over_pad(
 
 
 def padded_window(window: Window, padding: tuple[PaddingDim, ...]) -> Window | None:
-    """A window that pads, beside what it did already, as a pad instruction does; None if none can.
+    """The window with the padding of a pad instruction besides its own; None if there is none.
 
     A base dilation puts holes between the elements of the padding too, and behind its last there
     is none: so each element more before or after is as many places as the dilation.

@@ -1,4 +1,4 @@
-"""Rules whose left side is a remainder, which has the sign of what is divided; x % 0 is x."""
+"""Rules whose left side is a remainder, which has the sign of the dividend; x % 0 is x."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     xla="HandleRemainder: A % 2^k => A < 0 ? -(-A & (2^k - 1)) : A & (2^k - 1)",
 )
 def signed_remainder_by_power_of_two(x: Instruction, c: Instruction) -> Instruction:
-    """The low bits of the absolute value, with the sign of what is divided."""
+    """The low bits of the absolute value, with the sign of the dividend."""
     low_bits = and_(abs_(x), fold("add", c.shape, c, splat(-1, c.shape)))
     return select(compare(x, 0, "LT"), negate(low_bits), low_bits)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @rule(reverse(reverse(x, p), q), xla="HandleReverse: reverse(reverse(A)) => A")
 def reverse_of_reverse(x: Instruction, p: Dims, q: Dims) -> Instruction:
-    """Flip what is flipped once only."""
+    """Flip the dimensions that are flipped once only."""
     flipped = tuple(sorted(set(p) ^ set(q)))
     return reverse(x, flipped) if flipped else x
 
@@ -33,7 +33,7 @@ def reverse_of_ones(x: Instruction, p: Dims) -> Instruction | None:
     reverse(broadcast(x, p).as_(a), q), xla="HandleReverse: reverse(broadcast(A)) => broadcast(A)"
 )
 def reverse_of_broadcast(a: Instruction, p: Dims, q: Dims) -> Instruction | None:
-    """Flipping copies changes nothing; what is left to flip is x."""
+    """Flipping copies changes nothing; only dimensions of x are left to flip."""
     left = tuple(d for d in q if d in p)
     if left == q:
         return None

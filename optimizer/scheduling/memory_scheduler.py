@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class HloDescheduler:
-    """Forgets a schedule, since what follows will change what it was made for."""
+    """Forgets a schedule, since later passes will change its instructions."""
 
     name = "hlo-descheduler"
     xla = "xla/service/hlo_memory_scheduler.h"

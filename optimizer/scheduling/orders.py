@@ -56,7 +56,7 @@ class DependencyGraph:
         return sum(v.shape.bytes for v in values)
 
     def _order_effects(self) -> None:
-        """Let what does something keep its order: random numbers follow from those before."""
+        """Keep instructions with effects in order: random numbers follow from those before."""
         before = None
         for instr in filter(has_effect, self.instructions):
             if before is not None:
@@ -159,7 +159,7 @@ def _scheduled(
 
 
 def by_list(graph: DependencyGraph) -> list[Instruction]:
-    """Of all that could run next, what frees most bytes beyond those that it takes."""
+    """An order by list scheduling: of all ready instructions, the one that frees most bytes net."""
     return _ListScheduler(graph).run()
 
 

@@ -106,7 +106,7 @@ class ConstantFolding:
 
 
 def after(plan: dict[Instruction, Instruction], operand: Instruction) -> Instruction:
-    """An operand, with the plan carried out for it and for what it broadcasts."""
+    """An operand, with the plan carried out for it and for the operand of a broadcast."""
     operand = plan.get(operand, operand)
     if operand.opcode != "broadcast":
         return operand

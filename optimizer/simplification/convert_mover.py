@@ -30,7 +30,7 @@ MOVES_OVER_NARROWING = MOVES | {"broadcast"}
 @register
 @dataclass(frozen=True)
 class ConvertMover:
-    """Changes places of converts and what moves elements."""
+    """Exchanges converts with instructions that move elements."""
 
     name = "convert-mover"
     xla = "xla/hlo/transforms/simplifiers/convert_mover.cc"
@@ -41,7 +41,7 @@ class ConvertMover:
 
 
 def moved(instr: Instruction, alone: set[Instruction], names: NameSupply) -> Instruction | None:
-    """A convert and what moves elements in each other's place."""
+    """A convert and an instruction that moves elements, exchanged."""
     return widened_below(instr, alone, names) or narrowed_above(instr, alone, names)
 
 
@@ -57,7 +57,7 @@ def is_convert(instr: Instruction, *, narrow: bool) -> bool:
 def widened_below(
     move: Instruction, alone: set[Instruction], names: NameSupply
 ) -> Instruction | None:
-    """The convert of what is moved, for what is moved of converts that are used nowhere else."""
+    """The convert of the moved operands, where these are converts that are used nowhere else."""
     if move.opcode not in MOVES_UNDER_WIDENING:
         return None
     if not all(o in alone and is_convert(o, narrow=False) for o in move.operands):

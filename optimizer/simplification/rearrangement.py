@@ -1,4 +1,4 @@
-"""Sequences of reshapes and transposes, and what gives an array when it is rearranged by one."""
+"""Sequences of reshapes and transposes, and their inverses on constants and broadcasts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def done(step: Rearrangement, x: Instruction) -> Instruction:
 
 
 def is_free(instr: Instruction, steps: Steps) -> bool:
-    """Whether it costs nothing to make what gives an instruction when the steps are done to it.
+    """Whether the inverse of the steps on an instruction costs nothing.
 
     Constants can be rearranged now, and broadcasts can be made in another shape.
     """

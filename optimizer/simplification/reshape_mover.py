@@ -156,7 +156,7 @@ def is_idle(instr: Instruction) -> bool:
 
 
 def elementwise(instr: Instruction, steps: Steps, bare: Plan, names: NameSupply) -> Instruction:
-    """The elementwise instruction on what was not rearranged yet."""
+    """The elementwise instruction on the operands before their rearrangement."""
     if not steps:
         return instr.with_(operands=tuple([bare.get(o, o) for o in instr.operands]))
     source = next(bare[o].shape for o in instr.operands if o in bare)

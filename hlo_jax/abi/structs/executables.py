@@ -31,7 +31,7 @@ class ExecutableGetCostAnalysis(Args):
 
 @struct
 class ExecutableOutputMemoryKinds(Args):
-    """In what kind of memory each output lies."""
+    """The kind of memory in which each output lies."""
 
     executable: Address
     # results

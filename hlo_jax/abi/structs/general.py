@@ -1,4 +1,4 @@
-"""Texts, errors, attributes and events, and what extensions begin with."""
+"""Texts, errors, attributes and events, and the beginning of extensions."""
 
 from hlo_jax.abi.members import Address, Args, Bool, CStruct, Int, Size, struct
 
@@ -41,7 +41,7 @@ class ErrorGetCode(Args):
 
 @struct
 class ErrorForEachPayload(Args):
-    """Tell a visitor what else an error carries."""
+    """Tell a visitor the payloads of an error."""
 
     error: Address
     visitor: Address  # void(const char* key, size_t, const char* value, size_t, void* user_arg)
@@ -82,7 +82,7 @@ class EventDestroy(Args):
 
 @struct
 class EventIsReady(Args):
-    """Whether what the event stands for has happened."""
+    """Whether the event has happened."""
 
     event: Address
     # results

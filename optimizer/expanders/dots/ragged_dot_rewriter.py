@@ -1,4 +1,4 @@
-"""Writes a ragged dot as a dot over all groups, with masks for what belongs to each.
+"""Writes a ragged dot as a dot over all groups, with a mask for each group.
 
 The ragged dimension of the lhs is cut into groups. A mask of one row a group says where each lies.
 

@@ -48,7 +48,7 @@ def split_sums(site: ExpansionSite, *, cores: int = 132) -> Instruction | None:
 
 
 def can_be_split(dot: Instruction) -> bool:
-    """Whether a dot has one dimension to split, and gives what the sum of pieces gives."""
+    """Whether a dot has one dimension to split, and is the sum of its pieces."""
     attrs, target = DotDims.of(dot), wide(dot).shape.element_type
     plain = len(attrs.lhs_contracting_dims) == 1 and not attrs.lhs_batch_dims
     return plain and all(fits(operand.shape.element_type, target) for operand in dot.operands)

@@ -35,13 +35,13 @@ class TransposeFolding:
     promise = ROUNDING
 
     def run(self, module: Module, log: Log) -> Module:
-        """The module whose dots and convolutions read what was transposed."""
+        """The module whose dots and convolutions read the operands of transposes."""
         folds = {"dot": fold_into_dot, "convolution": fold_into_convolution}
         return expand(module, log, folds)
 
 
 def fold_into_dot(site: ExpansionSite) -> Instruction | None:
-    """The dot over what is transposed, where the free dimensions stay in order."""
+    """The dot over the transpose's operand, where the free dimensions stay in order."""
     instr = site.instr
     attrs, operands = DotDims.of(instr), list(instr.operands)
     for i, side in enumerate(("lhs", "rhs")):
@@ -80,7 +80,7 @@ def untransposed(x: Instruction) -> tuple[Instruction, tuple[int, ...]]:
 
 
 def fold_into_convolution(site: ExpansionSite) -> Instruction | None:
-    """The convolution over what is transposed."""
+    """The convolution over the transpose's operand."""
     instr = site.instr
     attrs, (image, kernel) = Convolution.of(instr), instr.operands
     labels = attrs.dim_labels

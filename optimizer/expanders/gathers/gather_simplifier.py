@@ -1,4 +1,4 @@
-"""Brings gathers into one form, so that what follows need know no other.
+"""Brings gathers into one form, so that later passes need know no other.
 
 In that form the indices are a matrix whose rows are the index vectors, the vectors speak of the
 first dimensions of the operand in order, no dimension of a slice is collapsed, and the slices come

@@ -1,4 +1,4 @@
-"""Brings scatters into one form, so that what follows need know no other.
+"""Brings scatters into one form, so that later passes need know no other.
 
 In that form the indices are a matrix whose rows are the index vectors, the vectors speak of the
 first dimensions of the operand in order, and the updates are whole windows behind the batch:

@@ -65,7 +65,7 @@ def block(
 def with_block(
     x: Instruction, part: Instruction, row: Instruction | int, column: Instruction | int
 ) -> Instruction:
-    """The matrices with another part in place of what they had there."""
+    """The matrices with a block replaced."""
     return make("dynamic-update-slice", x, part, *corner(x, row, column))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class ExplicitPrecision:
-    """Splits what mixes floats of several precisions into conversions and what computes in one."""
+    """Splits instructions of mixed precision into conversions and an instruction of one type."""
 
     name = "explicit-precision"
     xla = (
@@ -29,5 +29,5 @@ class ExplicitPrecision:
     )
 
     def run(self, module: Module, log: Log) -> Module:
-        """The module whose instructions say the types of what they compute."""
+        """The module whose instructions compute in the types of their shapes."""
         return explicit_precision(module, partial(log.allow, "explicit_precision"))

@@ -1,4 +1,4 @@
-"""Computes in f32 what a backend cannot compute in a small float type.
+"""Computes in f32 where a backend cannot compute in a small float type.
 
 bf16 add(x, y)   =>   convert(f32 add(convert(x), convert(y)))
 

@@ -138,6 +138,6 @@ def interleaved(x: Instruction, y: Instruction, dims: tuple[int, ...]) -> Instru
 
 
 def advanced(low: Instruction, steps: int) -> Words:
-    """The low half of a counter after some steps, and what is carried into the high half."""
+    """The low half of a counter after some steps, and the carry into the high half."""
     new = make("add", low, steps)
     return new, to_type(less(new, low), U64)

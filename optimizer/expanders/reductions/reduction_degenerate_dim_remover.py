@@ -1,4 +1,4 @@
-"""Drops dimensions of size 1 from what is reduced.
+"""Drops dimensions of size 1 from the operands of a reduce.
 
 reduce(f32[1,8,1,4] x), dimensions={1}   =>   reshape(reduce(f32[8,4] reshape(x)), dimensions={0})
 """
