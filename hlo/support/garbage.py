@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # So many objects may grow old unseen before garbage among them is looked for.
 _MOST_UNSEEN = 1 << 21
+# Python 3.12 has frozen some hundred objects of its own when a program begins.
+_FROZEN_BY_PYTHON = gc.get_freeze_count()
 
 
 @contextmanager
@@ -46,7 +48,7 @@ class _Grown:
             self.unseen = 0
             gc.collect()
         # What a program has frozen itself must stay so.
-        elif not gc.get_freeze_count():
+        elif gc.get_freeze_count() <= _FROZEN_BY_PYTHON:
             gc.freeze()
             gc.unfreeze()
 
