@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from hlo.attributes.annotations import Annotations
     from hlo.errors.error import Span
 
-# What opcodes that need no shape see as their declared one.
+# The shape that opcodes which need none see as their declared one.
 _UNDECLARED = tuple_of()
 
 

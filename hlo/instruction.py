@@ -197,7 +197,7 @@ class Computation:
     execution_thread: str = "main"
     span: Span | None = None
 
-    # Asked for again and again, but not of what a pass makes on its way.
+    # Asked for again and again, but not of instructions that a pass makes on its way.
     @cached_property
     def parameters(self) -> tuple[Instruction, ...]:
         """The parameters by number."""

@@ -25,7 +25,7 @@ KEYWORDS = frozenset(
 )
 # Types that can be no names, for a shape begins with them.
 TYPE_NAMES = frozenset(ELEMENT_TYPES.keys() - {"tuple", "buffer"} | {"opaque"})
-# What begins so is XLA's own.
+# Names that begin so are XLA's own.
 _RESERVED, _ALLOWED = "__", "__xla_"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\-]")
 

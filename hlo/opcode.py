@@ -15,7 +15,7 @@ from typing import Final
 
 from hlo import attributes as a
 
-# What a set of traits says of an opcode. A pass asks for the trait, never for a list of names.
+# The traits of opcodes. A pass asks for the trait, never for a list of names.
 TRAITS: Final = {
     "elementwise": "each element of the result depends on the elements at the same place alone",
     "commutative": "the two operands may change places",

@@ -146,7 +146,7 @@ def rebuild(
         return computation
     sweep = _Rebuilding(plan, called, computation.instructions[:first])
     for instr in computation.instructions[first:]:
-        # What an instruction needs stands before it, so it can be put there at once.
+        # The operands of an instruction stand before it, so it can be put there at once.
         if instr in plan:
             sweep.settle(instr)
         elif instr not in sweep.now:

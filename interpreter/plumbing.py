@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
-# What a started operation hands to its end, where XLA has a number that only it understands.
+# The context that a start hands to its end, where XLA has a number that only it understands.
 CONTEXT = np.zeros((), np.uint32)
 
 

@@ -47,7 +47,7 @@ class Identity:
         shape = instr.shape if self.is_layout_sensitive else instr.shape.without_layout
         called = tuple([self.of(computation) for computation in instr.called])
         sharding = instr.annotations.sharding
-        # What a function is asked to do: a factor's lower or upper triangle, for one.
+        # The options of a function: a factor's lower or upper triangle, for one.
         config = instr.annotations.backend_config if instr.opcode == "custom-call" else ""
         return instr.opcode, tuple(numbers), instr.attrs, shape, called, sharding, config
 

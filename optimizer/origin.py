@@ -39,7 +39,7 @@ def renamed(annotations: Annotations, path: str) -> Annotations:
     return replace(annotations, metadata=_renamed(annotations.metadata, path))
 
 
-# What is called often has the same annotations in every copy.
+# A computation that is called often has the same annotations in every copy.
 @lru_cache(maxsize=1 << 12)
 def prefixed(annotations: Annotations, prefix: str) -> Annotations:
     """The same annotations with the `op_name` as a path below a prefix."""

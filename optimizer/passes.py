@@ -83,7 +83,7 @@ class Fixpoint:
 
 
 PASSES: dict[str, type[Any]] = {}
-# What XLA's own tools call a pass whose name here is the long one.
+# The names in XLA's own tools of passes that have longer ones here.
 ALIASES = {"algsimp": "algebraic-simplifier"}
 Registered = TypeVar("Registered", bound=type[Any])
 

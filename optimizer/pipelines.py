@@ -123,7 +123,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             ConditionalToSelect(),
             MapInliner(),
             *stages.kept(stages.BEFORE[target], strict=strict),
-            # The iterations of what was a scan call what it computes.
+            # The iterations of a former scan call its computation.
             CallInliner(),
             *([find("stable-sort-expander")()] if target == "gpu" else []),
             ConditionalCanonicalizer(),
@@ -173,7 +173,7 @@ def preparation() -> Pipeline:
             AsyncUnwrapper(),
             DegenerateCollectiveRemover(alone=True),
             *stages.kept(stages.NEEDED, strict=False),
-            # What is dead need not be anything that can be emitted.
+            # Dead instructions need not be ones that can be emitted.
             Dce(),
             CopyInsertion(),
         ),
@@ -227,7 +227,7 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
             AlgebraicSimplifier(strict=strict, layout_sensitive=True),
             find("reshape-decomposer")(),
             ZeroSizedHloElimination(),
-            # What was a copy between layouts is a transpose now, which XLA's passes don't see.
+            # A former copy between layouts is a transpose now, which XLA's passes don't see.
             *stages.kept(stages.RELAID, strict=strict),
             ReshapeMover(),
             # Branches are cheaper where they copied between layouts.

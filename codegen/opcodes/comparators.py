@@ -46,7 +46,7 @@ class SortKey:
         kind = self.element_type
         if not kind.is_floating:
             return kind.bits
-        # The other narrow floats are widened, and what they leave of the word is all zeros or ones.
+        # The other narrow floats are widened, and the rest of the word is all zeros or ones.
         return 64 if wide(kind) == "f64" else 16 if kind.name == "bf16" else 32
 
     def word(self, value: Expr) -> Expr:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # OpenMP's names for operations that may be split over vector lanes.
 _LANES = {"add": "+", "multiply": "*", "and": "&", "or": "|", "xor": "^", "maximum": "max",
           "minimum": "min"}  # fmt: skip
-# What a sum and a product of truth values are: added up as bytes, lanes that are true wrap to 0.
+# Sums and products of truth values: added up as bytes, lanes that are true would wrap to 0.
 _LANES_OF_PRED = {"add": "|", "multiply": "&"}
 
 

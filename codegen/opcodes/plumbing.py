@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optimizer.analysis.indexing import Index
 
 
-# What stands for a token.
+# The C that stands for a token.
 NOTHING = Literal(0)
 
 

@@ -80,7 +80,7 @@ INTEGERS: dict[str, Expr] = {
     "xor":                    X ^ Y,
 }
 
-# What may overflow of signed integers, by unsigned ones.
+# Operations of signed integers that may overflow; they are done by unsigned ones.
 WRAPPING: dict[str, Expr] = {
     "abs":      Cast("{C}", Choose(binary("<", X, 0), -Cast("{U}", X), Cast("{U}", X))),
     "add":      Cast("{C}", Cast("{U}", X) + Cast("{U}", Y)),

@@ -41,7 +41,7 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
     inverse = attrs.fft_type in ("IFFT", "IRFFT")
     scale = 1 / prod(attrs.fft_length) if inverse else 1.0
     if attrs.fft_type == "IRFFT":
-        # What is real at the end is so from the last dimension on, which therefore comes last.
+        # A real result is real along the last dimension, which therefore comes last.
         if len(axes) > 1:
             inside = transforms.scratch("inside", operand.shape.size)
             source = _write_axes(
@@ -64,7 +64,7 @@ def _write_axes(
     """Transform some dimensions of complex numbers, the last first; gives where they are then."""
     for place, axis in enumerate(reversed(axes)):
         n, inner, outer = dims[axis], prod(dims[axis + 1 :]), prod(dims[:axis])
-        # Lanes along what lies side by side, if this fills them.
+        # Lanes along elements that lie side by side, if these fill them.
         side_by_side = inner >= min(outer, transforms.width // 2)
         line, group = (1, n * inner) if side_by_side else (n * inner, 1)
         counts = (outer, inner) if side_by_side else (inner, outer)

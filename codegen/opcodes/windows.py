@@ -127,7 +127,7 @@ def shown(
             inside.append(condition)
             at.append(element)
             continue
-        # What is divided must not be negative.
+        # The dividend must not be negative.
         ahead = max(0, -(-w.pad_low // apart))
         element = (start + (ahead * apart + apart - 1)) // apart + step + -ahead
         inside.append(Within(element, 0, n))

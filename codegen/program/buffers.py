@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from optimizer.memory.buffer_assignment import AllocationSlice
     from optimizer.memory.buffers import Buffer
 
-    # What memory is for: arrays that share a buffer, or the scratch memory of an instruction.
+    # The use of memory: arrays that share a buffer, or the scratch memory of an instruction.
     Home = Buffer | Instruction
 
 Writer = TypeVar("Writer")
@@ -122,7 +122,7 @@ class Memory:
     def settle(self) -> None:
         """Give everything its address."""
         assignment = self.assignment = BufferAssignment(self.buffers, self.scratch)
-        # Behind them lies what threads need for themselves.
+        # Behind them lies the memory of each thread.
         self.arena_bytes = aligned(assignment.temporary_bytes)
         for buffer in self.buffers:
             if not (buffer.fixed and buffer.fixed.kind == "constant"):

@@ -90,7 +90,7 @@ class Schedule:
         self.locals: dict[str, Local] = {}
         self._known: dict[tuple[Buffer, str], str] = {}
 
-    # ------------------------------------------------------- what an emitter says
+    # ------------------------------------------------------- the emitter's part
 
     def declare(self, name: str, kind: str, home: Home, offset: int = 0, *, const: bool) -> None:
         """Let a pointer to elements of a type lead into some memory, so many bytes into it."""
@@ -286,7 +286,7 @@ class Schedule:
         scope.values[instr] = inner.tree(called.root)
         if target is None:
             return
-        # What the fusion only hands on was not computed where it is to be.
+        # A value that the fusion only hands on was not computed in its place.
         made = scope.values[instr]
         self.copy(leaves(target, instr.shape), leaves(made, instr.shape), instr.shape)
         scope.values[instr] = target

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # HLO_FAILED in runtime.h.
 FAILED: Final = 3
 # Functions of this process that emitted code may call, by name: their addresses. They give 0, or
-# what `fail` gives.
+# the result of `fail`.
 PROVIDED: dict[str, int] = {}
 _failed = threading.local()
 
@@ -35,7 +35,7 @@ def failure() -> BaseException:
     return getattr(_failed, "error", None) or RuntimeError("a function that C called failed")
 
 
-# What comes before prototypes: how a library that is linked may call its functions.
+# The lines before prototypes: how a library that is linked may call its functions.
 _LINKED = """\
 // LAPACK's functions. Where a library's names for them are longer, as scipy_LAPACKE_sgetrf is,
 // compile with -D'PYHLO_LAPACK(name)=scipy_##name'.

@@ -21,10 +21,10 @@ from hlo.support.compiler import (
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-# By what the system calls the instructions: bytes of vectors, and how many vectors there are.
+# By the system's name of the instructions: bytes of vectors, and how many vectors there are.
 _OF_X86 = {"avx512f": (64, 32), "avx": (32, 16), "": (16, 16)}
 _OF_ARM = (16, 32)
-# What compilers define where there are such instructions.
+# The macros that compilers define where there are such instructions.
 _MACROS = {
     "avx": "__AVX__",
     "avx512f": "__AVX512F__",

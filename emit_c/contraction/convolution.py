@@ -250,7 +250,7 @@ def _copy_input(body: Body, made: _ConvolutionPlan, source: _Input, copy: Name) 
             groups[-1].append(d)
         else:
             groups.append([d])
-    # Innermost what is written in a row; the others as they are read.
+    # Innermost the group that is written in a row; the others as they are read.
     groups[:-1] = sorted(groups[:-1])
     # If other elements are neighbours where they are read, squares of both are transposed.
     near = next((g for g in groups[:-1] if read[g[-1]] == 1), None)

@@ -92,7 +92,7 @@ class Cutting:
         outer = [d for d in dims if d not in (self.lane, self.row)]
         self.panels = [d for d in outer if d.feature]
         self.places = [d for d in outer if not d.feature]
-        # What the kernel is packed along, and numbers that lie side by side then.
+        # The dimension along which the kernel is packed, and numbers that lie side by side then.
         self.packed = next((d for d in (self.lane, self.row) if d.feature), Dim(1, 0, 0))
         self.side = {self.lane: self.width, self.row: self.rows}.get(self.packed, 1)
         self.blocks = -(-self.packed.size // self.side)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Bytes of a number, and contracted elements for which it is worth it to put them together.
 EACH, LEAST = 4, 8
-# What turns a signed byte into one that is larger by 128, and an unsigned one into a smaller one.
+# Exclusive or with it makes a signed byte larger by 128, and an unsigned one smaller.
 FLIPPED = Literal(0x80808080, "u32", hexadecimal=True)
 
 

@@ -36,7 +36,7 @@ MOST_ROWS = {32: {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}, 16: {2: 6, 3: 4, 4: 3, 1: 12}
 # Rows that are reached from one pointer, by the multiples of a step that addresses may hold.
 REACHED = ("", " + row", " + row * 2", " + row_3")
 _NAME = re.compile(r"hlo_tile_([nrv])(\d*)([nrv])_(\d+)x(\d+)x(\d+)_(\d+)_([a-z]+\d+)")
-# For the kinds in names of tiles of bytes, what numbers and vectors are.
+# For the kinds in names of tiles of bytes, the types of numbers and vectors.
 _SIGNS = {f"{signs}8": signs for signs in ("us", "su", "ss", "uu")}
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Results = tuple["Matrix | Expr", ...]
 
-# What computes each routine, and the ranks of its arrays.
+# The function that computes each routine, and the ranks of its arrays.
 ROUTINES: dict[str, tuple[Routine, tuple[int, ...]]] = {}
 
 

@@ -43,7 +43,7 @@ _C_NAMES = {
     **{f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 
-# What the header, the example and the code around a function mean by themselves: C's words are
+# Names with a meaning in the header, the example and the code around a function: C's words are
 # known to `Names`, those of C++ and of the C library are not.
 _SIZED = [f"int{kind}{n}_t" for kind in ("", "_fast", "_least") for n in (8, 16, 32, 64)]
 _MEANT = (
@@ -65,7 +65,7 @@ _MEANT = (
     *("printf", "fprintf", "stdin", "stdout", "stderr", "pthread_once", "i"),
 )
 
-# What a module that calls LAPACK has in its Makefile and its header, and any other has not.
+# Lines in the Makefile and the header of a module that calls LAPACK, and of no other.
 _WITH_LAPACK = {
     "lapack_makefile": """\
 #
@@ -241,7 +241,7 @@ def _example_arrays(head: FunctionSignature) -> str:
     made = "".join(
         f"  {a.type} *{a.name} = calloc({max(a.size, 1)}, sizeof *{a.name});\n" for a in arrays
     )
-    # What is stored as bytes stays 0; indices are whole, and small.
+    # Types that are stored as bytes stay 0; indices are whole, and small.
     return made + "".join(
         f"  for (int64_t element = 0; element < {a.size}; element++) "
         f"{a.name}[element] = {_example_number(a)};\n"

@@ -70,5 +70,5 @@ def _end() -> None:
 
 
 atexit.register(_end)
-# A child of a fork has no threads but the one that forked: what was queued is not done there.
+# A child of a fork has no threads but the one that forked: its queue is never worked off.
 os.register_at_fork(after_in_child=_backgrounds.clear)

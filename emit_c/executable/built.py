@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from emit_c.program.emit import Program
 
 
-# A program counts the bytes of its memory in s64, and needs some for what aligns it.
+# A program counts the bytes of its memory in s64, and needs some for alignment.
 MOST_BYTES = 2**62
 
 

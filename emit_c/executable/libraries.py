@@ -61,7 +61,7 @@ def library(
         with nullcontext(running) if running else compilers(flags) as at_work:
             made = at_work.link(units, linked).read_bytes()
     except (HloError, OSError):
-        # Perhaps the disk of the cache is full; what the compiler really refuses is refused again.
+        # Perhaps the disk of the cache is full; a source with errors is refused again.
         with Compilers(toolchain(), flags, own_folder()) as at_work:
             made = at_work.link(units, linked).read_bytes()
     return keep_library(name, made)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Fewer tiles than this are not worth a compiler of their own.
 FEW = 4
-# The libraries of tiles that this process has loaded: what is in them does not change.
+# The libraries of tiles that this process has loaded: their contents do not change.
 _LOADED: dict[str, ctypes.CDLL] = {}
 
 

@@ -13,18 +13,21 @@ OPTIMIZED = (
     # takes 30 times as long.
     "-fexpensive-optimizations",
 )
-# What only gcc understands. To find out which bits of numbers are known takes it a sixth of its
-# time, and vectors gain nothing. To move a call to where its value is needed may put it into one
-# branch of a choice, and what branches is not done in lanes. The plugin is for code that is
-# optimized when it is linked. The assembler may begin while the compiler is still at work. Jumps
-# that are led past a second question of the same condition leave a loop that branches where it
-# had choices, which is not done in lanes either.
+# Flags that only gcc understands:
+# -fno-tree-bit-ccp: to find out which bits of numbers are known takes a sixth of gcc's time, and
+#   vectors gain nothing.
+# -fno-tree-sink: a call that is moved to where its value is needed may end in one branch of a
+#   choice, and a loop that branches is not vectorized.
+# -fno-thread-jumps: jumps past a second test of one condition make a loop branch where it had
+#   choices, so that it is not vectorized either.
+# -fno-use-linker-plugin: the plugin is for code that is optimized when it is linked.
+# -pipe: the assembler may begin while the compiler is still at work.
 OF_GCC = (
     *("-fno-tree-bit-ccp", "-fno-tree-sink", "-fno-thread-jumps"),
     *("-fno-use-linker-plugin", "-pipe"),
 )
-# What the emitted code means: integers wrap around, bytes of the arena have the type that was last
-# written, and products are rounded before they are added to.
+# The semantics of emitted code: integers wrap around, bytes of the arena have the type that was
+# written last, and products are rounded before they are added to.
 MEANING = ("-std=c11", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
 # The library of threads is loaded first, and its symbols are found when the module is loaded.
 SHARED = (
@@ -32,7 +35,7 @@ SHARED = (
     "-shared",
     *(("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()),
 )
-# A module's library needs nothing of what programs begin with, and finds memcpy and its like loaded
+# A module's library needs none of a program's startup files, and finds memcpy and its like loaded
 # by Python; half of the linker's time would go into looking at them.
 LINKED = ("-lm",)
 LINKED_BY_GCC = ("-nostdlib", "-lm", "-lgcc")

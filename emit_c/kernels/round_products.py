@@ -55,7 +55,7 @@ def _added(body: Sequence[Statement]) -> set[str]:
     sums = [s.value for s in lets if isinstance(s.value, Op) and (_is(s, "+") or _is(s, "-"))]
     if max(arrays.values(), default=0) < 2 or {s.op for s in sums} != {"+", "-"}:
         return set()
-    # What is taken away from something else is not rounded together with it.
+    # A product that is subtracted from another value is not rounded together with it.
     added = {s.args[0] for s in sums} | {s.args[1] for s in sums if s.op == "+"}
     return products & {x.name for x in added if isinstance(x, Name)}
 

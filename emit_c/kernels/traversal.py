@@ -288,7 +288,7 @@ def _write_axes(
     k = order[depth]
     cuts = _cuts(nest.axes[k], ranges[k], trace) if k in nest.cut else []
     later = nest.cut.intersection(order[depth + 1 :])
-    # What a piece asks itself decides only where later axes are cut.
+    # The indices that a piece asks for matter only where later axes are cut.
     narrows = cuts and not _open(trace).isdisjoint(nest.axes[j].name for j in later)
     tiles = nest.tiled.get(k)
     for piece in _ranges(ranges[k], cuts, tiles.size if tiles else None):

@@ -120,8 +120,8 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _LaneFold | Non
     starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
     if not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1) or not all(starts):
         return None
-    # Of the wider types several vectors, so that the narrowest one, and be it one of what is
-    # loaded, fills one: else compilers take vectors so short that there are several of that, too.
+    # Of the wider types several vectors, so that the narrowest one, and be it a type that is only
+    # loaded, fills one: else compilers take so short vectors that it needs several, too.
     loaded = {ELEMENT_TYPES[k].bytes for k in _loaded(loop.body) if k in ELEMENT_TYPES}
     held = {n: _kind_of_lanes(kinds[n], loaded, loop.stop) for _, n in loop.reductions}
     sizes = {ELEMENT_TYPES[kind].bytes for kind in held.values()}

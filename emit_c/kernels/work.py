@@ -37,7 +37,7 @@ def _work(statement: Statement) -> int:
         case For():
             nested = any(isinstance(s, For) for s in statement.body)
             each = 1 if nested or statement.simd else machine.SCALAR_WORK
-            # What a function does is known in lanes, whatever the loop around it is.
+            # The work of a function is counted in lanes, whatever the loop around it is.
             inside = sum(_work(s) * (1 if _is_call(s) else each) for s in statement.body)
             return trip_count(statement) * inside
         case If(condition, then, otherwise):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from emit_c.program.module import ModuleWriter
     from hlo.instruction import Computation, Instruction
 
-# What all functions are given.
+# The parameters of all functions.
 HANDED_ON = ("in", "out", "arena", "own")
 HANDED_ON_NAMES = tuple(map(Name, HANDED_ON))
 

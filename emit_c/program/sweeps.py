@@ -60,7 +60,7 @@ def common_loops(computation: Computation) -> LoopNest | None:
     nest = nest_of(members, outputs)
     if isinstance(nest, str) or (nest.sweeps > 1 and nest.row_bytes() > CPU.row_bytes):
         return None
-    # What is asked for at several indices is better stored than computed at each of them.
+    # A value asked for at several indices is better stored than computed at each of them.
     return nest if folds or all(m in nest.place for m in members) else None
 
 
@@ -87,7 +87,7 @@ def write_sweeps(kernel: Kernel, nest: LoopNest, outputs: Pointers) -> tuple[Sta
         columns = nest.digits.size(nest.order[-1])
         for block in blocks(columns, _most_columns(nest)):
             _ByColumns(kernel, nest, outputs, block).write()
-            # What was known of one block is not true of the next.
+            # Scalars computed for one block are not those of the next.
             kernel.body.environment.scalars.clear()
     return tuple(kernel.writer.blocks[0])
 
@@ -204,7 +204,7 @@ class _ByRows:
 
     def _fold_in(self, folds: Mapping[Instruction, Fold]) -> None:
         """Fold in one more element of each."""
-        # All folds go over the whole order; what is folded may be asked for elsewhere too.
+        # All reductions go over the whole order; their operands may be asked for elsewhere too.
         whole = self.nest.order
         news = {f: [self.body.element(o, self._index(o, whole)) for o in _folded(f)] for f in folds}
         for instr, fold in folds.items():

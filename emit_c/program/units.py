@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 # Characters of kernels that are worth a compiler of their own: some seven kernels.
 LEAST_TEXT = 8_000
-# Compilers take as long for a character of a kernel as for so many of what calls kernels.
+# Compilers take as long for a character of a kernel as for so many of its callers.
 CALLS = 3
-# What is cut off while more is to come may be small; each file is twice as large as the one before.
+# A file cut off while more is to come may be small; each is twice as large as the one before.
 FIRST_CUT = 14_000
-# What the files share is no business of other libraries.
+# Functions shared by the files are hidden from other libraries.
 _HIDDEN = "#pragma GCC visibility push(hidden)\n"
 _VISIBLE = "#pragma GCC visibility pop\n"
-# The prelude's variables, of which there must be one: what uses them is not moved.
+# The prelude's variables, of which there must be one: kernels that use them are not moved.
 _VARIABLES = {"seed_random_state", "advance_random_state"}
 
 
@@ -144,7 +144,7 @@ class Units:
         for name in list(kernels)[len(self._words) :]:
             self._words[name] = kernels[name].mentions.keys()
             if name in entries and not _reached(self._words, [name]) & unmovable:
-                # With what it calls, as a fold its iterations.
+                # With the functions that it calls, as a reduction its iterations.
                 size = sum(len(kernels[n].text) for n in _called(self._words, [name]))
                 self._waiting[name] = size
             if sum(self._waiting.values()) >= self._enough:

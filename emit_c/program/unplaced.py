@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ENTRY = "run"
 _OWN = Parameter(Pointer("u8"), "own")
-# What all functions are given; all but the entry are given `own` as well.
+# The parameters of all functions; all but the entry have `own` as well.
 _PARAMETERS = (
     Parameter(Pointer(Pointer("void", const=True), const=True), "in"),
     Parameter(Pointer(Pointer("void"), const=True), "out"),

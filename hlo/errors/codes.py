@@ -105,7 +105,7 @@ CODES: Final[dict[str, Code]] = {
         "--max-iterations or max_iterations. Without such a limit a loop that never ends is run "
         "forever, as it is by compiled code.",
     ),
-    # Evaluation: what an opcode means for values
+    # Evaluation: the meaning of opcodes for values
     "HLO101": Code(
         "an opcode is not defined for an element type",
         "Square roots of integers, shifts of floats or negated preds mean nothing in HLO. Convert "

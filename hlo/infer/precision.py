@@ -94,7 +94,7 @@ def _computed(instr: Instruction, said: Precision) -> Precision:
     if instr.opcode == "scan":
         return said._replace(results=_types(infer(instr)))
     if instr.opcode == "map":
-        # The computation says what it takes and yields.
+        # The computation has parameters and a result of its own.
         return said._replace(operands=said.parameters[0], results=said.roots[0])
     of_operands, of_results, of_called = _groups(instr, said)
     count = max([*of_operands, *of_results], default=0) + 1

@@ -8,8 +8,8 @@ from hlo.types.shape import UNBOUNDED, Shape
 LIMIT = 1 << 63
 # NumPy's arrays have no more dimensions.
 MAX_RANK = 64
-# How deep tuples may be nested: less than brackets in a text, so that it can be printed. What nests
-# is walked through by functions that call themselves.
+# How deep tuples may be nested: less than brackets in a text, so that they print. Recursive
+# functions walk through them.
 MAX_DEPTH = 90
 
 

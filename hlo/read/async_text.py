@@ -152,7 +152,7 @@ def _wrapping(
     span: Span,
 ) -> Computation:
     """The computation that an async-start runs: one instruction, its operands parameters."""
-    # What is hidden takes part in making names unique, under the names that XLA gives it.
+    # Hidden instructions take part in making names unique, under the names that XLA gives them.
     module, row = reader.scope.module, OPCODES[hidden.opcode.text]
     unique = module.instruction_names.unique
     parameters = tuple(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hlo.read.syntax import InstructionSyntax, Item
     from hlo.types.shape import Shape
 
-# What any instruction may carry beside its meaning.
+# The annotations that any instruction may carry beside its meaning.
 _ANNOTATIONS = (
     "backend_config",
     "statistics",
@@ -33,10 +33,10 @@ _ANNOTATIONS = (
     "metadata",
 )
 _CONTROL = "control-predecessors"
-# What XLA drops from backend configurations.
+# A field that XLA drops from backend configurations where it is empty.
 _NO_QUEUES = '"wait_on_operation_queues":[],'
 _RENAMED = {"original_value": "origin"}
-# An async-update or async-done may repeat what its async-start says.
+# An async-update or async-done may repeat attributes of its async-start.
 _OF_ASYNC_START = {"calls", "async_execution_thread", "output_to_operand_aliasing"}
 
 

@@ -68,7 +68,7 @@ def read_header(
             others += [(key.text, table)] if table else []
         else:
             found = reader.value(kind, value)
-            # One `false` is what XLA takes where nothing is said.
+            # XLA takes one `false` where nothing is said.
             fields[key.text] = () if found == (False,) else found
     return Header(**fields, others=tuple(others))
 

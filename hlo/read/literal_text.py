@@ -40,11 +40,11 @@ _NAN = re.compile(r"(-?)nan(?:\(0x([0-9a-fA-F]+)\))?\Z")
 _PART = r"\s*([^(){},;\s]+(?:\([^()]*\))?)\s*"
 _PAIR = re.compile(rf"\({_PART},{_PART}\)", re.ASCII)
 _WORD = re.compile(r"[^\s{},]+", re.ASCII)
-# Numbers with blanks between them; any that `float` and `int` take, but for what they refuse.
+# Numbers with blanks between them: characters of all that `float` and `int` take.
 _NUMBERS = re.compile(r"(?:[\d.\- ]++|[eE][+-]?)*+", re.ASCII)
 _INTEGERS = re.compile(r"(?:-?\d{1,40}(?: |\Z))*+", re.ASCII)
 _BLANKS = str.maketrans("{},", "   ")
-# What a byte of a literal is: 0 for what separates words, the brace itself, or part of a word.
+# The class of a byte of a literal: 0 for a separator, the brace itself, or part of a word.
 _KINDS = np.full(256, ord("w"), np.uint8)
 _KINDS[[ord(c) for c in " ,\n\r\t\f\v"]] = 0
 _KINDS[[ord(c) for c in "{}"]] = [ord(c) for c in "{}"]
@@ -182,7 +182,7 @@ def _skeleton_length(dims: tuple[int, ...]) -> int:
 @lru_cache(1_000)
 def _skeleton(dims: tuple[int, ...]) -> str:
     """The braces of a literal of these dimensions, with a `w` for each number."""
-    # Nothing is written inside of an empty dimension, so what follows it may be any size.
+    # Nothing is written inside of an empty dimension, so those behind it may have any size.
     if 0 in dims:
         dims = dims[: dims.index(0) + 1]
     skeleton = "w"
@@ -225,7 +225,7 @@ def _predicates(words: list[str]) -> NDArray[Any]:
 
 
 def _integers(words: list[str], element_type: ElementType) -> NDArray[Any]:
-    # What ends in a lone sign matches in Python before 3.11.5, too; see `hlo.read.quoting`.
+    # A text that ends in a lone sign matches in Python before 3.11.5, too; see `hlo.read.quoting`.
     if words[-1:] == ["-"] or not _INTEGERS.fullmatch(" ".join(words)):
         wrong = next(word for word in words if not _INTEGER.match(word))
         raise _BadLiteralError("expects an integer", wrong)

@@ -181,7 +181,7 @@ class ValueRules(Transformer[Token, Any]):
         parameter, index = items
         return val.BufferDonor(integer(parameter), index)
 
-    # ---- what any instruction may carry
+    # ---- attributes of any instruction
 
     def frontend_entry(self, items: Any) -> Any:
         """`key="value"`, the value kept with its quotes or braces."""

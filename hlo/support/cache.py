@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What a file ends with: this, and the SHA-256 of all before.
+# The end of a file: this, and the SHA-256 of all before.
 _SEAL = b"\npyhlo sha256 "
 _SEAL_BYTES = len(_SEAL) + hashlib.sha256().digest_size
-# What is being written has such a name; if it is as old as this, whoever wrote it was killed.
+# A file being written has such a name; if it is as old as this, its writer was killed.
 _UNFINISHED = ("build-*", "*.part")
 _UNFINISHED_SECONDS = 3600
 Data = bytes | memoryview

@@ -166,7 +166,7 @@ def to_capsule(tensor: Tensor) -> Any:
     return new(address, _NAME, ctypes.cast(_forget, ctypes.c_void_p))
 
 
-# What other libraries have not given back, by the addresses of the structures that they were given.
+# Objects lent to other libraries, by the addresses of the structures that these were given.
 _lent: dict[int, Any] = {}
 
 

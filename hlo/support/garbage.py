@@ -47,7 +47,7 @@ class _Grown:
         if self.unseen > _MOST_UNSEEN:
             self.unseen = 0
             gc.collect()
-        # What a program has frozen itself must stay so.
+        # Objects that a program has frozen itself must stay so.
         elif gc.get_freeze_count() <= _FROZEN_BY_PYTHON:
             gc.freeze()
             gc.unfreeze()

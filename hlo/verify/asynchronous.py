@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.verify.scope import VerifiedScope
 
-# What may use the value of each opcode: exactly one instruction, of these opcodes.
+# The users of the value of each opcode: exactly one instruction, of these opcodes.
 _FOLLOWERS: dict[str, frozenset[str]] = {
     "async-start": ASYNC_ENDS,
     "async-update": ASYNC_ENDS,
@@ -30,11 +30,11 @@ _FOLLOWERS: dict[str, frozenset[str]] = {
     "all-gather-start": frozenset({"all-gather-done"}),
     "copy-start": frozenset({"copy-done"}),
     "collective-permute-start": frozenset({"collective-permute-done"}),
-    # A loop may carry what is under way from one round into the next.
+    # A loop may carry a running operation from one iteration into the next.
     "send": frozenset({"send-done", "tuple"}),
     "recv": frozenset({"recv-done", "tuple"}),
 }
-# What the first operand of each opcode must be.
+# The opcodes that the first operand of each opcode may have.
 _LEADERS: dict[str, frozenset[str]] = {
     "async-update": frozenset({"async-start", "async-update"}),
     "async-done": frozenset({"async-start", "async-update"}),

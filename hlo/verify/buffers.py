@@ -152,7 +152,7 @@ def _count_writers(scope: VerifiedScope, instr: Instruction, index: tuple[int, .
             ):
                 stack.append((user, at[1:]))
             elif user.opcode == "tuple" and user is scope.computation.root:
-                # The next round of a loop writes to what this one yields.
+                # The next iteration of a loop writes to the result of this one.
                 count += loops
             elif user.opcode == "tuple":
                 stack.append((user, (user.operands.index(value), *at)))

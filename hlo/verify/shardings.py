@@ -29,7 +29,7 @@ def verify_sharding(instr: Instruction, partitions: int) -> None:
         HLO079.
     """
     sharding = instr.annotations.sharding
-    # That of an outfeed is about what it sends, with the token.
+    # That of an outfeed is about the data that it sends, with the token.
     if sharding is None or instr.opcode == "outfeed":
         return
     if sharding.kind != "tuple":

@@ -61,7 +61,7 @@ def computation_order(module: Module) -> tuple[Computation, ...]:
         if root not in called:
             order.update(dict.fromkeys(_embedded(root)))
             order[root] = None
-    # XLA's walk counts a computation as visited when it is met, before what it calls is. So in
+    # XLA's walk counts a computation as visited when it is met, before its callees are. So in
     # rare cases it prints one behind its caller, and can't read its own text.
     place = {computation: i for i, computation in enumerate(order)}
     if all(place[d] < place[c] for c in order for d in callees[c]):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     # Takes the type's letter, the options and one matrix of each operand; gives one of each result.
     Routine = Callable[..., tuple[Any, ...]]
 
-# What computes each routine, and the ranks of its arrays.
+# The function that computes each routine, and the ranks of its arrays.
 ROUTINES: dict[str, tuple[Routine, tuple[int, ...]]] = {}
 
 

@@ -43,7 +43,7 @@ def _vectors_fit(sizes: Sizes, options: Options | None) -> bool:
 _UPLO = {"uplo": "LU"}
 _PAIR = {"compute_left": "NV", "compute_right": "NV"}
 _SIDES = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
-# What each routine takes and gives.
+# The operands and results of each routine.
 # fmt: off
 SIGNATURES: dict[str, Signature] = {
     "potrf": Signature("T[*,n,n] -> T[*,n,n] s32[*]?", _UPLO),
@@ -81,8 +81,8 @@ _SAME = {
     "hetrd": "sytrd",
     "gesvd": "gesdd",
 }
-# Before there were FFI calls, options and sizes were operands in front of the arrays. What the
-# options say, for each routine: which triangle is read, which vectors are computed, or nothing.
+# Before there were FFI calls, options and sizes were operands in front of the arrays. The meaning
+# of the options, for each routine: which triangle is read, which vectors are computed, or none.
 BEFORE_FFI: dict[str, str] = {
     "potrf": "triangle",
     "getrf": "nothing",

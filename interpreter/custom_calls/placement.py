@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
-# What to do with a module that says how it is to be split, but is not.
+# The hint for a module that says how it is to be split, but is not.
 PARTITION = "evaluate the module that XLA's SPMD partitioner makes of it, with per_device="
 
 
@@ -135,7 +135,7 @@ def sink(_frame: Frame, _instr: Instruction, *_operands: Value) -> Value:
     return ()
 
 
-# ------------------------------------------------------------------ what they take and give
+# ------------------------------------------------------------------ operands and results
 
 
 def _handed_on(instr: Instruction) -> list[tuple[Shape, Shape]] | None:

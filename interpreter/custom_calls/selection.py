@@ -37,7 +37,7 @@ def top_k(_frame: Frame, instr: Instruction, operand: Array) -> tuple[Array, Arr
     return evaluate_topk(instr, a.TopK(k=k, largest=True), operand)
 
 
-# What `topk` orders.
+# The types that `topk` orders.
 _ORDERED = tuple(t.name for t in ELEMENT_TYPES.values() if t.is_array and not t.is_complex)
 _TOP_K = Signature(
     "T[*,n] -> T[*,t] s32[*,t]", needs="needs t <= n", holds=lambda s, _: s["t"] <= s["n"]

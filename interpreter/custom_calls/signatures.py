@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Options = Mapping[str, Any]
 Sizes = Mapping[str, int]
-# What is wrong with a call, given its options; "" if nothing is. Options are None where only the
+# The fault of a call, given its options; "" if it has none. Options are None where only the
 # run knows them.
 Check = Callable[["Instruction", "Options | None"], str]
 

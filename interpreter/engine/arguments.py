@@ -94,7 +94,7 @@ def _as_array(argument: Any, shape: Shape, name: str, span: Span | None) -> np.n
     is_python = isinstance(argument, bool | int | float | complex | list | tuple)
     if is_python and array.dtype.kind in _TAKES[element_type.kind]:
         converted = array.astype(element_type.dtype)
-        # Rounding a Python float to f32 is what everybody means; wrapping 300 to s8 is not.
+        # Everybody means a Python float to be rounded to f32; nobody means 300 to wrap to s8.
         if not element_type.is_integer or (converted.astype(object) == array.astype(object)).all():
             return converted
     given = element_type_of(array.dtype)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _VIEWS = VIEWS - {"copy", "bitcast", "reshape"}
 # These make no array of their own: NumPy gives a view, or the value is there already.
 _NO_MEMORY = GIVEN | TUPLES | CONTROL | (IDENTITIES | VIEWS) - {"copy"} | {"after-all", "fusion"}
-# What works on arrays whose elements lie one after the other copies other ones.
+# Opcodes that need arrays whose elements lie one after the other copy other arrays.
 _COPYING = {
     *("bitcast", "bitcast-convert", "reshape", "dot", "ragged-dot", "convolution", "sort"),
     *("fft", "cholesky", "triangular-solve"),

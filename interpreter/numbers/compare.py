@@ -101,9 +101,9 @@ BITS: Final = Promise()
 ZERO_SIGN: Final = Promise(zero_sign=True)
 FINITE: Final = Promise(zero_sign=True, finite=True)
 ROUNDING: Final = Promise(zero_sign=True, finite=True, ulps=16, of_largest=True)
-# What a number loses that is rounded to a float of two mantissa bits, in the last places of f64.
+# The loss of a number that is rounded to a float of two mantissa bits, in last places of f64.
 LOSSY: Final = replace(ROUNDING, ulps=2**51, underflow=True)
-# What the quotient of two subnormal numbers keeps.
+# The bits that the quotient of two subnormal numbers keeps.
 MAGNITUDE: Final = replace(LOSSY, magnitude=True)
 # The strongest first: each keeps all that follow.
 PROMISES: Final = {

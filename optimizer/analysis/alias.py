@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 _ALWAYS_FORWARDED = TUPLES | IDENTITIES - {"copy"} | {"reshape"}
-# A slice of what is updated may be read, if it is the very slice that is written.
+# A slice of the updated array may be read, if it is the very slice that is written.
 _SLICES = frozenset({"dynamic-slice"})
 
 

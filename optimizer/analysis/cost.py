@@ -198,7 +198,7 @@ def _read(user: Instruction, number: int) -> int:
     if user.opcode in _SLICING and number == 0:
         return min(user.shape.bytes, whole)
     if "updating" in user.row.traits and number == 0:
-        # It is changed in place: a scatter reads what it changes, an update not even that.
+        # It is changed in place: a scatter reads the elements that it changes, an update none.
         updates = 0 if user.opcode == "dynamic-update-slice" else user.operands[-1].shape.bytes
         return min(updates, whole)
     return whole

@@ -103,7 +103,7 @@ class Sum:
     constant: int
     terms: tuple[tuple[Atom, int], ...] = ()
 
-    # What is known of an array is looked up by index, so that sums are hashed again and again.
+    # Facts about an array are looked up by index, so that sums are hashed again and again.
     def __hash__(self) -> int:
         """Of the constant and the terms."""
         return self._hash

@@ -40,7 +40,7 @@ class AsyncUnwrapper:
         names = names_of(module)
 
         def change(computation: Computation) -> Computation:
-            # Besides what is replaced, others are tied anew and chains are taken away, so this is
+            # Besides replacements, others are tied anew and chains are taken away, so this is
             # no rewrite of sites alone.
             plan: dict[Instruction, Instruction] = {}
             ends: dict[Instruction, Instruction] = {}
@@ -56,7 +56,7 @@ class AsyncUnwrapper:
             if not plan:
                 return computation
             gone = {i.name for i in ends}
-            # By name: what starts with the end of another chain is rebuilt itself.
+            # By name: a chain that starts with the end of another is rebuilt itself.
             rebuilt = rebuild(computation, plan | _waiting(computation, plan, ends))
             return without(rebuilt, [i for i in rebuilt.instructions if i.name in gone])
 

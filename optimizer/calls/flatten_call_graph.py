@@ -49,7 +49,7 @@ class FlattenCallGraph:
                 taken.add(computation)
                 return computation
             copy = cloned(computation, names, callees)
-            # A copy has its caller too: what copies that caller must copy the copy again.
+            # A copy has its caller too: a copy of that caller must copy it again.
             taken.add(copy)
             return copy
 

@@ -50,9 +50,9 @@ class Cse:
             def is_eligible(instr: Instruction) -> bool:
                 return instr not in tied and not has_effect(instr)
 
-            # What is dead then depends on the root before: `rewrite_sites` could not tell.
+            # The dead instructions then depend on the root before: `rewrite_sites` could not tell.
             made = rebuild(computation, repetitions(computation, is_eligible, identity, log))
-            # Nothing may use the root of a fusion; what uses an earlier root is not needed.
+            # Nothing may use the root of a fusion; users of an earlier root are not needed.
             return made if made.root.name == computation.root.name else without_dead(made)
 
         return rebuild_module(module, change)

@@ -42,7 +42,7 @@ class ConditionalSite(CallSite):
         return [self.own(c) for c in self.instr.called]
 
 
-# What takes whose place; nothing if it does not apply.
+# Replacements, by the replaced instruction; empty if it does not apply.
 Transformation = Callable[[ConditionalSite], Plan]
 
 

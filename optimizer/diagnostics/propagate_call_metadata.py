@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
 
-# What runs in these belongs to who calls the computation where they stand.
+# Instructions in these belong to the caller of the computation where they stand.
 BRANCHES = CONTROL - {"call"}
 
 

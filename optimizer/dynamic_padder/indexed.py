@@ -31,7 +31,7 @@ def gather(instr: Instruction, operand: Padded, indices: Padded) -> Padded:
         if d in places and instr.shape.dynamic_at(places[d]):
             sizes[places[d]] = size
         elif d in attrs.start_index_map:
-            # A start is clamped so that the slice lies in what counts.
+            # A start is clamped so that the slice lies in the elements that count.
             read.append(d)
             last = make("maximum", make("subtract", size, attrs.slice_sizes[d]), 0)
             starts = clamped(starts, attrs, attrs.start_index_map.index(d), last)

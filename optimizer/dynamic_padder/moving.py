@@ -42,7 +42,7 @@ def reshape(instr: Instruction, operand: Padded) -> Padded:
             there = make("multiply", there, operand.sizes[d])
         others = prod(after[d] for d in right if d != at)
         sizes[at] = within(make("divide", there, others), after[at])
-        # What counts stays in front where only the outermost dimension of each side is cut off.
+        # Valid elements stay in front where only the outermost dimension of each side is cut off.
         outer = all(before[d] == 1 for d in left if d < sized[-1])
         in_place &= outer and all(after[d] == 1 for d in right if d < at)
     if in_place:
@@ -126,7 +126,7 @@ def dynamic_update_slice(
     places = [wide(start.value) for start in starts]
     there = base
     for d, size in update.sizes.items():
-        # What counts may end where the operand does, so what does not is given room behind it.
+        # Valid elements may end where the operand does, so the padding is given room behind it.
         there = padded(there, zero, d, 0, update.value.shape.dims[d])
         last = to_type(make("subtract", number(dims[d]), size), places[d].shape.element_type)
         places[d] = make("minimum", places[d], last)

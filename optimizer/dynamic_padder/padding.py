@@ -122,7 +122,7 @@ def _yielded(tree: Tree, shape: Shape) -> Instruction:
 def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
     """The padded value of an instruction, from its operands'."""
     if instr.annotations.sharding is not None:
-        # It is of the arrays that the instruction had, and one device runs what is made of it.
+        # It is of the arrays that the instruction had, and one device runs the new ones.
         instr = instr.with_(annotations=replace(instr.annotations, sharding=None))
     target = a.CustomCall.of(instr) if instr.opcode == "custom-call" else None
     if target is not None:

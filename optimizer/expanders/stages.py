@@ -87,7 +87,7 @@ LAST: tuple[str, ...] = (
     "set-dimension-size-remover",
     "fusion-to-call",
 )
-# Before code is emitted for a module that is not optimized: what has no code of its own.
+# Before code is emitted for a module that is not optimized: opcodes without code of their own.
 NEEDED: tuple[str, ...] = (
     "custom-call-expander",
     "ragged-dot-rewriter",

@@ -80,7 +80,7 @@ def sequential_computations(module: Module) -> list[Computation]:
 def without_fused(computation: Computation, fused_names: Collection[str]) -> Computation:
     """A computation without the instructions that now only fusions compute."""
     gone = {i for i in dead(computation) if i.name in fused_names}
-    # Dead instructions that no fusion computes are not ours to remove, nor what they use.
+    # Dead instructions that no fusion computes are not ours to remove, nor their operands.
     for instr in reversed(computation.instructions):
         if instr not in gone:
             gone.difference_update(instr.operands, instr.control_predecessors)

@@ -91,7 +91,7 @@ def mergeable(
 def _is_loop(instr: Instruction, policy: Policy) -> bool:
     if instr.opcode == "fusion":
         attrs = Fusion.of(instr)
-        # What shares buffers was made so on purpose, and keeps outputs that nobody uses.
+        # A fusion that shares buffers does so on purpose, and keeps unused outputs.
         return attrs.kind in ("kLoop", "kInput") and not attrs.output_to_operand_aliasing
     return instr.opcode in policy.roots and _is_plain(instr, policy)
 

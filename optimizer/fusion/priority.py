@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from optimizer.fusion.policy import Policy
     from optimizer.gpu.device import DeviceRates
 
-# The model of time answers what these rules guess.
+# The model of time answers the questions that these rules guess at.
 _MODELLED = frozenset({"expensive", "repetition", "traffic"})
 
 
@@ -164,7 +164,7 @@ class PriorityPlanner:
 
     def _group(self, root: Instruction, members: Iterable[Instruction]) -> FusionGroup:
         """The group of a kernel that computes some instructions and stores the value of one."""
-        # Of an update only what is new is computed; the rest is there already.
+        # Of an update only the new elements are computed; the rest is there already.
         made = root.operands[1] if root.opcode == "dynamic-update-slice" else root
         asked: dict[Instruction, Places] = {root: {RESULT: made.shape.first_leaf.size}}
         group = FusionGroup(root, {}, {})

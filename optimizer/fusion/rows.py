@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Dims = tuple[int, ...]
 # Shorter rows are better folded by one thread each; longer ones by several blocks.
 LEAST_ROW, MOST_ROW = 8, 1 << 16
-# These say for each element what it is: nobody stores them, and each kernel has its own.
+# Each element of these is known by its index: nobody stores them, and each kernel has its own.
 LEAVES = frozenset({"broadcast", "constant", "iota"})
 
 

@@ -71,8 +71,8 @@ def _found(
     found = mergeable(computation, using, GPU, sharded=sharded)
     kinds = {k.parts[0]: (k, kind(k)) for k in found if len(k.values) == 1}
     graph = Contraction(computation, using, {i: k for i, (k, _) in kinds.items()})
-    # From uses to definitions, and a merged kernel at once: what several kernels need each for
-    # itself, the one that they become needs together.
+    # From uses to definitions, and a merged kernel at once: it needs the operands that its parts
+    # needed each for itself.
     pending: list[Instruction | MergedKernel] = list(computation.instructions)
     done: set[Hashable] = set()
     while pending:
@@ -84,7 +84,7 @@ def _found(
         by_kind: dict[Hashable, list[MergedKernel]] = {}
         for operand in dict.fromkeys(consumer.operands):
             kernel, its_kind = kinds.get(operand, (None, None))
-            # What others need too would have to wait for the rest.
+            # A value that others need too would have to wait for the rest.
             alone = all(graph.node(u) is node or u is computation.root for u in using[operand])
             if kernel and alone and its_kind is not None and graph.node(operand) is kernel:
                 by_kind.setdefault(its_kind, []).append(kernel)

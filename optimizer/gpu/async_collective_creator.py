@@ -32,7 +32,7 @@ class AsyncCollectiveCreator:
 
         def visit(computation: Computation, found: SiteRewrites) -> None:
             if len(computation.instructions) == len(computation.parameters) + 1:
-                # What an async-start runs; another one inside it would gain nothing.
+                # The computation of an async-start; another one inside it would gain nothing.
                 return
             for instr in computation.instructions:
                 if instr.opcode in SPLIT:

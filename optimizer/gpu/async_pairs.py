@@ -55,7 +55,7 @@ def _typed(instr: Instruction, opcode: str) -> Instruction:
     """A collective as its own starting opcode, which yields operands and results, or just these."""
     shape = instr.shape
     if opcode != "all-reduce-start":
-        # Of a permute that works in place, the others are what it writes to, and offsets.
+        # Of a permute that works in place, the others are the arrays written to, and offsets.
         in_place = opcode == "collective-permute-start" and CollectivePermute.of(instr).slice_sizes
         operands = [o.shape for o in (instr.operands[:1] if in_place else instr.operands)]
         source = tuple_of(*operands) if len(operands) > 1 else operands[0]

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from optimizer.gpu.device import DeviceRates
     from optimizer.log import Log
 
-# What becomes a kernel or a library call.
+# Opcodes that become a kernel or a library call.
 KERNELS = frozenset(
     {"convolution", "copy", "custom-call", "dot", "fft", "fusion", "reduce", "sort"}
 )
-# The stream of what is there from the start.
+# The stream of values that are there from the start.
 ANYWHERE = -1
 # Seconds until another stream sees that a kernel has ended.
 EVENT = 1e-6

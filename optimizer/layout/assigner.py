@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from optimizer.layout.policy import LayoutPolicy
 
-# Their layouts are part of what they mean, or are known to somebody outside.
+# Their layouts are part of their meaning, or are known to somebody outside.
 AS_WRITTEN = having("async") | {
     *("bitcast", "custom-call", "dynamic-reshape", "fusion", "infeed", "outfeed"),
 }

@@ -53,8 +53,8 @@ class LayoutNormalization:
         if all(instr.shape.is_row_major for instr in module.instructions()):
             return module
         names = names_of(module)
-        # Views are made once for all that share them, and forgotten where the log refuses what they
-        # are for, so each computation is written anew instead of rewritten at sites.
+        # Views are made once for all that share them, and forgotten where the log refuses their
+        # rewrites, so each computation is written anew instead of rewritten at sites.
         return rebuild_unfused(module, lambda c: Normalizer(c, names, log).run())
 
 
@@ -154,7 +154,7 @@ class Normalizer:
             return self.like(instr, shape, [operand], made.attrs, "transpose")
         if instr.opcode == "copy":
             return self.like(instr, shape, [operand], instr.attrs)
-        # No byte moves: what was transposed is there already.
+        # No byte moves: the transposed array is there already.
         return self.view(instr, operand, shape)
 
     def between_transposes(self, instr: Instruction) -> Instruction:

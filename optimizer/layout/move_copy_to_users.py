@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hlo.names import NameSupply
     from optimizer.log import Log
 
-# What treats dimensions alike, and yields no more elements than it reads.
+# Opcodes that treat dimensions alike, and yield no more elements than they read.
 _SHRINKS = frozenset({"dynamic-slice", "reduce", "reduce-window", "reverse", "slice"})
 
 

@@ -228,7 +228,7 @@ class LayoutPlanner:
         best = rows(leaf.rank)
         if len(candidates) > 1:
             cost = costs()
-            # What is written stays if that is free, so that a second run changes nothing.
+            # The given layout stays if it is free, so that a second run changes nothing.
             best = min(cost, key=lambda order: (cost[order], order != written and not cost[order]))
         if not votes and offer is None:
             return LayoutChoice(best, "no-preference", lambda: "nobody asks for another")

@@ -131,7 +131,7 @@ def _dot(instr: Instruction) -> Attrs | None:
         rhs_batch_dims=places(right, attrs.rhs_batch_dims),
         rhs_contracting_dims=places(right, attrs.rhs_contracting_dims),
     )
-    # What is left of the operands makes the result's dimensions, in order.
+    # The operands' remaining dimensions make the result's, in order.
     free = [d for d in left if d not in attrs.lhs_batch_dims + attrs.lhs_contracting_dims]
     others = [d for d in right if d not in attrs.rhs_batch_dims + attrs.rhs_contracting_dims]
     return changed if free == sorted(free) and others == sorted(others) else None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
-# They run as they are, or are divided by what they call.
+# They run as they are, or are divided by the library that they call.
 WHOLE = FREE | {
     *("call", "conditional", "custom-call", "dot", "dynamic-slice", "dynamic-update-slice", "fft"),
     *("infeed", "outfeed", "reshape", "rng", "scatter", "select-and-scatter", "sort", "while"),

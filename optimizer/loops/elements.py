@@ -42,7 +42,7 @@ def live_elements(site: LoopSite) -> set[int]:
     for computation in loop.instr.called:
         kept = [i for i in computation.instructions if has_effect(i)]
         kept += ordered(computation)
-        # The body's root needs every element; what counts is what each element needs.
+        # The body's root needs every element; each element's own needs decide.
         pending |= elements_needed(computation, [i for i in kept if i is not loop.body.root])
     pending |= elements_needed(loop.condition, [loop.condition.root])
     while pending:
@@ -137,7 +137,7 @@ def repeated_elements(site: LoopSite) -> Instruction | None:
         sizes = Counter(classes)
         alike = [n for c, n in zip(classes, loop.next, strict=True) if sizes[c] > 1]
         values = values_of(loop, classes, alike)
-        # What is alone in its class stays alone, whatever it becomes.
+        # An element alone in its class stays alone.
         classes = numbered([(c, values.get(n)) for c, n in zip(classes, loop.next, strict=True)])
     representative = {c: i for i, c in reversed(list(enumerate(classes)))}
     gone: StandIns = {i: representative[c] for i, c in enumerate(classes) if representative[c] != i}

@@ -55,7 +55,7 @@ def _with_number(opcode: str, left: Instruction, number: int) -> list[Instructio
     return [right, make(opcode, left, right)]
 
 
-# For each element that goes: one that stays, what it is of one, a constant, or nothing.
+# For each removed element its value: one that stays, one derived of it, a constant, or none.
 StandIns = dict[int, "int | Affine | Instruction | None"]
 
 

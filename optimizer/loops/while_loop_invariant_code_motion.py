@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
-# These cost little, or can be fused into what uses them: they go only with others.
+# These cost little, or can be fused into their users: they go only with others.
 CHEAP = VIEWS - {"copy"} | {"constant", "iota", "tuple"}
 
 

@@ -37,7 +37,7 @@ class WhileLoopTripCountAnnotator:
             if loop is None:
                 return None
             facts = known_facts(loop)
-            # What was known before may be hidden now, as where a fusion counts. It still holds,
+            # A count known before may be hidden now, as where a fusion counts. It still holds,
             # for passes that change how often a loop runs take its notes away.
             noted = settings(instr.annotations.backend_config) or {}
             if noted | facts == noted:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from optimizer.memory.buffer_assignment import AllocationSlice, BufferAssignment
     from optimizer.memory.marks import Mark
 
-# What must lie where when a leaf is read: nothing for a token, several marks for what is computed
-# anew wherever it is used.
+# The mark that must lie at a place when a leaf is read: none for a token, several for a value that
+# is computed anew wherever it is used.
 Leaf = tuple[tuple["AllocationSlice", "Mark"], ...]
 Leaves = tuple[Leaf, ...]
 

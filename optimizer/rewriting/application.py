@@ -63,7 +63,7 @@ class Application(Term):
     shape: Variable | None = None
     binds: str = ""
     fixed: bool = False
-    # What `mismatch` needs of the above, worked out once.
+    # Values that `mismatch` needs of the above, worked out once.
     attributes: tuple[tuple[str, Any], ...] = field(init=False, compare=False)
     called: tuple[tuple[int, Any], ...] = field(init=False, compare=False)
     rest: str = field(init=False, compare=False)

@@ -95,7 +95,7 @@ class Rewriter:
         self.strict, self.layout_sensitive = strict, layout_sensitive
         key = (rules, strict, layout_sensitive)
         if key not in log.settled:
-            # What no rule fits where layouts may change, none fits where they must stay.
+            # Where no rule fits if layouts may change, none fits if they must stay.
             log.settled[key] = log.settled.get((rules, strict, False), Settled()).copy()
         self.settled = log.settled[key]
 
@@ -129,7 +129,7 @@ class Rewriter:
             if new is None or new is instr or not new.shape.compatible(instr.shape):
                 continue
             if not is_known(new) and new.opcode != "bitcast":
-                # Whatever is computed anew can be laid out as what it replaces.
+                # A value that is computed anew can be laid out as the one that it replaces.
                 new = new.with_(shape=instr.shape)
             if self.fits(new, instr):
                 return rule, match, new
@@ -194,7 +194,7 @@ class Sweep:
 
     def run(self) -> Computation:
         """The computation after the walk; the same object if nothing changed."""
-        # What was asked for is kept up from then on.
+        # The table of uses is kept up once it was asked for.
         became, tied, kept_up = self.became, self.tied, vars(self)
         roots = self.rewriter.rules.roots
         for place, old in enumerate(self.computation.instructions):
@@ -226,7 +226,7 @@ class Sweep:
             reach = self.rewriter.rules.reach(instr.opcode, *opcodes)
             if not reach:
                 return True
-            # What follows through the whole graph ends only where both are the same.
+            # A rule that sees the whole graph is settled only where both are the same.
             if before is None or reach == inf or self.levels_alike(instr, before, reach) < reach:
                 return False
             settled.instructions[name] = instr
@@ -298,7 +298,7 @@ class Sweep:
         if not log.rewrite(rule.name, instr, *fresh, new, by=rule, bindings=match.found):
             return instr
         self.order.update(dict.fromkeys(made.values()))
-        # Who used the old one will use the new one. What the old one used keeps its count until
+        # Users of the old one will use the new one. Operands of the old one keep their count until
         # the next sweep, so that a guard may see too many uses, but never too few.
         self.uses[new] = self.uses.get(new, 0) + self.uses.get(instr, 0)
         for each in made.values():

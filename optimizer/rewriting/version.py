@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optimizer.rewriting.guard import Guard
     from optimizer.rewriting.rule import Rule
 
-# Functions of these rooms mean what XLA's specification and the interpreter's tests say; those of
+# Functions of these rooms are specified by XLA and the interpreter's tests; those of
 # Python's own library differ from one Python to the next.
 FIXED = frozenset({"hlo", "interpreter", "numpy", "ml_dtypes"} | sys.stdlib_module_names)
 DATA: tuple[type, ...] = (bool, int, float, str, tuple, dict)

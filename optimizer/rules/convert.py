@@ -34,7 +34,7 @@ from optimizer.rewriting.rule import Rule, rule
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
-# The low bits of what they make depend on the low bits of their operands alone.
+# The low bits of their results depend on the low bits of their operands alone.
 wrapping = one_of(add, subtract, multiply, and_, or_, xor)
 
 

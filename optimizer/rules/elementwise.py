@@ -33,7 +33,7 @@ ELEMENTWISE = Constructor(tuple(name for name, row in OPCODES.items() if row.ele
 )
 def operation_on_broadcasts(xs: Operands, root: Instruction) -> Instruction | None:
     """All operands repeat something along the same dimensions, or a scalar along all of them."""
-    # Of one dimension each, or none: the longest says what is computed.
+    # Of one dimension each, or none: the longest has the result's size.
     dims = max((_dims(x) for x in xs), key=len)
     if any(_dims(x) not in (dims, ()) for x in xs) or root.shape.rank == len(dims):
         return None

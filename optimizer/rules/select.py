@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-# Of two numbers, what is chosen where a comparison holds of them.
+# The one of two numbers that is chosen where a comparison holds of them.
 CHOICES = {"GT": maximum, "GE": maximum, "LT": minimum, "LE": minimum}
 SWAPPED = {"GT": "LT", "GE": "LE", "LT": "GT", "LE": "GE"}
 

@@ -18,7 +18,7 @@ from optimizer.rewriting.rule import Rule
 from optimizer.rewriting.term import Folded
 
 shift = one_of(shift_left, shift_right_arithmetic, shift_right_logical)
-# What -1 leaves when it is shifted there: the bits that come back from a shift there and back.
+# -1, shifted there: the bits that come back from a shift there and back.
 low_bits = Folded("shift-right-logical", (Folded("not", (c ^ c,)), c))
 high_bits = Folded("shift-left", (Folded("not", (c ^ c,)), c))
 

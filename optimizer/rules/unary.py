@@ -53,7 +53,7 @@ RULES = (
     Rule(abs_(negate(x)), abs_(x), where=has_negatives(x)),
     Rule(abs_(x), x, where=is_non_negative(x), xla="|A| => A, if A is not negative"),
     Rule(sign(sign(x).as_(a)), a, where=~is_complex(x)),
-    # The largest f6e2m3fn is 7.5, which is what 8 becomes.
+    # The largest f6e2m3fn is 7.5, to which 8 is rounded.
     Rule(rounded(rounded(x).as_(a)), a, where=has_whole_ends(a)),
     Rule(rounded(convert(x).as_(a)), a, where=is_integer(x) & has_whole_ends(a)),
     Rule(rounded(sign(x).as_(a)), a),

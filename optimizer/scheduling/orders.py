@@ -176,7 +176,7 @@ class _ListScheduler:
         for instr, values in graph.reads.items():
             for value in values:
                 self.readers.setdefault(value, {})[instr] = None
-        # What only hands a value on is no reader, so results are kept by reading the root.
+        # An instruction that only hands a value on is no reader, so the root keeps results.
         self.waiting = {instr: len(needs) for instr, needs in graph.needs.items()}
         self.users: dict[Instruction, list[Instruction]] = {i: [] for i in graph.instructions}
         for instr, needs in graph.needs.items():

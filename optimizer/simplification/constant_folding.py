@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
-# These are shorter than what they make, or are not for the compiler to decide.
+# These are shorter than their results, or are not for the compiler to decide.
 _STAYS = (
     GIVEN
     | TUPLES

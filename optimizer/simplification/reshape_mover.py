@@ -62,7 +62,7 @@ def move(names: NameSupply, computation: Computation, found: SiteRewrites) -> No
     """Move all reshapes and transposes that can be."""
     if computation.opcodes.isdisjoint(REARRANGEMENTS):
         return
-    # What was not rearranged yet, by what carries the steps that do it.
+    # Values before their rearrangement, by the instructions that are rearranged.
     bare: Plan = {}
     carries = carried(computation)
     for instr, steps in carries.items():

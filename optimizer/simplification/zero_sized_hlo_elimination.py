@@ -46,7 +46,7 @@ class ZeroSizedHloElimination:
                 return None
             if prod(shape.dims[: shape.dims.index(0)]) > LONGEST:
                 return None
-            # What a backend was told of the instruction says nothing of a constant.
+            # A backend's configuration of the instruction is none for a constant.
             annotations = instr.annotations.inherited(instr.annotations.sharding)
             return constant(np.zeros(shape.dims, shape.element_type.dtype)).with_(
                 name=names.unique("constant"), shape=shape, annotations=annotations

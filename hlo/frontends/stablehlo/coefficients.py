@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-# For w below a limit: whether its root is taken, what is subtracted, and the polynomial.
+# For w below a limit: whether its root is taken, the subtrahend, and the polynomial.
 _Range = tuple[float, bool, float, tuple[float, ...]]
 # fmt: off
 ERF_INV: Final[dict[str, tuple[_Range, ...]]] = {

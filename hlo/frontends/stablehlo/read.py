@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _Rules = TypeVar("_Rules", bound=type)
-# Lark gives a rule's function the place of what was read.
+# Lark gives a rule's function the place in the text.
 _with_place = cast("Any", lark).v_args(meta=True)
 
 
@@ -183,7 +183,7 @@ class _Attributes(_Types):
         words, fields = _sorted(items)
         return Tagged("", words, fields)
 
-    # ---- what stands in custom forms
+    # ---- the parts of custom forms
 
     def word(self, word: Token) -> Word:
         return Word(word)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hlo.read.scope import TextScope
 
 # Attributes and annotations by opcode and the text of the attributes, without metadata. Of opcodes
-# without operands, what stands in the parentheses belongs to them, as does the shape of a constant.
+# without operands, the text in parentheses belongs to them, as does the shape of a constant.
 _plain: dict[tuple[str, str, str, str], tuple[Attrs, Annotations]] = {}
 # Longer ones, which are literals, are not worth being kept.
 _LONGEST = 1_000

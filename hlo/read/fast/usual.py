@@ -21,8 +21,8 @@ from hlo.types.values import ComputationLayout, SliceDim
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What was read from a text is kept: a dump repeats its shapes and attributes all the time. All of
-# it is immutable, so that modules may share it. A memo with this many entries is emptied.
+# Values read from a text are kept: a dump repeats its shapes and attributes all the time. All of
+# them are immutable, so that modules may share them. A memo with this many entries is emptied.
 MEMO = 100_000
 # Shapes by their text; the readers of plain lines look into it themselves.
 SHAPES: dict[str, Shape] = {}

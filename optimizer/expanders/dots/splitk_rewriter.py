@@ -26,7 +26,7 @@ BALANCED = 240
 # Pieces are no shorter, where a dot waits for memory and where it waits for arithmetic.
 SHORTEST, SHORTEST_OF_MANY = 768, 1220
 MOST_PIECES = 128
-# Of the result, what one processor computes.
+# Elements of the result that one processor computes.
 TILE = (64, 128)
 
 

@@ -84,6 +84,6 @@ def substitute(
             row = make("divide", row, whole)
         return [system, lower, sides, with_block(solution, row, i, 0)]
 
-    # What is not to be read may be anything, NaN too, and 0 times NaN is NaN.
+    # The other triangle may hold anything, NaN too, and 0 times NaN is NaN.
     state = [system, below_diagonal(system), sides, full(0, sides)]
     return site.repeat(n, state, step)[-1]
