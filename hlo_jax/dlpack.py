@@ -11,7 +11,7 @@ import numpy as np
 
 from hlo_jax.private import PLATFORM
 
-# What compiled code expects of arrays, in bytes.
+# The alignment that compiled code expects of arrays, in bytes.
 ALIGNMENT = 16
 
 

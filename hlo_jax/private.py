@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PLATFORM = "pyhlo"
 TRIED = ("0.10.2", "0.10.1", "0.10.0", "0.9.2", "0.9.1", "0.9.0")
-# Older ones were never tried; newer ones may have moved what is used here.
+# Older ones were never tried; newer ones may have moved the functions used here.
 OLDEST = (0, 9, 0)
 
 

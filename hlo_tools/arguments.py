@@ -92,7 +92,7 @@ class Parser(argparse.ArgumentParser):
         """
         end = words.index("--") if self._behind and "--" in words else len(words)
         words, behind = words[:end], words[end + 1 :]
-        # Without defaults, only what is written has a value.
+        # Without defaults, only options that are written have a value.
         defaults = {action.dest: action.default for action in self._actions}
         for action in self._actions:
             action.default = argparse.SUPPRESS

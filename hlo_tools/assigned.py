@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
     from optimizer.memory.buffer_assignment import BufferAssignment
 
-# What cannot be emitted, and what is nested too deeply for it.
+# Modules that cannot be emitted, and those that are nested too deeply for it.
 _NOT_EMITTED = ("HLO181", "HLO115")
 
 

@@ -30,7 +30,7 @@ FORMAT = 1
 REPORT = "report.json"
 # Packages whose versions may matter.
 _PACKAGES = ("pyhlo", "numpy", "ml_dtypes", "lark", "scipy-openblas32", "jax", "jaxlib", "pycuda")
-# Variables that change what is done.
+# Variables of the environment that change a run.
 _VARIABLES = ("CC", "XLA_FLAGS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "HLO_DEBUG")
 # Verbs that run scripts.
 _SCRIPTS = ("jax", "step")

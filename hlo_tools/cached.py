@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# Its folders, what is in them, and how the names of files end; objects are of CUDA's kernels.
+# Its folders, their contents, and the endings of file names; objects are of CUDA's kernels.
 FOLDERS = {
     "libraries": ("compiled libraries", (".so", ".o")),
     "built": ("modules that were built", (".npz",)),

@@ -52,7 +52,7 @@ VERBS: Final = {
 
 FINE: Final = 0
 BAD_INPUT: Final = 2
-# What a shell reports for a program that a signal ended: 128 + SIGINT, 128 + SIGPIPE.
+# The status that a shell reports for a program ended by a signal: 128 + SIGINT, 128 + SIGPIPE.
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 

@@ -150,7 +150,7 @@ def changes(dtype: np.dtype[Any], value: Any) -> Iterator[Any]:
         return
     wanted = int if dtype.kind in "iu" else float
     if dtype.kind not in "iu" and dtype.kind != "c":
-        # Less than what lies between two numbers that are shown.
+        # Less than the distance of two numbers that are shown.
         yield from (value + dtype.type(0.0625), value - dtype.type(0.0625))
     for step in STEPS:
         with np.errstate(over="ignore"):

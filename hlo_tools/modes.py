@@ -75,7 +75,7 @@ def ways(
             made = Log([Verify()]).run(without(whole, names), module)
             found.append(way(title, made, arguments))
         except HloError as error:
-            # Later passes, or the emitter, may rely on what it does.
+            # Later passes, or the emitter, may rely on its rewrites.
             found.append(ModeRun(title, refused=error.message))
     return found
 

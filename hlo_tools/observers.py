@@ -44,7 +44,7 @@ def observing(
         if stop_at_nan:
             observers.append(Alarm("NaN", np.isnan))
         if stop_at_inf:
-            # What is computed from infinities, and what is computed from NaN, arose before.
+            # A NaN computed from infinities or from NaN arose before.
             observers.append(Alarm("infinity", lambda array: ~np.isfinite(array)))
         if is_watched() and not plain():
             observers.append(stack.enter_context(progress(module, console(stderr=True))))

@@ -75,7 +75,7 @@ def example_of(name: str) -> Example:
 
 def module_with(name: str) -> Module:
     """A small module with an opcode; of several the one of which a picture says most."""
-    # What ends or updates something stands where that begins.
+    # An opcode that ends or updates an operation stands where that begins.
     for written in (name, re.sub("-(done|update)$", "-start", name)):
         if (path := FOLDER / f"{written}.hlo").exists():
             return load(path)

@@ -39,11 +39,11 @@ Value = Any  # an array, None for a token, or a tuple of values
 
 # So many instructions may run; a module of a few dozen needs a few thousand, loops included.
 MOST_EVENTS = 20_000
-# A pass may make loops of what was one instruction.
+# A pass may make loops of one instruction.
 MOST_EVENTS_AFTER = 500_000
 # Devices that a module may need.
 MOST_DEVICES = 4
-# How far a shaken float is from what was computed, at most.
+# The largest distance of a shaken float from the computed one.
 SHAKEN_ULPS = 4
 # Types of so few bits lose small numbers all the time.
 SMALL_BITS = 8
@@ -157,7 +157,7 @@ class ShakenFrame(Frame):
         function = super()._function(instr)
         if instr not in self.shaken:
             return function
-        # What is summed may cancel, so it is not the sum that rounding changes a little.
+        # Terms of a sum may cancel, so it is not the sum that rounding changes a little.
         several = not instr.row.elementwise
 
         def shaken(of: Instruction, attrs: Any, *operands: Value) -> Value:
@@ -179,7 +179,7 @@ def running(module: Module) -> list[Computation]:
     return [c for c in called_first(module.entry) if c in entered]
 
 
-# What runs its computations once as they are, rather than for each element.
+# Opcodes that run their computations once as they are, rather than for each element.
 RUNNING = SEQUENTIAL | {"fusion"}
 
 
@@ -228,7 +228,7 @@ class Shaker:
             # In 64 bits the product rounds to the neighbour that is wanted, too.
             shaken = shaken * (1 + ulps * eps)
             if float_format(array.dtype).bits <= SMALL_BITS:
-                # Much of what is computed is too small for these types, and becomes a zero.
+                # Many values are too small for these types, and become zeros.
                 least = float(_finfo(array.dtype).smallest_subnormal)
                 steps = cast("Any", self.random.integers(-1, 1, wide.shape, endpoint=True))
                 shaken = shaken + least * steps

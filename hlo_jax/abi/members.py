@@ -13,7 +13,7 @@ is compiled with. There is no third place.
 import ctypes
 from typing import Annotated, Any, TypeVar, get_args
 
-# What Python reads from a member, what lies in memory, and what C calls it.
+# The type that Python reads from a member, the type in memory, and the name in C.
 Address = Annotated[int, ctypes.c_size_t, "void *"]  # of anything, a handle too; 0 is NULL
 Size = Annotated[int, ctypes.c_size_t, "size_t "]
 Int = Annotated[int, ctypes.c_int, "int "]  # an enumeration, too

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from interpreter.table import Value
 
 # As XLA's CPU backend calls them: its partitioner, which divides programs for several devices,
-# knows them by name. The second is called on each device with what that has of an array.
+# knows them by name. The second is called on each device with its part of an array.
 WHOLE: Final = "xla_ffi_python_cpu_callback"
 SHARDS: Final = "xla_ffi_partitioned_python_cpu_callback"
 _FUNCTIONS: dict[int, Callable[..., list[Any]]] = {}

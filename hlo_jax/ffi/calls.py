@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Arrays = Sequence["np.ndarray | None"]
 
-# What XLA's CPU backend promises for its buffers, in bytes.
+# The alignment that XLA's CPU backend promises for its buffers, in bytes.
 ALIGNMENT = 16
 
 

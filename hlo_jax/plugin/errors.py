@@ -11,7 +11,7 @@ from hlo_jax.programs.options import OptionError
 from hlo_jax.programs.program import FormatError
 from hlo_jax.shim import shim
 
-# What is not here is a program that is wrong: INVALID_ARGUMENT.
+# Any other error is one of the program: INVALID_ARGUMENT.
 _CODES = {
     "HLO100": ErrorCode.UNIMPLEMENTED,
     "HLO101": ErrorCode.UNIMPLEMENTED,

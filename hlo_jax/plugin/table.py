@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Answer = Callable[[Any], None]
 
-# What a function of Python gives the shim when it is done; else it gives a PJRT_Error*.
+# The result of a Python function that succeeds, for the shim; else it gives a PJRT_Error*.
 DONE: Final = 1
 _KIND: Final = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
 # size_t struct_size, PJRT_Extension_Base*, and PJRT_Api_Version: size, extension, two ints.

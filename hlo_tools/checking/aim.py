@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MANY = 25
 # An attribute that more opcodes have says nothing either.
 FEW = 4
-# What nearly every pass handles; whoever looks for it alone names nothing else.
+# Opcodes that nearly every pass handles; a pass for them alone names no other.
 USUAL = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
 
 

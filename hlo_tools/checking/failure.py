@@ -117,7 +117,7 @@ def try_pass(
         after: Any = pass_.run(module, Log(observers))
     except Exception as error:
         if isinstance(error, HloError) and not runs(module, first):
-            # What is wrong with the module itself may be told by anybody who looks at it.
+            # A fault of the module itself may be told by anybody who looks at it.
             return Outcome(None, changed=False)
         message = f"it raises {type(error).__name__}: {error}{place_of(error)}"
         return Outcome(Failure("error", message, module, first), changed=True)

@@ -45,7 +45,7 @@ def difference(
         spread = Spread.of(before, want, arguments, promise)
         spread.add(Spread.of(after, got, arguments, promise))
     except (HloError, EndlessError, FloatingPointError):
-        # A module that fails once it is shaken says nothing of what may follow.
+        # A module that fails once it is shaken shows nothing of the differences that may follow.
         return None
     return compare(spread.forgiven(got, want), want, promise)
 
@@ -104,7 +104,7 @@ def apart(there: Any, here: Any, promise: Promise) -> tuple[Any, Any]:
         if promise.finite:
             unsure |= ~(np.isfinite(x) & np.isfinite(y))
         if not rounds(promise):
-            # Nothing rounds, so what moves at all is decided by a sign or a NaN.
+            # Nothing rounds, so a value that moves at all is decided by a sign or a NaN.
             unsure |= ~same(x, y)
         distance = np.where(np.isfinite(x) & np.isfinite(y), np.abs(x - y), 0.0)
         return distance, np.asarray(unsure)

@@ -17,7 +17,7 @@ from optimizer.memory.check import check
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
 
-# What buffer assignment says where values overwrite each other.
+# The words of buffer assignment where values overwrite each other.
 OVERWRITTEN = ("HLO171", "HLO172")
 
 

@@ -96,7 +96,7 @@ def run_apart(what: str, name: str, path: Path, limits: Limits = DEFAULT) -> Gra
             os.close(reading)
             told = f"it has not come to an end after {PATIENCE * limits.seconds} s"
             return GradedAnswer(number, "time", told)
-        # What it has started and left behind would keep the pipe open.
+        # Processes that it has started and left behind would keep the pipe open.
         _end_all(process)
     with os.fdopen(reading) as pipe:
         told = pipe.read()

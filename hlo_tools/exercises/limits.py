@@ -17,7 +17,7 @@ NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000
 NETWORK = ("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo")
 
 
-# What changes files, by the name of its audit event: which arguments are their paths.
+# Functions that change files, by audit event: which arguments are their paths.
 CHANGES = {
     "os.remove": (0,),
     "os.rmdir": (0,),

@@ -162,7 +162,7 @@ class Instance:
         new = self.builder.add(
             opcode, *operands, shape=shape if declared else None, called=called, **attrs
         )
-        # What must be declared is checked too: inference has its own opinion of it.
+        # A declared shape is checked too: inference has its own opinion of it.
         checked = instruction(opcode, operands, name="x", shape=shape, called=called, **attrs)
         need(new.shape.compatible(checked.shape))
         if side.binds:

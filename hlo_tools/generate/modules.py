@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
 
-# What needs its shape said, since it does not follow from operands and attributes.
+# Opcodes whose shape must be declared, since it does not follow from operands and attributes.
 DECLARED = frozenset({"reshape", "convert", "broadcast", "iota", "bitcast-convert"})
-# What makes an instruction of these opcodes.
+# The makers of instructions of these opcodes.
 CALLING = {"call": "call", "conditional": "conditional", "while": "loop"}
 # Made only for who asks for them: they give NaN of most operands, or need two devices.
 RARE = (

@@ -70,7 +70,7 @@ def _changed(module: Module, where: Computation, plan: dict[Instruction, Instruc
     """The module with a plan carried out in one computation."""
 
     def change(computation: Computation) -> Computation:
-        # Where it calls what has changed too, it is another object; no plan is for both.
+        # Where it calls a changed computation too, it is another object; no plan is for both.
         return rebuild(computation, plan) if computation is where else computation
 
     made = rebuild_module(module, change)

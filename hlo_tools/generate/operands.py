@@ -63,7 +63,7 @@ class Wanted:
     called: tuple[str, ...] = ()
 
 
-# (random, shape, what is given already) -> what the instruction needs. Given are attributes, under
+# (random, shape, given parts) -> all parts of the instruction. Given are attributes, under
 # "operands" their number, under "types" the element types that operands may have, and under
 # "orders" the types of comparisons.
 Generate = Callable[["Random", Shape, dict[str, Any]], Wanted]

@@ -135,7 +135,7 @@ def _transposed(random: Random, made: Folding) -> None:
 def _reshaped(random: Random, _values: Any) -> Module:
     made = Folding(random, rounds=random.random() < 0.5)
     m, n, k = made.dims(3)
-    # Reshaping moves what does not lie in order.
+    # Reshaping moves elements that do not lie in order.
     made.add("w", (k, m, n), "parameter(0)")
     made.add("x", (m, n, k), "transpose(w), dimensions={1,2,0}")
     dims, folded = random.choice((((m, n * k), (1,)), ((m * n, k), (0,)), ((1, m, n, k), (0, 2))))

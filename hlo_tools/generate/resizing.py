@@ -24,7 +24,7 @@ from hlo.walk import called_first
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
 
-# What an array's shape becomes.
+# The new shape of an array.
 Change = Callable[[Shape], Shape]
 # Opcodes whose declared shape is one of several that their operands allow.
 DECLARED = frozenset({"reshape", "convert", "iota", "bitcast-convert", "bitcast", "rng", "topk"})

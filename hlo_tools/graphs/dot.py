@@ -74,7 +74,7 @@ class _Writing:
         yield f'  label={quoted(title)}; labelloc=t; fontname="sans-serif"; fontsize=16;'
         yield '  node [shape=box, style="filled,rounded", fontname="monospace", fontsize=10];'
         yield '  edge [color="#6e7781", fontname="monospace", fontsize=9, fontcolor="#57606a"];'
-        # What is still to be written: lines, or a scene with the depth in which it lies.
+        # Items still to be written: lines, or a scene with its depth.
         pending: list[str | tuple[Scene, int]] = [(scene, 1), "}"]
         while pending:
             item = pending.pop(0)

@@ -43,7 +43,7 @@ INTEGERS = tuple(ELEMENT_TYPES[f"{sign}{bits}"] for bits in (4, 8, 16, 32, 64) f
 FLOATS = tuple(ELEMENT_TYPES[name] for name in ("f8e4m3", "f16", "bf16", "f32", "f64"))
 COMPLEX = tuple(ELEMENT_TYPES[name] for name in ("c64", "c128"))
 PROVABLE = (ELEMENT_TYPES["pred"], *INTEGERS, *FLOATS, *COMPLEX)
-# What movement does to one type it does to all.
+# Opcodes that move elements treat all types alike.
 MOVED = tuple(ELEMENT_TYPES[name] for name in ("s32", "f32", "pred"))
 
 

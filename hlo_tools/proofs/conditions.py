@@ -109,7 +109,7 @@ def is_non_negative(t: ElementType, x: Solved) -> Solved:
     return x >= 0 if t.kind == "signed" else TRUE
 
 
-# Each is called on the type and the terms of what the guard is called on.
+# Each is called on the type and the terms of the guard's arguments.
 # fmt: off
 CONDITIONS: dict[str, Callable[..., Solved]] = {
     "ascend":                lambda t, low, high: COMPARISONS[t.kind]["LT"](low, high),

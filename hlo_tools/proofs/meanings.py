@@ -13,7 +13,7 @@ References
 FloatingPoint.
 """
 
-# What z3 returns has no type, and most lines here are functions of that.
+# Results of z3 have no type, and most lines here are functions of these.
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 

@@ -204,7 +204,7 @@ def asked_for_all(
         return True
     tally.cases += 1
     reason = ask(rule, question, before, effort)
-    # The solver may manage constant by constant what it does not at once.
+    # The solver may decide constant by constant a question that it does not decide at once.
     if reason.startswith(GAVE_UP) and constants:
         return False
     tally.note(types_of(before), reason)

@@ -46,7 +46,7 @@ class Tour(Random):
 
     def again(self) -> bool:
         """Whether there is anything left to make."""
-        # Close what led to the last thing, from its end on.
+        # Close the steps that led to the last item, from its end on.
         while self.path:
             fork, taken = self.path.pop()
             after = fork.behind.get(taken)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Ends of names of files with messages; the others are text.
 BINARY = (".pb", ".hlo_proto")
 TEXT = (".pbtxt", ".prototxt", ".textproto")
-# What a file may hold, the largest first: each has the next one inside.
+# The messages that a file may hold, the largest first: each has the next one inside.
 _KINDS = ("HloSnapshot", "HloUnoptimizedSnapshot", "HloProto", "HloModuleProto")
 
 

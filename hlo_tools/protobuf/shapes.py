@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Element types whose names in the messages are others than in text.
 _NAMES = {"OPAQUE_TYPE": "opaque", "TUPLE": "tuple"}
-# What a literal's elements are in, for types that are not packed into bytes.
+# The field of a literal's elements, for types that are not packed into bytes.
 _REPEATED = {"pred", "s32", "s64", "u32", "u64", "f32", "f64", "c64", "c128"}
 
 

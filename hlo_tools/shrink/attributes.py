@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from hlo_tools.generate.resizing import Change
 
-    # What becomes of shapes, and of the attributes of some instructions.
+    # The new shapes, and new attributes of some instructions.
     Edit = tuple[Change, dict[Instruction, Attrs]]
 
 # Attributes that are a size for each dimension.

@@ -69,7 +69,7 @@ def values_in(case: Case) -> FirstValues:
         try:
             evaluate(case.module, *case.arguments, observe=values)
         except Exception:
-            # Whatever it was, what came before is right.
+            # Whatever it was, everything before is right.
             return values
     return values
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Holds = Callable[[Case], bool]
     Stage = Callable[[Case], Iterator[Case]]
 
-# What makes a case smaller, the most important first.
+# The steps that make a case smaller, the most important first.
 STAGES = (fewer, smaller, plainer)
 # Of more instructions, most are not left out one after the other.
 LARGE = 40

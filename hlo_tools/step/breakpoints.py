@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hlo_tools.trace.values import Values
     from optimizer.log import Event
 
-# Words that stand for conditions on values, with what they mean.
+# Words for conditions on values, with their meanings.
 CONDITIONS: Final = {
     "nan": "an instruction has a NaN, and none had before",
     "divergence": "the module's result is not, to the bit, that of the module before all passes",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hlo_tools.step.stepper import Stepper
 
-# What else commands are called; these are pdb's names, most of them.
+# Other names of commands; most of them are pdb's.
 SHORT: Final = {
     "n": "next",
     "s": "next",

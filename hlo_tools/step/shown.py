@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# What a line may be, with its colour on a terminal, and in a notebook.
+# The kinds of lines, with their colours on a terminal, and in a notebook.
 STYLES: Final = {
     "": ("", ""),
     "head": ("1", "font-weight:bold"),

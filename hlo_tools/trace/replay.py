@@ -81,7 +81,7 @@ class Replay:
         self.users: dict[str, dict[str, None]] = {}
         for instr in module.instructions():
             self._uses(instr)
-        # What the rewrite touched: rows from `low` on, but for so many at the end.
+        # The rows that the rewrite touched: from `low` on, but for so many at the end.
         self.low = self.rest = len(self.rows)
 
     def _uses(self, instr: Instruction) -> None:

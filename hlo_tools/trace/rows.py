@@ -11,7 +11,7 @@ from hlo_tools.trace.changes import Printer, ordered
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
 
-# What a row is.
+# The kinds of rows.
 INSTRUCTION, ROOT, HEAD, ENTRY, END = range(5)
 
 

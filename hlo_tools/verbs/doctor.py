@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hlo_tools.arguments import Parser
 
 OLDEST_PYTHON = (3, 11)
-# What an optional package is for; the extra of `pip install 'pyhlo[EXTRA]'` that brings it.
+# The use of an optional package; the extra of `pip install 'pyhlo[EXTRA]'` that brings it.
 OPTIONAL = {
     "pycuda": ("runs the emitted CUDA on a GPU", "cuda"),
     "nvidia-cuda-nvrtc": ("compiles the emitted CUDA without a GPU", "cuda-compile"),

@@ -33,7 +33,7 @@ class View:
         Path(path).write_text(page(self.data), "utf-8")
 
     def _repr_html_(self) -> str:
-        # A frame of its own origin: what the page holds cannot reach the notebook.
+        # A frame of its own origin: scripts of the page cannot reach the notebook.
         return (
             f'<iframe title="{escape(self.data["module"])}" sandbox="allow-scripts allow-modals" '
             f'style="width:100%;height:{self.height}px;border:1px solid #888" '

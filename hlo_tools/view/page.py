@@ -53,7 +53,7 @@ def page(data: Mapping[str, Any]) -> str:
     ]
     packed = gzip.compress(trace_text({**data, "opcodes": opcodes}).encode(), mtime=0)
     script = '"use strict";\n' + "\n".join(_part(f"{name}.js") for name in SCRIPTS)
-    # Browsers hash what stands between the tags, the line breaks at both ends included.
+    # Browsers hash the text between the tags, the line breaks at both ends included.
     digest = hashlib.sha256(f"\n{script}\n".encode()).digest()
     holes = {
         "title": escape(f"{data['module']}: {data['pipeline']}"),

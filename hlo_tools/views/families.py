@@ -34,7 +34,7 @@ _BY_TRAIT = {
     "movement": "moved or copied",
     "data_dependent": "moved or copied",
 }
-# What is in a fusion beside one of these counts for nothing.
+# Other instructions of a fusion count for nothing beside one of these.
 _HEAVIEST_FIRST = (
     "matrix products",
     "reductions",
