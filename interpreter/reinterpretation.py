@@ -13,6 +13,7 @@ import numpy as np
 
 from hlo.errors.error import HloError
 from hlo.types.element_type import PRED
+from hlo.types.tiling import same_places, tilings
 from interpreter.numbers.widths import as_unsigned, narrowed, type_of
 from interpreter.table import evaluates
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hlo.attributes import Attrs
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
 
     Array = NDArray[Any]
 
@@ -30,12 +32,17 @@ if TYPE_CHECKING:
 def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array:
     """Read the operand's memory under another shape and layout.
 
+    Where tiles pad the operand, its padding reads as 0.
+
     Raises
     ------
     HloError
         HLO036 if the operand has not as many bytes as the result.
     """
     source, target = instr.operands[0].shape, instr.shape
+    if same_places(source, target):
+        row = _reinterpret(_in_tiles(operand, source), target.element_type)
+        return _out_of_tiles(row, target)
     in_memory = operand.transpose(source.memory_order)
     order = target.memory_order
     dims = [target.dims[d] for d in order]
@@ -45,6 +52,26 @@ def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array
         message = f"{instr.name}: {source} and {target} are not of as many bytes"
         raise HloError("HLO036", message, instr.span)
     return in_memory.reshape(dims).transpose(np.argsort(order))
+
+
+def _in_tiles(operand: Array, shape: Shape) -> Array:
+    """An array's memory, with the padding of its tiles, as a row of elements."""
+    moved = operand.transpose(shape.memory_order)
+    for step in tilings(shape):
+        ends = [(0, more - dim) for dim, more in zip(step.dims, step.padded, strict=True)]
+        whole = np.pad(moved.reshape(step.dims), ends)
+        moved = whole.reshape(step.split).transpose(step.order)
+    return moved.reshape(-1)
+
+
+def _out_of_tiles(row: Array, shape: Shape) -> Array:
+    """The array that lies in memory as `_in_tiles` says."""
+    moved, steps = row, tilings(shape)
+    for step in reversed(steps):
+        moved = moved.reshape([step.split[i] for i in step.order]).transpose(np.argsort(step.order))
+        moved = moved.reshape(step.padded)[tuple(slice(dim) for dim in step.dims)]
+    dims = [shape.dims[d] for d in shape.memory_order]
+    return moved.reshape(dims).transpose(np.argsort(shape.memory_order))
 
 
 @evaluates("bitcast-convert", xla="BitcastConvertType")

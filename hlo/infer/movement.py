@@ -24,6 +24,7 @@ from hlo.infer.checks import (
 from hlo.infer.table import infers
 from hlo.types.element_type import S32
 from hlo.types.shape import UNBOUNDED, Layout, Shape, array
+from hlo.types.tiling import same_places
 from hlo.wording import counted
 
 if TYPE_CHECKING:
@@ -80,13 +81,13 @@ def infer_dynamic_reshape(
 
 @infers("bitcast", xla="HloVerifier::HandleBitcast")
 def infer_bitcast(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
-    """The declared shape, which takes as many bits as the operand.
+    """The declared shape, which takes as many bits as the operand, or as much memory in tiles.
 
     XLA asks for that where layouts are final, and lets any shape pass before.
     """
     expect_array(operand, instr.shape)
     known = UNBOUNDED not in (*operand.dims, *instr.shape.dims)
-    if known and _bits(operand) != _bits(instr.shape):
+    if known and _bits(operand) != _bits(instr.shape) and not same_places(operand, instr.shape):
         raise HloError(
             "HLO036",
             f"{show(operand)} has {_bits(operand):,} bits, and {show(instr.shape)} "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.opcode import CONTROL, GIVEN, IDENTITIES, TUPLES, VIEWS
+from hlo.types.tiling import places, same_places
 from interpreter.engine.elided import is_elided
 
 try:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hlo.instruction import Computation, Instruction, Module
+    from hlo.types.shape import Shape
 
 # NumPy gives a view of the operand's memory, whose elements may not lie one after the other.
 _VIEWS = VIEWS - {"copy", "bitcast", "reshape"}
@@ -67,7 +69,14 @@ def _computation_peak(computation: Computation, peaks: dict[Computation, int]) -
 def _own_bytes(instr: Instruction) -> int:
     own = 0 if instr.opcode in _NO_MEMORY and not is_elided(instr) else instr.shape.unpacked_bytes
     copied = [o for o in instr.operands if o.opcode in _VIEWS] if instr.opcode in _COPYING else []
+    if instr.opcode == "bitcast" and same_places(instr.operands[0].shape, instr.shape):
+        # Padding is put around the tiles, which are then moved.
+        own += sum(2 * places(s) * s.element_type.bytes for s in _sides(instr))
     return own + sum(o.shape.unpacked_bytes for o in copied)
+
+
+def _sides(instr: Instruction) -> tuple[Shape, Shape]:
+    return instr.operands[0].shape, instr.shape
 
 
 def available_bytes() -> int:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _FACTORED = ("cholesky_expander", "triangular_solve_expander")
 # Before anything is simplified.
 _BEFORE: tuple[str, ...] = (
+    # Before any layout is assigned anew: tiles decide which elements a bitcast reads.
+    "tiled-bitcast-expander",
     # XLA's CPU refuses both opcodes, its GPU rewrites them; here every target does.
     "ragged-dot-rewriter",
     "scaled-dot-rewriter",
@@ -89,6 +91,7 @@ LAST: tuple[str, ...] = (
 )
 # Before code is emitted for a module that is not optimized: opcodes without code of their own.
 NEEDED: tuple[str, ...] = (
+    "tiled-bitcast-expander",
     "custom-call-expander",
     "ragged-dot-rewriter",
     "scaled-dot-rewriter",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.types.tiling import same_places
 from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.layout.orders import order_of, reshaped, rows, same_memory, with_order
 from optimizer.rewriting.make import make
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
 
 @expander("reshape-decomposer", "reshape", xla="xla/hlo/transforms/expanders/reshape_decomposer.cc")
-def decompose_reshape(site: ExpansionSite) -> Instruction:
-    """Replaces reshapes by bitcasts."""
+def decompose_reshape(site: ExpansionSite) -> Instruction | None:
+    """Replaces reshapes by bitcasts, but none between arrays of tiles."""
     operand, shape = site.instr.operands[0], site.instr.shape
+    if same_places(operand.shape, shape):
+        return None
     forward = reshaped(operand.shape.dims, order_of(operand.shape), shape.dims)
     if forward is not None:
         made = make("bitcast", operand, shape=with_order(shape, forward))
