@@ -30,7 +30,8 @@ _IDENTITIES = (
     "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice", "PinToDeviceSram",
     "Pin", "Unpin", "SetBound", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier",
     "mhlo.sharding", "xla.sdy.ShardingGroup", "InspectSharding", "xla.sdy.Sharding",
-    "xla_mark_tensor",
+    "xla_mark_tensor", "AssumeGatherIndicesInBound", "AssumeScatterIndicesInBound",
+    "GatherScatterIndicesBitpacked",
 )
 # fmt: on
 _RESHARDINGS = (

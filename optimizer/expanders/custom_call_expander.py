@@ -12,14 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.types.element_type import U64
+from hlo.types.element_type import U32, U64
 from hlo.types.shape import array, tuple_of
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.placement import identity, reshard
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from interpreter.custom_calls.signatures import problem_of
 from optimizer.expanders.op_expander import ExpansionSite, element, expander
-from optimizer.expanders.parts import cut, to_dims
+from optimizer.expanders.parts import bits_of, cut, full, to_dims, to_type
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
@@ -110,6 +110,44 @@ def approximate_top_k(site: ExpansionSite) -> Instruction:
     parts = [element(ordered, i) for i in range(len(arrays))] if several else [ordered]
     firsts = [cut(part, dim, 0, min(k, part.shape.dims[dim])) for part in parts]
     return make("tuple", *firsts) if instr.shape.is_tuple else firsts[0]
+
+
+@expansion("X64SplitLow", "X128SplitLow")
+def low_part(site: ExpansionSite) -> Instruction:
+    """The low bits of integers, the rest of f64 beyond f32, or the real part."""
+    (whole,), part = site.instr.operands, site.instr.shape.element_type
+    if whole.shape.element_type.is_complex:
+        return make("real", whole)
+    if whole.shape.element_type.is_floating:
+        rounded = to_type(to_type(whole, part), whole.shape.element_type)
+        rest = make("subtract", whole, rounded)
+        # Infinities and NaN have no rest.
+        return to_type(make("select", make("is-finite", rest), rest, full(0, rest)), part)
+    return to_type(whole, part)
+
+
+@expansion("X64SplitHigh", "X128SplitHigh")
+def high_part(site: ExpansionSite) -> Instruction:
+    """The high bits of integers, f64 as f32, or the imaginary part."""
+    (whole,), part = site.instr.operands, site.instr.shape.element_type
+    if whole.shape.element_type.is_complex:
+        return make("imag", whole)
+    if whole.shape.element_type.is_floating:
+        return to_type(whole, part)
+    return to_type(make("shift-right-logical", whole, 32), part)
+
+
+@expansion("X64Combine", "X128Combine")
+def combine_parts(site: ExpansionSite) -> Instruction:
+    """The values that have these low and high parts."""
+    low, high = site.instr.operands
+    kind = site.instr.shape.element_type
+    if kind.is_complex:
+        return make("complex", low, high)
+    if kind.is_floating:
+        return make("add", to_type(high, kind), to_type(low, kind))
+    raised = make("shift-left", to_type(bits_of(high, U32), U64), 32)
+    return bits_of(make("or", raised, to_type(bits_of(low, U32), U64)), kind)
 
 
 @expander("custom-call-expander", "custom-call", always=True)
