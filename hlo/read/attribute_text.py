@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlo.attributes import Attrs, Constant, ParameterNumber, attribute_specs
@@ -11,7 +12,7 @@ from hlo.errors.error import HloError, did_you_mean
 from hlo.opcode import ASYNC_ENDS
 from hlo.read.literal_text import read_literal, read_shaped_literal
 from hlo.read.quoting import keep_json
-from hlo.read.syntax import Piece
+from hlo.read.syntax import Item, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from hlo.errors.error import Span
     from hlo.opcode import Opcode
     from hlo.read.by_grammar import GrammarReader
-    from hlo.read.syntax import InstructionSyntax, Item
+    from hlo.read.syntax import InstructionSyntax
     from hlo.types.shape import Shape
 
 # The annotations that any instruction may carry beside its meaning.
@@ -36,6 +37,8 @@ _CONTROL = "control-predecessors"
 # A field that XLA drops from backend configurations where it is empty.
 _NO_QUEUES = '"wait_on_operation_queues":[],'
 _RENAMED = {"original_value": "origin"}
+# How newer XLA spells attributes that are printed as before.
+_RESPELLED = {("compare", "order"): ("type", {"TOTAL": "TOTALORDER", "PARTIAL": "FLOAT"})}
 # An async-update or async-done may repeat attributes of its async-start.
 _OF_ASYNC_START = {"calls", "async_execution_thread", "output_to_operand_aliasing"}
 
@@ -68,7 +71,7 @@ def sort_attributes(row: Opcode, items: Sequence[Item], reader: GrammarReader) -
     control: Piece | None = None
     specs = attribute_specs(row.attrs)
     seen: set[str] = set()
-    for item in items:
+    for item in map(partial(_respelled, row), items):
         key = _RENAMED.get(item.key.text, item.key.text)
         if key in seen:
             raise HloError("HLO005", f"attribute `{key}` is given twice", reader.span(item.key))
@@ -87,6 +90,15 @@ def sort_attributes(row: Opcode, items: Sequence[Item], reader: GrammarReader) -
             raise _unknown(row, key, reader.span(item.key))
     made = Annotations(**annotations) if annotations else NO_ANNOTATIONS
     return SortedAttributes(own, called, control, made, repeated)
+
+
+def _respelled(row: Opcode, item: Item) -> Item:
+    """The attribute as it was spelled before; the item itself if it still is."""
+    if (row.name, item.key.text) not in _RESPELLED:
+        return item
+    key, words = _RESPELLED[row.name, item.key.text]
+    value = words.get(item.value.text, item.value.text)
+    return Item(item.key._replace(text=key), item.value._replace(text=value))
 
 
 def _annotation(key: str, value: Piece, reader: GrammarReader) -> Any:

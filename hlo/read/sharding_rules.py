@@ -103,6 +103,13 @@ class ShardingRules(Transformer[Token, Any]):
             merged["device"] = integer(device)
         return Sharding(str(kind), **merged)
 
+    def single_device(self, items: Any) -> Any:
+        """`{single_device[device_id=1]}`, as newer XLA spells a maximal sharding."""
+        key, device, *options = items
+        if key != "device_id":
+            raise BadValue("expects device_id=...", key)
+        return Sharding("maximal", device=integer(device), **_merge(options))
+
     def tiled_sharding(self, items: Any) -> Any:
         """`{devices=[2,1,2]<=[4] last_tile_dim_replicate}`."""
         tiles = items[0]
