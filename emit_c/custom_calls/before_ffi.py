@@ -37,7 +37,7 @@ def _triangle(lower: Scalar, *_sizes: Scalar) -> Options:
     return {"uplo": _either(lower(), "L", "U"), "mode": "V"}
 
 
-def _vectors(compute: Scalar, full: Scalar, *_sizes: Scalar) -> Options:
+def _vectors(full: Scalar, compute: Scalar, *_sizes: Scalar) -> Options:
     return {
         "mode": Letter(
             Choose(negated(compute()), letter("N"), Choose(full(), letter("A"), letter("S")))

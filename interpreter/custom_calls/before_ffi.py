@@ -28,7 +28,7 @@ def _triangle(lower: Any, *_sizes: Any) -> Options:
     return {"uplo": "L" if lower else "U", "mode": "V"}
 
 
-def _vectors(compute: Any, full: Any, *_sizes: Any) -> Options:
+def _vectors(full: Any, compute: Any, *_sizes: Any) -> Options:
     return {"mode": "N" if not compute else "A" if full else "S"}
 
 

@@ -194,7 +194,7 @@ two = f64[] constant(2)
 s = f64[4,4] custom-call(one, one, zero, zero, four, four, one, two, f, x),
   custom_call_target="blas_dtrsm"
 v = (f64[4,4], f64[4], f64[4,4], f64[4,4], s32[], s32[8])
-  custom-call(one, zero, one, four, four, x),
+  custom-call(zero, one, one, four, four, x),
   custom_call_target="lapack_dgesdd"
 u = f64[4,4] get-tuple-element(v), index=2
 w = s32[8] get-tuple-element(v), index=5

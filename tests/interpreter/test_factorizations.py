@@ -252,3 +252,15 @@ def test_the_names_before_ffi(letter: str) -> None:
     alpha = np.array(2, x.dtype)
     solved = call(f"blas_{letter}trsm", f"{t}[2,3,3]", *flags, *sizes, alpha, lu, x)
     close(letter, adjoint(np.tril(lu)) @ solved, 2 * x)
+
+
+def test_old_calls_say_first_whether_vectors_are_all_of_them() -> None:
+    x = matrix("d", 5, 3)
+    some = "(f64[5,3], f64[3], f64[5,3], f64[3,3], s32[], s32[24], f64[99])"
+    sizes = [number(n) for n in (1, 5, 3, 99)]
+    _, s, u, vh, *_ = call("lapack_dgesdd", some, number(0), number(1), *sizes, x)
+    close("d", (u * s) @ vh, x)
+    rooms = "(f64[5,3], f64[3], f64[5,5], f64[3,3], s32[], s32[24], f64[99])"
+    _, alone, u, *_ = call("lapack_dgesdd", rooms, number(1), number(0), *sizes, x)
+    np.testing.assert_allclose(alone, s)
+    assert not u.any()
