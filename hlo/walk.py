@@ -212,7 +212,7 @@ class _Rebuilding:
 
     def put(self, instr: Instruction) -> None:
         """Add an instruction, whose operands are settled, to the order."""
-        made, unused = instr, self.changed.isdisjoint
+        new, unused = instr, self.changed.isdisjoint
         operands, before, callees = instr.operands, instr.control_predecessors, instr.called
         if not (
             unused(operands)
@@ -220,14 +220,14 @@ class _Rebuilding:
             and (not callees or self.called.keys().isdisjoint(callees))
         ):
             now, called = self.now, self.called
-            made = instr.rewired(
+            new = instr.rewired(
                 tuple([now[o] for o in operands]),
                 before and tuple([now[p] for p in before]),
                 callees and tuple([called.get(c, c) for c in callees]),
             )
             self.changed.add(instr)
-        self.now[instr] = made
-        self.order[made] = None
+        self.now[instr] = new
+        self.order[new] = None
 
 
 def rebuild_module(

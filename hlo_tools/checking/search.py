@@ -96,7 +96,7 @@ def search(
     aim = aim_of(pass_)
     candidates = Candidates(aim, random, rounds=rounds(promise_of(pass_)))
     tally = Tally(known=frozenset(rule.name for rule in aim.rules))
-    found, last = None, None
+    minor, last = None, None  # the first failure that is not about values
     for module in _all(given, candidates, examples):
         seen = Rewrites()
         outcome = try_pass(pass_, module, arguments_for(module, random, pass_), [seen])
@@ -108,13 +108,13 @@ def search(
         if outcome.changed:
             candidates.keep(module)
         if outcome.failure is not None and outcome.failure.kind not in MINOR:
-            tally.right = tally.modules - 1 if found is None else tally.right
+            tally.right = tally.modules - 1 if minor is None else tally.right
             return outcome.failure, tally
-        if outcome.failure is not None and found is None:
-            found, tally.right, last = outcome.failure, tally.modules - 1, tally.modules + MORE
+        if outcome.failure is not None and minor is None:
+            minor, tally.right, last = outcome.failure, tally.modules - 1, tally.modules + MORE
         if tally.modules == last:
             break
-    return found, tally
+    return minor, tally
 
 
 def _all(given: Iterable[Module], candidates: Candidates, examples: int) -> Iterator[Module]:
@@ -135,9 +135,9 @@ def smallest(pass_: Pass, failure: Failure, seconds: float = 10) -> Failure:
     """The same fault of a pass on a smaller module."""
 
     def failing(case: Case) -> Failure | None:
-        found = find_failure(pass_, case.module, list(case.arguments or ()))
-        return found if found is not None and found.kind == failure.kind else None
+        again = find_failure(pass_, case.module, list(case.arguments or ()))
+        return again if again is not None and again.kind == failure.kind else None
 
     case = Case(failure.before, tuple(failure.arguments))
-    found = shrink(case, lambda c: failing(c) is not None, seconds=seconds)
-    return failing(found) or failure
+    smaller = shrink(case, lambda c: failing(c) is not None, seconds=seconds)
+    return failing(smaller) or failure

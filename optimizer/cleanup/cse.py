@@ -51,9 +51,9 @@ class Cse:
                 return instr not in tied and not has_effect(instr)
 
             # The dead instructions then depend on the root before: `rewrite_sites` could not tell.
-            made = rebuild(computation, repetitions(computation, is_eligible, identity, log))
+            unique = rebuild(computation, repetitions(computation, is_eligible, identity, log))
             # Nothing may use the root of a fusion; users of an earlier root are not needed.
-            return made if made.root.name == computation.root.name else without_dead(made)
+            return unique if unique.root.name == computation.root.name else without_dead(unique)
 
         return rebuild_module(module, change)
 

@@ -70,8 +70,8 @@ def fuse(module: Module, log: Log, groups_of: GroupsOf, target: str) -> Module:
                 continue
             members = sorted(group.members, key=order.__getitem__)
             own = {m for m in members if homes[m] == 1}
-            made = fused(members, [root], names, own, _kind(group, target))
-            yield NewKernel(root, made, {root: made}, [m.name for m in members])
+            fusion = fused(members, [root], names, own, _kind(group, target))
+            yield NewKernel(root, fusion, {root: fusion}, [m.name for m in members])
 
     return with_kernels(module, log, "fuse", kernels)
 

@@ -116,8 +116,8 @@ class Rule:
             return None
         if not callable(self.right):
             return instantiate(term(self.right), match, match.root.shape, is_root=True)
-        found = {**match.found, "root": match.root}
-        return self.right(*[found[name] for name in self.arguments])
+        bindings = {**match.found, "root": match.root}
+        return self.right(*[bindings[name] for name in self.arguments])
 
     def __str__(self) -> str:
         """Both sides and the condition."""
@@ -190,17 +190,17 @@ def instantiate(side: Term, match: Match, like: Shape, *, is_root: bool = False)
 def _operands(application: Application, match: Match, like: Shape) -> list[Instruction]:
     """The operands of a new instruction; numbers get their shape from the operands beside them."""
     opcode = application.opcodes[0]
-    made: list[Any] = []
+    operands: list[Any] = []
     for operand in application.operands:
         if isinstance(operand, Rest):
-            made += match[operand]
+            operands += match[operand]
         elif isinstance(operand, Exactly | Folded):
-            made.append(operand)
+            operands.append(operand)
         else:
-            made.append(instantiate(operand, match, like))
-    telling = made[1:] if opcode == "select" else made
+            operands.append(instantiate(operand, match, like))
+    telling = operands[1:] if opcode == "select" else operands
     shape = next((o.shape for o in telling if not isinstance(o, Term)), like)
-    return [instantiate(o, match, shape) if isinstance(o, Term) else o for o in made]
+    return [instantiate(o, match, shape) if isinstance(o, Term) else o for o in operands]
 
 
 class RuleSet:
@@ -264,9 +264,9 @@ class RuleSet:
         asked = {} if asked is None else asked
         opcodes = [operand.opcode for operand in instr.operands]
         for candidate, pattern in self.candidates(instr.opcode, *opcodes):
-            found: Bindings = {}
-            if pattern.mismatch(instr, found) is None:
-                yield candidate, Match(instr, found, uses, asked), pattern
+            bindings: Bindings = {}
+            if pattern.mismatch(instr, bindings) is None:
+                yield candidate, Match(instr, bindings, uses, asked), pattern
 
 
 def _may_match(pattern: Application, opcodes: tuple[str, ...]) -> bool:
@@ -301,12 +301,12 @@ def explain(pattern: Application, instr: Instruction) -> str:
     """
     reasons: list[tuple[int, str]] = []
     for order in orders(pattern):
-        found: Bindings = {}
-        failed = order.mismatch(instr, found)
+        bindings: Bindings = {}
+        failed = order.mismatch(instr, bindings)
         if failed is None:
             return "it matches"
         side, met = failed
-        reasons.append((len(found), side.reason(met, found)))
+        reasons.append((len(bindings), side.reason(met, bindings)))
     return max(reasons, key=lambda reason: reason[0])[1]
 
 
