@@ -153,6 +153,13 @@ class CudaDevice(Protocol):
         """Copy from the device to an array, after all that was launched; waits for it."""
         ...
 
+    def ask(self, address: int, out: NDArray[Any]) -> Callable[[], None]:
+        """Begin to copy a few bytes, after all that was launched until now.
+
+        The function that it gives waits for them; before, the array is undefined.
+        """
+        ...
+
     def copy(self, target: int, source: int, size: int, stream: int = 0) -> None:
         """Copy bytes inside of the device, in the order of launches of a stream."""
         ...
@@ -189,18 +196,21 @@ class CudaDevice(Protocol):
         """Record the launches of this thread inside of a `with`, instead of letting them run."""
         ...
 
-    def capture_loop(
-        self, begin: Callable[[], None], again: Callable[[], None], predicate: int
-    ) -> RecordedGraph | None:
-        """Record a loop: what comes first, and what is repeated while a predicate holds.
+    def capture_control(self, record: Callable[[], None]) -> RecordedGraph | None:
+        """Record loops and branches, and the work around them, as a graph.
 
-        None, and no `conditionals` from then on, where the device can't.
+        `record` calls `record_loop` and `record_choice`. None, and no `conditionals` from then on,
+        where the device can't.
         """
         ...
 
-    def capture_choice(
+    def record_loop(self, again: Callable[[], None], predicate: int) -> None:
+        """Record a loop: what is repeated while a predicate holds, which is computed before."""
+        ...
+
+    def record_choice(
         self, branches: Sequence[Callable[[], None]], number: int, *, of_pred: bool
-    ) -> RecordedGraph | None:
+    ) -> None:
         """Record branches, of which the one runs whose number is at an address, or the last."""
         ...
 

@@ -4,7 +4,9 @@ A *conditional node* holds a graph, which runs as often as, or if, the value of 
 kernel sets that value, behind what computes the predicate:
 
     condition -> set_loop -> while (value) { body -> condition -> set_loop }
-    set_branch 0 -> set_branch 1 -> if (value 0) { branch 0 }, if (value 1) { branch 1 }
+    set_branch 0 -> set_branch 1 -> if (value 0) { branch 0 } -> if (value 1) { branch 1 }
+
+A graph inside of a node may have conditional nodes itself. Another stream records it meanwhile.
 
 References
 ----------
@@ -18,22 +20,18 @@ import ctypes
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from emit_cuda.gpu.graphs import RELAXED, DriverGraph, call, driver
+from emit_cuda.gpu.graphs import RELAXED, call, driver
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator
 
-    from emit_cuda.devices import Kernels
-
-    # Asks a stream for what is to be recorded.
-    Record = Callable[[], None]
     Nodes = ctypes.Array[ctypes.c_void_p]
 
 # The driver's numbers: of a conditional node, of its two kinds, of a handle with a default value.
-_CONDITIONAL, _IF, _WHILE, _ASSIGN_DEFAULT = 13, 0, 1, 1
+_CONDITIONAL, IF, WHILE, _ASSIGN_DEFAULT = 13, 0, 1, 1
+# The nodes that are given are the only ones behind which a stream records the next.
+_SET_DEPENDENCIES = 1
 # Of the first driver with conditional nodes: CUDA 12.4.
 _HAS_CONDITIONALS = 12040
 # Kernels that tell a conditional node what the host would read: whether a loop goes on, and whether
@@ -80,101 +78,46 @@ def has_conditionals() -> bool:
     return version.value >= _HAS_CONDITIONALS
 
 
-class ConditionalGraph(DriverGraph):
-    """A loop or branches that were recorded.
+def new_condition(stream: int) -> int:
+    """A handle of a condition for a node of the graph that a stream records."""
+    context, made = ctypes.c_void_p(), ctypes.c_ulonglong()
+    call("cuCtxGetCurrent", ctypes.byref(context))
+    default = ctypes.c_uint(0), ctypes.c_uint(_ASSIGN_DEFAULT)
+    graph, _ = _recorded_by(stream)
+    call("cuGraphConditionalHandleCreate", ctypes.byref(made), graph, context, *default)
+    return made.value
+
+
+def add_node(stream: int, condition: int, kind: int) -> ctypes.c_void_p:
+    """Add a conditional node to the graph that a stream records; gives the graph inside of it.
 
     Parameters
     ----------
-    setters : the kernels that set conditions.
+    kind : `IF` or `WHILE`.
+
+    Raises
+    ------
+    HloError
+        HLO192 if the driver refuses it.
     """
-
-    def __init__(self, setters: Kernels) -> None:
-        super().__init__()
-        self._setters = setters
-
-    def record_loop(self, handle: int, begin: Record, again: Record, predicate: int) -> None:
-        """Take a loop: what comes first, and what is repeated as long as a predicate holds.
-
-        Parameters
-        ----------
-        handle : of the stream that records.
-        predicate : the address of a truth value.
-
-        Raises
-        ------
-        HloError
-            HLO192 if something inside can't be recorded.
-        """
-        stream = ctypes.c_void_p(handle)
-        call("cuGraphCreate", ctypes.byref(self.graph), ctypes.c_uint(0))
-        condition = self._condition()
-        with _into(stream, self.graph):
-            begin()
-            self._set(SET_LOOP, condition, predicate)
-            before = _last_nodes(stream)
-        with _into(stream, self._conditional(before, condition, _WHILE)):
-            again()
-            self._set(SET_LOOP, condition, predicate)
-        self.instantiate()
-
-    def record_choice(
-        self, handle: int, branches: Sequence[Record], number: int, *, of_pred: bool
-    ) -> None:
-        """Take branches, of which the chosen one runs.
-
-        Parameters
-        ----------
-        handle : of the stream that records.
-        number : the address of the branch's number, or of a truth value.
-
-        Raises
-        ------
-        HloError
-            HLO192 if something inside can't be recorded.
-        """
-        stream, count = ctypes.c_void_p(handle), np.int32(len(branches))
-        call("cuGraphCreate", ctypes.byref(self.graph), ctypes.c_uint(0))
-        conditions = [self._condition() for _ in branches]
-        with _into(stream, self.graph):
-            for branch, condition in enumerate(conditions):
-                kernel = SET_SIDE if of_pred else SET_BRANCH
-                self._set(kernel, condition, number, np.int32(branch), count)
-            before = _last_nodes(stream)
-        for branch, condition in zip(branches, conditions, strict=True):
-            with _into(stream, self._conditional(before, condition, _IF)):
-                branch()
-        self.instantiate()
-
-    def _set(self, kernel: str, condition: int, *given: int | np.generic) -> None:
-        one = (1, 1, 1)
-        self._setters.launch(kernel, one, one, 0, (np.uint64(condition), *given))
-
-    def _condition(self) -> int:
-        """A handle of a condition, which is false when the graph begins."""
-        context, made = ctypes.c_void_p(), ctypes.c_ulonglong()
-        call("cuCtxGetCurrent", ctypes.byref(context))
-        default = ctypes.c_uint(0), ctypes.c_uint(_ASSIGN_DEFAULT)
-        function = "cuGraphConditionalHandleCreate"
-        call(function, ctypes.byref(made), self.graph, context, *default)
-        return made.value
-
-    def _conditional(self, before: Nodes, condition: int, kind: int) -> ctypes.c_void_p:
-        """Add a conditional node behind others; gives the graph inside of it."""
-        node, context = ctypes.c_void_p(), ctypes.c_void_p()
-        call("cuCtxGetCurrent", ctypes.byref(context))
-        params = _ConditionalNode(
-            type=_CONDITIONAL, handle=condition, kind=kind, size=1, context=context
-        )
-        count = ctypes.c_size_t(len(before))
-        given = ctypes.byref(node), self.graph, before, count, ctypes.byref(params)
-        call("cuGraphAddNode", *given)
-        return ctypes.c_void_p(params.graphs[0])
+    node, context = ctypes.c_void_p(), ctypes.c_void_p()
+    call("cuCtxGetCurrent", ctypes.byref(context))
+    params = _ConditionalNode(
+        type=_CONDITIONAL, handle=condition, kind=kind, size=1, context=context
+    )
+    graph, before = _recorded_by(stream)
+    behind = before, ctypes.c_size_t(len(before))
+    call("cuGraphAddNode", ctypes.byref(node), graph, *behind, ctypes.byref(params))
+    # What the stream records next comes behind the node.
+    last = ctypes.byref(node), ctypes.c_size_t(1), ctypes.c_uint(_SET_DEPENDENCIES)
+    call("cuStreamUpdateCaptureDependencies", ctypes.c_void_p(stream), *last)
+    return ctypes.c_void_p(params.graphs[0])
 
 
 @contextmanager
-def _into(stream: ctypes.c_void_p, graph: ctypes.c_void_p) -> Generator[None]:
+def into(handle: int, graph: ctypes.c_void_p) -> Generator[None]:
     """Record the work of a stream inside of a `with`, as nodes of a graph."""
-    nothing = None, None, ctypes.c_size_t(0)
+    stream, nothing = ctypes.c_void_p(handle), (None, None, ctypes.c_size_t(0))
     call("cuStreamBeginCaptureToGraph", stream, graph, *nothing, ctypes.c_int(RELAXED))
     try:
         yield
@@ -184,10 +127,10 @@ def _into(stream: ctypes.c_void_p, graph: ctypes.c_void_p) -> Generator[None]:
         raise HloError("HLO192", f"the driver's cuStreamEndCapture gives status {status}")
 
 
-def _last_nodes(stream: ctypes.c_void_p) -> Nodes:
-    """The nodes behind which a stream would record the next one."""
+def _recorded_by(stream: int) -> tuple[ctypes.c_void_p, Nodes]:
+    """The graph that a stream records, and the nodes behind which it would record the next one."""
     status, number, graph = ctypes.c_int(), ctypes.c_ulonglong(), ctypes.c_void_p()
     nodes, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_size_t()
     told = (ctypes.byref(each) for each in (status, number, graph, nodes, count))
-    call("cuStreamGetCaptureInfo_v2", stream, *told)
-    return (ctypes.c_void_p * count.value)(*nodes[: count.value])
+    call("cuStreamGetCaptureInfo_v2", ctypes.c_void_p(stream), *told)
+    return graph, (ctypes.c_void_p * count.value)(*nodes[: count.value])

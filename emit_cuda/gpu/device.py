@@ -22,14 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emit_cuda import nvrtc
-from emit_cuda.gpu.conditions import (
-    CONDITIONS,
-    FILE,
-    KERNELS,
-    LINKED,
-    ConditionalGraph,
-    has_conditionals,
-)
+from emit_cuda.gpu import conditions
+from emit_cuda.gpu.conditions import CONDITIONS, FILE, KERNELS, LINKED
 from emit_cuda.gpu.graphs import DriverGraph, capturing, let_wait, ordinal_of
 from emit_cuda.gpu.kernels import GpuKernels
 from emit_cuda.gpu.staging import Staging
@@ -41,7 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_cuda.gpu.conditions import Record
     from emit_cuda.nvrtc import Compiled
 
     # Makes a file of CUDA C into something that the driver loads, for an architecture.
@@ -130,7 +123,7 @@ class GpuDevice:
         self._launched: deque[str] = deque(maxlen=16)
         self._recording = _StreamCapture()
         self._lock = RLock()
-        self.conditionals: bool = has_conditionals()
+        self.conditionals: bool = conditions.has_conditionals()
         self._conditions: GpuKernels | None = None
 
     captures = True
@@ -205,6 +198,17 @@ class GpuDevice:
         with self.current(), self._errors("copying from the GPU"):
             self._staging.read(address, flat, self.stream())
 
+    def ask(self, address: int, out: NDArray[Any]) -> Callable[[], None]:
+        """Begin to copy a few bytes from the GPU, after earlier work; gives a wait for them."""
+        with self.current(), self._errors("copying from the GPU"):
+            take = self._staging.ask(address, out.reshape(-1).view(np.uint8), self.stream())
+
+        def waited() -> None:
+            with self.current(), self._errors("copying from the GPU"):
+                take()
+
+        return waited
+
     def copy(self, target: int, source: int, size: int, stream: int = 0) -> None:
         """Copy bytes inside of the GPU, after earlier work of a stream."""
         with self.current(), self._errors("copying inside of the GPU"):
@@ -269,42 +273,82 @@ class GpuDevice:
         Nothing inside may wait or take memory. Addresses are those of the recording.
         """
         graph = DriverGraph()
-        with self._recorded(graph) as stream, capturing(stream, graph):
+        with self._recorded(graph.kernels) as stream, capturing(stream, graph):
             yield graph
 
     @contextmanager
-    def _recorded(self, graph: DriverGraph) -> Generator[int]:
+    def _recorded(self, kernels: list[str]) -> Generator[int]:
         """Let a stream of its own be stream 0 inside of a `with`; gives its handle."""
+        recording = self._recording
         with self.current(), self._errors("recording a graph"):
-            streams = [self._new_stream()]
-            self._recording.streams, self._recording.kernels = streams, graph.kernels
+            outside, streams = (recording.streams, recording.kernels), [self._new_stream()]
+            recording.streams, recording.kernels = streams, kernels
             try:
                 yield streams[0].handle
             finally:
-                self._recording.streams = self._recording.kernels = None
+                recording.streams, recording.kernels = outside
 
-    def capture_loop(self, begin: Record, again: Record, predicate: int) -> DriverGraph | None:
-        """Record a loop that the GPU drives; None where the driver can't, after all."""
-        return self._conditional(lambda g, s: g.record_loop(s, begin, again, predicate))
+    def capture_control(self, record: Callable[[], None]) -> DriverGraph | None:
+        """Record loops and branches, as a graph; None where the driver can't, after all.
 
-    def capture_choice(
-        self, branches: Sequence[Record], number: int, *, of_pred: bool
-    ) -> DriverGraph | None:
-        """Record branches between which the GPU chooses; None where the driver can't, after all."""
-        return self._conditional(lambda g, s: g.record_choice(s, branches, number, of_pred=of_pred))
-
-    def _conditional(
-        self, record: Callable[[ConditionalGraph, int], None]
-    ) -> ConditionalGraph | None:
+        Parameters
+        ----------
+        record : calls `record_loop` and `record_choice`.
+        """
         try:
-            graph = ConditionalGraph(self._condition_kernels())
-            with self._recorded(graph) as stream:
-                record(graph, stream)
+            self._condition_kernels()
+            with self.capture() as graph:
+                record()
         except HloError:
             # From now on the host decides, as it does without conditional nodes.
             self.conditionals = False
             return None
         return graph
+
+    def record_loop(self, again: Callable[[], None], predicate: int) -> None:
+        """Record a loop, which may be inside of another one.
+
+        Parameters
+        ----------
+        again : is repeated as long as the predicate holds.
+        predicate : the address of a truth value.
+        """
+        condition = conditions.new_condition(self.handle())
+        self._set(conditions.SET_LOOP, condition, predicate)
+        with self._inside(condition, conditions.WHILE):
+            again()
+            self._set(conditions.SET_LOOP, condition, predicate)
+
+    def record_choice(
+        self, branches: Sequence[Callable[[], None]], number: int, *, of_pred: bool
+    ) -> None:
+        """Record branches, of which the chosen one runs.
+
+        Parameters
+        ----------
+        number : the address of the branch's number, or of a truth value.
+        """
+        setter = conditions.SET_SIDE if of_pred else conditions.SET_BRANCH
+        made = [conditions.new_condition(self.handle()) for _ in branches]
+        for branch, condition in enumerate(made):
+            self._set(setter, condition, number, np.int32(branch), np.int32(len(branches)))
+        for issue, condition in zip(branches, made, strict=True):
+            with self._inside(condition, conditions.IF):
+                issue()
+
+    @contextmanager
+    def _inside(self, condition: int, kind: int) -> Generator[None]:
+        """Record inside of a `with` the graph of a conditional node, which comes next."""
+        kernels = self._recording.kernels
+        assert kernels is not None, "a graph is recorded"
+        with self.current():
+            graph = conditions.add_node(self.handle(), condition, kind)
+            with self._recorded(kernels) as stream, conditions.into(stream, graph):
+                yield
+
+    def _set(self, kernel: str, condition: int, *given: int | np.generic) -> None:
+        one = (1, 1, 1)
+        self._condition_kernels().launch(kernel, one, one, 0, (np.uint64(condition), *given))
 
     def _condition_kernels(self) -> GpuKernels:
         """The kernels that set conditions, which call a function of the driver."""

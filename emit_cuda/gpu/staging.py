@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -45,15 +45,25 @@ class Staging:
 
     def read(self, address: int, flat: NDArray[np.uint8], stream: Any) -> None:
         """Copy bytes from the GPU, in the order of a stream, and wait for them."""
-        asked: deque[tuple[int, NDArray[np.uint8], Any]] = deque()
+        asked: deque[Callable[[], None]] = deque()
         for start in _pieces(flat):
             if len(asked) == MOST_PIECES:
-                _take(flat, *asked.popleft())
-            staged = self._pool.allocate((min(PIECE, flat.size - start),), np.uint8)
-            self._driver.memcpy_dtoh_async(staged, address + start, stream)
-            asked.append((start, staged, self._event(stream)))
+                asked.popleft()()
+            asked.append(self.ask(address + start, flat[start : start + PIECE], stream))
         while asked:
-            _take(flat, *asked.popleft())
+            asked.popleft()()
+
+    def ask(self, address: int, flat: NDArray[np.uint8], stream: Any) -> Callable[[], None]:
+        """Begin to copy a piece from the GPU, in the order of a stream; gives a wait for it."""
+        staged = self._pool.allocate((flat.size,), np.uint8)
+        self._driver.memcpy_dtoh_async(staged, address, stream)
+        event = self._event(stream)
+
+        def take() -> None:
+            event.synchronize()
+            flat[...] = staged
+
+        return take
 
     def keep(self, thing: Any, stream: Any) -> None:
         """Keep something alive until all that was asked of a stream has ended."""
@@ -72,8 +82,3 @@ class Staging:
 
 def _pieces(flat: NDArray[np.uint8]) -> Iterator[int]:
     return iter(range(0, flat.size, PIECE))
-
-
-def _take(flat: NDArray[np.uint8], start: int, staged: NDArray[np.uint8], event: Any) -> None:
-    event.synchronize()
-    flat[start : start + staged.size] = staged

@@ -97,6 +97,11 @@ class HostDevice:
         """Copy from the device to an array whose elements lie in order."""
         ctypes.memmove(out.ctypes.data, address, out.nbytes)
 
+    def ask(self, address: int, out: NDArray[Any]) -> Callable[[], None]:
+        """Copy a few bytes at once: nothing is on its way here."""
+        self.read(address, out)
+        return lambda: None
+
     def copy(self, target: int, source: int, size: int, stream: int = 0) -> None:  # noqa: ARG002
         """Copy bytes inside of the device."""
         ctypes.memmove(target, source, size)
@@ -131,11 +136,15 @@ class HostDevice:
         """There are no graphs here: `captures` says so."""
         raise NotImplementedError
 
-    def capture_loop(self, begin: object, again: object, predicate: int) -> Never:
+    def capture_control(self, record: object) -> Never:
         """There are no graphs here: `captures` says so."""
         raise NotImplementedError
 
-    def capture_choice(self, branches: object, number: int, *, of_pred: bool) -> Never:
+    def record_loop(self, again: object, predicate: int) -> Never:
+        """There are no graphs here: `captures` says so."""
+        raise NotImplementedError
+
+    def record_choice(self, branches: object, number: int, *, of_pred: bool) -> Never:
         """There are no graphs here: `captures` says so."""
         raise NotImplementedError
 

@@ -12,14 +12,14 @@ from codegen.program.trees import leaves
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.program.merging import merged
 from emit_cuda.program.schedule import CudaSchedule
-from emit_cuda.program.steps import Branch, While
+from emit_cuda.program.steps import Branch, Launch, While, flat
 from emit_cuda.table import emits_cuda
 from optimizer.effects import has_effect
 from optimizer.loops.state import loop_of
 from optimizer.loops.trip_count import counter_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.program.schedule import Control
     from emit_cuda.program.module import CudaModuleWriter
@@ -57,7 +57,19 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
     predicate = str(schedule.tree(condition.root))
     first, second = (schedule.module.steps_of(each) for each in (condition, body))
     step = While(first, predicate, second, _trips(instr))
-    schedule.step(merged(schedule.module.kernels, instr, step) or step)
+    one = merged(schedule.module.kernels, instr, step)
+    if one is None and step.trips is None:
+        # The host reads it while the rest of the iteration runs.
+        schedule.module.keep_apart([predicate, *_written(first)])
+    schedule.step(one or step)
+
+
+def _written(steps: Sequence[Step]) -> Iterator[str]:
+    """The arrays that launches write, on memory that is not placed yet."""
+    for step in flat(steps):
+        if isinstance(step, Launch):
+            pairs = zip(step.arguments, step.writes, strict=True)
+            yield from (str(pointer) for pointer, writes in pairs if writes)
 
 
 def _trips(instr: Instruction) -> int | None:

@@ -104,7 +104,7 @@ def emit(
         writer.kernels.source(head(module)),
         writer.placed(steps),
         tuple(writer.constants.arrays.values()),
-        writer.memory.arena_bytes,
+        writer.arena_bytes,
         writer.memory.donated,
         bool(seeds),
         module,

@@ -19,6 +19,7 @@ from emit_cuda.program.steps import (
     Step,
     While,
 )
+from optimizer.memory.buffers import Buffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Module
 
     Write = Callable[["CudaModuleWriter", Computation], tuple[Step, ...]]
+
+# The bytes that a small array has for itself.
+_APART = 256
 
 
 class CudaModuleWriter:
@@ -55,6 +59,18 @@ class CudaModuleWriter:
         self.kernels = kernels
         self.declared: dict[str, tuple[Home, int]] = {}
         self._steps: dict[Computation, tuple[Step, ...]] = {}
+        self._apart: list[Home] = []
+
+    def keep_apart(self, pointers: Iterable[str]) -> None:
+        """Give small arrays memory that no others share, behind the others of the arena."""
+        for home, _ in (self.declared[p] for p in pointers if p in self.declared):
+            if isinstance(home, Buffer) and home.bytes <= _APART and home not in self._apart:
+                self._apart.append(home)
+
+    @property
+    def arena_bytes(self) -> int:
+        """The size of the memory for temporary arrays, once all is settled."""
+        return self.memory.arena_bytes + _APART * len(self._apart)
 
     def steps_of(self, computation: Computation) -> tuple[Step, ...]:
         """The steps of a computation, on memory that is not placed yet."""
@@ -92,4 +108,7 @@ class CudaModuleWriter:
             return Place("result", allocation.output, behind, size, pointer)
         if allocation.parameter is not None:
             return Place("argument", allocation.parameter, behind, size, pointer)
+        if home in self._apart:
+            at = self.memory.arena_bytes + _APART * self._apart.index(home)
+            return Place("arena", 0, at + offset, size, pointer)
         return Place("arena", 0, behind, size, pointer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from emit_cuda.program.streams import Choice, Iterations, Segment
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from emit_cuda.devices import CudaDevice, Kernels, RecordedGraph
     from emit_cuda.libraries import Libraries
@@ -90,59 +91,67 @@ class Runner:
                 case HostCall():
                     self._compute(part)
                 case Iterations():
-                    if not self._replayed(part, part.condition, part.body):
+                    if not self._replayed(part):
                         self._iterate(part)
                 case Choice(step, branches):
-                    if not self._replayed(part, *branches):
+                    if not self._replayed(part):
                         self.run(branches[self._branch(step.number, step.of_pred, len(branches))])
 
     def _iterate(self, loop: Iterations) -> None:
-        """Let a loop run, of which the host reads the predicate where it must."""
+        """Let a loop run, of which the host reads the predicate where it must.
+
+        The copy of the next predicate begins as soon as that is computed. The host waits for the
+        copy alone, while the device does the rest of the iteration.
+        """
         if loop.step.trips is not None:
             for _ in range(loop.step.trips):
-                self.run(loop.body)
+                self.run(loop.early)
             return
-        self.run(loop.condition)
-        while self._read(loop.step.predicate, np.bool_):
-            self.run(loop.body)
-            self.run(loop.condition)
+        self.run(loop.begin)
+        goes_on, place = np.empty((), np.bool_), self._address(loop.step.predicate)
+        wait = self.device.ask(place, goes_on)
+        wait()
+        while goes_on[()]:
+            self.run(loop.early)
+            wait = self.device.ask(place, goes_on)
+            self.run(loop.late)
+            wait()
 
-    def _replayed(self, part: Iterations | Choice, *inside: Sequence[Part]) -> bool:
-        """Run a loop or a branch as a graph with a condition; whether that was done.
+    def _replayed(self, part: Iterations | Choice) -> bool:
+        """Run a loop or a branch as a graph with conditions; whether that was done.
 
         As with segments, it is recorded when it is run for the second time on the same memory.
         """
-        if self.graphs is None or not self.device.conditionals:
-            return False
-        if any(not isinstance(each, Segment) for parts in inside for each in parts):
+        if self.graphs is None or not self.device.conditionals or _asks_the_host(part):
             return False
         key = part, *self.addresses.values()
         if self.graphs.is_new(key):
             return False
-        graph = self.graphs.get(key) or self._recorded(part)
+        graph = self.graphs.get(key) or self.device.capture_control(lambda: self._record([part]))
         if graph is None:
             return False
         self.graphs.keep(key, graph)
         self.device.replay(graph)
         return True
 
-    def _recorded(self, part: Iterations | Choice) -> RecordedGraph | None:
-        def issued(*lists: Sequence[Part]) -> Callable[[], None]:
-            segments = [each for parts in lists for each in parts if isinstance(each, Segment)]
-
-            def issue() -> None:
-                for segment in segments:
-                    self._issue(segment)
-
-            return issue
-
-        if isinstance(part, Iterations):
-            predicate = self._address(part.step.predicate)
-            again = issued(part.body, part.condition)
-            return self.device.capture_loop(issued(part.condition), again, predicate)
-        number, of_pred = self._address(part.step.number), part.step.of_pred
-        branches = [issued(branch) for branch in part.branches]
-        return self.device.capture_choice(branches, number, of_pred=of_pred)
+    def _record(self, program: Sequence[Part]) -> None:
+        """Ask the device for all steps while it records, loops and branches among them."""
+        for part in program:
+            match part:
+                case Segment():
+                    self._issue(part)
+                case Iterations(step, begin, early, late):
+                    self._record(begin)
+                    again = partial(self._record, (*early, *late))
+                    self.device.record_loop(again, self._address(step.predicate))
+                case Choice(step, branches):
+                    number, each = (
+                        self._address(step.number),
+                        [partial(self._record, b) for b in branches],
+                    )
+                    self.device.record_choice(each, number, of_pred=step.of_pred)
+                case HostCall():
+                    raise AssertionError("the processor computes while nothing is recorded")
 
     def _segment(self, segment: Segment) -> None:
         if self.graphs is None or len(segment.queue) < 2:
@@ -247,3 +256,14 @@ class Runner:
             return 0 if self._read(number, np.bool_) else 1
         asked = int(self._read(number, np.int32))
         return asked if 0 <= asked < count else count - 1
+
+
+def _asks_the_host(part: Part) -> bool:
+    """Whether the processor computes something inside of a loop or a branch."""
+    match part:
+        case Iterations(_, begin, early, late):
+            return any(map(_asks_the_host, (*begin, *early, *late)))
+        case Choice(_, branches):
+            return any(_asks_the_host(each) for branch in branches for each in branch)
+        case _:
+            return isinstance(part, HostCall)

@@ -61,11 +61,20 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Iterations:
-    """A loop over segments, as `While`."""
+    """A loop over segments, as `While`.
+
+    Attributes
+    ----------
+    begin : the condition, for the first time.
+    early : what the body and the condition after it do until the next predicate is known.
+    late : the rest of the body, which the host need not wait for. Of a loop that counts to a
+        constant, the condition, which only a conditional node asks.
+    """
 
     step: While
-    condition: tuple[Part, ...]
-    body: tuple[Part, ...]
+    begin: tuple[Part, ...]
+    early: tuple[Part, ...]
+    late: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,12 +109,38 @@ def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...
         if isinstance(step, HostCall):
             found.append(step)
         elif isinstance(step, While):
-            found.append(
-                Iterations(step, parts(step.condition, streams), parts(step.body, streams))
-            )
+            early, late = (parts(each, streams) for each in _split(step, streams))
+            found.append(Iterations(step, parts(step.condition, streams), early, late))
         else:
             found.append(Choice(step, tuple(parts(b, streams) for b in step.branches)))
     return (*found, *([side_by_side(waiting, streams)] if waiting else []))
+
+
+def _split(loop: While, streams: int) -> tuple[Sequence[Step], Sequence[Step]]:
+    """An iteration until its predicate is known, and the rest."""
+    if loop.trips is not None:
+        return loop.body, loop.condition
+    steps = [*loop.body, *loop.condition]
+    if streams == 1:
+        # Nothing changes places.
+        return steps, ()
+    # Behind the last loop or branch, what the predicate does not need can wait.
+    tail: list[Work] = []
+    for step in reversed(steps):
+        if isinstance(step, HostCall | While | Branch):
+            break
+        tail.insert(0, step)
+    del steps[len(steps) - len(tail) :]
+    ask = Copy(Place("result", -1), loop.predicate, 1)
+    needs = [*_needs([*tail, ask])]
+    early, open_ = set[int](), [*needs[-1]]
+    while open_:
+        number = open_.pop()
+        if number not in early:
+            early.add(number)
+            open_ += needs[number]
+    steps += [step for number, step in enumerate(tail) if number in early]
+    return steps, [step for number, step in enumerate(tail) if number not in early]
 
 
 def _unrolled(loop: While) -> list[Work] | None:

@@ -63,7 +63,7 @@ def test_conditional_nodes_are_laid_out_as_in_cuda_h(tmp_path):
     node = conditions._ConditionalNode
     names = ("type", "handle", "kind", "size", "graphs", "context")
     offsets = [getattr(node, name).offset for name in names]
-    numbers = (conditions._CONDITIONAL, conditions._IF, conditions._WHILE)
+    numbers = (conditions._CONDITIONAL, conditions.IF, conditions.WHILE)
     ours = [ctypes.sizeof(node), *offsets, *numbers, conditions._ASSIGN_DEFAULT]
     assert list(map(int, told.split())) == ours
 

@@ -15,7 +15,7 @@ from emit_cuda.host import HostDevice, HostKernels
 from emit_cuda.kernels import vectors
 from emit_cuda.program import merging
 from emit_cuda.program.steps import Copy, Launch, Place, While
-from emit_cuda.program.streams import parts, side_by_side
+from emit_cuda.program.streams import parts, side_by_side, uses
 from hlo.support import dlpack
 from optimizer.pipelines import prepare
 
@@ -49,6 +49,9 @@ ENTRY e {
   s = (s32[], f32[8,8], f32[8,8]) tuple(zero, x, y)
   ROOT w = (s32[], f32[8,8], f32[8,8]) while(s), condition=cond, body=body
 }"""
+# The trip count is not seen, and the predicate needs no product.
+UNKNOWN = LOOP.replace("n = s32[] constant(5)", "m = s32[] constant(30)  n = s32[] multiply(i, i)")
+UNKNOWN = UNKNOWN.replace("compare(i, n)", "compare(n, m)")
 UPDATE = """HloModule m, input_output_alias={ {0}: (0, {}, must-alias) }
 ENTRY e {
   x = f32[16] parameter(0)
@@ -107,6 +110,10 @@ class Unruly(HostDevice):
     def read(self, address, out):
         self.drain(self.queues)
         super().read(address, out)
+
+    def ask(self, address, out):
+        self.later(0, lambda: HostDevice.read(self, address, out))
+        return lambda: self.drain(self.queues)
 
     def capture(self):
         return Recording(self)
@@ -228,8 +235,23 @@ def test_a_loop_reads_its_predicate_where_its_trip_count_is_unknown(limit, trips
 
 
 @pytest.mark.usefixtures("by_the_host")
+def test_the_predicate_comes_before_what_it_does_not_need():
+    program = emit_cuda.emit(prepare(hlo.parse(UNKNOWN)))
+    *_, iterations = parts(program.steps)
+    assert iterations.step.trips is None
+    (early,), (late,) = iterations.early, iterations.late
+    about = [[getattr(q.step, "about", "copy") for q in part.queue] for part in (early, late)]
+    assert about == [["j", "n", "p"], ["u", "v", "copy", "copy"]]
+    # Nothing else in the loop uses the predicate's memory.
+    used = [p for q in late.queue for p, _ in uses(q.step)]
+    assert not any(p.overlaps(iterations.step.predicate) for p in used)
+
+
+@pytest.mark.usefixtures("by_the_host")
 @pytest.mark.parametrize("captures", [False, True])
-@pytest.mark.parametrize("text", [BRANCHES, LOOP, LOOP.replace("constant(5)", "constant(99)")])
+@pytest.mark.parametrize(
+    "text", [BRANCHES, LOOP, UNKNOWN, LOOP.replace("constant(5)", "constant(99)")]
+)
 def test_streams_and_graphs_keep_the_values(text, captures):
     module = hlo.parse(text)
     dims = module.entry.parameters[0].shape.dims

@@ -29,6 +29,7 @@ struct Action { std::function<Status()> act; struct Event *awaited; long turn; }
 struct Graph {
     std::vector<std::function<Status()>> nodes;
     std::vector<unsigned *> conditions;
+    const void *loose = nullptr;  // a node that the next one must be told to come behind
     Status run() {
         for (auto &node : nodes)
             if (Status status = node()) return status;
@@ -46,11 +47,20 @@ static int devices[2], failed;
 #define API extern "C" __attribute__((visibility("default"))) Status
 #define NEEDS_CONTEXT if (contexts.empty()) return INVALID_CONTEXT
 
+// What was asked for, a letter a call: K a kernel, G a graph, R a copy to the processor, W a wait for an event.
+static std::string calls;
+static void log(char call) { std::lock_guard lock(busy); calls += call; }
+extern "C" __attribute__((visibility("default"))) const char *stand_in_calls() {
+    static std::string told;
+    return told = std::move(calls), calls.clear(), told.c_str();
+}
+
 static Stream *stream_of(void *handle) { return handle ? (Stream *)handle : &usual; }
 static Status later(void *handle, std::function<Status()> action) {
     std::lock_guard lock(busy);
     Stream *stream = stream_of(handle);
     if (stream->context && !contexts.empty() && stream->context != contexts.back()) return INVALID_HANDLE;
+    if (stream->recording && stream->recording->loose) return UNSUPPORTED_CAPTURE;
     if (stream->recording) stream->recording->nodes.push_back(action);
     else stream->waiting.push_back({action, nullptr, 0});
     return OK;
@@ -147,6 +157,7 @@ API cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t n, void *stream) {
 }
 API cuMemcpyDtoHAsync_v2(void *to, Address from, size_t n, void *stream) {
     NEEDS_CONTEXT;
+    log('R');
     return later(stream, [=] { return moved(to, (void *)from, n, from, 0); });
 }
 API cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n, void *stream) {
@@ -205,7 +216,7 @@ API cuStreamWaitEvent(void *stream, void *handle, unsigned) {
     return OK;
 }
 API cuEventQuery(void *) { return drain(), OK; }
-API cuEventSynchronize(void *) { return drain(); }
+API cuEventSynchronize(void *) { return log('W'), drain(); }
 API cuEventElapsedTime_v2(float *milliseconds, void *begin, void *end) {
     struct timespec &b = ((Event *)begin)->time, &e = ((Event *)end)->time;
     *milliseconds = (e.tv_sec - b.tv_sec) * 1e3f + (e.tv_nsec - b.tv_nsec) * 1e-6f;
@@ -240,6 +251,7 @@ API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned
     Function *function = (Function *)handle;
     Kernel *kernel = function->kernel;
     if ((int)shared > function->most_shared) return INVALID_VALUE;
+    if (!stream_of(stream)->recording) log('K');
     // The arguments as one buffer, each at a multiple of its size; or one pointer each.
     const char *packed = nullptr;
     for (void **each = extra; each && *each; each += 2)
@@ -304,7 +316,7 @@ API cuGraphConditionalHandleCreate(unsigned long long *handle, void *graph, void
 API cuGraphAddNode(void **node, void *graph, void *const *before, size_t count, Node *params) {
     Graph *outer = (Graph *)graph, *inner = new Graph;
     if (sizeof(Node) != 256 || params->type != 13 || params->size != 1 || params->kind > 1 || !params->context) return INVALID_VALUE;
-    if (count != 1 || before[0] != &last_node) return INVALID_VALUE;
+    if (count != 1 || before[0] != &last_node || outer->loose) return INVALID_VALUE;
     unsigned *condition = (unsigned *)params->handle;
     bool repeats = params->kind == 1;
     ++conditional_nodes;
@@ -315,7 +327,12 @@ API cuGraphAddNode(void **node, void *graph, void *const *before, size_t count, 
         }
         return OK;
     });
-    return *node = &last_node, params->graphs = new void *[1]{inner}, OK;
+    return *node = (void *)(outer->loose = &last_node), params->graphs = new void *[1]{inner}, OK;
+}
+API cuStreamUpdateCaptureDependencies(void *stream, void *const *nodes, size_t count, unsigned flags) {
+    Graph *recorded = stream_of(stream)->recording;
+    if (!recorded || count != 1 || flags != 1 || nodes[0] != recorded->loose) return INVALID_VALUE;
+    return recorded->loose = nullptr, OK;
 }
 extern "C" __attribute__((visibility("default"))) int stand_in_conditional_nodes() { return conditional_nodes; }
 
@@ -323,6 +340,7 @@ API cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long) { 
 static int graphs_launched;
 API cuGraphLaunch(void *graph, void *stream) {
     ++graphs_launched;
+    log('G');
     return later(stream, [=]() -> Status {
         for (unsigned *condition : ((Graph *)graph)->conditions) *condition = 0;
         return ((Graph *)graph)->run();

@@ -80,6 +80,34 @@ ENTRY e {
   p = pred[] parameter(2)
   ROOT d = f32[64,64] conditional(p, c, c), true_computation=here, false_computation=there
 }"""
+# A loop and a branch inside of a loop, which has work beside its predicate, too.
+NESTED = """HloModule m
+go { s = (s32[], f32[64,64], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=2
+  ROOT p = pred[] compare(i, n), direction=LT }
+twice { s = (s32[], f32[64,64], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  one = s32[] constant(1)  j = s32[] add(i, one)
+  x = f32[64,64] get-tuple-element(s), index=1  n = s32[] get-tuple-element(s), index=2
+  d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (s32[], f32[64,64], s32[]) tuple(j, d, n) }
+there { x = f32[64,64] parameter(0)
+  d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = f32[64,64] dot(d, x), lhs_contracting_dims={1}, rhs_contracting_dims={1} }
+here { x = f32[64,64] parameter(0)  ROOT n = f32[64,64] negate(x) }
+body { s = (s32[], f32[64,64], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  one = s32[] constant(1)  j = s32[] add(i, one)
+  x = f32[64,64] get-tuple-element(s), index=1  n = s32[] get-tuple-element(s), index=2
+  y = f32[64,64] conditional(i, x, x), branch_computations={there, here}
+  z = s32[] constant(0)  u = (s32[], f32[64,64], s32[]) tuple(z, y, i)
+  v = (s32[], f32[64,64], s32[]) while(u), condition=go, body=twice
+  w = f32[64,64] get-tuple-element(v), index=1
+  ROOT t = (s32[], f32[64,64], s32[]) tuple(j, w, n) }
+ENTRY e { x = f32[64,64] parameter(0)  n = s32[] parameter(1)  z = s32[] constant(0)
+  s = (s32[], f32[64,64], s32[]) tuple(z, x, n)
+  w = (s32[], f32[64,64], s32[]) while(s), condition=go, body=body
+  ROOT y = f32[64,64] get-tuple-element(w), index=1 }"""
+# The predicate needs no product.
+BESIDE = NESTED.replace("condition=go, body=body", "condition=go, body=twice")
 TOLD = ("contexts_awaited", "conditional_nodes")
 UPDATE = """HloModule m, input_output_alias={ {0}: (0, {}, must-alias) }
 ENTRY e {
@@ -201,6 +229,48 @@ def loops(device):
     device.conditionals = can
 
 
+def nested(device):
+    """Loops and branches inside of a loop are nodes inside of its node."""
+    module = hlo.parse(NESTED)
+    driver = ctypes.CDLL("libcuda.so.1")
+    can = device.conditionals
+    for conditionals in {can, False}:
+        device.conditionals = conditionals
+        executable = emit_cuda.compile(module, device)
+        nodes = getattr(driver, "stand_in_conditional_nodes", lambda: 4)
+        before = nodes()
+        for seed, count in enumerate((3, 3, 0, 2)):
+            x = np.random.default_rng(seed).random((64, 64), np.float32) / 32
+            wanted = interpreter.evaluate(module, x, np.int32(count))
+            np.testing.assert_allclose(executable(x, np.int32(count)), wanted, rtol=1e-4)
+        assert device.conditionals == conditionals
+        if hasattr(driver, "stand_in_graphs"):
+            # The first call records the branch and the inner loop, the second one all of it.
+            assert nodes() - before == ((2 + 1) + (1 + 2 + 1) if conditionals else 0)
+    device.conditionals = can
+
+
+def predicates(device):
+    """The host asks for a predicate before the rest of the iteration, and then waits."""
+    module = hlo.parse(BESIDE)
+    driver = ctypes.CDLL("libcuda.so.1")
+    can, device.conditionals = device.conditionals, False
+    executable = emit_cuda.compile(module, device)
+    x = np.random.default_rng(0).random((64, 64), np.float32) / 32
+    calls = getattr(driver, "stand_in_calls", lambda: b"")
+    calls.restype = ctypes.c_char_p
+    for is_recorded in (False, True, True):
+        calls()
+        found = executable(x, np.int32(3))
+        told = calls().decode()
+        if is_recorded and told:
+            # Three times a graph with the predicate, its copy, a graph with the rest, and a wait;
+            # then the copy of the result.
+            assert told.endswith("RW" + "GRGW" * 3 + "RW"), told
+        np.testing.assert_allclose(found, interpreter.evaluate(module, x, np.int32(3)), rtol=1e-4)
+    device.conditionals = can
+
+
 def arrays(device):
     """Arrays stay on the device, and go from library to library without a copy."""
     module = hlo.parse(BRANCHES)
@@ -315,6 +385,8 @@ if __name__ == "__main__":
         modules,
         recorded,
         loops,
+        nested,
+        predicates,
         arrays,
         donation,
         copies,
