@@ -18,14 +18,15 @@ HOST = {"infeed", "outfeed", "recv", "recv-done", "send", "send-done"}
 MADE = sorted({*OPCODES_MADE, *RARE, *CALLING})
 
 
-def test_opcodes_give_what_the_interpreter_gives():
+@pytest.mark.parametrize("checked", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_opcodes_give_what_the_interpreter_gives(checked):
     """Modules share a file: each is of one opcode more than of others."""
     batch = Batch()
     for number, opcode in enumerate(MADE):
         values = (nasty, tame)[number % 2]
         module = random_module(random.Random(number), size=3, favoured=[opcode])
         batch.add(module, [values(p.shape, random.Random(number)) for p in module.entry.parameters])
-    found = batch.differences()
+    found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
 
 

@@ -7,9 +7,12 @@ import emit_cuda
 import hlo
 import interpreter
 from emit_cuda import launches, nvrtc
+from emit_cuda.code.names import Names
 from emit_cuda.host.device import HostDevice
+from emit_cuda.kernels.file import KernelFile
 from emit_cuda.program import merging
 from emit_cuda.program.steps import Branch, Launch, While, flat
+from optimizer.pipelines import prepare
 
 # Halves and reverses an array until its sum is small: a reduction, a scalar and two arrays.
 LOOP = """HloModule m
@@ -122,7 +125,9 @@ def test_a_loop_over_more_threads_than_a_block_takes_in_turns_is_the_hosts(monke
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
-@pytest.mark.parametrize("case", CASES)
-def test_the_kernels_compile(case):
-    source = emit_cuda.compile(hlo.parse(CASES[case][0]), "host").source
-    assert nvrtc.compile(source, "sm_90").code
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+def test_the_kernels_compile(architecture):
+    kernels = KernelFile(Names())
+    for text, _, _ in CASES.values():
+        emit_cuda.emit(prepare(hlo.parse(text)), kernels)
+    assert len(nvrtc.compile(kernels.source(""), architecture).usage) >= len(CASES)
