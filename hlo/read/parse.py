@@ -29,7 +29,7 @@ from hlo.read.fast.reader import FastReader
 from hlo.read.header_text import read_header, read_stack_frames
 from hlo.read.instruction_text import InstructionText
 from hlo.read.other_language import other_language
-from hlo.read.stack_frames import FrameTables
+from hlo.read.stack_frames import FrameTables, settle_frames
 from hlo.read.syntax import InstructionSyntax, Item, Piece
 from hlo.support.garbage import no_collection
 
@@ -179,7 +179,8 @@ class _ModuleReader:
         computations = tuple(self.computations.values())
         header = with_entry_layout(header, entry)
         tables = self.frames.tables()
-        return settle_async(Module(name, computations, entry, header, tables, entry.span))
+        made = Module(name, computations, entry, header, tables, entry.span)
+        return settle_frames(settle_async(made))
 
 
 class _FastModuleText(_ModuleReader):

@@ -11,13 +11,17 @@ Source: `xla/hlo/ir/stack_frames.cc`.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hlo.attributes.annotations import Metadata
 from hlo.instruction import StackFrames
+from hlo.opcode import ASYNC_ENDS
 from hlo.read.quoting import QUOTED
+from hlo.walk import rebuild, rebuild_module
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Computation, Instruction, Module
 
 _KEY = "stack_frame_id="
 # Where it stands outside of strings, which may hold anything; and strings.
@@ -100,6 +104,46 @@ class FrameTables:
         }
         text = _REFERENCES.sub(lambda m: f"{m[1]}={new.get(m[1], m[2])}", row)
         return _number(self.locations, text)
+
+
+def settle_frames(module: Module) -> Module:
+    """The module with its stack frames in the order of all instructions, hidden ones included.
+
+    XLA writes an instruction that runs asynchronously as `slice-start` and `slice-done`, and hides
+    the computation that they call, which comes before their own. Its root has the metadata of the
+    last of them.
+    """
+    last: dict[str, Instruction] = {}
+    started: dict[Instruction, str] = {}
+    for instr in module.instructions():
+        if instr.opcode == "async-start":
+            started[instr] = instr.called[0].name
+        elif instr.opcode in ASYNC_ENDS and instr.operands and instr.operands[0] in started:
+            started[instr] = started[instr.operands[0]]
+        if instr in started and instr.annotations.metadata:
+            last[started[instr]] = instr
+    if not last or not module.stack_frames.stack_frames:
+        return module
+    frames = FrameTables(module.stack_frames)
+
+    def settled(instr: Instruction, shown: Instruction) -> Instruction:
+        old = shown.annotations.metadata
+        new = Metadata(frames.renumber(old.text)) if old else None
+        if new == instr.annotations.metadata:
+            return instr
+        return instr.with_(annotations=replace(instr.annotations, metadata=new))
+
+    def change(computation: Computation) -> Computation:
+        root = computation.root
+        became = {
+            instr: settled(instr, last.get(computation.name, instr) if instr is root else instr)
+            for instr in computation.instructions
+        }
+        changed = {old: new for old, new in became.items() if new is not old}
+        return rebuild(computation, changed) if changed else computation
+
+    made = rebuild_module(module, change, prune=False)
+    return replace(made, stack_frames=frames.tables())
 
 
 def source_place(module: Module, instr: Instruction) -> str:
