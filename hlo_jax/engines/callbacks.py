@@ -21,6 +21,7 @@ import numpy as np
 
 from emit_c.code.foreign import fail
 from emit_c.custom_calls.table import kernel
+from hlo.errors.error import HloError
 from hlo_jax.called_from_c import array_at, write_call
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.registry import custom_call
@@ -85,10 +86,19 @@ def call_python(number: int, *addresses: int) -> int:
     return 0
 
 
+def _number(instr: Instruction) -> int:
+    """The number of the function that a custom call names."""
+    number = config(instr).get("index")
+    if not isinstance(number, int):
+        message = f"{instr.name}: a callback into Python names its function by the option `index`"
+        raise HloError("HLO122", message, instr.span)
+    return number
+
+
 @kernel(WHOLE, SHARDS)
 def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Call the function from C, with the addresses of all arrays; tokens have none."""
-    number: int = config(instr)["index"]
+    number = _number(instr)
     given = [o for o in instr.operands if o.shape.is_array]
     made = tuple(shape for _, shape in instr.shape.leaves() if shape.is_array)
     _ARRAYS[number] = Arrays(tuple(o.shape for o in given), made)
@@ -98,7 +108,10 @@ def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
 @custom_call(WHOLE, SHARDS)
 def call(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     """Call the function with copies of the operands, which it may keep; tokens go by."""
-    function = _FUNCTIONS[config(instr)["index"]]
+    function = _FUNCTIONS.get(_number(instr))
+    if function is None:
+        message = f"{instr.name}: the function belongs to another process, or is gone"
+        raise HloError("HLO122", message, instr.span)
     results = iter(function(*(np.array(x) for x in operands if x is not None)))
     if not instr.shape.is_tuple:
         return next(results, None)

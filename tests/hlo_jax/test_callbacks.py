@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hlo
 import hlo_jax
+import interpreter
 from hlo_jax.engines import callbacks
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -88,3 +90,18 @@ def test_callbacks_of_compiled_code(jax: Any, jnp: Any, engine: str) -> None:
         np.testing.assert_array_equal(function(x), (x + 1) * 6)
     (line,) = [s for s in hlo_jax.explain().splitlines() if "called_twice" in s]
     assert line.split()[1] == engine
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [("", "by the option `index`"), ("{index = 7 : i64}", "another process")],
+)
+def test_a_callback_of_another_process_is_an_error(option: str, expected: str) -> None:
+    config = f", backend_config={option}" if option else ""
+    module = hlo.parse(
+        "ENTRY e {\n  x = f32[2] parameter(0)\n"
+        f'  ROOT r = f32[2] custom-call(x), custom_call_target="{callbacks.WHOLE}"{config}\n}}\n'
+    )
+    with pytest.raises(hlo.HloError, match=expected) as caught:
+        interpreter.evaluate(module, np.ones(2, np.float32))
+    assert caught.value.code == "HLO122"
