@@ -255,7 +255,7 @@ def array_of(numbers: Iterable[int], kind: Kind | None = None) -> Struct:
 
 
 def indexed(number: Sum) -> Expr:
-    """Index arithmetic as a tree: a literal, a name, or what is to be simplified no further."""
+    """Index arithmetic as a tree: a literal, a name, or an `Index` that stays as it is."""
     if not number.terms:
         return Literal(number.constant)
     text = number.text

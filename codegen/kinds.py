@@ -73,5 +73,5 @@ def is_const(kind: Kind) -> bool:
 
 
 def unrestricted(kind: Kind) -> Kind:
-    """A type without `restrict`: other pointers may lead to what is written through it."""
+    """A type without `restrict`: other pointers may lead to the same memory."""
     return replace(kind, restrict=False) if isinstance(kind, Pointer) else kind

@@ -272,7 +272,7 @@ def _bound(number: int | Expr) -> str:
 
 
 def head(function: Function) -> str:
-    """The head of a function: what it gives, its name and its parameters."""
+    """The head of a function: its return type, its name and its parameters."""
     listed = ", ".join(declared(each.kind, each.name) for each in function.parameters) or "void"
     return f"{'int' if function.gives_status else 'void'} {function.name}({listed})"
 

@@ -1,4 +1,4 @@
-"""The table of C: what all emitters share, and what C does in a way of its own."""
+"""The table of C: the entries that all emitters share, and C's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes computations and modules piece by piece: what passes, tests and tracers write.
+"""Builders: computations and modules piece by piece, for passes, tests and tracers.
 
 A builder names instructions and infers their shapes:
 

@@ -81,7 +81,7 @@ def evaluate_send(
 def evaluate_send_done(
     _frame: Frame, _instr: Instruction, _attrs: a.Channel, _started: Value
 ) -> None:
-    """Yield a token: what is sent is sent."""
+    """Yield a token: the value was sent by `send` already."""
 
 
 @evaluates("recv", xla="Recv; XLA's GPU backend for source-target pairs")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def literal_of(constant: Instruction) -> Literal:
-    """The value of a constant: where the text leaves it out, what the interpreter makes up."""
+    """The value of a constant; the interpreter's substitute where the text leaves it out."""
     attrs = Constant.of(constant)
     if not attrs.literal.elided:
         return attrs.literal

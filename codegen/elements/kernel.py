@@ -1,4 +1,4 @@
-"""One kernel in the making: what it is given, and what of its computation is in memory."""
+"""One kernel in the making: its inputs, and the values of its computation in memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Scope:
-    """A computation while its kernels are emitted: what of it is in memory already.
+    """A computation while its kernels are emitted, with its values that are in memory already.
 
     Attributes
     ----------

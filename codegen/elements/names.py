@@ -1,4 +1,4 @@
-"""Names and comments in code that come from HLO: whatever the HLO says, they stay what they are.
+"""Identifiers and comments made from HLO names, which no HLO text can turn into code.
 
 HLO text is untrusted. An identifier keeps only letters, digits and underscores; a comment keeps
 only printable ASCII, and no backslash or `??` that would join it with the next line.

@@ -39,7 +39,7 @@ def transpose_head(name: str) -> str:
 
 
 def transpose_text(name: str, storage: str = "static ") -> str:
-    """The C function: squares in registers, and number by number what is left."""
+    """The C function: squares in registers, and the remaining elements one by one."""
     kind = name.rpartition("_")[2]
     count = LANES[int(kind[1:])]
     each = f"vector_size(64), aligned({64 // count})"

@@ -1,4 +1,4 @@
-"""Custom calls for linear algebra: what JAX calls `lapack_*_ffi`, and TensorFlow Qr and Eigh.
+"""Custom calls for linear algebra: JAX's `lapack_*_ffi`, and TensorFlow's Qr and Eigh.
 
 Each function is the twin of the one of its name in `interpreter.custom_calls.factorizations`, and
 calls the same routine with the same arguments.

@@ -1,4 +1,4 @@
-"""A module that was built: what a process needs to load and call it.
+"""A built module: all that a process needs to load and call it.
 
 It holds nothing of the module itself, so that it can be kept on disk
 (`emit_c.executable.remembered`) and makes the optimizer, the emitter and the compiler superfluous

@@ -1,4 +1,4 @@
-"""Modules that were built before: a cache on disk, by all that decides what building gives.
+"""The compilation cache: built modules on disk, by a key of all that a build depends on.
 
 A process that compiles a module again, as a script does that is run again, needs neither the
 optimizer nor the emitter then. The key holds the module's text with its constants, the sources of

@@ -1,4 +1,4 @@
-"""Shape inference: what an instruction's result looks like, from its operands and attributes."""
+"""Shape inference: the shape of an instruction's result, from its operands and attributes."""
 
 from __future__ import annotations
 

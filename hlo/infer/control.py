@@ -50,7 +50,7 @@ def infer_custom_call(instr: Instruction, _attrs: a.CustomCall, *_operands: Shap
 
 @infers("while", xla="ShapeInference::InferWhileShape")
 def infer_while(instr: Instruction, _attrs: a.Attrs, init: Shape) -> Shape:
-    """The shape of the value that is carried: that of init, and what the body takes and yields."""
+    """The shape of a loop's state: that of init, and of the body's parameter and result."""
     condition, body = instr.called
     expect_arguments(condition, [init])
     expect_arguments(body, [init])

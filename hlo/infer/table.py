@@ -1,4 +1,4 @@
-"""The table of shapes: one short function an opcode that says what its result looks like.
+"""The table of shape inference: one short function an opcode that returns its result's shape.
 
 A function takes `(instr, attrs, *shapes)`: the instruction (for what it calls, and for a shape
 that can't be inferred), its attributes and its operands' shapes. It returns the result's shape, or

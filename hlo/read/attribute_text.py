@@ -1,4 +1,4 @@
-"""Sorts and reads the attributes of an instruction: its opcode's own, and what any may carry."""
+"""Sorts and reads the attributes of an instruction: its opcode's own, and those of any opcode."""
 
 from __future__ import annotations
 

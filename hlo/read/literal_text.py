@@ -1,4 +1,4 @@
-"""Reads literals: what stands in the parentheses of `constant(...)`.
+"""Reads literals: the text in the parentheses of `constant(...)`.
 
 The braces of an array literal only repeat its shape, so they are compared with the shape as one
 string, and the numbers are read in one go. That is a hundred times faster than a grammar, and a

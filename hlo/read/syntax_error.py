@@ -1,4 +1,4 @@
-"""Errors of form: Lark's `UnexpectedInput`, as an `HloError` that says what was expected."""
+"""Syntax errors: Lark's `UnexpectedInput`, as an `HloError` that lists the expected tokens."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class ValueRules(Transformer[Token, Any]):
         return integers(items)
 
     def int_lists(self, items: Any) -> Any:
-        """`{{0,1},{2}}`: a list of what an inner rule reads, like the next ones."""
+        """`{{0,1},{2}}`: a list of values that an inner rule reads, like the next ones."""
         return present(items)
 
     # `bools` may also be one bare word, which makes a list of one.

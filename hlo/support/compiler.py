@@ -109,7 +109,7 @@ def family_named(name: str) -> str:
 
 
 def is_gcc(compiler: tuple[str, ...]) -> bool:
-    """Whether a compiler is gcc: its name may be `cc`, but it says what it is."""
+    """Whether a compiler is gcc, by its own answer, as its name may be `cc`."""
     return bool(re.search("^gcc version", told(compiler), re.MULTILINE))
 
 

@@ -1,4 +1,4 @@
-"""Shapes: what an instruction's value looks like, and how it lies in memory.
+"""Shapes: the element type, dimensions and memory layout of an instruction's value.
 
 A shape is an element type with dimensions and a layout, or a tuple of shapes. The layout says in
 which order the dimensions vary in memory (`{1,0}`: dimension 1 fastest, so row-major), and carries
@@ -160,7 +160,7 @@ class Shape:
 
     @cached_property
     def depth(self) -> int:
-        """The nesting depth of its tuples: 0 for what holds no other shape."""
+        """The nesting depth of its tuples: 0 for a shape that holds no other."""
         return 1 + max((e.depth for e in self.elements), default=0) if self.elements else 0
 
     def dynamic_at(self, dim: int) -> bool:

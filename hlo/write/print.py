@@ -96,7 +96,7 @@ _HEADER_ORDER = (
 
 @writes_instructions
 def short_text(instr: Instruction) -> str:
-    """The text of an instruction for people: what makes its value, and no long constants."""
+    """The text of an instruction for people: opcode, operands and attributes, no long constants."""
     return print_instruction(instr, SHORT)
 
 

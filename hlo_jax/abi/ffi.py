@@ -30,7 +30,7 @@ class ExecutionStage(IntEnum):
 
 
 class AttrType(IntEnum):
-    """XLA_FFI_AttrType: what the address of an attribute points to."""
+    """XLA_FFI_AttrType: the kind of value at the address of an attribute."""
 
     ARRAY = 1
     DICTIONARY = 2
@@ -128,7 +128,7 @@ class Arguments(Args):
 
 @struct
 class NamedAttributes(Args):
-    """XLA_FFI_Attrs: what a call says beside its operands, sorted by name."""
+    """XLA_FFI_Attrs: the attributes of a call, sorted by name."""
 
     size: Int64
     types: Address  # AttrType[size]

@@ -1,4 +1,4 @@
-"""The interpreter as an engine: what a program means, for any number of devices."""
+"""The interpreter as an engine: the value of a program, for any number of devices."""
 
 from __future__ import annotations
 

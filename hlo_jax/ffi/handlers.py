@@ -85,7 +85,7 @@ def find_target(name: str) -> Target | None:
 
 
 class HandlerInstance:
-    """A target with attributes: what the calls of a program that say the same have in common.
+    """A target with attributes, shared by all calls of a program with the same ones.
 
     Its handler for the stage `instantiate` is called once. What state that leaves lives as long as
     a program has the instance.

@@ -107,7 +107,7 @@ def topology(args: s.ClientTopologyDescription) -> None:
 
 @answers("PJRT_TopologyDescription_Create")
 def create_topology(_args: s.TopologyCreate) -> None:
-    """Refuse: what would be compiled for devices that are not there could run nowhere else."""
+    """Refuse: a program compiled for absent devices could run nowhere else."""
     message = "topology not implemented: PyHLO's devices are known by its client only"
     raise PjrtError(ErrorCode.UNIMPLEMENTED, message)
 

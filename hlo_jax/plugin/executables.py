@@ -1,4 +1,4 @@
-"""Executables: compiling, calling, and what JAX asks about one."""
+"""Executables: compiling, calling, and answers to JAX's questions about one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program: the module that JAX sent, and what can be known of its calls without running it."""
+"""A program: the module that JAX sent, with the facts of its calls that need no run."""
 
 from __future__ import annotations
 

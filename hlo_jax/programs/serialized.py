@@ -1,4 +1,4 @@
-"""Executables as bytes, for JAX's compilation cache: the program, not what became of it.
+"""Executables as bytes, for JAX's compilation cache: the program, not its compiled code.
 
 What is slow to make of a program, its C, is kept by PyHLO's own cache already.
 """

@@ -1,4 +1,4 @@
-"""Custom calls for linear algebra: what JAX calls `lapack_*_ffi`, and TensorFlow Qr and Eigh.
+"""Custom calls for linear algebra: JAX's `lapack_*_ffi`, and TensorFlow's Qr and Eigh.
 
 Each function here works on one matrix, in place; `batched` runs it for every matrix of a batch,
 for all four types. Options come as numbers of letters: `uplo = 76 : ui8` is "L".

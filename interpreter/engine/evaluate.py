@@ -1,4 +1,4 @@
-"""`evaluate`: what a module means for some arguments."""
+"""`evaluate`: the value of a module for some arguments."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ DEVICES_SHOWN = 8
 
 @dataclass(eq=False, slots=True)
 class Waiting:
-    """A device that cannot go on: since which instruction, for what, and the test that ends it."""
+    """A device that waits: its instruction, the thing it waits for, and the test that ends it."""
 
     ready: Callable[[], bool]
     instr: Instruction | None = None
@@ -35,7 +35,7 @@ class Waiting:
 
 @dataclass(eq=False, slots=True)
 class Meeting:
-    """A rendezvous: what each device that has come so far brought, and for which instruction."""
+    """A rendezvous: the value and the instruction of each device that has arrived so far."""
 
     brought: dict[int, Any] = field(default_factory=dict[int, Any])
     instrs: dict[int, Instruction] = field(default_factory=dict[int, Any])

@@ -58,7 +58,7 @@ _CLOSES = {"(": ")", "{": "}", "[": "]"}
 
 
 class UnusualError(Exception):
-    """A text has another form than the usual one: the grammar reads it, or says what is wrong."""
+    """A text has another form than the usual one: the grammar reads it, or raises its error."""
 
 
 class Cutter:

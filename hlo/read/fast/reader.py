@@ -1,4 +1,4 @@
-"""The fast reader: the grammar's, with short cuts for what has the form that XLA prints."""
+"""The fast reader: the grammar's, with short cuts for text in the form that XLA prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executables: what is asked of them, and how they are called."""
+"""Arguments of the calls that query and run executables."""
 
 from hlo_jax.abi.members import Address, Args, Bool, Int, Int64, Size, struct
 
