@@ -211,25 +211,6 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<=[.:])\s", " ".join(text.split()), maxsplit=1)[0]
 
 
-# The rooms in which no first sentence says "what ..." where a noun could stand.
-PLAIN = ("hlo", "interpreter", "codegen", "emit_c", "hlo_jax")
-SENTENCE = re.compile(r"(?<=[.])\s")
-
-
-@pytest.mark.parametrize("room", PLAIN)
-def test_a_docstring_of_a_public_thing_names_it(room: str) -> None:
-    """The first sentence has a noun: "the attributes of a call", not "what a call says"."""
-    nameless = [
-        f"{name}: {first}"
-        for name, tree in TREES.items()
-        for node in (ast.walk(tree) if name.partition(".")[0] == room else ())
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-        and not getattr(node, "name", "").startswith("_")
-        and re.search(r"\bwhat\b", first := SENTENCE.split(ast.get_docstring(node) or "")[0])
-    ]
-    assert not nameless, "\n".join(nameless)
-
-
 CODE = re.compile(r"HLO\d{3}")
 
 
