@@ -74,6 +74,8 @@ def outputs_used(instr: Instruction, using: Sequence[Instruction] | None) -> lis
     """The outputs that somebody takes, in order; None if that is all of them, or cannot be told."""
     if not using or not instr.shape.is_tuple or instr.called[0].root.opcode != "tuple":
         return None
+    if instr.called[0].root.control_predecessors:
+        return None  # the tuple would stay, behind the new root
     if any(user.opcode != "get-tuple-element" for user in using):
         return None
     used = sorted({GetTupleElement.of(user).index for user in using})

@@ -19,7 +19,7 @@ from optimizer import PASSES, Log, parse_pipeline
 from optimizer.observers import promise_of
 from optimizer.rules import ALL_RULES
 
-MODULES = 60
+MODULES = 80
 # Of so many modules a pass changes at least this many.
 FLOOR = 6
 # These do nothing to small modules unless they are told to.
