@@ -106,7 +106,7 @@ def _apart(one: Slice, other: Slice) -> bool:
 
 def _reads_memory(table: Table, user: Instruction, operand: Instruction) -> bool:
     """Whether a user needs an operand in memory."""
-    if user.opcode in {*CONTROL, "tuple", "dot", "convolution"}:
+    if user.opcode in {*CONTROL, "tuple", "dot", "convolution", "copy-start"}:
         return True
     if user.opcode == "fusion":
         read = _parameters_in_memory(table, user.called[0])
