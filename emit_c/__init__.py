@@ -23,9 +23,11 @@ from emit_c.executable.pending import PendingExecutable
 from emit_c.executable.run_time_sizes import DynamicExecutable
 from emit_c.executable.runtime import set_threads, slots
 from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
+from emit_c.executable.tiles import MissingTiles
 from emit_c.program.emit import Program, emit
 from emit_c.program.units import Units
 from emit_c.table import emits_c
+from hlo.opcode import having
 from hlo.support.garbage import no_collection
 from hlo.verify import trust, verify
 from interpreter.engine.elided import warn_of_elided
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)
 
+_CONTRACTIONS = having("contraction")
 # Instructions of a module whose kernels are worth several compilers.
 LARGE = 60
 
@@ -144,13 +147,18 @@ def _compile(
     key = remembered.key_of(module, optimize, plain) if remember else ""
 
     def fresh() -> Built:
-        with compilers() as running:
+        with compilers() as running, compilers() as of_tiles:
             # A module that the cache does not know is most likely new, so compilers may begin with
             # parts of it before it is known whether its library is there.
-            units = Units(slots(), running.take if remember else None)
-            running.prepare(_busy_compilers(module) if remember else 0)
+            tiles = MissingTiles(of_tiles if remember else None)
+            units = Units(slots(), running.take, tiles.look) if remember else Units(slots())
+            if remember:
+                count = slots() if _is_large(module) else 1
+                # The first file is small, and soon compiled.
+                running.prepare(count + (count > 1))
+                of_tiles.prepare(min(count, 2) if _has_tiles(module) else 0)
             program, views = _written(module, sound, optimize=optimize, plain=plain, units=units)
-            built = build(program, views, running)
+            built = build(program, views, running, tiles)
         if remember:
             remembered.remember(key, built)
         return built
@@ -173,10 +181,14 @@ def _compile(
         return loaded(fresh())
 
 
-def _busy_compilers(module: Module) -> int:
-    """The number of compilers that a module will keep busy, estimated before it is optimized."""
-    large = sum(1 for _ in module.instructions()) >= LARGE
-    return slots() if large else 1
+def _is_large(module: Module) -> bool:
+    """Whether a module will keep several compilers busy, estimated before it is optimized."""
+    return sum(1 for _ in module.instructions()) >= LARGE
+
+
+def _has_tiles(module: Module) -> bool:
+    """Whether kernels of a module will call register tiles, as most contractions do."""
+    return any(i.opcode in _CONTRACTIONS for i in module.instructions())
 
 
 def _written(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from codegen.prelude.paragraph import head_of, with_storage, words
 from emit_c.code.prelude import apart, prelude
 from emit_c.contraction.bytes import add_bytes
+from emit_c.contraction.edges import storing
 from emit_c.contraction.tiles import head, tile_of, tile_text
 from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
 
@@ -50,8 +51,10 @@ def exported(names: Iterable[str]) -> str:
 
 def _needed(names: Iterable[str]) -> str:
     """The functions that some of them call."""
-    tiles = [tile for tile in map(tile_of, names) if tile and tile.signs]
-    return "".join(f"\n{add_bytes(lanes)}\n" for lanes in dict.fromkeys(t.lanes for t in tiles))
+    tiles = [tile for tile in map(tile_of, names) if tile]
+    macros = dict.fromkeys(add_bytes(tile.lanes) for tile in tiles if tile.signs)
+    stores = dict.fromkeys(storing(tile.vectors, tile.lanes, tile.kind) for tile in tiles)
+    return "".join(f"\n{text}\n" for text in (*macros, *stores))
 
 
 def _text(name: str, storage: str) -> str:

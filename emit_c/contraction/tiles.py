@@ -21,11 +21,12 @@ from codegen.elements.types import narrowed, wide
 from codegen.opcodes.scalar import converted
 from emit_c.code import processor
 from emit_c.contraction.bytes import add_bytes_name
+from emit_c.contraction.edges import lanes_type, storing_name
 from hlo.types.element_type import ELEMENT_TYPES, S32
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from codegen.expressions import Expr
     from hlo.types.element_type import ElementType
@@ -144,13 +145,13 @@ def tile_text(tile: Tile, storage: str = "static ") -> str:
     open anyway. Where an innermost loop is short, its place among cache lines and the registers of
     the loops around it decide, and it takes some more effort of a compiler to get these right.
     """
-    vector = f"vector_size({tile.lanes * tile.kind.bytes}), aligned({tile.kind.bytes})"
+    flags = '"O2", "fp-contract=fast"' if tile.loops > 1 else '"fp-contract=fast"'
     return (
         f"// {tile.rows} rows of {tile.width} outputs, in registers.\n"
-        '#ifndef __clang__\n__attribute__((optimize("O2", "fp-contract=fast")))\n#endif\n'
+        f"#ifndef __clang__\n__attribute__((optimize({flags})))\n#endif\n"
         f"{storage}{head(tile)} {{\n"
         "#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n"
-        f"  typedef {tile.kind} lanes __attribute__(({vector}));\n"
+        f"  {lanes_type(tile.kind, tile.lanes)}\n"
         "  const s64 each_tile = steps[1], shared_tile = steps[2], output_tile = steps[3];\n"
         "  const s64 output_row = steps[5];\n"
         "  for (s64 tiles = steps[0]; tiles > 0; tiles--) {\n"
@@ -245,6 +246,7 @@ def _storing(tile: Tile) -> str:
     """The statements that store the sums: registers directly where nothing else is to do."""
     each = [[f"sum_{row}_{v}" for v in range(tile.vectors)] for row in range(tile.rows)]
     registers = ", ".join(f"{{{', '.join(sums)}}}" for sums in each)
+    at_edge = storing_name(tile.vectors, tile.lanes, tile.kind)
     lines = [f"{tile.kind} *to = output;", f"if (count >= {tile.width} && !adds) {{"]
     if has_offset(tile.signs):
         less = (" ".join(f"{s} -= too_much_{v};" for v, s in enumerate(sums)) for sums in each)
@@ -255,32 +257,10 @@ def _storing(tile: Tile) -> str:
     lines += [
         "} else {",
         f"  const lanes rows[{tile.rows}][{tile.vectors}] = {{{registers}}};",
-        f"  for (s64 i = 0; i < {tile.rows}; i++, to += output_row) {{",
-        f"    const {tile.kind} *sums = (const {tile.kind} *)rows[i];",
-        "    s64 j = 0;",
-        f"    for (; j + {tile.lanes} <= count; j += {tile.lanes}) {{",
-        "      lanes *there = (lanes *)(to + j);",
-        f"      *there = adds ? *there + rows[i][j / {tile.lanes}] : rows[i][j / {tile.lanes}];",
-        "    }",
-        "    for (; adds && j < count; j++) to[j] += sums[j];",
-        *_rest(tile),
-        "  }",
+        f"  {at_edge}((const {tile.kind} *)rows, {tile.rows}, to, output_row, count, adds);",
         "}",
     ]
     return "".join(f"  {line}\n" for line in lines)
-
-
-def _rest(tile: Tile) -> Iterator[str]:
-    """Store the lanes that fill no vector: a half of one, a quarter, and so on.
-
-    Each is a part of one register that was stored just now, or it would have to wait for that.
-    """
-    part = tile.lanes // 2
-    while part:
-        move = f" j += {part};" * (part > 1)
-        copy = f"__builtin_memcpy(to + j, sums + j, {part * tile.kind.bytes});"
-        yield f"    if (j < count && count & {part}) {{ {copy}{move} }}"
-        part //= 2
 
 
 def result(value: Expr, kind: ElementType, target: ElementType) -> Expr:

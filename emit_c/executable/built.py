@@ -15,7 +15,7 @@ import numpy as np
 
 from emit_c.executable.libraries import library
 from emit_c.executable.runtime import slots
-from emit_c.executable.tiles import compile_tiles
+from emit_c.executable.tiles import MissingTiles
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
@@ -77,12 +77,14 @@ def build(
     program: Program,
     views: Mapping[int, StridedView] | None = None,
     running: Compilers | None = None,
+    tiles: MissingTiles | None = None,
 ) -> Built:
     """Compile a program, or find it compiled.
 
     Parameters
     ----------
     running : compilers that may be at work on some of its files already.
+    tiles : those that may be compiled already; by default nothing is known of any.
 
     Raises
     ------
@@ -93,10 +95,12 @@ def build(
     arena_bytes = program.arena_bytes + slots() * program.slot_bytes
     if arena_bytes > MOST_BYTES:
         raise HloError("HLO113", f"it needs {arena_bytes:,} bytes, more than there are addresses")
+    tiles = tiles or MissingTiles()
+    tiles.look(program.parts.tiles)
     with ThreadPoolExecutor(1) as meanwhile:
-        tiles = meanwhile.submit(compile_tiles, program.parts.tiles)
+        compiled = meanwhile.submit(tiles.compile)
         made = library(program.files(slots()), running=running)
-        tiles.result()
+        compiled.result()
     return Built(
         library=made,
         arena_bytes=arena_bytes,

@@ -20,10 +20,61 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from emit_c.executable.compilers import Compilers
+
 # Fewer tiles than this are not worth a compiler of their own.
 FEW = 4
 # The libraries of tiles that this process has loaded: their contents do not change.
 _LOADED: dict[str, ctypes.CDLL] = {}
+
+
+class MissingTiles:
+    """Those tiles of a module that are neither loaded nor in the cache, and their compilers.
+
+    Parameters
+    ----------
+    running : compilers that may begin with some tiles while kernels are still being written.
+    """
+
+    def __init__(self, running: Compilers | None = None) -> None:
+        self._running = running
+        self._seen: set[str] = set()
+        self._missing: list[str] = []
+        self._files: list[str] = []  # those that compilers have
+        self._waiting: list[str] = []  # tiles that are in none of them
+
+    def look(self, names: Iterable[str]) -> None:
+        """Take up the tiles that some kernels call, and begin to compile them if they suffice."""
+        new = [name for name in names if name not in self._seen]
+        self._seen.update(new)
+        missing = [name for name in new if name not in _LOADED and not _file(name)]
+        self._missing += missing
+        self._waiting += missing
+        if self._running and len(self._waiting) >= FEW:
+            self._files.append(exported(self._waiting))
+            self._running.take(self._files[-1])
+            self._waiting = []
+
+    def compile(self) -> None:
+        """Compile them all, and keep them in the cache.
+
+        Raises
+        ------
+        HloError
+            HLO180 if there is no compiler, HLO182 if it refuses a file.
+        """
+        if not self._missing:
+            return
+        count = min(slots(), -(-len(self._waiting) // FEW))
+        files = [*self._files, *(exported(self._waiting[k::count]) for k in range(count))]
+        made = library(files, running=self._running)
+        for name in self._missing:
+            try:
+                made.with_name(_name(name)).hardlink_to(made)
+            except FileExistsError:
+                pass  # there was one tile only, or another process was faster
+            except OSError:
+                library([exported([name])])  # files have one name each here
 
 
 def compile_tiles(names: Iterable[str]) -> None:
@@ -34,19 +85,9 @@ def compile_tiles(names: Iterable[str]) -> None:
     HloError
         HLO180 if there is no compiler, HLO182 if it refuses a file.
     """
-    missing = [n for n in names if n not in _LOADED and not _file(n)]
-    if not missing:
-        return
-    count = min(slots(), -(-len(missing) // FEW))
-    units = [exported(missing[k::count]) for k in range(count)]
-    made = library(units)
-    for name in missing:
-        try:
-            made.with_name(_name(name)).hardlink_to(made)
-        except FileExistsError:
-            pass  # there was one tile only, or another process was faster
-        except OSError:
-            library([exported([name])])  # files have one name each here
+    tiles = MissingTiles()
+    tiles.look(names)
+    tiles.compile()
 
 
 def _name(tile: str) -> str:

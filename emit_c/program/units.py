@@ -115,10 +115,16 @@ class Units:
     ----------
     most : how many compilers can work at once; with one there is one file.
     hand_out : takes each file as soon as it is whole, but for the last ones.
+    hand_out_tiles : takes the names of the tiles that kernels call, as these are written.
     """
 
-    def __init__(self, most: int, hand_out: Callable[[str], None] | None = None) -> None:
-        self._most, self._hand_out = most, hand_out
+    def __init__(
+        self,
+        most: int,
+        hand_out: Callable[[str], None] | None = None,
+        hand_out_tiles: Callable[[Iterable[str]], None] | None = None,
+    ) -> None:
+        self._most, self._hand_out, self._hand_out_tiles = most, hand_out, hand_out_tiles
         self._words: dict[str, AbstractSet[str]] = {}  # that kernels mention
         self._files: list[str] = []
         self._moved: list[str] = []  # kernels that are in these files
@@ -143,6 +149,8 @@ class Units:
         unmovable = _VARIABLES.union(foreign)
         for name in list(kernels)[len(self._words) :]:
             self._words[name] = kernels[name].mentions.keys()
+            if self._hand_out_tiles:
+                self._hand_out_tiles(called(self._words[name]))
             if name in entries and not _reached(self._words, [name]) & unmovable:
                 # With the functions that it calls, as a reduction its iterations.
                 size = sum(len(kernels[n].text) for n in _called(self._words, [name]))

@@ -7,8 +7,11 @@ import pytest
 
 import emit_c
 import hlo
+from emit_c.contraction.library import exported
 from emit_c.executable import tiles
+from emit_c.executable.libraries import compilers
 from emit_c.executable.runtime import runtime
+from emit_c.program.units import Units
 
 pytestmark = pytest.mark.usefixtures("wide")
 
@@ -18,6 +21,17 @@ ENTRY e {{
   y = f32[256,{k}] parameter(1)
   ROOT d = f32[{n},{k}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
 }}"""
+
+TWO_DOTS = """HloModule m
+ENTRY e {
+  x = f32[28,256] parameter(0)
+  y = f32[30,256] parameter(1)
+  z = f32[256,64] parameter(2)
+  d = f32[28,64] dot(x, z), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = f32[30,64] dot(y, z), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = (f32[28,64], f32[30,64]) tuple(d, c)
+}"""
+ONES = [np.ones(shape, np.float32) for shape in ((28, 256), (30, 256), (256, 64))]
 
 SORT = """HloModule m
 less { a = f64[] parameter(0)  b = f64[] parameter(1)
@@ -62,6 +76,22 @@ def test_tiles_that_are_compiled_together_have_a_name_each(cache, monkeypatch):
     assert (len(files), len(list(cache.iterdir()))) == (1, len(set(names)) + 1)
     tiles.load_tiles(names[:1])
     assert len(list(cache.iterdir())) == len(set(names)) + 1
+
+
+@pytest.mark.usefixtures("cache")
+def test_tiles_are_compiled_while_kernels_are_still_written(monkeypatch):
+    monkeypatch.setattr(tiles, "FEW", 2)
+    module = hlo.parse(TWO_DOTS)
+    with compilers() as running:
+        missing = tiles.MissingTiles(running)
+        begun = []
+        monkeypatch.setattr(running, "take", begun.append)
+        program = emit_c.emit(module, units=Units(2, hand_out_tiles=missing.look))
+    names = program.parts.tiles
+    assert len(names) == 2
+    assert begun == [exported(names)]
+    executable = emit_c.compile(module)
+    np.testing.assert_array_equal(executable(*ONES)[1], np.full((30, 64), 256, np.float32))
 
 
 def test_files_may_have_one_name_each(cache, monkeypatch):
