@@ -18,7 +18,7 @@ from codegen.elements.trace import AccessTrace
 from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
 from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
 from codegen.kinds import Pointer
-from codegen.statements import Assign, Call, For, If, Let, LocalVariable, Statement, vectorized
+from codegen.statements import Assign, Call, For, If, Let, LocalVariable, Statement, Try, vectorized
 from hlo.attributes import GetTupleElement
 from hlo.errors.error import HloError
 from optimizer.analysis.indexing import Index, counter, linear
@@ -72,7 +72,7 @@ class Writer:
     functions : those that the kernel calls besides the prelude, by name.
     raw : what is stored for wide values, by name, where that needs no conversion, or one only.
     trace : where it is noted what is written, if anybody wants to know.
-    patience : the variable with which loops ask whether they have to stop; None if they never do.
+    poll : the statement with which loops ask whether they have to stop; None if they never do.
     fails : whether a function that is called may fail, so that the kernel ends with its status.
     wraps : signed integers wrap around in the language.
     argument : gives the name in the kernel of a pointer that its caller has, of a C type.
@@ -92,14 +92,14 @@ class Writer:
         self.functions: dict[str, Function] = {}
         self.raw: dict[Expr, tuple[ElementType, Expr]] = {}
         self.trace: AccessTrace | None = None
-        self.patience: Name | None = None
+        self.poll: Try | Call | None = None
         self.fails = False
         self.wraps = True
 
     @property
     def has_status(self) -> bool:
         """Whether the kernel gives a status, because it may end before its work is done."""
-        return self.patience is not None or self.fails
+        return isinstance(self.poll, Try) or self.fails
 
 
 class Body:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from codegen.elements.body import Body, Environment, scalars_of
 from codegen.elements.table import BetweenKernels, elements
 from codegen.elements.types import wide
-from codegen.expressions import Expr, Literal, Op, binary, negated
-from codegen.statements import Break, Forever, If, Try
+from codegen.expressions import Expr, Literal, binary, negated
+from codegen.statements import Break, Forever, If
 from hlo.errors.error import HloError
 from hlo.wording import with_article
 
@@ -63,8 +63,8 @@ def write_while(body: Body, instr: Instruction, _index: Index) -> Values:
     condition, step = instr.called
     shapes = [s for _, s in instr.shape.leaves()]
     with body.block() as statements:
-        if body.writer.patience:
-            body.add(Try("asked_to_stop", (Op("&", (body.writer.patience,)),)))
+        if body.writer.poll:
+            body.add(body.writer.poll)
         now = [
             body.let(wide(s.element_type), "state", v) if s.is_array else NOTHING
             for s, v in zip(shapes, state, strict=True)

@@ -63,8 +63,13 @@ def write_in_variables(function: FunctionWriter, loop: Instruction) -> None:
         if pointer
     ]
     begin = Struct(None, (Literal(0),))
-    kernel.writer.patience = kernel.body.variable(Record("hlo_patience"), "patience", begin)
+    kernel.writer.poll = _poll(kernel.body.variable(Record("hlo_patience"), "patience", begin))
     function.call_kernel(kernel, loop, write_loops(kernel, [(loop, outputs)]))
+
+
+def _poll(patience: Name) -> Try:
+    """The statement with which a loop asks whether it has to stop."""
+    return Try("asked_to_stop", (Op("&", (patience,)),))
 
 
 def _stays(function: FunctionWriter, loop: Instruction) -> set[int]:
@@ -94,7 +99,7 @@ def write_while(function: FunctionWriter, instr: Instruction) -> None:
     patience = function.names.unique("patience")
     loop = Forever(
         (
-            Try("asked_to_stop", (Op("&", (Name(patience),)),)),
+            _poll(Name(patience)),
             call(function, condition, f"the condition of %{instr.name}"),
             Break(ended),
             call(function, body, f"the body of %{instr.name}"),

@@ -97,6 +97,7 @@ namespace cuda_on_host {
 struct Here {
     uint3 thread, block, block_size, grid_size;
     unsigned lane;  // in its warp
+    int64_t polls;  // until the clock is read again
 };
 extern __thread Here here;  // set whenever another thread of the kernel goes on
 }  // namespace cuda_on_host
@@ -115,6 +116,11 @@ Votes barrier(int vote, int line);
 void fence();
 // Ends the launch, and says why.
 [[noreturn]] void fail(const char *what, int line);
+// For loops that may never end: about every 20 ms, ends the launch if the program is interrupted.
+void look_for_stop();
+CUDA_UNCHECKED inline void poll() {
+    if (--here.polls < 0) look_for_stop();
+}
 }  // namespace cuda_on_host
 
 inline void __syncthreads(CUDA_LINE) { cuda_on_host::barrier(0, line); }

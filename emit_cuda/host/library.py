@@ -75,6 +75,13 @@ class _CRegion(ctypes.Structure):
     _fields_ = (("address", ctypes.c_uint64), ("bytes", ctypes.c_uint64))
 
 
+class _CPython(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("save", "restore", "call", "drop")),
+        ("nothing", ctypes.py_object),
+    )
+
+
 class _CLaunch(ctypes.Structure):
     _fields_ = (
         ("run", ctypes.c_void_p),
@@ -89,7 +96,24 @@ class _CLaunch(ctypes.Structure):
         ("region_count", ctypes.c_int),
         ("regions", ctypes.POINTER(_CRegion)),
         ("findings", ctypes.POINTER(CFinding)),
+        ("python", ctypes.POINTER(_CPython)),
     )
+
+
+def _nothing() -> None:
+    """Let Python handle signals, as it does before each call."""
+
+
+def _address(function: str) -> int | None:
+    return ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value
+
+
+# As `Python` in threads.h.
+_PYTHON = _CPython(
+    *map(_address, ("PyEval_SaveThread", "PyEval_RestoreThread")),
+    *map(_address, ("PyObject_CallNoArgs", "Py_DecRef")),
+    _nothing,
+)
 
 
 @cache
@@ -125,6 +149,9 @@ class HostLibrary:
         self.path = path
         self._functions = _loaded(path)
         weakref.finalize(self, _ctypes.dlclose, self._functions._handle)  # noqa: SLF001
+        # It gives Python's lock back itself. An exception that ended a launch is then raised.
+        prototype = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+        self._launch = prototype(("cuda_on_host_launch", self._functions))
         self._alone = Lock()
         self._kernels: dict[str, _CKernel] = {}
         self.kernels: dict[str, tuple[KernelParameter, ...]] = {}
@@ -192,10 +219,11 @@ class HostLibrary:
             len(memory),
             regions,
             found,
+            ctypes.pointer(_PYTHON),
         )
         # The checker watches one launch of a library at a time.
         with self._alone if self.checked else nullcontext():
-            count = self._functions.cuda_on_host_launch(ctypes.byref(launch))
+            count = self._launch(ctypes.byref(launch))
         if count < 0:
             message = f"kernel {kernel}: there is not enough memory to run its threads"
             raise HloError("HLO192", message)

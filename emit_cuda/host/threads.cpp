@@ -4,15 +4,18 @@
 // to its end, the next one is called on the same stack, so that a kernel without barriers is a plain
 // loop. If it must wait, for its block or its warp, it stays where it is, and the next thread gets
 // another stack: a fiber. What waits goes on when the last one that it waits for has come.
-#include "threads.h"
-
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
+
+// Last: its words for CUDA's are names of the system's headers, too.
+#include "threads.h"
 
 namespace cuda_on_host {
 
@@ -137,6 +140,9 @@ struct Order_ {  // a permutation of 0 to n - 1, by a seed
     }
 };
 
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
 struct Worker {
     Launch *launch = nullptr;
     std::atomic<bool> *stop = nullptr;
@@ -153,6 +159,10 @@ struct Worker {
     Context outside;                      // of the worker itself
     Stack *stack = nullptr;               // on which the worker is now
     std::vector<Stack *> spare;
+    void *python = nullptr;               // the state with which this worker may call Python
+    bool asks = false;                    // the thread on `stack` asks whether to stop
+    int64_t polls = 0;                    // between two looks at the clock
+    Clock::time_point asked{};
 
     void run_block(unsigned number);
     void run_threads();
@@ -163,6 +173,8 @@ struct Worker {
     void pass_barrier();
     void close(Warp &, Meeting &);
     void explain_deadlock();
+    void give_up();
+    bool interrupted();
 };
 static __thread Worker *worker;
 
@@ -403,12 +415,46 @@ void report(const Finding &finding, bool ends_the_launch) {
     }
     if (ends_the_launch) {
         *w.stop = true;
-        if (w.stack) {  // this thread is given up, and its stack can be taken again
-            Stack *mine = w.stack;
-            w.spare.push_back(mine);
-            mine->context.change_to(w.outside);
-        }
+        w.give_up();
     }
+}
+
+// Leaves the thread that runs for ever; its stack can be taken again.
+void Worker::give_up() {
+    if (!stack) return;
+    spare.push_back(stack);
+    stack->context.change_to(outside);
+}
+
+// Whether Python raised an exception, on its way to a function that does nothing.
+bool Worker::interrupted() {
+    if (!python) return false;
+    const Python &calls = *launch->python;
+    calls.restore(python);
+    void *made = calls.call(calls.nothing);
+    if (made) calls.drop(made);
+    python = calls.save();
+    return !made;
+}
+
+// Turns may take nanoseconds or minutes. Their number between two looks at the clock is doubled
+// while little time has passed, and halved while too much has.
+void look_for_stop() {
+    Worker &w = *worker;
+    Clock::time_point now = Clock::now();
+    bool first = w.asked == Clock::time_point{};
+    auto passed = now - w.asked;
+    if (first || passed < milliseconds(10))
+        w.polls = 2 * w.polls + 1;
+    else if (passed > milliseconds(40))
+        w.polls /= 2;
+    here.polls = w.polls;
+    if (!first && passed < milliseconds(10)) return;
+    w.asked = now;
+    if (first) return;
+    w.asks = true;  // from outside: Python needs the stack that it knows
+    w.stack->context.change_to(w.outside);
+    if (*w.stop) w.give_up();
 }
 
 void fail(const char *what, int line) {
@@ -487,7 +533,11 @@ void Worker::run_block(unsigned number) {
     if (!spare.empty()) spare.pop_back();
     mine->context.start(mine->memory, fiber);
     stack = mine;
-    outside.change_to(mine->context);
+    do {
+        asks = false;
+        outside.change_to(stack->context);
+        if (asks && interrupted()) *stop = true;
+    } while (asks);
     stack = nullptr;
     self = nullptr;
     if (finished < threads.size() && !*stop) {
@@ -521,19 +571,34 @@ extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch
     uint64_t random = launch->seed;
     Order_ order;
     order.shuffle(launch->seed ? blocks : 0, random, true);
-    auto work = [&] {
-        Worker w;
+    auto work = [&](Worker &w) {
         w.launch = launch, w.stop = &stop, w.random = random;
-        worker = &w;
+        worker = &w, here.polls = 0;
         for (unsigned i; !stop && (i = next_block++) < blocks;) w.run_block(launch->seed ? order.at[i] : i);
         for (Stack *each : w.spare) give_stack(each);
         worker = nullptr;
     };
     int workers = launch->workers < (int)blocks ? launch->workers : (int)blocks;
     std::vector<std::thread> others;
-    for (int i = 1; i < workers; ++i) others.emplace_back(work);
-    work();
+    std::mutex lock;
+    std::condition_variable ended;
+    int running = workers - 1;
+    for (int i = 1; i < workers; ++i)
+        others.emplace_back([&] {
+            Worker w;
+            work(w);
+            std::lock_guard<std::mutex> hold(lock);
+            if (!--running) ended.notify_one();
+        });
+    Worker caller;
+    if (launch->python) caller.python = launch->python->save();
+    work(caller);
+    for (std::unique_lock<std::mutex> hold(lock); running;) {
+        ended.wait_for(hold, milliseconds(20));
+        if (running && !stop && caller.interrupted()) stop = true;
+    }
     for (std::thread &other : others) other.join();
+    if (launch->python) launch->python->restore(caller.python);
     if (checked) checker_ends();
     fflush(stdout);  // what kernels have printed
     return starved ? -1 : launch->found;

@@ -28,6 +28,14 @@ struct Finding {
 struct Region {
     uint64_t address, bytes;
 };
+// Functions of Python, for the one processor thread that called from it; it has given its lock back.
+struct Python {
+    void *(*save)();              // PyEval_SaveThread
+    void (*restore)(void *);      // PyEval_RestoreThread
+    void *(*call)(void *);        // PyObject_CallNoArgs
+    void (*drop)(void *);         // Py_DecRef
+    void *nothing;                // a function that does nothing; signals are handled on the way
+};
 struct Launch {
     void (*run)(void **arguments);
     void **arguments;
@@ -40,6 +48,7 @@ struct Launch {
     int region_count;
     Region *regions;
     Finding *findings;
+    const Python *python; // null where the caller is not Python
 };
 
 // ---- threads and warps ------------------------------------------------------------------------

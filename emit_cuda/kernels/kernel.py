@@ -8,6 +8,7 @@ import numpy as np
 
 from codegen.elements import constants, kernel
 from codegen.expressions import Name
+from codegen.statements import Call
 from emit_cuda.code.names import Names
 from emit_cuda.table import emits_cuda
 from hlo.errors.error import HloError
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from codegen.elements.kernel import Scope
     from hlo.types.literal import Literal
+
+# With this, loops that may never end let the processor stop them; a GPU does not listen.
+POLL = Call("poll_for_stop", ())
 
 
 class Constants(constants.Constants):
@@ -61,7 +65,7 @@ class Kernel(kernel.Kernel):
 
     def __init__(self, constants: constants.Constants, scope: Scope) -> None:
         super().__init__(emits_cuda, Names(), constants, scope)
-        self.writer.wraps = False
+        self.writer.wraps, self.writer.poll = False, POLL
         self.rooms: dict[str, tuple[str, int]] = {}
 
     def room(self, kind: str, wanted: str, size: int) -> Name:

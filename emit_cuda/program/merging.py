@@ -30,6 +30,7 @@ from codegen.statements import (
 from codegen.walk import substitute
 from emit_cuda.code.names import Names
 from emit_cuda.kernels.folding import BARRIER
+from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.spelling import mapped
 from emit_cuda.kernels.stages import BLOCK, SHARED_BYTES, WARP, Stage, thread_number
 from emit_cuda.program.steps import Branch, Copy, Launch, While, flat
@@ -198,7 +199,7 @@ class _Merging:
         predicate = Load(self._pointer(str(loop.predicate), "pred"), Literal(0))
         # All threads have read it before one may write there.
         asked = (Let("pred", go, predicate), BARRIER, Break(binary("==", Name(go), 0)))
-        return Forever((*condition, *asked, *body))
+        return Forever((POLL, *condition, *asked, *body))
 
     def branch(self, branch: Branch) -> Iterator[Statement]:
         """A choice between the statements of branches."""

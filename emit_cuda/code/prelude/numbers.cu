@@ -33,6 +33,13 @@ static __device__ constexpr f64 quiet_nan_f64() {
   return __builtin_bit_cast(f64, 0x7ff8000000000000ll);
 }
 
+// Ends the launch if the program is interrupted. A GPU can't be asked from within a kernel.
+static __device__ inline void poll_for_stop() {
+#ifdef CUDA_ON_HOST
+  cuda_on_host::poll();
+#endif
+}
+
 // A product that is rounded before it is added to: no file is compiled with contractions.
 static __device__ inline $T rounded_$T($T product) {
   return product;

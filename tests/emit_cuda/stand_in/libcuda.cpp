@@ -273,7 +273,7 @@ API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned
         for (size_t place : places) values.push_back(&bytes[place]);
         values.push_back(nullptr);
         Finding findings[4];
-        Launch launch{kernel->run, values.data(), {gx, gy, gz}, {bx, by, bz}, shared, 0, 1, 4, 0, 0, nullptr, findings};
+        Launch launch{kernel->run, values.data(), {gx, gy, gz}, {bx, by, bz}, shared, 0, 1, 4, 0, 0, nullptr, findings, nullptr};
         return run(&launch) ? LAUNCH_FAILED : OK;
     });
 }
