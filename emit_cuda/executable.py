@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
+from weakref import finalize
 
 import numpy as np
 
@@ -93,6 +95,7 @@ class CudaExecutable:
         self._graphs, self._turn = Graphs(), RLock()
         # What stays on the device from call to call: by what it is for, and its number.
         self._kept: dict[tuple[str, int], int] = {}
+        finalize(self, _give_back, device, self._graphs, self._kept).atexit = False
         self._constants = [self._written("constant", k, c) for k, c in enumerate(program.constants)]
 
     def __repr__(self) -> str:
@@ -302,6 +305,14 @@ class DynamicCudaExecutable(CudaExecutable):
     def __call__(self, *arguments: Any) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it."""
         return call_with_sizes(self._whole, self._static, super().__call__, arguments)
+
+
+def _give_back(device: CudaDevice, graphs: Graphs, kept: dict[tuple[str, int], int]) -> None:
+    """Give back all that an executable had of a device, which may be closed."""
+    with suppress(HloError):
+        graphs.close()
+    for address in kept.values():
+        device.free(address)
 
 
 def _flat(values: Any) -> list[Any]:

@@ -20,8 +20,7 @@ import ctypes
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from emit_cuda.gpu.graphs import RELAXED, call, driver
-from hlo.errors.error import HloError
+from emit_cuda.gpu.graphs import RELAXED, call, check, driver
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -123,8 +122,7 @@ def into(handle: int, graph: ctypes.c_void_p) -> Generator[None]:
         yield
     finally:
         status = driver().cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
-    if status:
-        raise HloError("HLO192", f"the driver's cuStreamEndCapture gives status {status}")
+    check("cuStreamEndCapture", status)
 
 
 def _recorded_by(stream: int) -> tuple[ctypes.c_void_p, Nodes]:

@@ -18,20 +18,22 @@ from contextlib import contextmanager
 from importlib import import_module
 from threading import RLock, local
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 import numpy as np
 
 from emit_cuda import nvrtc
 from emit_cuda.gpu import conditions
 from emit_cuda.gpu.conditions import CONDITIONS, FILE, KERNELS, LINKED
+from emit_cuda.gpu.context import Context
 from emit_cuda.gpu.graphs import DriverGraph, capturing, let_wait, ordinal_of
 from emit_cuda.gpu.kernels import GpuKernels
-from emit_cuda.gpu.staging import Staging
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -45,8 +47,6 @@ WITHOUT_GPU = (
     "`hlo run --platform cuda-host` runs the same kernels on the processor",
     "`hlo opt --stage cuda` shows them, `--stage ptx` what NVRTC makes of them",
 )
-# A flag of a stream.
-_NON_BLOCKING = 1
 # Of shared memory, what a block may ask for without having said so before.
 USUAL_SHARED = 48 << 10
 
@@ -110,16 +110,9 @@ class GpuDevice:
         self.name: str = gpu.name()
         major, minor = gpu.compute_capability()
         self.architecture = f"sm_{major}{minor}"
-        # The primary context is the one that cuBLAS, JAX and CuPy use too.
-        self._context = gpu.retain_primary_context()
-        tools = import_module("pycuda.tools")
-        with self.current():
-            self._streams = [self._new_stream()]
-            self._pool = tools.DeviceMemoryPool()
-            self._page_locked = tools.PageLockedMemoryPool()
-            self._staging = Staging(driver, self._page_locked)
+        self._own = Context(driver, gpu)
+        self._closing = finalize(self, self._own.close)
         self.place: tuple[int, int] = (CUDA, ordinal)
-        self._allocated: dict[int, Any] = {}
         self._launched: deque[str] = deque(maxlen=16)
         self._recording = _StreamCapture()
         self._lock = RLock()
@@ -133,26 +126,17 @@ class GpuDevice:
         """Whether it checks the accesses of kernels: a GPU does not."""
         return False
 
-    @contextmanager
-    def current(self) -> Generator[None]:
+    def current(self) -> AbstractContextManager[None]:
         """Make the GPU's context this thread's; several threads and several GPUs may do so."""
-        self._context.push()
-        try:
-            yield
-        finally:
-            self._context.pop()
+        return self._own.current()
 
     def stream(self, number: int = 0) -> Any:
         """PyCUDA's stream of a number; inside of `capture`, the one that records in its place."""
         with self._lock, self.current():
-            streams = self._recording.streams or self._streams
+            streams = self._recording.streams or self._own.streams
             while len(streams) <= number:
-                streams.append(self._new_stream())
+                streams.append(self._own.new_stream())
             return streams[number]
-
-    def _new_stream(self) -> Any:
-        # It does not wait for the stream that all libraries share.
-        return self._driver.Stream(_NON_BLOCKING)
 
     def load(self, source: str, name: str = "kernels.cu") -> GpuKernels:
         """Compile a file of CUDA C for this GPU, or find it in the cache.
@@ -172,14 +156,16 @@ class GpuDevice:
     def allocate(self, size: int) -> int:
         """The address of memory out of the pool; its contents are undefined."""
         with self._lock, self.current(), self._errors(f"taking {size} bytes"):
-            memory = self._pool.allocate(max(size, 1))
-            self._allocated[int(memory)] = memory
+            memory = self._own.pool.allocate(max(size, 1))
+            self._own.allocated[int(memory)] = memory
         return int(memory)
 
     def free(self, address: int) -> None:
         """Give memory back to the pool; earlier work of stream 0 may still use it."""
-        with self._lock, self.current():
-            self._allocated.pop(address).free()
+        with self._lock:
+            if self._closing.alive:
+                with self.current():
+                    self._own.allocated.pop(address).free()
 
     def holds(self, address: int) -> bool:
         """Whether an address of another library is in this GPU's memory."""
@@ -190,18 +176,18 @@ class GpuDevice:
         """Copy an array to the GPU, after earlier work; the array is free at once."""
         flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
         with self._lock, self.current(), self._errors("copying to the GPU"):
-            self._staging.write(address, flat, self.stream())
+            self._own.staging.write(address, flat, self.stream())
 
     def read(self, address: int, out: NDArray[Any]) -> None:
         """Copy from the GPU to an array whose elements lie in order, and wait for it."""
         flat = out.reshape(-1).view(np.uint8)
         with self.current(), self._errors("copying from the GPU"):
-            self._staging.read(address, flat, self.stream())
+            self._own.staging.read(address, flat, self.stream())
 
     def ask(self, address: int, out: NDArray[Any]) -> Callable[[], None]:
         """Begin to copy a few bytes from the GPU, after earlier work; gives a wait for them."""
         with self.current(), self._errors("copying from the GPU"):
-            take = self._staging.ask(address, out.reshape(-1).view(np.uint8), self.stream())
+            take = self._own.staging.ask(address, out.reshape(-1).view(np.uint8), self.stream())
 
         def waited() -> None:
             with self.current(), self._errors("copying from the GPU"):
@@ -247,7 +233,7 @@ class GpuDevice:
     def keep(self, thing: Any) -> None:
         """Keep something alive until all that stream 0 was asked for has ended."""
         with self._lock, self.current():
-            self._staging.keep(thing, self.stream())
+            self._own.staging.keep(thing, self.stream())
 
     def order(self, before: int, after: int) -> None:
         """Let a stream wait for another one; both by handles, of which others may own one."""
@@ -263,8 +249,7 @@ class GpuDevice:
             HLO192 if a kernel failed.
         """
         with self._lock, self.current(), self._errors("the kernels"):
-            self._context.synchronize()
-            self._staging.forget()
+            self._own.synchronize()
 
     @contextmanager
     def capture(self) -> Generator[DriverGraph]:
@@ -281,7 +266,7 @@ class GpuDevice:
         """Let a stream of its own be stream 0 inside of a `with`; gives its handle."""
         recording = self._recording
         with self.current(), self._errors("recording a graph"):
-            outside, streams = (recording.streams, recording.kernels), [self._new_stream()]
+            outside, streams = (recording.streams, recording.kernels), [self._own.new_stream()]
             recording.streams, recording.kernels = streams, kernels
             try:
                 yield streams[0].handle
@@ -401,15 +386,6 @@ class GpuDevice:
         ]
 
     def close(self) -> None:
-        """Give memory and the context back; PyCUDA wants that before the process ends."""
-        with self._lock, self.current():
-            self._context.synchronize()
-            self._staging.forget()
-            for memory in self._allocated.values():
-                memory.free()
-            self._allocated.clear()
-            self._pool.stop_holding()
-            self._page_locked.stop_holding()
-            self._streams.clear()
-            del self._pool, self._page_locked, self._staging
-        self._context.detach()
+        """Give memory and the context back, before the process ends or nobody uses the GPU."""
+        with self._lock:
+            self._closing()

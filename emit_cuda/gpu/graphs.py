@@ -38,7 +38,11 @@ def call(function: str, *arguments: object) -> None:
     HloError
         HLO192 if it gives a status.
     """
-    status = getattr(driver(), function)(*arguments)
+    check(function, getattr(driver(), function)(*arguments))
+
+
+def check(function: str, status: int) -> None:
+    """Raise an error if a function of the driver has given a status."""
     if status:
         raise HloError("HLO192", f"the driver's {function} gives status {status}")
 
@@ -56,17 +60,6 @@ class DriverGraph:
         self.kernels: list[str] = []
         self.graph = ctypes.c_void_p()
         self._executable = ctypes.c_void_p()
-
-    def record(self, stream: ctypes.c_void_p) -> None:
-        """Take the recording of a stream.
-
-        Raises
-        ------
-        HloError
-            HLO192 if something inside can't be recorded.
-        """
-        call("cuStreamEndCapture", stream, ctypes.byref(self.graph))
-        self.instantiate()
 
     def instantiate(self) -> None:
         """Make a recording ready to be launched."""
@@ -89,22 +82,33 @@ class DriverGraph:
         """Give the driver's objects back."""
         if self._executable:
             call("cuGraphExecDestroy", self._executable)
+        if self.graph:
             call("cuGraphDestroy", self.graph)
-            self._executable = ctypes.c_void_p()
+        self._executable, self.graph = ctypes.c_void_p(), ctypes.c_void_p()
 
 
 @contextmanager
 def capturing(handle: int, graph: DriverGraph) -> Generator[None]:
-    """Record the work of a stream inside of a `with`, and of streams that wait for it there."""
+    """Record the work of a stream inside of a `with`, and of streams that wait for it there.
+
+    Raises
+    ------
+    HloError
+        HLO192 if something inside can't be recorded.
+    """
     stream = ctypes.c_void_p(handle)
     call("cuStreamBeginCapture_v2", stream, ctypes.c_int(RELAXED))
     try:
-        yield
+        try:
+            yield
+        finally:
+            # Even if the recording is of no use, the stream must not go on with it.
+            status = driver().cuStreamEndCapture(stream, ctypes.byref(graph.graph))
+        check("cuStreamEndCapture", status)
+        graph.instantiate()
     except BaseException:
-        # What was recorded is of no use, but the stream must not go on recording.
-        driver().cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
+        graph.close()
         raise
-    graph.record(stream)
 
 
 def let_wait(before: int, after: int) -> None:

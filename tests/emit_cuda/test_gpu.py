@@ -35,6 +35,7 @@ def test_pycuda_on_a_stand_in_for_the_driver(tmp_path):
     build.stand_in(tmp_path)
     lines, shown = run("stand-in", {"LD_LIBRARY_PATH": str(tmp_path)})
     assert "all" in lines, shown
+    assert "WARNING" not in shown, shown
 
 
 LAYOUT = """#include <cuda.h>

@@ -284,6 +284,14 @@ def test_results_stay_on_the_device_and_are_arguments_again():
     assert address not in device._allocated
 
 
+def test_an_executable_that_nobody_holds_has_no_memory():
+    device = HostDevice()
+    x, y = RANDOM.normal(size=(2, 24, 24)).astype(np.float32)
+    results = emit_cuda.compile(hlo.parse(BRANCHES), device).on_device(x, y)
+    gc.collect()
+    assert set(device._allocated) == {result.address for result in results}
+
+
 def test_donated_memory_holds_the_result():
     device, module = HostDevice(), hlo.parse(UPDATE)
     executable = emit_cuda.compile(module, device, donate=True)

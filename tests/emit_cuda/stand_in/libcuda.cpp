@@ -278,8 +278,12 @@ API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned
     });
 }
 
+// Graphs that were recorded and not yet given back.
+static int graphs_alive;
+extern "C" __attribute__((visibility("default"))) int stand_in_graphs_alive() { return graphs_alive; }
 API cuStreamBeginCapture_v2(void *stream, int) {
     std::lock_guard lock(busy);
+    ++graphs_alive;
     return stream_of(stream)->recording = new Graph, OK;
 }
 API cuStreamEndCapture(void *stream, void **graph) {
@@ -348,4 +352,4 @@ API cuGraphLaunch(void *graph, void *stream) {
 }
 extern "C" __attribute__((visibility("default"))) int stand_in_graphs() { return graphs_launched; }
 API cuGraphExecDestroy(void *) { drain(); return OK; }
-API cuGraphDestroy(void *graph) { return delete (Graph *)graph, OK; }
+API cuGraphDestroy(void *graph) { return --graphs_alive, delete (Graph *)graph, OK; }

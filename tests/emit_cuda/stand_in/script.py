@@ -171,6 +171,19 @@ def graphs(device):
     graph.close()
 
 
+def recordings(device):
+    """A recording that fails leaves no graph behind, and the next one is as if it had not been."""
+    alive = getattr(ctypes.CDLL("libcuda.so.1"), "stand_in_graphs_alive", lambda: 0)
+    kernels, before = device.load(ADD), alive()
+    with pytest.raises(KeyError), device.capture():
+        raise KeyError
+    assert alive() == before
+    with device.capture() as graph:
+        kernels.launch("add", (1, 1, 1), (64, 1, 1), 0, (0, 0, np.int32(0), np.float32(1)))
+    graph.close()
+    assert alive() == before
+
+
 def modules(device):
     """HLO on this device is what the interpreter says."""
     module = hlo.parse(SOFTMAX)
@@ -382,6 +395,7 @@ if __name__ == "__main__":
     checks = (
         launches,
         graphs,
+        recordings,
         modules,
         recorded,
         loops,
