@@ -6,6 +6,10 @@ f32 addition of the same numbers, rounded, and an s4 addition an s8 addition, wr
 Rounding twice, to f32 and then to less than half its precision, gives for + - * / and the square
 root what rounding once gives.
 
+XLA's interpreter does the same. XLA's CPU computes f8 in f16, and narrows that: of its powers,
+arc tangents and logistic functions up to one in a hundred lies on a tie only then, and is another
+f8 number than here. Its maximum of a number and a NaN of f8 is the number; here it is NaN.
+
 References
 ----------
 XLA's CPU pipeline, FloatNormalization. S. Figueroa, "When is double rounding innocuous?", 1995.
