@@ -77,7 +77,10 @@ VECTORS: tuple[str, ...] = ("dot-strength-reduction",)
 # After it, before the last CSE.
 AFTER: tuple[str, ...] = ("bitcast_dtypes_expander", "transpose-folding")
 # A GPU's blocks share the sort of a row; a processor looks for the first few of it.
-FEW: dict[str, tuple[str, ...]] = {"cpu": ("topk-rewriter",), "gpu": ("topk-decomposer",)}
+FEW: dict[str, tuple[str, ...]] = {
+    "cpu": ("topk-rewriter",),
+    "gpu": ("topk-splitter", "topk-decomposer"),
+}
 # When layouts have become transposes.
 RELAID: tuple[str, ...] = ("transpose-folding",)
 # At the very end.

@@ -23,8 +23,14 @@ if TYPE_CHECKING:
 @expander("topk-decomposer", "topk", xla="xla/service/topk_rewriter.cc, class TopkDecomposer")
 def sort_and_slice(site: ExpansionSite) -> Instruction:
     """Replaces topk by sort and slice."""
-    attrs, operand = TopK.of(site.instr), site.instr.operands[0]
-    element_type, axis = operand.shape.element_type, operand.shape.rank - 1
+    operand = site.instr.operands[0]
+    return first_of_sorted(site, operand, counting(S32, operand.shape.dims, operand.shape.rank - 1))
+
+
+def first_of_sorted(site: ExpansionSite, values: Instruction, places: Instruction) -> Instruction:
+    """The first values of sorted rows, as many as a topk takes, together with their places."""
+    attrs, element_type = TopK.of(site.instr), values.shape.element_type
+    axis = values.shape.rank - 1
     direction = "GT" if attrs.largest else "LT"
     kind = "TOTALORDER" if element_type.is_floating else ""
 
@@ -33,8 +39,5 @@ def sort_and_slice(site: ExpansionSite) -> Instruction:
 
     scalars = [array(element_type)] * 2 + [array(S32)] * 2
     comparator = site.computation("before", scalars, before)
-    places = counting(S32, operand.shape.dims, axis)
-    ordered = make(
-        "sort", operand, places, dimensions=(axis,), is_stable=True, called=(comparator,)
-    )
+    ordered = make("sort", values, places, dimensions=(axis,), is_stable=True, called=(comparator,))
     return make("tuple", *(cut(each, axis, 0, attrs.k) for each in elements(ordered)))
