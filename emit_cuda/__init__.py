@@ -4,9 +4,9 @@ The same text goes up four rungs: NVRTC compiles it to a cubin, `host` runs it o
 with a model of CUDA's threads, PyCUDA drives it, and a GPU runs it.
 
 The rooms, in the order in which they are best read: `code` (names, and the functions that kernels
-call), `opcodes` and `table` (what CUDA does otherwise than all emitters), `kernels` (what a launch
-does), `program` (a whole module: steps, memory, control flow), `devices`, `host` and `gpu` (what
-runs it).
+call), `opcodes` and `table` (CUDA's exceptions from what all emitters share), `kernels` (the kinds
+of launches), `program` (a whole module: steps, memory, control flow), `devices`, `host` and `gpu`
+(where it runs).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def compile(  # noqa: A001 - so it is named
     checked : on the processor, watch every access of every kernel.
     donate : let results take the memory of those arguments that the module's `input_output_alias`
         names.
-    libraries : what may be called in the place of kernels; True for what there is of NVIDIA's on a
+    libraries : those that may be called in the place of kernels; True for all of NVIDIA's on a
         GPU, False for nothing.
 
     Raises
@@ -93,17 +93,17 @@ def compile(  # noqa: A001 - so it is named
         _refuse_too_much(static.module, runs_on)
         program = emit(prepare(static.module), libraries=libraries)
         return DynamicCudaExecutable(module, static, program, runs_on, libraries)
-    made = prepare(optimized(module, sound) if optimize else module)
-    _refuse_too_much(made, runs_on)
-    program = emit(trust(made), libraries=libraries)
+    prepared = prepare(optimized(module, sound) if optimize else module)
+    _refuse_too_much(prepared, runs_on)
+    program = emit(trust(prepared), libraries=libraries)
     return CudaExecutable(module.entry, program, runs_on, libraries=libraries)
 
 
 def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
     """The module that `compile` emits, if it is for one device and has no dynamic sizes."""
-    made = optimizer.optimize(module, target="gpu", observers=())
-    verify(made, sound or set())
-    return made
+    result = optimizer.optimize(module, target="gpu", observers=())
+    verify(result, sound or set())
+    return result
 
 
 def _refuse_too_much(module: Module, device: CudaDevice) -> None:

@@ -48,7 +48,7 @@ class DeviceArray:
 
     Parameters
     ----------
-    owner : what the memory belongs to, where that is not the device's own.
+    owner : the object that owns the memory, where that is not the device.
 
     Attributes
     ----------
@@ -94,10 +94,10 @@ class DeviceArray:
         """A copy in the processor's memory."""
         if copy is False:
             raise ValueError("an array of a device is copied to become NumPy's")
-        found = np.empty(self.shape, self.dtype)
-        if found.size:
-            self.device.read(self.address, found)
-        return found if dtype is None else found.astype(dtype)
+        array = np.empty(self.shape, self.dtype)
+        if array.size:
+            self.device.read(self.address, array)
+        return array if dtype is None else array.astype(dtype)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class DeviceArray:
 
         Parameters
         ----------
-        stream : of the library that takes it, which waits for what still writes to the array; None
+        stream : of the library that takes it, which waits for pending writes to the array; None
             for the one that all share, -1 for none.
         """
         if self.device.place[0] == CUDA and stream != -1:
@@ -140,7 +140,7 @@ class DeviceArray:
 def lent(device: CudaDevice, argument: Any) -> Lent | None:
     """An argument's memory, if it is on the device; None if it has to be copied there.
 
-    The device waits for what another library still writes to it.
+    The device waits for pending writes of another library.
 
     Raises
     ------

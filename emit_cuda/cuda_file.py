@@ -39,8 +39,8 @@ class CudaFile:
     def kernels(self) -> tuple[str, ...]:
         """The names of its kernels, in their order; templates are none until they are named."""
         code = self._code
-        found = (m[1] for m in _KERNEL.finditer(code) if not _is_template(code, m.start()))
-        return tuple(dict.fromkeys(found))
+        names = (m[1] for m in _KERNEL.finditer(code) if not _is_template(code, m.start()))
+        return tuple(dict.fromkeys(names))
 
     @property
     def _code(self) -> str:

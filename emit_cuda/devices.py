@@ -81,7 +81,7 @@ class Kernels(Protocol):
         grid, block : how many blocks, and how many threads in each, along x, y and z.
         shared_bytes : of `extern __shared__` memory.
         arguments : Python integers are addresses; scalars are NumPy's, of the parameter's type.
-        stream : its number; streams run side by side, but for what `CudaDevice.wait` says.
+        stream : its number; streams run side by side, except where `CudaDevice.wait` orders them.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class CudaDevice(Protocol):
         ...
 
     def record_loop(self, again: Callable[[], None], predicate: int) -> None:
-        """Record a loop: what is repeated while a predicate holds, which is computed before."""
+        """Record a loop, which is repeated while a predicate holds that is computed before."""
         ...
 
     def record_choice(

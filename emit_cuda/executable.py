@@ -53,14 +53,14 @@ class CudaExecutable:
     """A module as a function of its arguments, which runs on a device.
 
     Its memory for arguments, results and temporary arrays stays on the device from call to call, so
-    that what a GPU has recorded of one call serves for the next. Threads may call it at once: they
+    that a graph recorded in one call serves for the next. Threads may call it at once: they
     take turns.
 
     Parameters
     ----------
     kernels : the program's, if they are loaded already.
     libraries : those that the program was emitted for.
-    graphs : record what runs again and again, where the device can.
+    graphs : record repeated calls as graphs, where the device can.
 
     Attributes
     ----------
@@ -80,11 +80,11 @@ class CudaExecutable:
     ) -> None:
         self._libraries, self._captures = libraries, graphs and device.captures
         self.program, self.device, self._entry = program, device, entry
-        self._given = [s for p in entry.parameters for _, s in p.shape.leaves()]
-        self._made = [s for _, s in entry.root.shape.leaves()]
+        self._parameters = [s for p in entry.parameters for _, s in p.shape.leaves()]
+        self._results = [s for _, s in entry.root.shape.leaves()]
         self.memory = DeviceBytes(
-            arguments=sum(s.unpacked_bytes for s in self._given),
-            results=sum(s.unpacked_bytes for s in self._made),
+            arguments=sum(s.unpacked_bytes for s in self._parameters),
+            results=sum(s.unpacked_bytes for s in self._results),
             temporaries=program.arena_bytes,
             constants=sum(c.nbytes for c in program.constants),
         )
@@ -93,7 +93,7 @@ class CudaExecutable:
         self._kernels = kernels
         self._parts = parts(program.steps, 1 if program.keeps_state else MOST_STREAMS)
         self._graphs, self._turn = Graphs(), RLock()
-        # What stays on the device from call to call: by what it is for, and its number.
+        # Addresses that stay allocated from call to call, by their purpose and number.
         self._kept: dict[tuple[str, int], int] = {}
         finalize(self, _give_back, device, self._graphs, self._kept).atexit = False
         self._constants = [self._written("constant", k, c) for k, c in enumerate(program.constants)]
@@ -122,12 +122,14 @@ class CudaExecutable:
             checked mode finds a mistake.
         """
         with self._turn:
-            results = [self._room("result", k, s.unpacked_bytes) for k, s in enumerate(self._made)]
+            results = [
+                self._room("result", k, s.unpacked_bytes) for k, s in enumerate(self._results)
+            ]
             self._run(arguments, results)
-            found = [self._taken(s, a) for s, a in zip(self._made, results, strict=True)]
+            values = [self._taken(s, a) for s, a in zip(self._results, results, strict=True)]
             if not self._captures:
                 self.release()
-        return _nested(self._entry.root.shape, iter(found))
+        return _nested(self._entry.root.shape, iter(values))
 
     def on_device(self, *arguments: Any) -> Value:
         """The value for some arguments, in arrays that stay on the device; nothing waits for it.
@@ -144,15 +146,15 @@ class CudaExecutable:
         """
         with self._turn:
             donors = self._donors(_flat(arguments))
-            made = [
+            arrays = [
                 self._array(shape, donors.get(number)) if shape.is_array else None
-                for number, shape in enumerate(self._made)
+                for number, shape in enumerate(self._results)
             ]
-            self._run(arguments, [array.address if array else 0 for array in made])
+            self._run(arguments, [array.address if array else 0 for array in arrays])
             for result, donor in donors.items():
-                if (array := made[result]) is not None:
+                if (array := arrays[result]) is not None:
                     array.take(donor)
-        return _nested(self._entry.root.shape, iter(made))
+        return _nested(self._entry.root.shape, iter(arrays))
 
     def device_array(self, array: NDArray[Any]) -> DeviceArray:
         """A copy of an array in the device's memory, as an argument of many calls."""
@@ -168,10 +170,10 @@ class CudaExecutable:
         HloError
             HLO112 if such an array is another argument, too.
         """
-        given = {k: leaves[n] for k, n in self.program.donated.items() if n < len(leaves)}
+        candidates = {k: leaves[n] for k, n in self.program.donated.items() if n < len(leaves)}
         donors = {
             k: array
-            for k, array in given.items()
+            for k, array in candidates.items()
             if isinstance(array, DeviceArray) and array.device is self.device
         }
         for donor in donors.values():
@@ -196,23 +198,23 @@ class CudaExecutable:
 
     def _run(self, arguments: Sequence[Any], results: Sequence[int]) -> None:
         """Bring the arguments to the device, and ask it for all steps."""
-        given: list[int] = []
+        sources: list[int] = []
         into = {number: results[k] for k, number in self.program.donated.items()}
         for number, (leaf, shape) in enumerate(
-            zip(self._leaves(arguments), self._given, strict=True)
+            zip(self._leaves(arguments), self._parameters, strict=True)
         ):
             if leaf is None:
-                given.append(0)
+                sources.append(0)
             elif isinstance(leaf, Lent):
                 self.device.keep(leaf.owner)
-                given.append(self._aligned(number, leaf, shape.unpacked_bytes, into.get(number)))
+                sources.append(self._aligned(number, leaf, shape.unpacked_bytes, into.get(number)))
             elif number in into:
                 self.device.write(into[number], leaf)
-                given.append(into[number])
+                sources.append(into[number])
             else:
-                given.append(self._written("argument", number, leaf))
+                sources.append(self._written("argument", number, leaf))
         addresses: Addresses = {
-            "argument": tuple(given),
+            "argument": tuple(sources),
             "result": tuple(results),
             "arena": (self._room("arena", 0, self.program.arena_bytes),),
             "constant": tuple(self._constants),
@@ -237,17 +239,17 @@ class CudaExecutable:
 
     def _leaves(self, arguments: Sequence[Any]) -> Iterator[NDArray[Any] | Lent | None]:
         """The arrays of the arguments, checked: on the device, or to be copied there."""
-        found: list[Lent] = []
-        plain = [self._plain(argument, found) for argument in arguments]
-        on_device = iter(found)
+        borrowed: list[Lent] = []
+        plain = [self._plain(argument, borrowed) for argument in arguments]
+        on_device = iter(borrowed)
         for leaf in _flat(checked_arguments(self._entry, plain)):
             is_lent = leaf is not None and leaf.size and leaf.base is _NOWHERE
             yield next(on_device) if is_lent else leaf
 
-    def _plain(self, argument: Any, found: list[Lent]) -> Any:
+    def _plain(self, argument: Any, borrowed: list[Lent]) -> Any:
         """An argument of NumPy's; in the place of arrays of the device, one as large."""
         if isinstance(argument, tuple | list) and any(map(_is_foreign, _flat(argument))):
-            return tuple(self._plain(a, found) for a in cast("Sequence[Any]", argument))
+            return tuple(self._plain(a, borrowed) for a in cast("Sequence[Any]", argument))
         memory = lent(self.device, argument)
         if memory is None:
             if isinstance(argument, DeviceArray):
@@ -256,30 +258,30 @@ class CudaExecutable:
         if 0 in memory.dims:
             nothing: NDArray[Any] = np.empty(memory.dims, memory.dtype)
             return nothing
-        found.append(memory)
+        borrowed.append(memory)
         strides = (0,) * len(memory.dims)
         like: NDArray[Any] = np.ndarray(memory.dims, memory.dtype, _NOWHERE, strides=strides)
         return like
 
-    def _room(self, what: str, number: int, size: int) -> int:
+    def _room(self, purpose: str, number: int, size: int) -> int:
         """Memory that stays on the device."""
-        if (what, number) not in self._kept:
-            self._kept[what, number] = self.device.allocate(max(size, 1))
-        return self._kept[what, number]
+        if (purpose, number) not in self._kept:
+            self._kept[purpose, number] = self.device.allocate(max(size, 1))
+        return self._kept[purpose, number]
 
-    def _written(self, what: str, number: int, array: NDArray[Any]) -> int:
+    def _written(self, purpose: str, number: int, array: NDArray[Any]) -> int:
         """Memory that stays on the device, with the elements of an array."""
-        address = self._room(what, number, array.nbytes)
+        address = self._room(purpose, number, array.nbytes)
         self.device.write(address, np.ascontiguousarray(array))
         return address
 
     def _taken(self, shape: Shape, address: int) -> NDArray[Any] | None:
         if not shape.is_array:
             return None
-        found = np.empty(shape.dims, shape.element_type.dtype)
-        if found.size:
-            self.device.read(address, found)
-        return found
+        array = np.empty(shape.dims, shape.element_type.dtype)
+        if array.size:
+            self.device.read(address, array)
+        return array
 
 
 class DynamicCudaExecutable(CudaExecutable):
@@ -288,7 +290,7 @@ class DynamicCudaExecutable(CudaExecutable):
     Parameters
     ----------
     module : as it was given.
-    static : what was compiled in its place.
+    static : the module of static shapes that was compiled in its place.
     """
 
     def __init__(

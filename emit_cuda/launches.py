@@ -41,8 +41,8 @@ class Asked:
     bytes : of the arrays that it is given; of the memory of threads, too.
     cost : of the instruction, in its first launch; of its other launches nothing.
     seconds : the least time.
-    bound : what the least time is spent with: "memory", "arithmetic", "launch", or "copies" to
-        the processor and back.
+    bound : the resource that the least time is spent on: "memory", "arithmetic", "launch", or
+        "copies" to the processor and back.
     """
 
     step: Work | HostCall
@@ -79,9 +79,9 @@ def device_named(name: str) -> DeviceRates:
     for device in DEVICES.values():
         if name.lower() in (device.name.lower(), device.architecture):
             return device
-    known = ", ".join(f"{d.name} ({d.architecture})" for d in DEVICES.values())
+    names = ", ".join(f"{d.name} ({d.architecture})" for d in DEVICES.values())
     raise HloError(
-        "HLO204", f"there is no GPU {name!r} in the table", notes=[f"there are: {known}"]
+        "HLO204", f"there is no GPU {name!r} in the table", notes=[f"there are: {names}"]
     )
 
 
@@ -97,22 +97,22 @@ def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
     if not nvrtc.missing():
         usage = nvrtc.compile(program.source, device.architecture).usage
     instructions = {i.name: i for i in program.module.instructions()}
-    found: list[Asked] = []
+    rows: list[Asked] = []
     for step in flat(program.steps):
         if isinstance(step, Copy):
-            found.append(Asked(step, None, None, (), 2 * step.size, *_least(device, 2 * step.size)))
+            rows.append(Asked(step, None, None, (), 2 * step.size, *_least(device, 2 * step.size)))
             continue
         if isinstance(step, HostCall):
             moved = sum(place.size for place in step.arguments if isinstance(place, Place))
             seconds = moved / device.copies
-            found.append(Asked(step, None, None, (), moved, Cost(), seconds, "copies"))
+            rows.append(Asked(step, None, None, (), moved, Cost(), seconds, "copies"))
             continue
         instr = instructions.pop(step.about, None)
         spent = cost(instr) if instr else Cost()
         places = dict.fromkeys(p for p in step.arguments if isinstance(p, Place))
         moved = sum(place.size for place in places)
         if isinstance(step, LibraryCall):
-            found.append(Asked(step, None, None, (), moved, *_least(device, moved, spent)))
+            rows.append(Asked(step, None, None, (), moved, *_least(device, moved, spent)))
             continue
         needs, written = usage.get(step.kernel), program.kernels[step.kernel]
         full = None
@@ -120,8 +120,8 @@ def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
             full = nvrtc.occupancy(needs, prod(step.block), 0, device.architecture)
         reads = accesses(written.stage, written.statements, written.arguments)
         least = _least(device, moved, spent)
-        found.append(Asked(step, needs, full, tuple(reads), moved, *least))
-    return found
+        rows.append(Asked(step, needs, full, tuple(reads), moved, *least))
+    return rows
 
 
 def _least(device: DeviceRates, moved: int, spent: Cost = Cost()) -> tuple[Cost, float, str]:  # noqa: B008

@@ -46,7 +46,7 @@ class KernelTimes:
     ----------
     kind : of kernel.
     seconds, least_seconds : of all of them together, measured and by the roofline.
-    bound : what the least time is spent with.
+    bound : the resource that the least time is spent on.
     """
 
     kernel: str
@@ -108,11 +108,11 @@ class CudaProfile:
 
     def rows(self) -> list[KernelTimes]:
         """The launches by kernel and instruction, the longest first."""
-        found: dict[tuple[str, str], list[float]] = {}
+        times: dict[tuple[str, str], list[float]] = {}
         for each in self.times:
-            found.setdefault((each.kernel, each.about), []).append(each.seconds)
+            times.setdefault((each.kernel, each.about), []).append(each.seconds)
         rows: list[KernelTimes] = []
-        for (kernel, about), seconds in found.items():
+        for (kernel, about), seconds in times.items():
             kind, least, moved, bound = self.least.get((kernel, about), ("", 0.0, 0, ""))
             n = len(seconds)
             rows.append(

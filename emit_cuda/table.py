@@ -1,4 +1,4 @@
-"""The table of CUDA: what all emitters share, and what CUDA does in a way of its own."""
+"""The table of CUDA: the entries that all emitters share, and CUDA's exceptions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ emits_cuda: OpTable[Entry] = OpTable(
 )
 # The kernels of custom calls.
 custom_calls = table.CustomCallKernels(table.kernel)
-# What the processor computes in their place: see `emit_cuda.program.host_calls`.
+# The processor computes these in their place: see `emit_cuda.program.host_calls`.
 ON_HOST = frozenset(CUSTOM_CALLS) - custom_calls.targets - set(EXPANSIONS)
 
 

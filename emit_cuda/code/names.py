@@ -5,7 +5,7 @@ from __future__ import annotations
 from codegen.elements import names
 from emit_cuda.code.prelude import PRELUDE
 
-# Words of C++, what CUDA predefines, functions of its headers that are short, and the names that
+# Words of C++, CUDA's predefined names, short functions of its headers, and the names that
 # emitted kernels use themselves.
 _MATH = (
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign"),

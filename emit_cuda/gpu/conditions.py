@@ -1,7 +1,7 @@
 """Graphs with loops and branches in them, so that the host reads no predicate.
 
 A *conditional node* holds a graph, which runs as often as, or if, the value of a handle is not 0. A
-kernel sets that value, behind what computes the predicate:
+kernel sets that value, behind the kernel that computes the predicate:
 
     condition -> set_loop -> while (value) { body -> condition -> set_loop }
     set_branch 0 -> set_branch 1 -> if (value 0) { branch 0 } -> if (value 1) { branch 1 }
@@ -33,7 +33,7 @@ _CONDITIONAL, IF, WHILE, _ASSIGN_DEFAULT = 13, 0, 1, 1
 _SET_DEPENDENCIES = 1
 # Of the first driver with conditional nodes: CUDA 12.4.
 _HAS_CONDITIONALS = 12040
-# Kernels that tell a conditional node what the host would read: whether a loop goes on, and whether
+# Kernels that give a conditional node the host's predicate: whether a loop goes on, and whether
 # a branch is the chosen one. The driver has the function that they call.
 CONDITIONS = """
 extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);
@@ -79,12 +79,12 @@ def has_conditionals() -> bool:
 
 def new_condition(stream: int) -> int:
     """A handle of a condition for a node of the graph that a stream records."""
-    context, made = ctypes.c_void_p(), ctypes.c_ulonglong()
+    context, handle = ctypes.c_void_p(), ctypes.c_ulonglong()
     call("cuCtxGetCurrent", ctypes.byref(context))
     default = ctypes.c_uint(0), ctypes.c_uint(_ASSIGN_DEFAULT)
     graph, _ = _recorded_by(stream)
-    call("cuGraphConditionalHandleCreate", ctypes.byref(made), graph, context, *default)
-    return made.value
+    call("cuGraphConditionalHandleCreate", ctypes.byref(handle), graph, context, *default)
+    return handle.value
 
 
 def add_node(stream: int, condition: int, kind: int) -> ctypes.c_void_p:
@@ -107,7 +107,7 @@ def add_node(stream: int, condition: int, kind: int) -> ctypes.c_void_p:
     graph, before = _recorded_by(stream)
     behind = before, ctypes.c_size_t(len(before))
     call("cuGraphAddNode", ctypes.byref(node), graph, *behind, ctypes.byref(params))
-    # What the stream records next comes behind the node.
+    # The stream records its next node behind this one.
     last = ctypes.byref(node), ctypes.c_size_t(1), ctypes.c_uint(_SET_DEPENDENCIES)
     call("cuStreamUpdateCaptureDependencies", ctypes.c_void_p(stream), *last)
     return ctypes.c_void_p(params.graphs[0])
@@ -129,6 +129,6 @@ def _recorded_by(stream: int) -> tuple[ctypes.c_void_p, Nodes]:
     """The graph that a stream records, and the nodes behind which it would record the next one."""
     status, number, graph = ctypes.c_int(), ctypes.c_ulonglong(), ctypes.c_void_p()
     nodes, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_size_t()
-    told = (ctypes.byref(each) for each in (status, number, graph, nodes, count))
-    call("cuStreamGetCaptureInfo_v2", ctypes.c_void_p(stream), *told)
+    outputs = (ctypes.byref(each) for each in (status, number, graph, nodes, count))
+    call("cuStreamGetCaptureInfo_v2", ctypes.c_void_p(stream), *outputs)
     return graph, (ctypes.c_void_p * count.value)(*nodes[: count.value])

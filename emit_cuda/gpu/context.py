@@ -27,7 +27,7 @@ class Context:
     ----------
     streams : PyCUDA's, by number.
     pool : of the GPU's memory.
-    allocated : what was taken out of the pool, by address.
+    allocated : memory taken out of the pool, by address.
     """
 
     def __init__(self, driver: Any, gpu: Any) -> None:

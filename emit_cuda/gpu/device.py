@@ -2,7 +2,7 @@
 
 Copies from and to the processor are on stream 0, and so is the end of each run of a program;
 kernels may be on others in between. Nothing waits until something is read. Memory that is freed
-goes back to the pool at once, since what comes next on stream 0 comes after its last use.
+goes back to the pool at once, since all later work of stream 0 comes after its last use.
 
 PyCUDA is imported when a device is made, and nowhere else: it is an extra, and needs a driver.
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     # Makes a file of CUDA C into something that the driver loads, for an architecture.
     Compiler = Callable[[str, str, str], Compiled]
 
-# What still works where there is no GPU.
+# The platforms that still work where there is no GPU.
 WITHOUT_GPU = (
     "`hlo run --platform cuda-host` runs the same kernels on the processor",
     "`hlo opt --stage cuda` shows them, `--stage ptx` what NVRTC makes of them",
 )
-# Of shared memory, what a block may ask for without having said so before.
+# Bytes of shared memory that a block may ask for without having said so before.
 USUAL_SHARED = 48 << 10
 
 
@@ -148,10 +148,10 @@ class GpuDevice:
         """
         return self._loaded(self._compiler(source, self.architecture, name))
 
-    def _loaded(self, made: Compiled) -> GpuKernels:
+    def _loaded(self, compiled: Compiled) -> GpuKernels:
         with self.current(), self._errors("loading the kernels"):
-            module = self._driver.module_from_buffer(made.code)
-        return GpuKernels(self, module, made.names)
+            module = self._driver.module_from_buffer(compiled.code)
+        return GpuKernels(self, module, compiled.names)
 
     def allocate(self, size: int) -> int:
         """The address of memory out of the pool; its contents are undefined."""
@@ -314,10 +314,10 @@ class GpuDevice:
         number : the address of the branch's number, or of a truth value.
         """
         setter = conditions.SET_SIDE if of_pred else conditions.SET_BRANCH
-        made = [conditions.new_condition(self.handle()) for _ in branches]
-        for branch, condition in enumerate(made):
+        handles = [conditions.new_condition(self.handle()) for _ in branches]
+        for branch, condition in enumerate(handles):
             self._set(setter, condition, number, np.int32(branch), np.int32(len(branches)))
-        for issue, condition in zip(branches, made, strict=True):
+        for issue, condition in zip(branches, handles, strict=True):
             with self._inside(condition, conditions.IF):
                 issue()
 
@@ -338,8 +338,8 @@ class GpuDevice:
     def _condition_kernels(self) -> GpuKernels:
         """The kernels that set conditions, which call a function of the driver."""
         if self._conditions is None:
-            made = self._compiler(CONDITIONS, self.architecture, FILE)
-            self._conditions = self._loaded(made)
+            compiled = self._compiler(CONDITIONS, self.architecture, FILE)
+            self._conditions = self._loaded(compiled)
         return self._conditions
 
     def replay(self, graph: DriverGraph) -> None:
@@ -349,21 +349,21 @@ class GpuDevice:
             graph.launch(self.stream().handle)
 
     def launch(
-        self, kernel: str, function: Any, given: Sequence[Any], stream: int, **where: Any
+        self, kernel: str, function: Any, arguments: Sequence[Any], stream: int, **where: Any
     ) -> None:
         """Launch a function of a module; its arguments are those of `GpuKernels.launch`.
 
         Parameters
         ----------
-        kernel : its name, and what it computes, for messages.
+        kernel : its name, and the instruction that it computes, for messages.
         """
         with self.current(), self._errors(f"kernel {kernel}"):
             if where["shared"] > USUAL_SHARED:
-                wanted = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-                function.set_attribute(wanted, where["shared"])
+                attribute = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+                function.set_attribute(attribute, where["shared"])
             recording = self._recording.kernels
             (self._launched if recording is None else recording).append(kernel)
-            function(*given, **where, stream=self.stream(stream))
+            function(*arguments, **where, stream=self.stream(stream))
             if self._blocking and not self._recording.streams:
                 self.stream(stream).synchronize()
 

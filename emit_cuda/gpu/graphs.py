@@ -52,7 +52,7 @@ class DriverGraph:
 
     Attributes
     ----------
-    kernels : what it launches, for messages.
+    kernels : the names of those that it launches, for messages.
     graph : the driver's handle.
     """
 
@@ -63,8 +63,8 @@ class DriverGraph:
 
     def instantiate(self) -> None:
         """Make a recording ready to be launched."""
-        made = ctypes.byref(self._executable)
-        call("cuGraphInstantiateWithFlags", made, self.graph, ctypes.c_ulonglong(0))
+        executable = ctypes.byref(self._executable)
+        call("cuGraphInstantiateWithFlags", executable, self.graph, ctypes.c_ulonglong(0))
 
     def launch(self, stream: int) -> None:
         """Let all of it run on a stream.
@@ -136,7 +136,7 @@ def let_wait(before: int, after: int) -> None:
 
 def ordinal_of(address: int) -> int:
     """The number of the GPU in whose memory an address is; -1 for other memory."""
-    found, device_ordinal = ctypes.c_int(-1), 9
-    asked = ctypes.byref(found), ctypes.c_int(device_ordinal), ctypes.c_ulonglong(address)
+    ordinal, device_ordinal = ctypes.c_int(-1), 9
+    asked = ctypes.byref(ordinal), ctypes.c_int(device_ordinal), ctypes.c_ulonglong(address)
     status = driver().cuPointerGetAttribute(*asked)
-    return -1 if status else found.value
+    return -1 if status else ordinal.value

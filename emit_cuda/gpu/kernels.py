@@ -25,7 +25,7 @@ class Launcher(Protocol):
         ...
 
     def launch(
-        self, kernel: str, function: Any, given: Sequence[Any], stream: int, **where: Any
+        self, kernel: str, function: Any, arguments: Sequence[Any], stream: int, **where: Any
     ) -> None:
         """Let a function of a module run."""
         ...
@@ -69,7 +69,7 @@ class GpuKernels:
         if kernel not in self._functions:
             with self.device.current():
                 self._functions[kernel] = self.module.get_function(self.names[kernel])
-        given = [np.uintp(each) if isinstance(each, int) else each for each in arguments]
+        values = [np.uintp(each) if isinstance(each, int) else each for each in arguments]
         where = {"grid": grid, "block": block, "shared": shared_bytes}
-        told = f"{kernel} (%{purpose.instruction})" if purpose.instruction else kernel
-        self.device.launch(told, self._functions[kernel], given, stream, **where)
+        label = f"{kernel} (%{purpose.instruction})" if purpose.instruction else kernel
+        self.device.launch(label, self._functions[kernel], values, stream, **where)

@@ -31,7 +31,7 @@ class Staging:
 
     def __init__(self, driver: Any, pool: Any) -> None:
         self._driver, self._pool = driver, pool
-        # What may not be given up yet, until its event.
+        # Objects that may not be given up before their events.
         self._busy: deque[tuple[Any, Any]] = deque()
 
     def write(self, address: int, flat: NDArray[np.uint8], stream: Any) -> None:

@@ -3,9 +3,9 @@
     library = emit_cuda.host.compile(source)
     library.launch("add_kernel", (4, 1, 1), (128, 1, 1), 0, (x.ctypes.data, np.int32(500)))
 
-The files, in the order in which they are best read: `cuda_on_host.h` (what a kernel takes for
-granted), `threads.cpp` (how it runs), `checker.cpp` (what checked mode looks at), `compiling`,
-`findings`, `library`, `device` (the same verbs as a GPU has).
+The files, in the order in which they are best read: `cuda_on_host.h` (CUDA's names),
+`threads.cpp` (how threads run), `checker.cpp` (checked mode), `compiling`, `findings`, `library`,
+`device` (the same verbs as a GPU has).
 """
 
 from emit_cuda.devices import NamedMemory

@@ -1,7 +1,7 @@
-"""A launch in a process of its own: what a kernel ruins there, stays there.
+"""A launch in a process of its own, which a kernel may ruin without harm to this one.
 
 Without checked mode nothing keeps a kernel inside of its arrays, and a stray address ends the
-process, or changes what belongs to Python.
+process, or changes Python's own memory.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ def apart(launch: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
         _child(launch, into)
     os.close(into)
     with os.fdopen(out, "rb") as file:
-        told = file.read()
+        data = file.read()
     _, status = os.waitpid(child, 0)
-    if not told:
+    if not data:
         raise _ended(os.waitstatus_to_exitcode(status))
-    made = pickle.loads(told)
-    if isinstance(made, HloError):
-        raise made
-    return made
+    outcome = pickle.loads(data)
+    if isinstance(outcome, HloError):
+        raise outcome
+    return outcome
 
 
 def _child(launch: Callable[[], tuple[Finding, ...]], into: int) -> None:
     """Launch, write the outcome down, and end; never returns."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    faulthandler.disable()  # the parent tells what happened
+    faulthandler.disable()  # the parent reports the signal
     try:
-        made: object = launch()
+        outcome: object = launch()
     except HloError as error:
-        made = HloError(error.code, error.message, notes=error.notes)
+        outcome = HloError(error.code, error.message, notes=error.notes)
     with os.fdopen(into, "wb") as file:
-        pickle.dump(made, file)
+        pickle.dump(outcome, file)
     os._exit(0)
 
 

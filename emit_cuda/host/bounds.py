@@ -28,7 +28,7 @@ def operations(module: Module) -> dict[Instruction, int]:
 
     Loops whose trip counts are not known count as 16 turns.
     """
-    found: dict[Instruction, int] = {}
+    counts: dict[Instruction, int] = {}
     inside = {c for i in module.instructions() if i.opcode not in SEQUENTIAL for c in i.called}
     for computation, times in runs(module).items():
         for instr in () if computation in inside else computation.instructions:
@@ -36,8 +36,8 @@ def operations(module: Module) -> dict[Instruction, int]:
                 spent = cost(instr)
                 stored = sum(s.size for _, s in instr.shape.leaves() if s.is_array)
                 each = spent.flops + spent.transcendentals + stored * (spent.bytes_written > 0)
-                found[instr] = times * each
-    return found
+                counts[instr] = times * each
+    return counts
 
 
 def refuse_too_much(module: Module, *, checked: bool = False) -> None:
@@ -48,8 +48,8 @@ def refuse_too_much(module: Module, *, checked: bool = False) -> None:
     HloError
         HLO196, with the number of operations, the bound, and how to raise it.
     """
-    given = os.environ.get(VARIABLE, "")
-    most = int(given) if given.isdecimal() else MOST_OPERATIONS // (CHECKED if checked else 1)
+    setting = os.environ.get(VARIABLE, "")
+    most = int(setting) if setting.isdecimal() else MOST_OPERATIONS // (CHECKED if checked else 1)
     spent = operations(module)
     total = sum(spent.values())
     if total <= most:

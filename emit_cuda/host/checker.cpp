@@ -2,13 +2,13 @@
 //
 // The compiler is told to call a function before each access (-fsanitize=thread), and where an
 // index or a sum leaves its range (-fsanitize=bounds,signed-integer-overflow,alignment). Usually a
-// library of the compiler answers these calls; here this file does, which knows what a block is.
+// library of the compiler answers these calls; here this file does, which knows of blocks.
 //
 // Every four bytes of memory have a cell, which remembers the last write and two reads. Two accesses
 // of which one writes are a race unless one happens before the other: in one thread; on two sides of
 // a barrier of their block; on two sides of a __syncwarp that both took part in; or in two blocks of
-// which the later one has seen, by an atomic operation, what the earlier one did before a fence.
-// Blocks run one after another, so that what happened is known when the next access comes.
+// which the later one has seen, by an atomic operation, a store of the earlier one before a fence.
+// Blocks run one after another, so that all earlier accesses are known when the next one comes.
 #include "threads.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace cuda_on_host {
 const bool checked = true;
 
-// ---- what a cell remembers ----------------------------------------------------------------------
+// ---- the memory of a cell ------------------------------------------------------------------------
 struct Access {
     uint32_t epoch;    // the stretch between two barriers of a block; 0 is never
     uint16_t thread;   // in its block
@@ -103,7 +103,7 @@ void checker_begins(Launch &launch) {
     };
     const char *shared = __start_cuda_shared, *shared_end = behind_shared;
     const char *dynamic = cuda_dynamic_shared, *image = __ehdr_start;
-    // What lies between the other parts of the library: constants and __device__ variables.
+    // The memory between the other parts of the library: constants and __device__ variables.
     std::vector<std::pair<const char *, const char *>> parts;
     add(shared, shared_end, SHARED);
     parts.push_back({shared, __stop_cuda_shared});
@@ -133,7 +133,7 @@ void checker_begins_block(unsigned) {
     first_epoch = epoch;
     if (!released.empty()) std::fill(acquired.begin(), acquired.end(), 0);
     fenced.assign((size_t)launched->block[0] * launched->block[1] * launched->block[2], 0);
-    // Nothing may rely on what an earlier block has left in shared memory.
+    // Nothing may rely on values that an earlier block has left in shared memory.
     for (Shadow &shadow : shadows)
         if (shadow.is_shared()) memset((void *)shadow.begin, 0xff, shadow.end - shadow.begin);
 }
@@ -162,7 +162,7 @@ void checker_ends() {
 
 void checker_fences() { fenced[self->number] = 1; }
 
-// All that met know now what each of them knew.
+// Each lane that met now knows all that any of them knew.
 void checker_meets(const Meeting &meeting) {
     if (meeting.order != ORDERS_MEMORY) return;
     unsigned begin = 0, known[32] = {}, lane;
@@ -177,7 +177,7 @@ void checker_meets(const Meeting &meeting) {
         memcpy(thread_numbered(begin + __builtin_ctz(rest))->clock, known, sizeof known);
 }
 
-// ---- what happens before what -------------------------------------------------------------------
+// ---- the order of accesses -----------------------------------------------------------------------
 enum Kind { READS, WRITES, ATOMIC, SWAPS };
 
 static Access access_of_self(Kind kind, uint32_t code) {
@@ -318,7 +318,7 @@ void atomic_access(const volatile void *address, size_t size, Update kind, int l
 }
 }  // namespace cuda_on_host
 
-// ---- what the compiler calls --------------------------------------------------------------------
+// ---- functions that the compiler calls -----------------------------------------------------------
 using namespace cuda_on_host;
 #define CODE (uint32_t)((const char *)__builtin_return_address(0) - __ehdr_start)
 #define HOOKS(N)                                                                                        \

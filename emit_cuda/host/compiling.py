@@ -31,7 +31,8 @@ FLAGS = (
 )
 # Lines are kept as version 4 of DWARF has them: of version 5, tools confuse the names of files.
 CHECKED = ("-DCUDA_ON_HOST_CHECKED", "-g1", "-gdwarf-4")
-# What calls the checker. The compiler's own libraries that would answer are not linked.
+# Options that insert calls of the checker. The compiler's own libraries that would answer are not
+# linked.
 WATCHED = (
     *("-fsanitize=thread,bounds,signed-integer-overflow,alignment", "-fsanitize-recover=all"),
     "-fno-sanitize=vptr",
@@ -69,18 +70,18 @@ def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
     own = [path.read_text() for path in sorted(HERE.glob("*.[ch]*")) if path.suffix != ".py"]
     made_of = "\0".join((*command, *watched, told(compiler), described(), *own))
     name = f"{_digest(made_of, text)}.cuda.so"
-    if found := find_library(name):
-        return found
+    if kept := find_library(name):
+        return kept
     objects = _parts(command, made_of, checked=checked)
     with TemporaryDirectory(dir=libraries_folder(), prefix="build-") as folder:
-        source, made = Path(folder) / "kernels.cpp", Path(folder) / "kernels.so"
+        source, library = Path(folder) / "kernels.cpp", Path(folder) / "kernels.so"
         source.write_text(text)
         threads = Path(folder) / "threads.a"
         threads.write_bytes(objects)
         header = ("-I", str(HERE / "include"), "-I", str(HERE), "-include", "cuda_on_host.h")
-        _run([*command, *watched, *header, "-c", str(source), "-o", f"{made}.o"], file)
-        _run([*command, "-shared", "-o", str(made), f"{made}.o", str(threads)], file)
-        return keep_library(name, made.read_bytes())
+        _run([*command, *watched, *header, "-c", str(source), "-o", f"{library}.o"], file)
+        _run([*command, "-shared", "-o", str(library), f"{library}.o", str(threads)], file)
+        return keep_library(name, library.read_bytes())
 
 
 def as_cpp(file: CudaFile, kernels: Sequence[str]) -> str:
@@ -110,19 +111,19 @@ def _digest(*parts: str) -> str:
 def _parts(command: Sequence[str], made_of: str, *, checked: bool) -> bytes:
     """The threads and the checker, compiled and put together."""
     name = f"{_digest(made_of)}.cuda.o"
-    if found := find_library(name):
-        data = read_sealed(found)
+    if path := find_library(name):
+        data = read_sealed(path)
         if data is not None:
             return data
     units = ("threads.cpp", "checker.cpp" if checked else "unchecked.cpp")
     with TemporaryDirectory(dir=libraries_folder(), prefix="build-") as folder:
-        made = Path(folder) / "parts.o"
+        whole = Path(folder) / "parts.o"
         each = [str(Path(folder) / f"{unit}.o") for unit in units]
         for unit, target in zip(units, each, strict=True):
             _run([*command, "-O2", "-c", str(HERE / unit), "-o", target], None)
-        _run([*command, "-r", "-nostdlib", "-o", str(made), *each], None)
-        keep_library(name, made.read_bytes())
-        return made.read_bytes()
+        _run([*command, "-r", "-nostdlib", "-o", str(whole), *each], None)
+        keep_library(name, whole.read_bytes())
+        return whole.read_bytes()
 
 
 def _run(command: Sequence[str], file: CudaFile | None) -> None:

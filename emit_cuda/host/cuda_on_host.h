@@ -1,4 +1,4 @@
-// CUDA C on a processor: what a .cu file takes for granted, for a compiler of plain C++.
+// CUDA C on a processor: the names that a .cu file takes for granted, for a compiler of plain C++.
 //
 // This file is included before the first line of a .cu file, which then compiles as it is. Nothing
 // in the .cu file changes, with one exception that C++ asks for: the driver gives `extern
@@ -10,14 +10,14 @@
 //   4  barriers     __syncthreads and its kin
 //   5  warps        shuffles and votes, which are exchanges of a word between 32 threads
 //   6  atomics      one read-modify-write, of which all others are made
-//   7  mathematics  what CUDA has and math.h does not; bits of numbers
+//   7  mathematics  functions that CUDA has and math.h does not; bits of numbers
 //   8  half         __half and __nv_bfloat16: two bytes in memory, a float when computed with
 //   9  loads        __ldg and others, which only say something to the cache
 //  10  matrices     nvcuda::wmma, and the `mma` instruction's product
 //  11  kernels      how the driver calls them
 //
-// Threads themselves, what a barrier waits for and what a warp is, are in threads.cpp. What checks
-// every access in checked mode is in checker.cpp.
+// Threads, barriers and warps are in threads.cpp. The checks of every access in checked mode are in
+// checker.cpp.
 #pragma once
 #include <math.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@
 #ifdef CUDA_ON_HOST_CHECKED
 #define CUDA_SHARED __attribute__((section("cuda_shared")))
 #define CUDA_DYNAMIC_SHARED
-// For functions of this file that do on behalf of a kernel what is no access of the kernel.
+// For functions of this file whose accesses on behalf of a kernel are none of the kernel's.
 #define CUDA_UNCHECKED __attribute__((no_sanitize_thread, no_sanitize_undefined, noinline))
 #else
 #define CUDA_SHARED __thread
@@ -260,7 +260,7 @@ CUDA_REDUCE(xor, made ^ next)
 
 // ---- 6 atomics ------------------------------------------------------------------------------
 namespace cuda_on_host {
-// Whether a word is exchanged for another even if it holds what is there already.
+// Whether a word is exchanged for another even if it holds the same value already.
 enum Update { READ_MODIFY_WRITE, COMPARE_AND_SWAP };
 #ifdef CUDA_ON_HOST_CHECKED
 void atomic_access(const volatile void *address, size_t size, Update, int line);
@@ -292,7 +292,7 @@ CUDA_UNCHECKED T update(T *address, F next, int line, Update kind = READ_MODIFY_
 #endif
     return old;
 }
-// Parameters of this type take no part in finding out what T is.
+// Parameters of this type take no part in the deduction of T.
 template <class T> struct Same { using Type = T; };
 template <class T> using Like = typename Same<T>::Type;
 template <class T> T plus(T x, T y) { return x + y; }
@@ -510,7 +510,7 @@ inline long long clock64() {
 // ---- 8 half ---------------------------------------------------------------------------------
 namespace cuda_on_host {
 // To the narrower float of which no digit is lost that rounding could see: the last bit is set
-// where others were cut off. Rounded once more, this gives what rounding the double would have.
+// where others were cut off. Rounded once more, this is the rounded double.
 inline float rounded_to_odd(double x) {
     float near = (float)x;
     if ((double)near == x || x != x) return near;
@@ -752,7 +752,7 @@ CUDA_UNCHECKED void mma_sync(D &d, const A &a, const B &b, const C &c, CUDA_LINE
         made.x[i] = sum;
     }
     leave(bs);
-    leave(meet(~0u, 0, "mma_sync", line));  // nobody changes what others still look at
+    leave(meet(~0u, 0, "mma_sync", line));  // nobody changes a fragment that others still read
     d = made;
 }
 }}  // namespace nvcuda::wmma

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # As of a GPU; and as many bytes around each allocation belong to nobody.
 ALIGNMENT = 256
-# What fresh memory is filled with in checked mode: NaN in every floating-point type.
+# The byte that fills fresh memory in checked mode: NaN in every floating-point type.
 POISON = 0xFF
 
 
@@ -38,7 +38,7 @@ class HostDevice:
     ----------
     checked : watch every access of every kernel.
     seed : in checked mode, of the order of blocks and threads; 0 leaves them in order.
-    findings : what checked mode has found so far.
+    findings : those of checked mode so far.
     """
 
     checked: bool = False
@@ -111,10 +111,10 @@ class HostDevice:
         ctypes.memset(address, byte, size)
 
     def record(self, stream: int) -> None:
-        """No event: what was launched has ended."""
+        """No event: every earlier launch has ended."""
 
     def wait(self, stream: int, event: None) -> None:
-        """Return at once: what was launched has ended."""
+        """Return at once: every earlier launch has ended."""
 
     def handle(self, stream: int = 0) -> int:  # noqa: ARG002
         """There are no streams of a driver."""
@@ -124,7 +124,7 @@ class HostDevice:
         """Return at once: nothing is on its way."""
 
     def order(self, before: int, after: int) -> None:
-        """Return at once: what was launched has ended."""
+        """Return at once: every earlier launch has ended."""
 
     def timed(self, run: Callable[[], None], stream: int) -> float:  # noqa: ARG002
         """The seconds that a function takes."""
@@ -190,7 +190,7 @@ class HostKernels:
             checked mode finds a mistake.
         """
         device = self.device
-        found = self.library.launch(
+        findings = self.library.launch(
             kernel,
             grid,
             block,
@@ -199,12 +199,12 @@ class HostKernels:
             memory=device.memory() if purpose.memory is None else purpose.memory,
             seed=device.seed,
         )
-        if found:
-            device.findings += found
-            raise_findings(kernel, found)
+        if findings:
+            device.findings += findings
+            raise_findings(kernel, findings)
 
 
-def raise_findings(kernel: str, found: Sequence[Finding]) -> None:
+def raise_findings(kernel: str, findings: Sequence[Finding]) -> None:
     """Raise the findings of checked mode in a launch.
 
     Raises
@@ -212,5 +212,5 @@ def raise_findings(kernel: str, found: Sequence[Finding]) -> None:
     HloError
         HLO193, always.
     """
-    message = f"kernel {kernel}: {found[0].fault} in line {found[0].line}"
-    raise HloError("HLO193", message, notes=[str(each) for each in found])
+    message = f"kernel {kernel}: {findings[0].fault} in line {findings[0].line}"
+    raise HloError("HLO193", message, notes=[str(each) for each in findings])

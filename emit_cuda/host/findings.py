@@ -162,11 +162,12 @@ def findings(
     every = list(found)
     codes = {spot.code - 1 for each in every for spot in (each.here, each.other) if spot.code}
     lines = lines_of(library, sorted(codes), file.name)
-    told: dict[tuple[str, int, int | None], Finding] = {}
+    unique: dict[tuple[str, int, int | None], Finding] = {}
     for each in every:
-        made = _finding(each, kernel, file, lines, names)
-        told.setdefault((made.fault, made.here.line, made.other and made.other.line), made)
-    return tuple(told.values())
+        finding = _finding(each, kernel, file, lines, names)
+        lines_of_both = finding.here.line, finding.other and finding.other.line
+        unique.setdefault((finding.fault, *lines_of_both), finding)
+    return tuple(unique.values())
 
 
 def _finding(

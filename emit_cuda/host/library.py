@@ -158,10 +158,10 @@ class HostLibrary:
         for row in (_CKernel * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels"):
             if not row.name:
                 break
-            given: list[_CParameter] = [row.parameters[k] for k in range(row.count)]
+            parameters: list[_CParameter] = [row.parameters[k] for k in range(row.count)]
             name = row.name.decode()
             self._kernels[name] = row
-            self.kernels[name] = tuple(KernelParameter(p.bytes, KINDS[p.kind]) for p in given)
+            self.kernels[name] = tuple(KernelParameter(p.bytes, KINDS[p.kind]) for p in parameters)
         # Sums of atomics depend on the order of blocks, which one processor thread keeps.
         self._keeps_order = "atomic" in file.text
 
@@ -190,7 +190,7 @@ class HostLibrary:
         Returns
         -------
         tuple of Finding
-            What checked mode has found; nothing without it.
+            The findings of checked mode; none without it.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class HostLibrary:
         values = _values(kernel, self.kernels[kernel], arguments)
         pointers = (ctypes.c_void_p * max(1, len(values)))(*(value.ctypes.data for value in values))
         regions = (_CRegion * max(1, len(memory)))(*((m.address, m.size) for m in memory))
-        found = (CFinding * MOST_FINDINGS)()
+        buffer = (CFinding * MOST_FINDINGS)()
         threads = int(np.prod(grid, dtype=object) * np.prod(block))
         alone = self.checked or self._keeps_order or threads < FEW_THREADS
         launch = _CLaunch(
@@ -218,7 +218,7 @@ class HostLibrary:
             0,
             len(memory),
             regions,
-            found,
+            buffer,
             ctypes.pointer(_PYTHON),
         )
         # The checker watches one launch of a library at a time.
@@ -227,17 +227,17 @@ class HostLibrary:
         if count < 0:
             message = f"kernel {kernel}: there is not enough memory to run its threads"
             raise HloError("HLO192", message)
-        made = findings(
-            found[:count], kernel, self.file, self.path, [region.name for region in memory]
+        listed = findings(
+            buffer[:count], kernel, self.file, self.path, [region.name for region in memory]
         )
-        if made and not self.checked:
-            raise HloError("HLO192", f"kernel {kernel}: {made[0].detail}", notes=[str(made[0])])
-        return made
+        if listed and not self.checked:
+            raise HloError("HLO192", f"kernel {kernel}: {listed[0].detail}", notes=[str(listed[0])])
+        return listed
 
     def _row(self, kernel: str) -> _CKernel:
         if kernel not in self._kernels:
-            known = ", ".join(self._kernels) or "no kernel"
-            message = f"{self.file.name} has no kernel {kernel!r}; it has {known}"
+            names = ", ".join(self._kernels) or "no kernel"
+            message = f"{self.file.name} has no kernel {kernel!r}; it has {names}"
             raise HloError("HLO191", message)
         return self._kernels[kernel]
 
@@ -273,14 +273,14 @@ def _values(
     values: list[np.ndarray[Any, Any]] = []
     for k, (parameter, value) in enumerate(zip(parameters, arguments, strict=True)):
         is_pointer = parameter.kind == "pointer"
-        given = np.asarray(np.uint64(value) if isinstance(value, int) else value)
+        array = np.asarray(np.uint64(value) if isinstance(value, int) else value)
         is_address = isinstance(value, int)
-        if is_address != is_pointer or given.nbytes != parameter.bytes:
-            wanted = "a pointer" if is_pointer else f"a scalar of {parameter.bytes} bytes"
-            told = "an address" if is_address else f"a {given.dtype}"
-            message = f"kernel {kernel}: parameter {k} is {wanted}, the argument is {told}"
+        if is_address != is_pointer or array.nbytes != parameter.bytes:
+            expected = "a pointer" if is_pointer else f"a scalar of {parameter.bytes} bytes"
+            actual = "an address" if is_address else f"a {array.dtype}"
+            message = f"kernel {kernel}: parameter {k} is {expected}, the argument is {actual}"
             raise HloError("HLO191", message)
-        values.append(given)
+        values.append(array)
     return values
 
 
@@ -292,7 +292,7 @@ def load(
     Parameters
     ----------
     name : of the file, for messages.
-    checked : watch every access, for races and what else `FAULTS` lists.
+    checked : watch every access, for races and the other faults that `FAULTS` lists.
     kernels : instances of templates that shall be kernels, as `sum<float>`.
 
     Raises

@@ -3,7 +3,7 @@
 // A block is its threads, taken one after another. A thread is called like a function. If it comes
 // to its end, the next one is called on the same stack, so that a kernel without barriers is a plain
 // loop. If it must wait, for its block or its warp, it stays where it is, and the next thread gets
-// another stack: a fiber. What waits goes on when the last one that it waits for has come.
+// another stack: a fiber. It goes on when the last one that it waits for has come.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -23,7 +23,8 @@ namespace cuda_on_host {
 constexpr size_t STACK_BYTES = 256 << 10;  // taken from the system only as far as it is used
 
 #if defined(__x86_64__) && defined(__linux__)
-// Leaves on the stack what a function must keep for its caller, and takes it from another one.
+// Leaves on the stack the registers that a function must keep for its caller, and takes those of
+// another one.
 asm(R"(
     .text
     .type cuda_on_host_switch, @function
@@ -544,7 +545,7 @@ void Worker::run_block(unsigned number) {
         explain_deadlock();
         *stop = true;
     }
-    if (*stop)  // what waits is given up
+    if (*stop)  // waiting threads are given up
         for (Thread &thread : threads)
             if (!thread.finished && thread.stack) spare.push_back(thread.stack);
 }
@@ -560,7 +561,7 @@ extern "C" __attribute__((visibility("default"))) void cuda_on_host_share(void *
 }
 
 // Runs all blocks of a launch; gives how many findings there are, or -1 if there was not enough
-// memory for stacks, or for what is remembered of accesses.
+// memory for stacks, or for the record of accesses.
 extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch *launch) {
     unsigned blocks = launch->grid[0] * launch->grid[1] * launch->grid[2];
     std::atomic<unsigned> next_block{0};
@@ -600,6 +601,6 @@ extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch
     for (std::thread &other : others) other.join();
     if (launch->python) launch->python->restore(caller.python);
     if (checked) checker_ends();
-    fflush(stdout);  // what kernels have printed
+    fflush(stdout);  // the output of kernels' printf
     return starved ? -1 : launch->found;
 }

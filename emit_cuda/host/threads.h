@@ -1,5 +1,5 @@
-// What a launch is made of: for threads.cpp, which lets the threads run, and for checker.cpp, which
-// looks at what they do.
+// The parts of a launch: for threads.cpp, which lets the threads run, and for checker.cpp, which
+// watches their accesses.
 #pragma once
 #include "cuda_on_host.h"
 
@@ -7,7 +7,7 @@
 
 namespace cuda_on_host {
 
-// ---- what Python sees: emit_cuda/host/launching.py has the same structures --------------------
+// ---- structures that emit_cuda/host/library.py and findings.py declare, too -------------------
 enum Fault : int {
     RACE, BETWEEN_BLOCKS, OUT_OF_BOUNDS, MISALIGNED, UNINITIALISED, OVERFLOW_, DIVERGENT, ABSENT, FAILED
 };

@@ -1,4 +1,4 @@
-// Without checked mode nobody looks at what threads do.
+// Without checked mode nobody watches accesses.
 #include "threads.h"
 
 namespace cuda_on_host {

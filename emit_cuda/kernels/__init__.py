@@ -1,1 +1,1 @@
-"""Kernels of CUDA C: who computes what, and how their statements become text."""
+"""Kernels of CUDA C: the work of each thread, and how statements become text."""

@@ -55,7 +55,7 @@ class Access:
     Attributes
     ----------
     array : its name in the kernel.
-    what : "load" or "store".
+    verb : "load" or "store".
     bytes : of each thread.
     threads : that take part.
     requests : sectors of global memory; of shared memory, how often it is asked. None where the
@@ -65,7 +65,7 @@ class Access:
     """
 
     array: str
-    what: str
+    verb: str
     bytes: int
     threads: int
     requests: int | None
@@ -74,18 +74,18 @@ class Access:
 
     def __str__(self) -> str:
         """As `x: load of 4 bytes, 4 sectors of 4`."""
-        head = f"{self.array}: {self.what} of {self.bytes} bytes by {self.threads} threads"
+        head = f"{self.array}: {self.verb} of {self.bytes} bytes by {self.threads} threads"
         if self.requests is None:
             return f"{head}, where data say"
         if self.shared:
             times = self.requests // max(self.least, 1)
             return f"{head}, " + ("no bank conflict" if times < 2 else f"{times}-way bank conflict")
-        told = f"{head}, {counted(self.requests, 'sector')}"
-        return told + (f", {self.least} would do" if self.requests > self.least else "")
+        text = f"{head}, {counted(self.requests, 'sector')}"
+        return text + (f", {self.least} would do" if self.requests > self.least else "")
 
 
 def accesses(
-    stage: Stage, statements: Sequence[Statement], given: Sequence[Argument]
+    stage: Stage, statements: Sequence[Statement], parameters: Sequence[Argument]
 ) -> list[Access]:
     """The accesses of a kernel's second block, in their order; of equal ones, the first.
 
@@ -94,7 +94,7 @@ def accesses(
     statements : the kernel's.
     given : its parameters.
     """
-    warp = _Warp(stage, given)
+    warp = _Warp(stage, parameters)
     warp.statements(statements, np.ones(warp.threads, bool))
     return list(dict.fromkeys(warp.found))
 
@@ -102,7 +102,7 @@ def accesses(
 class _Warp:
     """The first warp of a block, as it goes through a kernel; a value that is unknown is None."""
 
-    def __init__(self, stage: Stage, given: Sequence[Argument]) -> None:
+    def __init__(self, stage: Stage, parameters: Sequence[Argument]) -> None:
         x, y, z = stage.block
         self.threads = min(WARP, x * y * z)
         lane = np.arange(self.threads)
@@ -115,7 +115,7 @@ class _Warp:
             for axis, n in zip("xyz", dims, strict=True):
                 self.values[f"{name}.{axis}"] = np.full(self.threads, n)
         # Of each array: the bytes of an element, and whether it is shared.
-        self.arrays = {a.name: (_size(a.kind), False) for a in given}
+        self.arrays = {a.name: (_size(a.kind), False) for a in parameters}
         self.arrays |= {name: (_size(kind), True) for kind, name, _ in stage.shared}
         # A pointer into an array: its name, and by how many bytes it is behind.
         self.pointers: dict[str, tuple[str, Lanes | None]] = {}
@@ -165,7 +165,7 @@ class _Warp:
         if isinstance(expr, Load) and not is_target:
             self._access(expr, "load", mask)
 
-    def _access(self, load: Load, what: str, mask: Mask) -> None:
+    def _access(self, load: Load, verb: str, mask: Mask) -> None:
         place = self.place(load.pointer)
         if place is None or not mask.any():
             return
@@ -177,23 +177,23 @@ class _Warp:
             at = (number * size + behind)[mask]
             requests = _conflicts(at, size) if shared else _sectors(at, size)
         least = _least(count, size, shared=shared)
-        self.found.append(Access(array, what, size, count, requests, least, shared))
+        self.found.append(Access(array, verb, size, count, requests, least, shared))
 
     def place(self, pointer: Expr) -> tuple[str, Lanes | None] | None:
         """The array that a pointer is into, and the bytes that it is behind its beginning."""
-        found = None
+        address = None
         match pointer:
             case Name(name) if name in self.pointers:
-                found = self.pointers[name]
+                address = self.pointers[name]
             case Name(name) if name in self.arrays:
-                found = name, np.zeros(self.threads, np.int64)
+                address = name, np.zeros(self.threads, np.int64)
             case Cast(_, inside) | Group(inside):
-                found = self.place(inside)
+                address = self.place(inside)
             case Op("&", (Load(inside, index),)) | Op("+", (inside, index)):
-                found = self._behind(self.place(inside), self.value(index))
+                address = self._behind(self.place(inside), self.value(index))
             case _:
                 pass
-        return found
+        return address
 
     def _behind(
         self, place: tuple[str, Lanes | None] | None, number: Lanes | None
@@ -221,26 +221,26 @@ class _Warp:
         match expr:
             case int() | Literal():
                 number = expr if isinstance(expr, int) else int(expr.value)
-                found = np.full(self.threads, number)
+                values = np.full(self.threads, number)
             case Name(name):
-                found = self._named(name)
+                values = self._named(name)
             case Index(total):
-                found = self._sum(total)
+                values = self._sum(total)
             case Cast(_, inside) | Group(inside):
-                found = self._computed(inside)
+                values = self._computed(inside)
             case Op("-", (inside,)):
-                found = -self._computed(inside)
+                values = -self._computed(inside)
             case Op(sign, (first, second)):
-                found = _NUMBERS[sign](self._computed(first), self._computed(second))
+                values = _NUMBERS[sign](self._computed(first), self._computed(second))
             case _:
                 raise LookupError(expr)
-        return np.asarray(found).astype(np.int64)
+        return np.asarray(values).astype(np.int64)
 
     def _named(self, name: str) -> Lanes:
-        found = self.values[name]
-        if found is None:
+        values = self.values[name]
+        if values is None:
             raise LookupError(name)
-        return found
+        return values
 
     def _sum(self, total: Sum) -> Lanes:
         terms = (self._atom(atom) * factor for atom, factor in total.terms)

@@ -88,7 +88,7 @@ def _copied(
     if width > 1 and size % width == 0:
         iteration = body.name("v")
         number = counter(name, size // width) * width + counter(iteration, width)
-        made = vectors.Pack(kernel, iteration, width).loop(copied(number))
-        if made is not None:
-            return size // width, made
+        vectorized = vectors.Pack(kernel, iteration, width).loop(copied(number))
+        if vectorized is not None:
+            return size // width, vectorized
     return size, copied(counter(name, size))

@@ -112,13 +112,13 @@ class KernelFile:
                 if len(written) < 2
                 else (replace(argument, kind=unrestricted(argument.kind)))
             )
-        given = list(used.values())
-        name = self._add(given, wanted, about, stage, statements, kernel.names.meant)
+        parameters = list(used.values())
+        name = self._add(parameters, wanted, about, stage, statements, kernel.names.meant)
         return name, list(used)
 
     def add_merged(
         self,
-        given: Sequence[Argument],
+        parameters: Sequence[Argument],
         wanted: str,
         about: str,
         stage: Stage,
@@ -127,7 +127,7 @@ class KernelFile:
         """Add a kernel that does the work of others; its statements are in CUDA's words."""
         self.replaced |= dict.fromkeys(others)
         meant = {k: v for name in others for k, v in self.meant[name].items()}
-        return self._add(given, wanted, about, stage, stage.statements, meant)
+        return self._add(parameters, wanted, about, stage, stage.statements, meant)
 
     def _add(
         self,

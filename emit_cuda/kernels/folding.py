@@ -1,4 +1,4 @@
-"""Folds that several threads share: each begins with what changes no number, and then they meet."""
+"""Folds that several threads share: each begins with the neutral element, and then they meet."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class SharedFold:
     def join(self, others: Sequence[Expr]) -> tuple[Statement, ...]:
         """Statements that fold another thread's variables into this one's."""
         names = [Name(name) for _, name in self.variables]
-        made = all_joined(list(zip(self.operations, names, others, strict=True)))
+        joined = all_joined(list(zip(self.operations, names, others, strict=True)))
         kinds: dict[Expr, str] = {Name(name): kind for kind, name in self.variables}
-        return tuple(Assign(s.target, _wrapped(kinds.get(s.target), s.value)) for s in made)
+        return tuple(Assign(s.target, _wrapped(kinds.get(s.target), s.value)) for s in joined)
 
     def join_warp(self, width: int, *, everywhere: bool = False) -> None:
         """Fold the variables of so many neighbours; the first of them has the result, or all."""
@@ -157,14 +157,14 @@ def shared_fold(body: Body, instr: Instruction) -> SharedFold | None:
         fold = fold_of(body, instr)
     if fold.lanes is None:
         return None
-    found = SharedFold(body, instr, fold, begun)
-    known = all(isinstance(s, Let | LocalVariable) for s in begun)
-    whole = len(found.variables) == len(fold.names)
+    folding = SharedFold(body, instr, fold, begun)
+    constant = all(isinstance(s, Let | LocalVariable) for s in begun)
+    whole = len(folding.variables) == len(fold.names)
     neutrals = all(
         neutral(op, kind) is not None
-        for op, (kind, _) in zip(found.operations, found.variables, strict=True)
+        for op, (kind, _) in zip(folding.operations, folding.variables, strict=True)
     )
-    return found if known and whole and neutrals else None
+    return folding if constant and whole and neutrals else None
 
 
 def add_if(body: Body, condition: Expr, statements: Sequence[Statement]) -> None:

@@ -3,13 +3,13 @@
 A line of n = r s numbers is transformed in steps, one for each factor r (*Stockham*): a thread
 takes r numbers that lie n / r apart into registers, turns them by roots of unity, transforms them,
 and puts them where the next step wants them, so that the last step has them in order. The first
-step reads the operand itself, with what is fused into it, and the last one writes the result. Rows
+step reads the operand itself, with its fused producers, and the last one writes the result. Rows
 of 32 numbers are followed by a gap, so that threads ask different banks.
 
 A line that does not fit into shared memory is a matrix: a first launch transforms its columns and
 turns them, a second one transforms its rows. A length with a prime factor over 13 becomes a
 convolution (*Bluestein*): two transforms of a longer length, of which the first one's result is
-multiplied by what is known of the second factor.
+multiplied by the transform of the second factor, a constant.
 
 References
 ----------
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 EACH, THREADS = 8, 256
 MOST_THREADS = 1024
 
-# The parts of number k of a line; and what stores them. Both are given the line, too.
+# Functions that load and store the parts of number k of a line; both are given the line, too.
 Read = Callable[[Sum, Sum], Pair]
 Write = Callable[[Sum, Sum, Pair], None]
 
@@ -91,8 +91,8 @@ def _parts(n: int, kind: ElementType) -> tuple[int, ...]:
     most = SHARED_BYTES // (2 * kind.bytes) * ROW // (ROW + GAP) - 1
     if radices(n) is None:
         return ()
-    found = (n,) if n <= most else (middle_factor(n), n // middle_factor(n))
-    return found if max(found) <= most else ()
+    factors = (n,) if n <= most else (middle_factor(n), n // middle_factor(n))
+    return factors if max(factors) <= most else ()
 
 
 @dataclass(frozen=True)
@@ -206,11 +206,11 @@ class _Fourier:
         if radices(n) is None:
             self._convolve(n, count, read, write, side_by_side=side_by_side)
             return
-        found = _parts(n, self.kind)
-        if len(found) == 1:
+        factors = _parts(n, self.kind)
+        if len(factors) == 1:
             self.found.append(self._launch(n, count, read, write, side_by_side=side_by_side))
             return
-        rows, columns = found
+        rows, columns = factors
         body = self.body
         room = self.kernel.room(self.complexes, "columns", count * n)
 
@@ -250,10 +250,10 @@ class _Fourier:
             parts = [body.variable(self.kind.name, name, zero) for name in ("re", "im")]
             with body.when(binary("<", indexed(k), n)):
                 at = counter(k.names[0], n)
-                found = self.numbers.times(
+                product = self.numbers.times(
                     read(number, at), indexed(at), self.numbers.table(chirp(n), "chirp")
                 )
-                for part, value in zip(parts, found, strict=True):
+                for part, value in zip(parts, product, strict=True):
                     body.assign(part, value)
             return parts[0], parts[1]
 

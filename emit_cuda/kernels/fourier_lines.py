@@ -81,7 +81,7 @@ class Numbers:
         def total(numbers: Callable[[int], list[Expr]]) -> Pair:
             return self.let(*(total_of(numbers(part), "+") for part in range(2)))
 
-        found = [total(lambda p: [x[0][p], *(s[p] for s in sums)])]
+        results = [total(lambda p: [x[0][p], *(s[p] for s in sums)])]
         later: list[Pair] = []
         for q in range(1, middle):
             turns = [2 * pi * q * m / r for m in range(1, middle)]
@@ -90,9 +90,9 @@ class Numbers:
                 lambda p, by=cosines: [x[0][p], *(s[p] * c for s, c in zip(sums, by, strict=True))]
             )
             across = total(lambda p, by=sines: [o[p] * s for o, s in zip(offs, by, strict=True)])
-            found.append(self.let(straight[0] + across[1], straight[1] - across[0]))
+            results.append(self.let(straight[0] + across[1], straight[1] - across[0]))
             later.append(self.let(straight[0] - across[1], straight[1] + across[0]))
-        return [*found, *reversed(later)]
+        return [*results, *reversed(later)]
 
     def _number(self, value: float) -> Expr:
         return literal(self.kind, self.kind.dtype.type(value))

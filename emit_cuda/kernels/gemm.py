@@ -1,4 +1,4 @@
-"""Products of matrices: which kernel computes one, and what is done to it before it is stored."""
+"""Products of matrices: the choice of a kernel, and the epilogue before the store."""
 
 from __future__ import annotations
 
@@ -41,31 +41,31 @@ def gemm_stage(
     on_tensor_cores = fits(product)
     with kernel.body.block() as statements:
         writer = (TensorCores if on_tensor_cores else Tiles)(product)
-        made = writer.write(outputs[0], root or dot)
+        stage = writer.write(outputs[0], root or dot)
     kind = "product" if dot.opcode == "dot" else "convolution"
     if on_tensor_cores:
         kind = f"{kind} on tensor cores"
-    return replace(made, statements=tuple(statements), kind=kind)
+    return replace(stage, statements=tuple(statements), kind=kind)
 
 
 def epilogue_of(root: Instruction) -> Instruction | None:
     """The only product that a fusion's root is an elementwise function of; or None."""
     dots = set[int]()
-    found: Instruction | None = None
+    epilogue: Instruction | None = None
     stack, seen = [root], {root}
     while stack:
         instr = stack.pop()
         if instr.opcode in PRODUCTS:
             dots.add(id(instr))
-            found = instr
+            epilogue = instr
             continue
         for operand in instr.operands:
             if operand not in seen:
                 seen.add(operand)
                 stack.append(operand)
-    if found is None or len(dots) != 1 or root is found:
+    if epilogue is None or len(dots) != 1 or root is epilogue:
         return None
-    return found if _only_elementwise(root, found) else None
+    return epilogue if _only_elementwise(root, epilogue) else None
 
 
 def _only_elementwise(root: Instruction, dot: Instruction) -> bool:

@@ -45,8 +45,8 @@ class Constants(constants.Constants):
             raise HloError("HLO181", "a constant that is no array can't be read by a kernel")
         key = literal.shape.element_type.name, array.tobytes()
         if key not in self._found:
-            found = self._found[key] = self.names.unique(name, "constant")
-            self.arrays[found] = np.ascontiguousarray(array)
+            pointer = self._found[key] = self.names.unique(name, "constant")
+            self.arrays[pointer] = np.ascontiguousarray(array)
         return self._found[key]
 
 

@@ -1,7 +1,7 @@
 """The loop kernel: each thread computes one element, and where results are alike one of each.
 
 Where there are enough for all threads of a GPU, each computes several neighbours, which it loads
-and stores at once; what is left behind the last whole group, one thread computes.
+and stores at once; one thread computes the elements behind the last whole group.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def loop_stage(kernel: Kernel, results: Results) -> Stage:
     """
     count, name = results[0][0].shape.first_leaf.size, "thread"
     if count >= vectors.FILLS:
-        made = _in_vectors(kernel, results, count)
-        if made is not None:
-            return made
+        stage = _in_vectors(kernel, results, count)
+        if stage is not None:
+            return stage
     kept = _computed(kernel, results, counter(name, count))
     return each_thread(name, count, kept) if count > 1 else alone(kept)
 
@@ -46,10 +46,10 @@ def _computed(kernel: Kernel, results: Results, number: Sum) -> tuple[Statement,
     body = kernel.body
     with body.block() as statements:
         index = delinear(number, results[0][0].shape.first_leaf.dims)
-        made: list[tuple[Instruction, Sequence[Name], Values]] = [
+        computed: list[tuple[Instruction, Sequence[Name], Values]] = [
             (instr, pointers, body.elements(instr, index)) for instr, pointers in results
         ]
-        for instr, pointers, values in made:
+        for instr, pointers, values in computed:
             shapes = [s for _, s in instr.shape.leaves() if s.is_array]
             for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
                 place = item(pointer, linear(index, leaf.dims))
@@ -66,13 +66,13 @@ def _in_vectors(kernel: Kernel, results: Results, count: int) -> Stage | None:
     iteration, name, groups = kernel.body.name("v"), "thread", count // width
     number = counter(name, groups) * width + counter(iteration, width)
     statements = _computed(kernel, results, number)
-    made = vectors.Pack(kernel, iteration, width).loop(statements)
-    if made is None:
+    loop = vectors.Pack(kernel, iteration, width).loop(statements)
+    if loop is None:
         return None
     if count % width == 0:
-        return replace(each_thread(name, groups, made), kind=f"loop of {width}")
+        return replace(each_thread(name, groups, loop), kind=f"loop of {width}")
     one = kernel.body.name("i")
     rest = _computed(kernel, results, unknown(one, groups * width, count - 1))
     tail = For(one, count, rest, start=groups * width)
-    both = If(binary("<", Name(name), groups), tuple(made), (tail,))
+    both = If(binary("<", Name(name), groups), tuple(loop), (tail,))
     return replace(each_thread(name, groups + 1, [both]), kind=f"loop of {width}")

@@ -3,7 +3,7 @@
 A factor is found 32 columns at a time (*right-looking*): a launch factors them, another one takes
 their products off all columns behind them. The launches of all columns run the same two kernels,
 which are told by a constant which columns they are at. Of a system, each block solves for 32
-columns, row by row of tiles; what it has solved for it reads back. Smaller matrices are left to a
+columns, row by row of tiles; it reads its earlier solutions back. Smaller matrices are left to a
 thread each.
 
 References
@@ -48,28 +48,28 @@ def cholesky_stages(
     body, kind, count = kernel.body, typed(instr), prod(batch)
     lower, tiles = int(a.Cholesky.of(instr).lower), -(-n // TILE)
     operand = body.pointer(instr.operands[0])
-    factor, found = kernel.room(kind, "factor", instr.shape.size), list[Stage]()
+    factor, stages = kernel.room(kind, "factor", instr.shape.size), list[Stage]()
     work = operand
     if tiles > 1 or not lower:
         work = kernel.room(kind, "work", instr.shape.size)
         with body.block() as statements:
-            given = apply(f"lower_element_{kind}", operand, Name("thread"), n, lower)
-            body.assign(item(work, Name("thread")), given)
-        found.append(each_thread("thread", instr.shape.size, statements))
+            element = apply(f"lower_element_{kind}", operand, Name("thread"), n, lower)
+            body.assign(item(work, Name("thread")), element)
+        stages.append(each_thread("thread", instr.shape.size, statements))
     shared = [body.name(name) for name in ("first_tile", "second_tile")]
     for panel in range(tiles):
         numbers = np.array([panel], np.int64)
         at = item(body.constant(Constant(array(ELEMENT_TYPES["s64"], (1,)), numbers), "panel"), 0)
         call = f"factor_panel_{kind}", (work, factor, at, n)
-        found.append(_tiled(kernel, shared, *call, (tiles - panel) * count, "cholesky of a panel"))
+        stages.append(_tiled(kernel, shared, *call, (tiles - panel) * count, "cholesky of a panel"))
         if panel < tiles - 1:
             call = f"update_behind_{kind}", (work, factor, at, n)
             blocks = (tiles - panel - 1) ** 2 * count
-            found.append(_tiled(kernel, shared, *call, blocks, "update behind a panel"))
+            stages.append(_tiled(kernel, shared, *call, blocks, "update behind a panel"))
     with body.block() as statements:
         body.call(f"finish_factor_{kind}", factor, outputs[0], n, lower)
     grid = tiles**2 * count, 1, 1
-    return [*found, Stage(tuple(statements), grid, (THREADS, 1, 1), kind="triangle")]
+    return [*stages, Stage(tuple(statements), grid, (THREADS, 1, 1), kind="triangle")]
 
 
 def solve_stages(
@@ -81,27 +81,27 @@ def solve_stages(
     if system.n < LEAST or 0 in (rows, columns, *batch):
         return None
     matrix, right = (kernel.body.pointer(o) for o in instr.operands)
-    given = (
+    arguments = (
         *(matrix, system.first_a, system.row, system.column),
         *(right, outputs[0], system.first_x, system.down, system.across),
         *(system.n, system.m, int(system.unit_diagonal), int(system.conjugated)),
     )
     blocks = -(-system.m // TILE) * prod(batch)
     shared = [kernel.body.name(name) for name in ("first_tile", "second_tile")]
-    return [_tiled(kernel, shared, f"solve_columns_{kind}", given, blocks, "triangular solve")]
+    return [_tiled(kernel, shared, f"solve_columns_{kind}", arguments, blocks, "triangular solve")]
 
 
 def _tiled(
     kernel: Kernel,
     shared: Sequence[str],
     function: str,
-    given: Sequence[Expr | int],
+    arguments: Sequence[Expr | int],
     blocks: int,
     role: str,
 ) -> Stage:
     """A launch whose blocks call a function of the prelude with two tiles in shared memory."""
     with kernel.body.block() as statements:
-        kernel.body.call(function, *given, *map(Name, shared))
+        kernel.body.call(function, *arguments, *map(Name, shared))
     kind = function.rpartition("_")[2]
     tiles = tuple((kind, name, TILE * PITCH) for name in shared)
     return Stage(tuple(statements), (blocks, 1, 1), (THREADS, 1, 1), tiles, kind=role)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["WHY", "all_in_cuda", "launch_text", "writer_of"]
 
-# The changes, in their order, and what each is for.
+# The changes, in their order, and the purpose of each.
 WHY: Final = {
     "map-to-threads": "Iterations of loops become threads of a grid.",
-    "spell-in-cuda": "What CUDA spells otherwise gets CUDA's words, and the kernel gets its head.",
+    "spell-in-cuda": "Words that CUDA spells otherwise become its own; the kernel gets its head.",
 }
 # Who writes kernels of a kind; all others are loops over elements.
 _WRITERS: Final[dict[str, Callable[..., Any]]] = {

@@ -2,7 +2,7 @@
 
 A convolution is one by *implicit GEMM*: the rows are the places of the output, the columns output
 features, and the contraction is over the window and the input features. The matrix of windows is
-in no memory: what lies in the padding, or between dilated elements, is zero.
+in no memory: elements of the padding, or between dilated elements, are zero.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ConvolutionProduct(Product):
         return tuple(index)
 
 
-# What can be computed in tiles, by opcode.
+# The products that can be computed in tiles, by opcode.
 PRODUCTS: dict[str, Callable[[Body, Instruction], Product]] = {
     "convolution": ConvolutionProduct,
     "dot": DotProduct,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 THREADS, TILE, BITS = 256, 2048, 8
 ROOM, COUNTS = TILE + TILE // 16, 16 * THREADS + THREADS
 
-# The launches: what makes words, three for each digit, and what fetches elements.
+# The launches: one makes words, three for each digit move them, and one fetches elements.
 KINDS = (
     "keys of a sort",
     "counts of digits",
@@ -87,15 +87,15 @@ class _RadixSort:
 
     def launches(self, outputs: Sequence[Name]) -> list[Stage]:
         """The words of each key are made, and sorted; elements follow."""
-        found: list[Stage] = []
+        stages: list[Stage] = []
         parts = [
             part for key in keys(self.instr.called[0]) for part in parts_of(key, self._word(key))
         ]
         for word, bits in reversed(parts):
-            found.append(self._make_words(word, is_first=not found))
+            stages.append(self._make_words(word, is_first=not stages))
             for shift in range(0, bits, BITS):
-                found += self._by_digit(shift)
-        return [*found, self._fetch(outputs)]
+                stages += self._by_digit(shift)
+        return [*stages, self._fetch(outputs)]
 
     def _word(self, key: SortKey) -> Callable[[Sum], Expr]:
         def word(j: Sum) -> Expr:
@@ -133,8 +133,8 @@ class _RadixSort:
             else:
                 j = self._ordered()
             body.assign(item(self.words[0], thread), Cast("u32", word(j)))
-        made = each_thread("thread", prod(self.dims), live(statements))
-        return replace(made, kind="keys of a sort")
+        stage = each_thread("thread", prod(self.dims), live(statements))
+        return replace(stage, kind="keys of a sort")
 
     def _by_digit(self, shift: int) -> list[Stage]:
         """The launches that move words by one of their digits."""
@@ -170,8 +170,8 @@ class _RadixSort:
             for output, operand in zip(outputs, self.instr.operands, strict=True):
                 value = body.element(operand, self._at(number))
                 body.assign(item(output, target), store(operand.shape.element_type, value))
-        made = each_thread("thread", prod(self.dims), live(statements))
-        return replace(made, kind="elements of a sort")
+        stage = each_thread("thread", prod(self.dims), live(statements))
+        return replace(stage, kind="elements of a sort")
 
 
 def _blocks(call: Call, blocks: int, shared: Shared, kind: str) -> Stage:

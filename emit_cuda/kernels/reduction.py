@@ -7,7 +7,7 @@ neighbouring columns side by side: 32 x 32 threads fold 32 columns, and meet in 
 is read transposed, whose rows are one element longer so that no two threads ask one bank.
 
 Where that would be few blocks for many elements, as for the sum of a whole array, there are two
-launches: each block folds a part, and leaves what it has to the second one. So results do not
+launches: each block folds a part, and leaves its result to the second one. So results do not
 depend on which block is first, as they would if all added to one place.
 
 References
@@ -84,8 +84,8 @@ class _Reduction(ABC):
 
     Attributes
     ----------
-    parts : blocks that fold what is one number in the end, each `chunk` elements.
-    partial : where they leave what they have; empty where there is one block.
+    parts : blocks that share the fold of one result, `chunk` elements each.
+    partial : arrays of their partial results; empty where there is one block.
     """
 
     kind = ""
@@ -116,8 +116,8 @@ class _Reduction(ABC):
 
     def _stage(self, write: Callable[[], Stage], kind: str) -> Stage:
         with self.body.block() as statements:
-            made = write()
-        return replace(made, statements=live(statements), kind=kind)
+            stage = write()
+        return replace(stage, statements=live(statements), kind=kind)
 
     @abstractmethod
     def blocks(self) -> int:
@@ -288,8 +288,8 @@ class _ColumnReduction(_Reduction):
 def parts_for(blocks: int, count: int) -> int:
     """Into how many parts a fold of so many elements is cut, if there are so many of its kind.
 
-    What a block folds alone is long enough for two launches instead of one; and there are no more
-    blocks than run at once.
+    A block's part is long enough for two launches instead of one; and there are no more blocks than
+    run at once.
     """
     return max(1, min(count // LEAST_PART, WAVE // blocks))
 

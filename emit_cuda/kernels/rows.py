@@ -2,8 +2,8 @@
 
 Between two folds all threads wait for the first one's result. So the kernel is a row of *passes*:
 in each, threads go through their elements of the row, and compute what the folds before it allow.
-What a later pass needs again stays in registers: each thread meets the same elements in each pass.
-Of rows too long for that all is computed again from what is in memory.
+Values for a later pass stay in registers: each thread meets the same elements in each pass. Of rows
+too long for that, all is computed again from arrays in memory.
 
 References
 ----------
@@ -70,7 +70,7 @@ def passes_of(rows: Rows, computation: Computation, results: Sequence[Instructio
     count = 1 + max(first.values())
     folds = [i for i in computation.instructions if rows.folds(i)]
     wides = [r for r in dict.fromkeys(results) if rows.is_wide(r)]
-    made = RowPasses(
+    passes = RowPasses(
         tuple(tuple(f for f in folds if first[f] == p + 1) for p in range(count)),
         tuple(tuple(w for w in wides if first[w] == p) for p in range(count)),
         tuple(p for p in computation.parameters if rows.is_wide(p)),
@@ -82,7 +82,7 @@ def passes_of(rows: Rows, computation: Computation, results: Sequence[Instructio
     )
     computed: dict[Instruction, int] = {}
     for number in range(count):
-        stack = [o for f in made.folds[number] for o in f.operands] + list(made.stores[number])
+        stack = [o for f in passes.folds[number] for o in f.operands] + list(passes.stores[number])
         while stack:
             instr = stack.pop()
             if not rows.is_wide(instr) or instr.opcode in LEAVES:
@@ -90,8 +90,8 @@ def passes_of(rows: Rows, computation: Computation, results: Sequence[Instructio
             if computed.setdefault(instr, number) == number:
                 stack += instr.operands
             else:
-                made.kept[instr] = computed[instr]
-    return made
+                passes.kept[instr] = computed[instr]
+    return passes
 
 
 def row_stage(
@@ -104,7 +104,7 @@ def row_stage(
 
     Parameters
     ----------
-    outputs : what the fusion yields, with the kernel's pointers to where it is stored.
+    outputs : the results of the fusion, with the kernel's pointers to their memory.
     """
     folds = [i for i in computation.instructions if rows.folds(i)]
     with kernel.body.block():
@@ -217,21 +217,21 @@ class _RowKernel:
                 for instr, array in self.kept.items():
                     if self.passes.kept[instr] == number:
                         body.assign(item(array, own), body.element(instr, index))
-            made = live(inside)
+            stores = live(inside)
             if width > 1:
-                made = tuple(vectors.Pack(self.kernel, v, width).around(made))
+                stores = tuple(vectors.Pack(self.kernel, v, width).around(stores))
             if self.each * self.group != groups:
-                add_if(body, binary("<", r, groups), made)
+                add_if(body, binary("<", r, groups), stores)
             else:
-                body.add(*made)
+                body.add(*stores)
         body.add(For(k, self.each, tuple(iteration), unroll=bool(self.kept)))
 
     def _store(self, number: int, index: Index) -> None:
         """Store the elements of wide results."""
         body = self.body
         pairs = [(i, p) for i, p in self.outputs if i in self.passes.stores[number]]
-        made = [(i, p, body.element(i, index)) for i, p in pairs]
-        with body.when(self.mine if made else None):
-            for instr, pointer, value in made:
+        computed = [(i, p, body.element(i, index)) for i, p in pairs]
+        with body.when(self.mine if computed else None):
+            for instr, pointer, value in computed:
                 place_ = item(pointer, linear(index, instr.shape.dims))
                 body.assign(place_, body.stored(instr.shape.element_type, value))

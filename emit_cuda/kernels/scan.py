@@ -1,10 +1,10 @@
 """Running folds, as cumulative sums: by a block for each row, or several with two launches.
 
-Each thread folds four neighbours; the threads of a warp find by shuffles what the ones before them
-have, the warps of a block through shared memory, and what the block has met so far it carries from
-tile to tile. Where rows are few and long, a first launch folds each part of a row, so that a block
-of the second one can begin with what lies before its part. Columns need no scan: side by side they
-are as many as threads, each of which runs down one.
+Each thread folds four neighbours; the threads of a warp find by shuffles the results of the ones
+before them, the warps of a block through shared memory, and a block carries its result from tile to
+tile. Where rows are few and long, a first launch folds each part of a row, so that a block of the
+second one can begin with the fold of all parts before its own. Columns need no scan: side by side
+they are as many as threads, each of which runs down one.
 
 References
 ----------
@@ -94,8 +94,8 @@ def _columns(
             fold.add([body.element(x, index) for x in windows.arrays])
             windows.store(body, fold, outputs, index)
         body.add(For(i, windows.dims[axis], tuple(iteration)))
-    made = each_thread("thread", prod(others), statements)
-    return Stage(made.statements, made.grid, made.block, kind="running fold of columns")
+    stage = each_thread("thread", prod(others), statements)
+    return Stage(stage.statements, stage.grid, stage.block, kind="running fold of columns")
 
 
 def _at(others: Index, axis: int, i: Sum, dims: Sequence[int], *, forwards: bool) -> Index:
@@ -118,9 +118,9 @@ class _RunningFold:
         self.rows = prod(self.others)
         ((self.kind, variable),) = fold.variables
         self.total = Name(variable)
-        found = neutral(fold.operations[0], self.kind)
-        assert found is not None
-        self.nothing: Expr = found
+        identity = neutral(fold.operations[0], self.kind)
+        assert identity is not None
+        self.nothing: Expr = identity
         parts = parts_for(self.rows, self.n)
         self.chunk = -(-self.n // parts // STEP) * STEP if parts > 1 else self.n
         self.parts = -(-self.n // self.chunk)
@@ -131,16 +131,16 @@ class _RunningFold:
     def launches(self, output: Name) -> list[Stage]:
         """One, or two."""
         grid = (self.rows * self.parts, 1, 1)
-        found: list[Stage] = []
+        stages: list[Stage] = []
         if self.parts > 1:
             with self.body.block() as statements:
                 shared = self._fold_parts()
             kind = "first stage of a running fold"
-            found = [Stage(live(statements), grid, (THREADS, 1, 1), shared, kind=kind)]
+            stages = [Stage(live(statements), grid, (THREADS, 1, 1), shared, kind=kind)]
         with self.body.block() as statements:
             shared = self._scan(output)
-        made = Stage(live(statements), grid, (THREADS, 1, 1), shared, kind="running fold")
-        return [*found, made]
+        stage = Stage(live(statements), grid, (THREADS, 1, 1), shared, kind="running fold")
+        return [*stages, stage]
 
     def _begin(self) -> tuple[Index, Expr, Expr, Expr]:
         """The row's index, the number of the part, and where it begins and ends."""

@@ -1,14 +1,13 @@
 """Sorts: a block sorts a row in shared memory, or a tile of one; any comparator inlined.
 
-What is exchanged are the numbers of the row's elements. Of two that the comparator finds equal the
-first one comes first, so that every sort is stable; and what fills the row up to a power of two
-comes last.
+Threads exchange the numbers of the row's elements. Of two that the comparator finds equal the first
+one comes first, so that every sort is stable; padding up to a power of two comes last.
 
 Of rows that do not fit, blocks sort tiles, and each further launch merges pairs of sorted runs, or
-what comparators compare is sorted digit by digit (`emit_cuda.kernels.radix`). A launch that merges
-has a thread for each element, which comes in the merged run after those before it in its own run,
-and after those of the other run that a binary search finds to come first; of equal ones, those of
-the left run do.
+the keys that comparators compare are sorted digit by digit (`emit_cuda.kernels.radix`). A launch
+that merges has a thread for each element, which comes in the merged run after those before it in
+its own run, and after those of the other run that a binary search finds to come first; of equal
+ones, those of the left run do.
 
 References
 ----------
@@ -89,7 +88,7 @@ def sort_stages(
     if tiles == 1:
         kernel.rooms.clear()
         return [first]
-    found, sources, run = [replace(first, kind="sort of tiles")], rooms, size
+    stages, sources, run = [replace(first, kind="sort of tiles")], rooms, size
     others: list[Name] = []
     while run < n:
         targets, last = others, run * 2 >= n
@@ -98,9 +97,9 @@ def sort_stages(
         elif not targets:
             types = [o.shape.element_type.name for o in instr.operands]
             targets = [kernel.room(kind, "merged", prod(dims)) for kind in types]
-        found.append(_merge(kernel, instr, axis, run, (sources, targets), last=last))
+        stages.append(_merge(kernel, instr, axis, run, (sources, targets), last=last))
         sources, others, run = targets, sources, run * 2
-    return found
+    return stages
 
 
 def _merge(
@@ -117,7 +116,7 @@ def _merge(
     Parameters
     ----------
     arrays : those with the runs, row after row, and those that are written.
-    last : what is written are the results, whose rows may lie otherwise.
+    last : the targets are the results, whose rows may lie otherwise.
     """
     body, (sources, targets) = kernel.body, arrays
     dims, n = instr.operands[0].shape.dims, instr.operands[0].shape.dims[axis]
@@ -164,8 +163,8 @@ def _merge(
             target = indexed(linear(index, dims))
         for array, value in zip(targets, bits, strict=True):
             body.assign(item(array, target), value)
-    made = each_thread("thread", prod(dims), statements)
-    return replace(made, kind="merge of sorted runs")
+    stage = each_thread("thread", prod(dims), statements)
+    return replace(stage, kind="merge of sorted runs")
 
 
 def _others(dims: Sequence[int], axis: int) -> list[int]:
@@ -261,9 +260,9 @@ class _SortedTile:
             body.add(If(tied, (Assign(swap, Literal(1)),)))
         add_if(body, conjoined([binary("<", x, self.count), binary("<", y, self.count)]), compare)
         forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
-        wanted = body.let("pred", "forwards", forwards)
+        ascending = body.let("pred", "forwards", forwards)
         turned = (Assign(item(self.order, first), y), Assign(item(self.order, second), x))
-        body.add(If(binary("==", swap, wanted), turned))
+        body.add(If(binary("==", swap, ascending), turned))
 
     def _compared(self, x: Name, y: Name) -> Name:
         """Whether the comparator puts one element before another one."""

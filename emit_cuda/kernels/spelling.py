@@ -29,8 +29,8 @@ def in_cuda(expr: Expr) -> Expr:
     """A tree in CUDA's words."""
     match expr:
         case Literal(value, kind) if kind in ("f32", "f64") and not math.isfinite(value):
-            found = Apply(f"{'quiet_nan' if math.isnan(value) else 'infinity'}_{kind}", ())
-            return Op("-", (found,)) if expr.is_negative else found
+            constant = Apply(f"{'quiet_nan' if math.isnan(value) else 'infinity'}_{kind}", ())
+            return Op("-", (constant,)) if expr.is_negative else constant
         case Literal() | Index():
             return expr
         case Op(op, (inside,)) if op in _PARTS:

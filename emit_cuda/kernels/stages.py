@@ -1,7 +1,7 @@
 """The stages of a kernel on a GPU: launches, one after the other, and copies between them.
 
 A loop whose iterations do not depend on each other becomes a grid: each iteration has a thread.
-What else stands beside such loops is done by one thread, in a launch of its own.
+Other statements beside such loops are run by one thread, in a launch of their own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BLOCK, WARP = 128, 32
 SHARED_BYTES = 48 << 10
 # Bytes that all threads of a launch may need for themselves.
 MOST_OWN = 1 << 26
-# What one thread does, as nothing that it does may be shared, or as it is next to nothing.
+# The work of one thread, which can't be divided, or is not worth it.
 ALONE = "one thread"
 PARALLEL = "parallel loops"
 _COPIES = {"__builtin_memcpy", "copy_many"}
@@ -109,21 +109,21 @@ def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[s
 
     Parameters
     ----------
-    own_bytes : what each iteration of a parallel loop needs for itself.
+    own_bytes : memory that each iteration of a parallel loop needs for itself.
     arrays : the names of the arrays that the kernel is given.
     """
     declared = {s.name for s in statements if isinstance(s, LocalVariable)}
     changed = {base(s.target) for s in nested(statements) if isinstance(s, Assign)}
-    given = {n for s in nested(statements) if isinstance(s, Call) for n in names_in([s])}
-    if declared & (changed | given):
+    passed = {n for s in nested(statements) if isinstance(s, Call) for n in names_in([s])}
+    if declared & (changed | passed):
         return [alone(statements, own_bytes)]
-    found: list[Stage | CopyStage] = []
+    launches: list[Stage | CopyStage] = []
     values: list[Let | LocalVariable] = []
     waiting: list[Statement] = []
 
     def close() -> None:
         if waiting:
-            found.append(alone([*needed(values, waiting), *waiting], own_bytes))
+            launches.append(alone([*needed(values, waiting), *waiting], own_bytes))
             waiting.clear()
 
     for statement in statements:
@@ -134,11 +134,11 @@ def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[s
         grid = _grid(statement, values, own_bytes)
         if copy or grid:
             close()
-            found += [each for each in (copy, grid) if each]
+            launches += [each for each in (copy, grid) if each]
         else:
             waiting.append(statement)
     close()
-    return found
+    return launches
 
 
 def needed(
@@ -157,8 +157,8 @@ def _copy(statement: Statement, arrays: Collection[str]) -> CopyStage | None:
     """A copy of whole arrays."""
     match statement:
         case Call(function, (Name(target), Name(source), Literal(size))) if function in _COPIES:
-            known = target in arrays and source in arrays
-            return CopyStage(target, source, int(size)) if known else None
+            both_arrays = target in arrays and source in arrays
+            return CopyStage(target, source, int(size)) if both_arrays else None
         case _:
             return None
 
@@ -186,13 +186,13 @@ def _grid(
     ]
     iteration = (*places, *body)
     if not own_bytes:
-        made = replace(each_thread("iteration", total, iteration), kind=PARALLEL)
-        return replace(made, statements=(*needed(values, made.statements), *made.statements))
+        stage = replace(each_thread("iteration", total, iteration), kind=PARALLEL)
+        return replace(stage, statements=(*needed(values, stage.statements), *stage.statements))
     threads = max(1, min(total, MOST_OWN // own_bytes))
     block = block_for(threads)
     blocks = -(-threads // block)
     loop = For("iteration", total, iteration, start=Name("thread"), step=blocks * block)
-    made = (
+    stage = (
         Let("s64", "thread", thread_number(block)),
         LocalVariable(Pointer("u8"), "own", Name("own_memory") + Name("thread") * own_bytes),
         *needed(values, [loop]),
@@ -200,7 +200,7 @@ def _grid(
     )
     size = blocks * block * own_bytes
     grid, of = (blocks, 1, 1), (block, 1, 1)
-    return Stage(made, grid, of, own_bytes=size, kind=PARALLEL, waits=False)
+    return Stage(stage, grid, of, own_bytes=size, kind=PARALLEL, waits=False)
 
 
 def _nest(statement: Statement) -> tuple[list[For], tuple[Statement, ...]]:

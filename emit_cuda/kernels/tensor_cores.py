@@ -4,7 +4,7 @@ A block of eight warps has a tile of 64 x 64 sums, of which each warp has two pa
 registers. Operands come into shared memory as they are stored, without a conversion. Products of
 floats are exact in f32, in which they are added up, in an order and with a rounding that the
 hardware does not tell; products of s8 are added up in s32, exactly. The sums meet in shared memory
-for what is done to them before they are stored.
+for the epilogue.
 
 References
 ----------
@@ -41,8 +41,8 @@ def fits(product: Product) -> bool:
     """
     kinds = {operand.shape.element_type.name for operand in product.dot.operands[:2]}
     enough = min(product.rows, product.columns) >= LEAST and product.depth >= DEEP
-    known = len(kinds) == 1 and TYPES.get(kinds.pop()) == product.type.name
-    return enough and known and not product.has_holes
+    supported = len(kinds) == 1 and TYPES.get(kinds.pop()) == product.type.name
+    return enough and supported and not product.has_holes
 
 
 class TensorCores(Tiles):

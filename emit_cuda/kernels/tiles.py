@@ -1,12 +1,12 @@
-"""Products of matrices in tiles: a block of threads shares what it reads of both, and then stores.
+"""Products of matrices in tiles: a block of threads shares its loads of both operands.
 
 Each block computes a tile of the result, from a strip of tiles of the left operand and one of the
 right one, which its threads bring into shared memory, tile after tile. While they multiply two
 tiles, the next two are on their way into registers; those go to another part of shared memory, so
 that one barrier a tile is enough (*double buffering*). Each thread adds up several products of its
-own, in the order of the contraction, so that sums are those of a plain loop. What is done to the
-product elementwise (the *epilogue*) is done before it is stored. A convolution is a product of
-matrices, too: see `emit_cuda.kernels.products`.
+own, in the order of the contraction, so that sums are those of a plain loop. Elementwise work on
+the product (the *epilogue*) is done before it is stored. A convolution is a product of matrices,
+too: see `emit_cuda.kernels.products`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # Threads along each side of a block, and elements of the contraction that a tile has.
 SIDE, DEEP = 16, 16
-# How many rows and columns each thread has in large products, and from what size on.
+# How many rows and columns each thread has in large products, and from which size on.
 EACH, LARGE = 4, 128
 # Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
 BUFFERS = 2
@@ -49,7 +49,7 @@ class Tiles:
         self.zero = literal(product.type, product.type.dtype.type(0))
         # A row is one longer, so that threads that write columns ask different banks.
         self.pitch = self.width + 1
-        # What tiles hold: numbers in the type of the sums.
+        # Tiles hold numbers in the type of the sums.
         self.tile_kind, self.nothing = self.kind, self.zero
         self.shared: Shared = ()
         self.buffer: Expr = Literal(0)
@@ -142,8 +142,8 @@ class Tiles:
     def _registers(self, side: int) -> tuple[Name, Name | None]:
         """A thread's own elements of a tile on its way, and whether each is there."""
         value = self.body.variable(self.tile_kind, "next", size=self.each)
-        told = self.present and side == 0
-        return value, self.body.variable("pred", "next_there", size=self.each) if told else None
+        masked = self.present and side == 0
+        return value, self.body.variable("pred", "next_there", size=self.each) if masked else None
 
     def _place(self, side: int, e: Sum) -> tuple[Expr, Expr]:
         """The indices in a tile of an element that a thread loads: contracted, and free."""
@@ -202,18 +202,18 @@ class Tiles:
             with body.loops(["m", "n"], [each, each]) as (m, n):
                 x = item(left, _added(row + self.y, m * SIDE))
                 y = item(right, _added(row + self.x, n * SIDE))
-                given = [body.let(self.kind, "factor", factor) for factor in (x, y)]
+                factors = [body.let(self.kind, "factor", factor) for factor in (x, y)]
                 kind, total = self.product.type, self.total(m, n)
-                times = expression("multiply", kind, *given, wraps=False)
+                times = expression("multiply", kind, *factors, wraps=False)
                 assert times is not None
                 product = body.let(self.kind, "product", times)
-                made = expression("add", kind, total, product, wraps=False)
-                assert made is not None
+                sum_ = expression("add", kind, total, product, wraps=False)
+                assert sum_ is not None
                 if self.present:
-                    # What is no element adds nothing, not even to an infinity.
+                    # Padding adds nothing, not even to an infinity.
                     here = item(self.present, _added(row + self.y, m * SIDE))
-                    made = Choose(here, made, total)
-                body.assign(total, made)
+                    sum_ = Choose(here, sum_, total)
+                body.assign(total, sum_)
 
     def _put(self, batch: Sum, output: Name, root: Instruction) -> None:
         """Store the sums, after the epilogue."""
@@ -231,9 +231,9 @@ class Tiles:
                     batch, counter(row.name, product.rows), counter(column.name, product.columns)
                 )
                 total = body.let(self.kind, "sum", self.total(m, n))
-                made = product.result(total)
+                result = product.result(total)
                 kind = wide(product.dot.shape.element_type)
-                value = body.let(kind, product.dot.name, made)
+                value = body.let(kind, product.dot.name, result)
                 before = body.environment.scalars.get(product.dot)
                 body.environment.scalars[product.dot] = (value,)
                 number = linear(at, root.shape.dims)

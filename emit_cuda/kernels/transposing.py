@@ -94,8 +94,8 @@ class _TransposedTiles:
         with body.block() as written:
             index, ragged = self._index(self.row, self.thread)
             with body.block() as inside:
-                given = item(self.tile, indexed(self.thread * pitch + self.row))
-                body.assign(item(output, linear(index, self.instr.shape.dims)), given)
+                element = item(self.tile, indexed(self.thread * pitch + self.row))
+                body.assign(item(output, linear(index, self.instr.shape.dims)), element)
             self._add(ragged, inside)
         self._each_row(written)
 

@@ -1,7 +1,7 @@
 """Loads and stores of several neighbours at once: 128 bits, where the index map proves it.
 
 A thread that computes four neighbours of f32 asks memory once for each operand instead of four
-times. What it computes is a loop over the four; of the loads in it, those whose numbers go up with
+times. Its work is a loop over the four; of the loads in it, those whose numbers go up with
 the loop, and begin at a multiple of four whatever else they depend on, are one load in front of it,
 and stores one behind it. All arrays begin at multiples of 64 bytes (`optimizer.memory.heap`).
 
@@ -77,8 +77,8 @@ class Pack:
 
     def loop(self, statements: Sequence[Statement]) -> list[Statement] | None:
         """A loop over neighbours in vectors; None where nothing in it can be."""
-        made = self.around(statements)
-        return made if self._packs else None
+        loop = self.around(statements)
+        return loop if self._packs else None
 
     def around(self, statements: Sequence[Statement]) -> list[Statement]:
         """A loop over neighbours, and loads and stores of several before and behind it."""
@@ -112,15 +112,15 @@ class Pack:
                     )
                     return [Let(kind, name, loaded)]
             case Assign():
-                made = self._stored(statement, self.behind)
-                return [made or statement]
+                stores = self._stored(statement, self.behind)
+                return [stores or statement]
             case If(condition, then, ()):
                 # All that a thread does not own it computes in vain, but does not store.
                 behind: list[Statement] = []
-                made = [self._stored(s, behind) if isinstance(s, Assign) else None for s in then]
-                if all(made):
+                stores = [self._stored(s, behind) if isinstance(s, Assign) else None for s in then]
+                if all(stores):
                     self.behind.append(If(condition, tuple(behind)))
-                    return [m for m in made if m]
+                    return [m for m in stores if m]
             case _:
                 pass
         return [statement]

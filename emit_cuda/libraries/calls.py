@@ -80,7 +80,7 @@ def gemm_of(instr: Instruction) -> tuple[LibraryGemm, tuple[Instruction, ...]] |
     if instr.opcode != "fusion" or instr.annotations.backend_config != _CONFIGURATION:
         return None
     called = instr.called[0]
-    given = dict(zip(called.parameters, instr.operands, strict=True))
+    arguments = dict(zip(called.parameters, instr.operands, strict=True))
     node, relu, bias, alpha = called.root, False, None, 1.0
     if node.opcode == "maximum" and value_of(node.operands[1]) == 0:
         node, relu = node.operands[0], True
@@ -88,14 +88,14 @@ def gemm_of(instr: Instruction) -> tuple[LibraryGemm, tuple[Instruction, ...]] |
         node = node.operands[0]
     if node.opcode == "multiply" and (factor := value_of(node.operands[1])) is not None:
         node, alpha = node.operands[0], float(factor)
-    found = _plain(node) if node.opcode == "dot" else None
+    gemm = _plain(node) if node.opcode == "dot" else None
     operands = (*node.operands, *([bias] if bias is not None else []))
-    if found is None or any(each not in given for each in operands):
+    if gemm is None or any(each not in arguments for each in operands):
         return None
-    if bias is not None and (found.batch > 1 or bias.shape.dims != (found.columns,)):
+    if bias is not None and (gemm.batch > 1 or bias.shape.dims != (gemm.columns,)):
         return None
-    made = replace(found, alpha=alpha, bias=bias is not None, relu=relu)
-    return made, tuple(given[each] for each in operands)
+    call = replace(gemm, alpha=alpha, bias=bias is not None, relu=relu)
+    return call, tuple(arguments[each] for each in operands)
 
 
 def _row(operand: Instruction) -> Instruction | None:

@@ -116,15 +116,15 @@ class Cublas:
         preference = self._made("MatmulPreferenceCreate")
         most = ctypes.c_uint64(WORKSPACE)
         self._set("MatmulPreference", preference, _MOST_WORKSPACE, most)
-        found, count = _GemmAlgorithm(), ctypes.c_int()
+        algorithm, count = _GemmAlgorithm(), ctypes.c_int()
         self._call(
             "MatmulAlgoGetHeuristic", self._handle, operation, *layouts, layouts[2], preference,
-            ctypes.c_int(1), ctypes.byref(found), ctypes.byref(count),
+            ctypes.c_int(1), ctypes.byref(algorithm), ctypes.byref(count),
         )  # fmt: skip
         self._call("MatmulPreferenceDestroy", preference)
         if not count.value:
             raise HloError("HLO192", f"cuBLASLt knows no way to compute {call}")
-        return _GemmPlan(operation, layouts, found, ctypes.c_double if wide else ctypes.c_float)
+        return _GemmPlan(operation, layouts, algorithm, ctypes.c_double if wide else ctypes.c_float)
 
     def _layout(self, kind: str, rows: int, columns: int, batch: int) -> ctypes.c_void_p:
         """A matrix whose columns lie one after the other."""
@@ -135,9 +135,9 @@ class Cublas:
         return layout
 
     def _made(self, function: str, *arguments: Any) -> ctypes.c_void_p:
-        made = ctypes.c_void_p()
-        self._call(function, ctypes.byref(made), *arguments)
-        return made
+        handle = ctypes.c_void_p()
+        self._call(function, ctypes.byref(handle), *arguments)
+        return handle
 
     def _set(self, what: str, thing: ctypes.c_void_p, attribute: int, value: Any) -> None:
         size = ctypes.c_size_t(ctypes.sizeof(value))

@@ -56,10 +56,10 @@ class Cufft:
         plan = ctypes.c_int(self._plans[call])
         self._call("SetStream", plan, ctypes.c_void_p(stream))
         name = _KINDS[call.kind][call.double][1]
-        given = [plan, *map(ctypes.c_void_p, addresses)]
+        arguments = [plan, *map(ctypes.c_void_p, addresses)]
         if name in ("C2C", "Z2Z"):
-            given.append(ctypes.c_int(_FORWARD if call.kind == "FFT" else _INVERSE))
-        self._call(f"Exec{name}", *given)
+            arguments.append(ctypes.c_int(_FORWARD if call.kind == "FFT" else _INVERSE))
+        self._call(f"Exec{name}", *arguments)
 
     def _planned(self, call: LibraryFft) -> int:
         plan, size = ctypes.c_int(), ctypes.c_size_t()

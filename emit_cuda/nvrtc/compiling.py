@@ -29,7 +29,7 @@ OPTIONS = (
     "--fmad=false",
     "--ptxas-options=-v",
 )
-# An error as NVRTC tells it, and what its assembler tells of a kernel.
+# The form of NVRTC's errors, and of its assembler's report on a kernel.
 _ERROR = re.compile(r"^([^(\n]*)\((\d+)\): (?:catastrophic )?error: (.*)$", re.MULTILINE)
 _USAGE = re.compile(
     r"Compiling entry function '(?P<name>\w+)'.*?"
@@ -116,24 +116,24 @@ def ptx(
         HLO190 if NVRTC refuses the file, HLO195 if there is no NVRTC.
     """
     virtual = architecture.replace("sm_", "compute_")
-    made = _compiled(CudaFile(source, name), virtual, (*OPTIONS[:-1], *options), "PTX")
-    return made.code.rstrip(b"\0").decode()
+    compiled = _compiled(CudaFile(source, name), virtual, (*OPTIONS[:-1], *options), "PTX")
+    return compiled.code.rstrip(b"\0").decode()
 
 
-def _compiled(file: CudaFile, architecture: str, options: Sequence[str], what: str) -> Compiled:
+def _compiled(file: CudaFile, architecture: str, options: Sequence[str], form: str) -> Compiled:
     compiler = nvrtc()
     includes = [f"--include-path={folder}" for folder in compiler.includes]
-    given = [f"--gpu-architecture={architecture}", *options, *includes]
-    key = "\0".join((what, str(compiler.version), *given, file.name, file.text))
-    kept = f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.{what.lower()}"
-    if (found := find_library(kept)) and (data := read_sealed(found)) is not None:
+    flags = [f"--gpu-architecture={architecture}", *options, *includes]
+    key = "\0".join((form, str(compiler.version), *flags, file.name, file.text))
+    kept = f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.{form.lower()}"
+    if (path := find_library(kept)) and (data := read_sealed(path)) is not None:
         return _read(data)
-    made = _by_nvrtc(compiler, file, given, what)
-    keep_library(kept, _written(made))
-    return made
+    compiled = _by_nvrtc(compiler, file, flags, form)
+    keep_library(kept, _written(compiled))
+    return compiled
 
 
-def _by_nvrtc(compiler: Nvrtc, file: CudaFile, given: Sequence[str], what: str) -> Compiled:
+def _by_nvrtc(compiler: Nvrtc, file: CudaFile, given: Sequence[str], form: str) -> Compiled:
     program = ctypes.c_void_p()
     text, name = file.text.encode(errors="replace"), file.name.encode(errors="replace")
     compiler.call("nvrtcCreateProgram", ctypes.byref(program), text, name, 0, None, None)
@@ -147,7 +147,7 @@ def _by_nvrtc(compiler: Nvrtc, file: CudaFile, given: Sequence[str], what: str) 
             message = f"NVRTC refuses the CUDA file ({given[0]}): {compiler.message(status)}"
             raise HloError("HLO190", message, notes=explained(log, file, _ERROR))
         names = {kernel: _symbol(compiler, program, kernel) for kernel in file.kernels}
-        code = compiler.data(program, what)
+        code = compiler.data(program, form)
     finally:
         compiler.call("nvrtcDestroyProgram", ctypes.byref(program))
     return Compiled(code, names, _usage(log, names), log)
@@ -172,11 +172,11 @@ def _usage(log: str, names: Mapping[str, str]) -> dict[str, Usage]:
     return {name: of_symbol[symbol] for name, symbol in names.items() if symbol in of_symbol}
 
 
-def _written(made: Compiled) -> bytes:
+def _written(compiled: Compiled) -> bytes:
     """For the cache: a line of JSON, and the code behind it."""
-    usage = {name: asdict(each) for name, each in made.usage.items()}
-    head = {"names": dict(made.names), "usage": usage, "log": made.log}
-    return json.dumps(head).encode() + b"\n" + made.code
+    usage = {name: asdict(each) for name, each in compiled.usage.items()}
+    head = {"names": dict(compiled.names), "usage": usage, "log": compiled.log}
+    return json.dumps(head).encode() + b"\n" + compiled.code
 
 
 def _read(data: bytes) -> Compiled:

@@ -42,13 +42,13 @@ class Nvrtc:
         """Call a function; gives its status, 0 where all is well."""
         return int(getattr(self.functions, function)(*arguments))
 
-    def data(self, program: ctypes.c_void_p, what: str) -> bytes:
+    def data(self, program: ctypes.c_void_p, form: str) -> bytes:
         """Something that NVRTC has made of a program: `CUBIN`, `PTX`, `ProgramLog`."""
         size = ctypes.c_size_t()
-        self.call(f"nvrtcGet{what}Size", program, ctypes.byref(size))
-        made = ctypes.create_string_buffer(size.value)
-        self.call(f"nvrtcGet{what}", program, made)
-        return made.raw
+        self.call(f"nvrtcGet{form}Size", program, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(size.value)
+        self.call(f"nvrtcGet{form}", program, buffer)
+        return buffer.raw
 
     def message(self, status: int) -> str:
         """A status in words."""

@@ -57,7 +57,8 @@ class Occupancy:
     ----------
     blocks : at once.
     warps : at once, of `most_warps`.
-    limits : what allows no further block: "warps", "blocks", "registers", "shared memory".
+    limits : the resource that allows no further block: "warps", "blocks", "registers" or
+        "shared memory".
     """
 
     blocks: int
@@ -78,7 +79,7 @@ def occupancy(
 
     Parameters
     ----------
-    usage : what the compiler tells of the kernel.
+    usage : registers and memory of the kernel, by the compiler.
     threads : of a block.
     shared_bytes : of `extern __shared__` memory.
 

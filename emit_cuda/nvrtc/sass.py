@@ -19,8 +19,8 @@ def sass(code: bytes) -> str:
     HloError
         HLO195 if there is no nvdisasm, or it refuses the cubin.
     """
-    found = tool("nvdisasm") or shutil.which("nvdisasm")
-    if not found:
+    disassembler = tool("nvdisasm") or shutil.which("nvdisasm")
+    if not disassembler:
         notes = [
             "pip install nvidia-cuda-nvdisasm, or install NVIDIA's toolkit",
             "`--stage ptx` shows the instructions before they are assembled",
@@ -28,7 +28,7 @@ def sass(code: bytes) -> str:
         raise HloError("HLO195", "there is no nvdisasm, which shows SASS", notes=notes)
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         Path(file.name).write_bytes(code)
-        asked = [str(found), "--print-code", file.name]
+        asked = [str(disassembler), "--print-code", file.name]
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
     if done.returncode:
         notes = done.stderr.strip().splitlines()[:3]

@@ -1,6 +1,6 @@
-"""Control flow: one kernel where what is inside is small, else driven by the host.
+"""Control flow: one kernel where the body is small, else driven by the host.
 
-The host reads a predicate back, and launches what follows.
+The host reads a predicate back, and launches the body.
 """
 
 from __future__ import annotations

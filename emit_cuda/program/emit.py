@@ -45,7 +45,7 @@ class CudaProgram:
     Attributes
     ----------
     source : the file.
-    steps : what runs its kernels.
+    steps : launches, copies and control flow, in order.
     constants : arrays that kernels read.
     arena_bytes : of memory for temporary arrays.
     donated : for numbers of results, the argument whose memory they take.
@@ -80,7 +80,7 @@ def emit(
     ----------
     kernels : those of other modules, to which this one adds its own; a compiler takes less time for
         one file of many kernels.
-    libraries : what is called in the place of kernels, where it is there.
+    libraries : those that are called in the place of kernels, where they are installed.
 
     Raises
     ------

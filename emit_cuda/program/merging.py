@@ -93,8 +93,8 @@ def _in_one_block(
     if len(waiting) > 1:
         raise _NotMergedError
     block = min(-(-max(threads) // WARP) * WARP, MOST_IN_BLOCK)
-    made = _Merging(file, waiting.pop() if waiting else block, inside)
-    return made.launch(instr, (1, 1, 1), tuple(made.step(step)), "one block")
+    merging = _Merging(file, waiting.pop() if waiting else block, inside)
+    return merging.launch(instr, (1, 1, 1), tuple(merging.step(step)), "one block")
 
 
 def _on_a_grid(file: KernelFile, instr: Instruction, step: While | Branch) -> Launch:
@@ -106,9 +106,9 @@ def _on_a_grid(file: KernelFile, instr: Instruction, step: While | Branch) -> La
     if len(blocks) > 1:
         raise _NotMergedError
     block = blocks.pop() if blocks else BLOCK
-    made = _Merging(file, block, list(flat([step])), is_grid=True)
+    merging = _Merging(file, block, list(flat([step])), is_grid=True)
     grid = max((-(-count // block) for count, _ in sizes), default=1)
-    return made.launch(instr, (grid, 1, 1), tuple(made.branch(step)), "branch")
+    return merging.launch(instr, (grid, 1, 1), tuple(merging.branch(step)), "branch")
 
 
 def _size(file: KernelFile, step: Step) -> tuple[int, int]:
@@ -169,9 +169,9 @@ class _Merging:
             raise _NotMergedError
         stage = Stage(tuple(body), grid, (self.block, 1, 1), tuple(self.shared), kind=kind)
         about = "\n".join([*self.about, print_instruction(instr, _SHORT)])
-        given = list(self.given.values())
-        name = self.file.add_merged(given, instr.name, about, stage, self.used)
-        writes = tuple(not is_const(argument.kind) for argument in given)
+        parameters = list(self.given.values())
+        name = self.file.add_merged(parameters, instr.name, about, stage, self.used)
+        writes = tuple(not is_const(argument.kind) for argument in parameters)
         at = tuple(self.given)
         return Launch(name, stage.grid, stage.block, at, writes, instr.name, kind)
 
@@ -208,13 +208,13 @@ class _Merging:
         yield Let(kind, name, Load(self._pointer(str(branch.number), kind), Literal(0)))
         if not self.is_grid:
             yield BARRIER
-        made: tuple[Statement, ...] = ()
+        chain: tuple[Statement, ...] = ()
         for number, steps in reversed(list(enumerate(branch.branches))):
             inside = self._part(steps[0]) if self.is_grid and steps else self.steps(steps)
-            wanted = int(number == 0) if branch.of_pred else number
+            chosen = int(number == 0) if branch.of_pred else number
             then = tuple(inside)
-            made = then if number == last else (If(binary("==", Name(name), wanted), then, made),)
-        yield from made
+            chain = then if number == last else (If(binary("==", Name(name), chosen), then, chain),)
+        yield from chain
 
     def _part(self, step: Step) -> Iterator[Statement]:
         """The statements of a launch or a copy."""
@@ -232,9 +232,9 @@ class _Merging:
         self.about |= dict.fromkeys(self.file.about[step.kernel].splitlines())
         values = self._arguments(step, written)
         if written.stage.waits:
-            made = tuple(mapped(s, lambda e: substitute(e, values)) for s in written.statements)
+            body = tuple(mapped(s, lambda e: substitute(e, values)) for s in written.statements)
             # Where there is one block, it is a scope for the variables.
-            yield If(binary("<", Name("blockIdx.x"), step.grid[0]), made)
+            yield If(binary("<", Name("blockIdx.x"), step.grid[0]), body)
             return
         slot = Name(self.names.unique("slot"))
         block = step.block[0]
@@ -245,8 +245,8 @@ class _Merging:
             kind = next((k for k, number in numbers.items() if number == expr), None)
             return substitute(expr, values) if kind is None else Cast(kind, slot)
 
-        made = tuple(mapped(s, change) for s in written.statements)
-        yield self._each(slot.name, prod(step.grid) * block, made)
+        statements = tuple(mapped(s, change) for s in written.statements)
+        yield self._each(slot.name, prod(step.grid) * block, statements)
 
     def _each(self, slot: str, count: int, body: tuple[Statement, ...]) -> Statement:
         """Something for each number below a count: of a thread, or of all turns of a block's."""
@@ -271,10 +271,10 @@ class _Merging:
 
     def _pointer(self, pointer: str, kind: str = "", *, writes: bool = False) -> Name:
         """The parameter for an array; a copy does not tell the type of its elements."""
-        known = self.given.get(pointer)
-        name = known.name if known else self.names.unique(pointer)
-        const = not writes and (known is None or is_const(known.kind))
-        to = kind or (element_of(known.kind) if known else "u8")
+        parameter = self.given.get(pointer)
+        name = parameter.name if parameter else self.names.unique(pointer)
+        const = not writes and (parameter is None or is_const(parameter.kind))
+        to = kind or (element_of(parameter.kind) if parameter else "u8")
         assert isinstance(to, str), to
         self.given[pointer] = Argument(Pointer(to, const=const), name, pointer)
         return Name(name)

@@ -41,11 +41,11 @@ class CudaModuleWriter:
     Parameters
     ----------
     write : writes the steps of a computation.
-    libraries : what is called in the place of kernels, where it is there.
+    libraries : those that are called in the place of kernels, where they are installed.
 
     Attributes
     ----------
-    pointers : names of what stands for memory, each once in the module.
+    pointers : names of pointers, each once in the module.
     declared : for such a name, the memory that it leads into, and how many bytes into it.
     """
 
@@ -89,8 +89,8 @@ class CudaModuleWriter:
             case Copy(target, source):
                 return replace(step, target=self._place(target), source=self._place(source))
             case While(condition, predicate, body, trips):
-                found = self._place(predicate)
-                return While(self.placed(condition), found, self.placed(body), trips)
+                place = self._place(predicate)
+                return While(self.placed(condition), place, self.placed(body), trips)
             case Branch(number, _, branches):
                 lists = tuple(map(self.placed, branches))
                 return replace(step, number=self._place(number), branches=lists)
@@ -102,8 +102,8 @@ class CudaModuleWriter:
             number = list(self.constants.arrays).index(pointer)
             return Place("constant", number, 0, self.constants.arrays[pointer].nbytes, pointer)
         home, offset = self.declared[pointer]
-        found = self.memory.slices[home]
-        allocation, behind, size = found.allocation, found.offset + offset, found.size - offset
+        piece = self.memory.slices[home]
+        allocation, behind, size = piece.allocation, piece.offset + offset, piece.size - offset
         if allocation.output is not None:
             return Place("result", allocation.output, behind, size, pointer)
         if allocation.parameter is not None:

@@ -22,7 +22,7 @@ class Rules(buffers.Rules):
     def may_share(self, instr: Instruction, operand: int, leaf: int) -> bool:
         """Whether a leaf of the result may be written into an operand as it is read.
 
-        Who goes through rows several times may read again what it has written over.
+        A kernel that goes through rows several times may read elements that it has overwritten.
         """
         if instr.opcode == "fusion" and rows_of_all(instr.called[0]) is not None:
             return False

@@ -71,9 +71,9 @@ class Runner:
     ----------
     kernels : None for a program without launches.
     addresses : of the arguments, the results, the arena and the constants.
-    libraries : what library calls run.
-    graphs : of earlier calls, where the device records them; else None. What runs on the same
-        memory for the second time is recorded, and from then on costs one call of the driver.
+    libraries : those of the program's library calls.
+    graphs : of earlier calls, where the device records them; else None. A segment that runs on
+        the same memory for the second time is recorded, and then costs one call of the driver.
     """
 
     device: CudaDevice
@@ -187,24 +187,26 @@ class Runner:
     def _do(self, step: Work, stream: int) -> None:
         match step:
             case Launch(kernel, grid, block, arguments):
-                given = [self._address(place) for place in arguments]
+                pointers = [self._address(place) for place in arguments]
                 assert self.kernels is not None, "there is a launch"
                 purpose = Purpose(step.about, self._memory(step) if self.device.watches else None)
-                self.kernels.launch(kernel, grid, block, 0, given, stream=stream, purpose=purpose)
+                self.kernels.launch(
+                    kernel, grid, block, 0, pointers, stream=stream, purpose=purpose
+                )
             case LibraryCall(function, arguments):
-                given = [self._address(place) for place in arguments]
+                pointers = [self._address(place) for place in arguments]
                 with self.device.current():
-                    self.libraries.run(function, given, self.device.handle(stream))
+                    self.libraries.run(function, pointers, self.device.handle(stream))
             case Copy(target, source, size):
                 self.device.copy(self._address(target), self._address(source), size, stream)
 
     def _compute(self, call: HostCall) -> None:
         """Let the processor compute, as the interpreter does."""
         instr, places = call.instruction, [self._address(p) for p in call.arguments]
-        given = iter(places[: call.reads])
-        operands = [self._value(operand.shape, given) for operand in instr.operands]
-        made = iter(places[call.reads :])
-        self._put(evaluate(alone(instr), *operands), made)
+        sources = iter(places[: call.reads])
+        operands = [self._value(operand.shape, sources) for operand in instr.operands]
+        targets = iter(places[call.reads :])
+        self._put(evaluate(alone(instr), *operands), targets)
 
     def _value(self, shape: Shape, places: Iterator[int]) -> Any:
         """A value of the device's memory, leaf by leaf."""
@@ -212,10 +214,10 @@ class Runner:
             return tuple(self._value(element, places) for element in shape.elements)
         if not shape.is_array:
             return None
-        found, place = np.empty(shape.dims, shape.element_type.dtype), next(places)
-        if found.size:
-            self.device.read(place, found)
-        return found
+        array, place = np.empty(shape.dims, shape.element_type.dtype), next(places)
+        if array.size:
+            self.device.read(place, array)
+        return array
 
     def _put(self, value: Any, places: Iterator[int]) -> None:
         """Write a value to the device's memory."""
@@ -230,26 +232,26 @@ class Runner:
     def _memory(self, step: Launch) -> list[NamedMemory]:
         """All that a kernel may use: its arguments, each with its name."""
         places = {p for p in step.arguments if isinstance(p, Place)}
-        found: list[NamedMemory] = []
+        memory: list[NamedMemory] = []
         for place in sorted(places, key=lambda p: (self._address(p), p.size, p.name)):
             begin, name = self._address(place), f"{place.name}, {place.size} bytes"
             end = begin + place.size
-            if found and begin < found[-1].address + found[-1].size:
+            if memory and begin < memory[-1].address + memory[-1].size:
                 # Arrays of a loop that are there one after the other share memory.
-                last = found.pop()
+                last = memory.pop()
                 begin, end = last.address, max(end, last.address + last.size)
                 name = name if last.name == name else f"{last.name}; {name}"
-            found.append(NamedMemory(begin, end - begin, name))
-        return found
+            memory.append(NamedMemory(begin, end - begin, name))
+        return memory
 
     def _address(self, place: Where) -> int:
         assert isinstance(place, Place)
         return self.addresses[place.memory][place.number] + place.offset
 
     def _read(self, place: Where, dtype: Any) -> Any:
-        found = np.empty((), dtype)
-        self.device.read(self._address(place), found)
-        return found[()]
+        value = np.empty((), dtype)
+        self.device.read(self._address(place), value)
+        return value[()]
 
     def _branch(self, number: Where, of_pred: bool, count: int) -> int:
         if of_pred:

@@ -76,7 +76,7 @@ class CudaSchedule(Schedule):
         self.write()
         return tuple(step for steps in self.steps for step in steps)
 
-    # ------------------------------------------------------- what the base asks for
+    # ------------------------------------------------------- methods of the base class
 
     def declare(self, name: str, kind: str, home: Home, offset: int = 0, *, const: bool) -> None:  # noqa: ARG002
         """Let a pointer lead into some memory, so many bytes into it."""
@@ -134,21 +134,21 @@ class CudaSchedule(Schedule):
         if function is None or not self.module.libraries.has(function):
             return False
         operands = product[1] if product else instr.operands
-        given = [str(scope.tree(operand)) for operand in operands]
+        pointers = [str(scope.tree(operand)) for operand in operands]
         target = str(scope.targets[instr])
         if isinstance(function, LibraryGemm):
-            given += [target, self.local(WORKSPACE, "workspace")]
+            pointers += [target, self.local(WORKSPACE, "workspace")]
             writes = (*(False for _ in operands), True, True)
         else:
             if function.kind == "IRFFT":
                 # The library uses its operand as room for work.
                 size = instr.operands[0].shape.unpacked_bytes
                 room = self.local(size, "operand")
-                self.step(Copy(room, given[0], size), uses=[room])
-                given = [room]
-            given, writes = [*given, target], (function.kind == "IRFFT", True)
-        call = LibraryCall(function, tuple(given), writes, instr.name)
-        self.step(call, uses=given)
+                self.step(Copy(room, pointers[0], size), uses=[room])
+                pointers = [room]
+            pointers, writes = [*pointers, target], (function.kind == "IRFFT", True)
+        call = LibraryCall(function, tuple(pointers), writes, instr.name)
+        self.step(call, uses=pointers)
         if isinstance(function, LibraryFft) and function.kind in ("IFFT", "IRFFT"):
             self._divide(scope, instr, target, prod(function.lengths))
         scope.values[instr] = scope.targets[instr]
@@ -172,8 +172,8 @@ class CudaSchedule(Schedule):
         kernel = self.new_kernel(scope)
         outputs = _outputs(kernel, instr, pointers)
         write = KINDS.get(instr.opcode)
-        found = write(kernel, instr, outputs) if write else None
-        self.launch(kernel, instr, _all(found or loop_stage(kernel, [(instr, outputs)])))
+        stages = write(kernel, instr, outputs) if write else None
+        self.launch(kernel, instr, _all(stages or loop_stage(kernel, [(instr, outputs)])))
 
     def write_special(
         self, kernel: shared.Kernel, instr: Instruction, outputs: Sequence[Name]
@@ -186,16 +186,16 @@ class CudaSchedule(Schedule):
             call = host_call(kernel.scope, instr, [pointers[o.name] for o in outputs])
             self.step(call, uses=map(str, call.arguments))
             return True
-        found = write(kernel, instr, outputs) if write else None
-        if found is not None:
-            self.launch(kernel, instr, _all(found))
-        return found is not None
+        stages = write(kernel, instr, outputs) if write else None
+        if stages is not None:
+            self.launch(kernel, instr, _all(stages))
+        return stages is not None
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
         """One kernel for all results of a fusion, where they have a loop in common.
 
-        So has an elementwise function of a product, which is applied before that is stored; what is
-        done to its operands elementwise is done as they are read.
+        So has an elementwise function of a product, which is applied before that is stored;
+        elementwise functions of its operands are applied as they are read.
         """
         root = instr.called[0].root
         if self._write_rows(inner, instr, target):
@@ -238,9 +238,9 @@ def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...]
     return tuple(used), tuple(not is_const(kernel.arguments[p].kind) for p in used)
 
 
-def _all(found: Stage | Launches) -> Launches:
+def _all(stages: Stage | Launches) -> Launches:
     """The launches, of which there may be one."""
-    return [found] if isinstance(found, Stage) else found
+    return [stages] if isinstance(stages, Stage) else stages
 
 
 def _outputs(kernel: Kernel, instr: Instruction, pointers: Pointers) -> list[Name]:

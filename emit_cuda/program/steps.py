@@ -93,7 +93,7 @@ class LibraryCall:
 
 @dataclass(frozen=True, slots=True)
 class HostCall:
-    """The processor computes: what a custom call names, and no kernel is there for.
+    """The processor computes a custom call for which there is no kernel.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Branch:
     branches: tuple[tuple[Step, ...], ...]
 
 
-# What a device does, without asking the host in between.
+# The steps of a device, which ask the host nothing in between.
 Work = Launch | Copy | LibraryCall
 Step = Work | HostCall | While | Branch
 

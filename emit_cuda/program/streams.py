@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # More of them at once fill no GPU better.
 MOST_STREAMS = 4
-# Steps of a loop that the host issues one after the other, as a part of what a graph records.
+# Steps of a loop that the host issues one after the other, as a part of a graph.
 MOST_UNROLLED = 256
 
 
@@ -66,7 +66,7 @@ class Iterations:
     Attributes
     ----------
     begin : the condition, for the first time.
-    early : what the body and the condition after it do until the next predicate is known.
+    early : the steps of the body and the condition after it, until the next predicate is known.
     late : the rest of the body, which the host need not wait for. Of a loop that counts to a
         constant, the condition, which only a conditional node asks.
     """
@@ -95,7 +95,7 @@ def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...
     ----------
     streams : how many there are, at least 1.
     """
-    found: list[Part] = []
+    sequence: list[Part] = []
     waiting: list[Work] = []
     for step in steps:
         if not isinstance(step, HostCall | While | Branch):
@@ -104,16 +104,16 @@ def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...
         if isinstance(step, While) and (flat := _unrolled(step)) is not None:
             waiting += flat
             continue
-        found += [side_by_side(waiting, streams)] if waiting else []
+        sequence += [side_by_side(waiting, streams)] if waiting else []
         waiting = []
         if isinstance(step, HostCall):
-            found.append(step)
+            sequence.append(step)
         elif isinstance(step, While):
             early, late = (parts(each, streams) for each in _split(step, streams))
-            found.append(Iterations(step, parts(step.condition, streams), early, late))
+            sequence.append(Iterations(step, parts(step.condition, streams), early, late))
         else:
-            found.append(Choice(step, tuple(parts(b, streams) for b in step.branches)))
-    return (*found, *([side_by_side(waiting, streams)] if waiting else []))
+            sequence.append(Choice(step, tuple(parts(b, streams) for b in step.branches)))
+    return (*sequence, *([side_by_side(waiting, streams)] if waiting else []))
 
 
 def _split(loop: While, streams: int) -> tuple[Sequence[Step], Sequence[Step]]:
@@ -124,7 +124,7 @@ def _split(loop: While, streams: int) -> tuple[Sequence[Step], Sequence[Step]]:
     if streams == 1:
         # Nothing changes places.
         return steps, ()
-    # Behind the last loop or branch, what the predicate does not need can wait.
+    # Behind the last loop or branch, steps that the predicate does not need can wait.
     tail: list[Work] = []
     for step in reversed(steps):
         if isinstance(step, HostCall | While | Branch):
@@ -165,19 +165,19 @@ def side_by_side(steps: Sequence[Work], streams: int) -> Segment:
     waits: list[tuple[int, ...]] = []
     for number, needed in enumerate(_needs(steps)):
         stream = _stream(needed, on, last, streams)
-        known: dict[int, int] = dict(ended[last[stream]]) if stream in last else {}
+        reached: dict[int, int] = dict(ended[last[stream]]) if stream in last else {}
         if stream in last:
-            known[stream] = last[stream]
+            reached[stream] = last[stream]
         after: list[int] = []
         for each in sorted(needed, reverse=True):
-            if known.get(on[each], -1) >= each:
+            if reached.get(on[each], -1) >= each:
                 continue
             after.append(each)
             for there, until in (*ended[each].items(), (on[each], each)):
-                known[there] = max(known.get(there, -1), until)
+                reached[there] = max(reached.get(there, -1), until)
         on.append(stream)
         last[stream] = number
-        ended.append(known)
+        ended.append(reached)
         waits.append(tuple(reversed(after)))
     awaited = {each for after in waits for each in after}
     return Segment(
@@ -196,7 +196,7 @@ def _stream(needed: set[int], on: Sequence[int], last: dict[int, int], streams: 
 
 def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
     """For each step, the earlier ones with which it must not change places."""
-    # What was done to a piece of memory: the place, whether it was written to, and by which step.
+    # The accesses to a piece of memory: the place, whether it was written to, and by which step.
     history: dict[tuple[str, int], list[tuple[Place, bool, int]]] = {}
     for number, step in enumerate(steps):
         needed: set[int] = set()
@@ -207,7 +207,7 @@ def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
                 other, wrote, by = entry
                 if by != number and (writes or wrote) and place.overlaps(other):
                     needed.add(by)
-                    # Whoever comes after what is written now, comes after that, too.
+                    # A step that comes after this write comes after the earlier ones, too.
                     if writes and _covers(place, other):
                         continue
                 kept.append(entry)

@@ -12,7 +12,7 @@ from hlo.opcode import GIVEN, VIEWS
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
 
-# What one thread may repeat for each element that asks for it.
+# Elements that one thread may compute again for each element that asks for them.
 _FREE = GIVEN | {"broadcast", "iota"}
 # These only say which element of an operand is meant.
 _MOVES = VIEWS - {"broadcast"} | {"concatenate", "pad"}

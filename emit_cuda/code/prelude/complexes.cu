@@ -66,7 +66,7 @@ static __device__ inline $C complex_exp_$T($C x) {
 static __device__ inline $C complex_log_$T($C x) {
   $R a = fabs$f(x.re), b = fabs$f(x.im), larger = a > b ? a : b, smaller = a > b ? b : a;
   $R size = log$f(hypot$f(a, b));
-  // Near the unit circle what is lost of 1 counts.
+  // Near the unit circle the rounding error of 1 counts.
   if (larger > ($R)0.5 && larger < 2) {
     size = log1p$f((larger - 1) * (larger + 1) + smaller * smaller) / 2;
   }
@@ -96,7 +96,7 @@ static __device__ inline $C complex_tanh_$T($C x) {
   return complex_$T(s * cosh$f(a) / scale, sine * cosine / scale);
 }
 
-// What is turned by a quarter: sin x = -i sinh(i x), and so on.
+// Functions of a number turned by a quarter: sin x = -i sinh(i x), and so on.
 static __device__ inline $C complex_sin_$T($C x) {
   $C y = complex_sinh_$T(complex_$T(-x.im, x.re));
   return complex_$T(y.im, -y.re);

@@ -1,4 +1,4 @@
-// What the hardware has an instruction for.
+// Functions for which the hardware has an instruction.
 
 static __device__ inline u32 bits_f32(f32 x) {
   return __float_as_uint(x);

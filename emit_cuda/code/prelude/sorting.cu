@@ -1,10 +1,10 @@
-// Sorting by digits of 8 bits: what each block of 256 threads does with a tile of 2048 keys. Each of
+// Sorting by digits of 8 bits: each block of 256 threads has a tile of 2048 keys. Each of
 // its threads has 8 neighbours of the tile, and counts for one of the 256 digits.
 
 // Where a number of a tile lies in shared memory: neighbours of different threads in different banks.
 static u32 skewed(u32 number) { return number + number / 16; }
 
-// The sum of what the threads before this one give; all 256 must come. There is room for each warp.
+// The sum of the values of the threads before this one; all 256 must come. There is room for each warp.
 static u32 sum_before(u32 value, u32 *warps) {
   u32 sum = value, lane = threadIdx.x % 32;
   for (u32 step = 1; step < 32; step *= 2) {
@@ -73,7 +73,7 @@ static void order_tile(u32 *keys, u32 *numbers, s32 shift, u32 *counts, u32 *war
 }
 
 // Move the keys of a tile, and the numbers of their elements, to where their digit puts them: behind
-// those of smaller digits, and of tiles before. What fills the row's last tile up stays at its end.
+// those of smaller digits, and of tiles before. The padding of the row's last tile stays at its end.
 static void move_by_digit(const u32 *keys, const u32 *numbers, u32 *sorted, u32 *order,
                           const u32 *counts, const u32 *totals, s64 n, s64 tiles, s32 shift,
                           u32 *own_keys, u32 *own_numbers, u32 *places, u32 *warps) {

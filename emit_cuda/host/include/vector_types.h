@@ -1,1 +1,1 @@
-// What this header declares is in cuda_on_host.h already.
+// The declarations of this header are in cuda_on_host.h already.
