@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from emit_cuda.cuda_file import CudaFile, explained
+from emit_cuda.host.inline_ptx import with_calls
 from hlo.errors.error import HloError
 from hlo.support.cache import read_sealed
 from hlo.support.compiler import described, find_cpp_compiler, is_gcc, machine_flags, told
@@ -87,7 +88,7 @@ def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
 def as_cpp(file: CudaFile, kernels: Sequence[str]) -> str:
     """The file as C++: with memory for its `extern __shared__` arrays, and a table of kernels."""
     shared = r'extern \1 CUDA_DYNAMIC_SHARED\2 asm("cuda_dynamic_shared");'
-    text, count = _DYNAMIC.subn(shared, file.text)
+    text, count = _DYNAMIC.subn(shared, with_calls(file.text))
     text = re.sub(r"\bstatic\s+__shared__", "__shared__", text)
     quoted = file.name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     rows = "".join(f'    CUDA_KERNEL("{name}", ({name})),\n' for name in kernels)

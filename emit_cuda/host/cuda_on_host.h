@@ -757,6 +757,83 @@ CUDA_UNCHECKED void mma_sync(D &d, const A &a, const B &b, const C &c, CUDA_LINE
 }
 }}  // namespace nvcuda::wmma
 
+// The instruction `mma.sync.aligned.m16n8k*.row.col` of PTX, which says what lane holds an element.
+// Four lanes share a row of the left operand and of the result, or a column of the right one; each
+// holds neighbours that fill a register, and then those `4 * each` further.
+namespace cuda_on_host {
+template <int BITS, class T> struct MmaType {
+    using Sum = T;
+    static constexpr int each = 32 / BITS;  // elements of a register
+};
+struct f32 : MmaType<32, float> {
+    static float value(uint32_t word) { return bits<float>(word); }
+};
+struct s32 : MmaType<32, int64_t> {
+    static int64_t value(uint32_t word) { return (int32_t)word; }
+};
+struct tf32 : MmaType<32, float> {
+    static float value(uint32_t word) { return bits<float>(word & ~0x1fffu); }
+};
+struct f16 : MmaType<16, float> {
+    static float value(uint32_t word) { return float_of_half((uint16_t)word); }
+};
+struct bf16 : MmaType<16, float> {
+    static float value(uint32_t word) { return float_of_bfloat16((uint16_t)word); }
+};
+struct s8 : MmaType<8, int64_t> { static int64_t value(uint32_t word) { return (int8_t)word; } };
+struct u8 : MmaType<8, int64_t> { static int64_t value(uint32_t word) { return (uint8_t)word; } };
+struct s4 : MmaType<4, int64_t> { static int64_t value(uint32_t word) { return (int8_t)(word << 4) >> 4; } };
+struct u4 : MmaType<4, int64_t> { static int64_t value(uint32_t word) { return word & 15; } };
+struct e5m2 : MmaType<8, float> {
+    static float value(uint32_t word) { return float_of_half((uint16_t)(word << 8)); }
+};
+struct e4m3 : MmaType<8, float> {  // without infinities: only the largest word is NaN
+    static float value(uint32_t word) {
+        int size = word & 0x7f, exponent = size >> 3;
+        float x = size == 0x7f ? NAN : exponent ? ldexpf(8 + (size & 7), exponent - 10) : ldexpf(size, -9);
+        return word & 0x80 ? -x : x;
+    }
+};
+// Element k of those that begin in lane `first`.
+template <class T> typename T::Sum held(const uint32_t *const *lanes, int first, int number, int k) {
+    constexpr int each = T::each, four = 4 * each;
+    return T::value(lanes[first + k % four / each][number] >> 32 / each * (k % each));
+}
+template <class T> uint32_t stored(int64_t x, bool saturates) {
+    return !saturates ? (uint32_t)x : x > INT32_MAX ? (uint32_t)INT32_MAX : x < INT32_MIN ? (uint32_t)INT32_MIN : (uint32_t)x;
+}
+template <class T> uint32_t stored(float x, bool) { return T::each == 2 ? half_of(x) : bits<uint32_t>(x); }
+template <int N> struct Registers { uint32_t word[N]; };
+template <class... R> CUDA_UNCHECKED Registers<sizeof...(R)> registers(const R &...r) {
+    return {{bits<uint32_t>(r)...}};
+}
+template <int K, class D, class A, class B, class C, int NA, int NB, int NC, class... R>
+CUDA_UNCHECKED void mma(const Registers<NA> &a, const Registers<NB> &b, const Registers<NC> &c,
+                        bool saturates, int line, R &...result) {
+    static_assert(NA == 16 * K / 32 / A::each && NB == 8 * K / 32 / B::each && NC == 4 / C::each &&
+                      sizeof...(R) == 4 / D::each, "as many registers as the instruction has");
+    const uint32_t *as[32], *bs[32];
+    const Exchange &left = meet(~0u, (uint64_t)a.word, "mma.sync", line);
+    memcpy(as, left.word, sizeof as);
+    leave(left);
+    const Exchange &right = meet(~0u, (uint64_t)b.word, "mma.sync", line);
+    memcpy(bs, right.word, sizeof bs);
+    leave(right);
+    uint32_t made[4] = {};
+    for (int i = 0; i < 4; ++i) {
+        int row = here.lane / 4, column = here.lane % 4 * 2 + i % 2;
+        typename D::Sum sum = C::value(c.word[i / C::each] >> (C::each == 2 ? 16 * (i % 2) : 0));
+        for (int k = 0; k < K; ++k)
+            sum += held<A>(as, row * 4, i / 2 + k / (4 * A::each) * 2, k) *
+                   held<B>(bs, column * 4, k / (4 * B::each), k);
+        made[i / D::each] |= stored<D>(sum, saturates) << (D::each == 2 ? 16 * (i % 2) : 0);
+    }
+    leave(meet(~0u, 0, "mma.sync", line));  // nobody changes registers that others still read
+    int number = 0;
+    ((void)memcpy(&result, &made[number++], 4), ...);
+}
+}  // namespace cuda_on_host
+
 // ---- 11 kernels -----------------------------------------------------------------------------
 // The driver ends the file with a table of its kernels, which is all that Python sees of it.
 namespace cuda_on_host {
