@@ -120,7 +120,7 @@ FLOATS: dict[str, Expr] = {
     "negate":                -X,
     "power":                 apply("power_{C}", X, Y),
     "real":                  X,
-    "remainder":             apply("__builtin_fmod{f}", X, Y),
+    "remainder":             apply("remainder_{C}", X, Y),
     "round-nearest-afz":     apply("round_afz_{C}", X),
     "round-nearest-even":    apply("__builtin_rint{f}", X),
     "rsqrt":                 1 / apply("__builtin_sqrt{f}", X),

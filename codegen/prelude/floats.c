@@ -59,6 +59,36 @@ static inline f64 round_afz_f64(f64 x) {
   return __builtin_fabs(x - whole) >= 0.5 ? whole + __builtin_copysign(1, x) : whole;
 }
 
+// A number less a multiple of `divisor`, exactly, that leaves at most the divisor. The number may be
+// 2^26 divisors, so that the count of divisors (27 bits) times the divisor's 24 bits is exact; the
+// count is the whole one, or one less where the number is a multiple of the divisor.
+static inline f64 less_multiples(f64 number, f64 divisor, f64 inverse) {
+  return number - __builtin_floor(number * inverse) * divisor;
+}
+
+// The remainder, with the sign of x, of a quotient below 2^277: 26 bits of the quotient at a time,
+// from the highest, in numbers of 64 bits. It has no branch, as the C library's loop has.
+static inline f32 remainder_f32(f32 x, f32 y) {
+  f64 size = __builtin_fabsf(y), inverse = 1 / size, rest = __builtin_fabsf(x);
+  rest = less_multiples(rest, size * 0x1p260, inverse * 0x1p-260);
+  rest = less_multiples(rest, size * 0x1p234, inverse * 0x1p-234);
+  rest = less_multiples(rest, size * 0x1p208, inverse * 0x1p-208);
+  rest = less_multiples(rest, size * 0x1p182, inverse * 0x1p-182);
+  rest = less_multiples(rest, size * 0x1p156, inverse * 0x1p-156);
+  rest = less_multiples(rest, size * 0x1p130, inverse * 0x1p-130);
+  rest = less_multiples(rest, size * 0x1p104, inverse * 0x1p-104);
+  rest = less_multiples(rest, size * 0x1p78, inverse * 0x1p-78);
+  rest = less_multiples(rest, size * 0x1p52, inverse * 0x1p-52);
+  rest = less_multiples(rest, size * 0x1p26, inverse * 0x1p-26);
+  rest = less_multiples(rest, size, inverse);
+  f32 remainder = __builtin_copysignf((f32)(rest >= size ? rest - size : rest), x);
+  return size == __builtin_inf() && x - x == 0 ? x : remainder;
+}
+
+static inline f64 remainder_f64(f64 x, f64 y) {
+  return __builtin_fmod(x, y);
+}
+
 // The magnitude of a float, given as its bits, rounded to a format of fewer bits. What is too large
 // becomes `infinity`; what is too small for a normal number 0.
 static inline u64 reduced_bits(u64 size, int dropped, u64 infinity, u64 too_large, u64 too_small) {

@@ -1,4 +1,4 @@
-"""Integers divided in lanes, as quotients of floats, are divided exactly."""
+"""Divisions in lanes are exact: of integers, as quotients of floats, and remainders of f32."""
 
 import numpy as np
 import pytest
@@ -85,3 +85,24 @@ def test_what_the_compiler_divides_better_is_left_to_it():
     for module in (constant, scalars):
         source = emit_c.compile(hlo.parse(text(module, ELEMENT_TYPES["s32"], 64))).source
         assert "lane_" not in source
+
+
+def test_remainders_of_f32_are_exact_for_quotients_of_every_size():
+    """Bit for bit as `fmod`: any two floats, multiples of the divisor and their neighbours."""
+    generator = np.random.default_rng(32)
+    x, y, z = generator.integers(0, 1 << 32, (3, 100_000), np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        multiples = np.trunc(np.abs(z)) * y
+        near = np.nextafter(multiples, np.float32(0))
+    edges = np.float32([0, 1e-45, 1.17549435e-38, 1, 1.5, 3, 3.4e38, 3.4028235e38, np.inf, np.nan])
+    edges = np.concatenate([edges, -edges])
+    pairs = [(x, y), (multiples, y), (near, y), tuple(np.meshgrid(edges, edges))]
+    x, y = (np.concatenate([pair[i].ravel() for pair in pairs]) for i in range(2))
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{\n  x = f32[{len(x)}] parameter(0)\n"
+        f"  y = f32[{len(x)}] parameter(1)\n  ROOT r = f32[{len(x)}] remainder(x, y)\n}}"
+    )
+    mine, meant = emit_c.compile(module)(x, y), interpreter.evaluate(module, x, y)
+    np.testing.assert_array_equal(np.isnan(mine), np.isnan(meant))
+    numbers = ~np.isnan(meant)
+    np.testing.assert_array_equal(mine.view(np.uint32)[numbers], meant.view(np.uint32)[numbers])

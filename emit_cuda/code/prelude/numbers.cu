@@ -53,6 +53,10 @@ static __device__ inline f64 multiply_add_f64(f64 x, f64 y, f64 z) {
   return fma(x, y, z);
 }
 
+static __device__ inline f32 remainder_f32(f32 x, f32 y) {
+  return fmodf(x, y);
+}
+
 static __device__ inline s64 mulhi_signed_s64(s64 x, s64 y) {
   return __mul64hi(x, y);
 }
