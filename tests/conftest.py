@@ -9,8 +9,8 @@ from hypothesis import settings
 from emit_c.executable import remembered
 
 settings.register_profile("dev", max_examples=20, deadline=None)
-settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
-settings.register_profile("nightly", max_examples=1000, deadline=None)
+settings.register_profile("ci", max_examples=20, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=100, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 

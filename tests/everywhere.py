@@ -22,12 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# What OpenBLAS and NumPy have on a processor: the kernels of one, the vector loops of the other.
+# For a processor: the level of x86-64 that its kernels of OpenBLAS need, and the vector loops of
+# NumPy that it lacks.
 PROCESSORS = {
-    "Prescott": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
-    "Haswell": "X86_V4 AVX512_ICL AVX512_SPR",
-    "Zen": "X86_V4 AVX512_ICL AVX512_SPR",
-    "SkylakeX": "AVX512_ICL AVX512_SPR",
+    "Prescott": ("v2", "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"),
+    "Haswell": ("v3", "X86_V4 AVX512_ICL AVX512_SPR"),
+    "Zen": ("v3", "X86_V4 AVX512_ICL AVX512_SPR"),
+    "SkylakeX": ("v4", "AVX512_ICL AVX512_SPR"),
 }
 # Emitted code, and what it is compared with.
 COMPILED = ("tests/emit_c", "tests/hlo_tools", "tests/test_models.py")
@@ -49,6 +50,7 @@ class Row:
     python : the command of an interpreter that has what the tests need; empty for this one.
     version : of an interpreter that is to be found, and given what the tests need.
     needs : programs, each of which must be installed.
+    level : the level of x86-64 that its code needs; empty for none.
     emulated : whether a slow machine: it gets no helpers.
     """
 
@@ -58,15 +60,16 @@ class Row:
     python: str = ""
     version: str = ""
     needs: tuple[str, ...] = ()
+    level: str = ""
     emulated: bool = False
 
 
 def rows() -> list[Row]:
     """All machines."""
     made = [Row("this machine")]
-    for core, missing in PROCESSORS.items():
-        known = {"OPENBLAS_CORETYPE": core, "NPY_DISABLE_CPU_FEATURES": missing}
-        made.append(Row(f"blas {core}", known))
+    for core, (level, left_out) in PROCESSORS.items():
+        known = {"OPENBLAS_CORETYPE": core, "NPY_DISABLE_CPU_FEATURES": left_out}
+        made.append(Row(f"blas {core}", known, level=level))
     for count in ("1", "2"):
         known = {"PYHLO_THREADS": count, "OPENBLAS_NUM_THREADS": count}
         made.append(Row(f"threads {count}", known))
@@ -75,7 +78,7 @@ def rows() -> list[Row]:
         made.append(Row(compiler, {"CC": compiler}, COMPILED, needs=(compiler,)))
         for level in ("v2", "v3", "v4"):
             command = f"{compiler} -march=x86-64-{level}"
-            made.append(Row(command, {"CC": command}, COMPILED, needs=(compiler,)))
+            made.append(Row(command, {"CC": command}, COMPILED, needs=(compiler,), level=level))
     # Programs made ahead of time, for all levels of x86 and for ARM.
     made.append(Row("programs", {}, ("tests/emit_c/test_ahead_machines.py", "-m", "")))
     arm = os.environ.get("ARM_PYTHON", "")
@@ -106,18 +109,17 @@ def missing(row: Row) -> str:
         return f"there is no Python {row.version}"
     if row.python == "$ARM_PYTHON":
         return "ARM_PYTHON names no Python of an ARM machine, as `qemu-aarch64 -L ROOT ROOT/...`"
-    if "-march" in row.name and not can_run(row.name):
-        return "this processor has not all of it; `programs` compiles for it"
+    if row.level and not can_run(row.level):
+        return f"this processor is not an x86-64-{row.level}; `programs` compiles for it"
     return ""
 
 
-def can_run(command: str) -> bool:
-    """Whether this processor runs what a compiler's command makes."""
+def can_run(level: str) -> bool:
+    """Whether this processor runs code of a level of x86-64."""
     with tempfile.TemporaryDirectory() as folder:
         made = f"{folder}/a"
-        text = f"int main(void) {{ return !__builtin_cpu_supports({command.split('=')[1]!r}); }}"
-        text = text.replace("'", '"')
-        told = [command.split(maxsplit=1)[0], "-x", "c", "-o", made, "-"]
+        text = f'int main(void) {{ return !__builtin_cpu_supports("x86-64-{level}"); }}'
+        told = ["cc", "-x", "c", "-o", made, "-"]
         built = subprocess.run(told, input=text, text=True, capture_output=True, check=False)
         # A compiler that does not know the levels by name leaves it to the tests.
         return bool(built.returncode) or not subprocess.run([made], check=False).returncode

@@ -8,7 +8,7 @@ from math import prod
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import emit_c
@@ -70,7 +70,6 @@ def dots(draw):
     return (*texts, ",".join(map(str, result)), ", ".join(words))
 
 
-@settings(max_examples=60)
 @given(dots(), st.sampled_from(["f32", "f32", "bf16", "f64", "s32", "c64"]))
 def test_all_kinds(case, element_type):
     check(*case, element_type)
