@@ -111,9 +111,9 @@ none is left out."""
 SHORT_LOOPS: Final = (2, 3, 4)
 """Derived: iterations of loops that are written out inside of loops in lanes: strides that
 compilers take apart."""
-SHORT_FOLDS: Final = (*SHORT_LOOPS, *range(HALF_VECTOR, LANES + 1))
-"""Tuned: iterations of folds that are written out. 5 to 7 are strides that are loaded one by
-one; from 8 on that is still faster than lanes and a rest."""
+SHORT_FOLDS: Final = range(2, LANES + 1)
+"""Measured: iterations of folds that are written out, which do not fill a vector. Loading numbers
+one by one for the loop around is faster than lanes and a rest."""
 EXCHANGED, EXCHANGED_WORK = range(2, HALF_VECTOR), 20
 """Chosen: iterations of loops that do not fill half of a vector, and their operations, for which
 they change places with the loop around them, though what they store lies apart then."""
@@ -164,8 +164,7 @@ of its own, so that the loops around may have lanes."""
 FEW_SUMS_IN_MEMORY, FEW_SUMS_IN_REGISTERS = 3, 8
 """Chosen: vectors that are multiplied by a matrix without register tiles."""
 ROWS_AT_ONCE: Final = 4
-"""Chosen: rows of a matrix that are added at once to the sums of a product, or folded in each
-column without an array of sums."""
+"""Chosen: rows of a matrix that are added at once to the sums of a product."""
 OFTEN: Final = 256
 """Chosen: features for which each row of a product is read, from which on it matters where rows
 lie."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import store
@@ -61,6 +62,10 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) 
     dims = arrays[0].shape.dims
     last = len(dims) - 1
     if not attrs.dimensions or last in attrs.dimensions or dims[last] < 2:
+        return None
+    # Few rows need no variables that lie side by side: an element's are written out.
+    rows = prod(dims[d] for d in attrs.dimensions)
+    if rows <= machine.WRITTEN_OUT_FOLD and dims[last] >= machine.BLOCK_OF_LANES:
         return None
     types = [x.shape.element_type for x in arrays]
     starts = [body.scalar(i) for i in initials]

@@ -81,7 +81,7 @@ def write_sweeps(kernel: Kernel, nest: LoopNest, outputs: Pointers) -> tuple[Sta
     if not nest.folds:
         pairs = [(o, (pointer,)) for o, pointers in outputs.items() for pointer in pointers]
         return write_loops(kernel, pairs)
-    if not nest.by_columns or nest.count(nest.folded) <= machine.ROWS_AT_ONCE:
+    if not nest.by_columns or _are_written_out(nest):
         _ByRows(kernel, nest, outputs).write()
     else:
         columns = nest.digits.size(nest.order[-1])
@@ -92,8 +92,21 @@ def write_sweeps(kernel: Kernel, nest: LoopNest, outputs: Pointers) -> tuple[Sta
     return tuple(kernel.writer.blocks[0])
 
 
+def _are_written_out(nest: LoopNest) -> bool:
+    """Whether the rows that a column folds are so few that each has statements of its own."""
+    rows = nest.count(nest.folded)
+    if nest.sweeps > 1:
+        # Later sweeps fold nothing: their loops are written out if they are shorter.
+        return rows <= max(machine.SHORT_LOOPS)
+    return (
+        nest.digits.size(nest.order[-1]) >= machine.BLOCK_OF_LANES
+        and rows <= machine.WRITTEN_OUT_FOLD
+        and rows * len(nest.members) <= machine.MOST_WRITTEN
+    )
+
+
 class _ByRows:
-    """Writes the loops of a reduction whose elements are neighbours in memory."""
+    """Writes the loops of a reduction whose elements are neighbours in memory, or few."""
 
     def __init__(self, kernel: Kernel, nest: LoopNest, outputs: Pointers) -> None:
         self.body, self.nest, self.outputs = kernel.body, nest, outputs

@@ -78,6 +78,8 @@ def check(module, kernels=1):
     [
         ((5, 7), (1,)),
         ((5, 7), (0,)),
+        ((5, 70), (0,)),
+        ((3, 8, 33), (1,)),
         ((64,), (0,)),
         ((3, 4, 5), (1, 2)),
         ((3, 4, 5), (0, 2)),
@@ -184,3 +186,51 @@ def test_what_is_folded_may_be_cut_too():
     )
     x = np.arange(9, dtype=np.float32)
     assert emit_c.compile(module)(x) == evaluate(module, x) == 28
+
+
+@pytest.mark.parametrize("rows", [2, 5, 8])
+def test_few_rows_of_sums_are_written_out_for_columns_in_lanes(rows):
+    module = hlo.parse(f"""HloModule m
+    add {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }}
+    ENTRY e {{
+      x = f32[{rows},70] parameter(0)
+      zero = f32[] constant(0)
+      squares = f32[{rows},70] multiply(x, x)
+      sums = f32[70] reduce(squares, zero), dimensions={{0}}, to_apply=add
+      ROOT roots = f32[70] sqrt(sums)
+    }}""")
+    source = check(module)
+    kernel = source[source.rindex("static void") :]
+    assert kernel.count("for (") == 1
+    assert kernel.count("sums = sums + ") == rows
+
+
+def test_first_of_some_conditions_is_found_without_a_loop_over_conditions():
+    """`jnp.select` folds pairs of a condition and its number."""
+    module = hlo.parse("""HloModule m
+    first {
+      a = pred[] parameter(0)
+      i = s32[] parameter(1)
+      b = pred[] parameter(2)
+      j = s32[] parameter(3)
+      either = pred[] or(a, b)
+      before = pred[] compare(i, j), direction=LE
+      least = s32[] select(before, i, j)
+      own = s32[] select(a, i, j)
+      both = pred[] and(a, b)
+      k = s32[] select(both, least, own)
+      ROOT t = (pred[], s32[]) tuple(either, k)
+    }
+    ENTRY e {
+      c = pred[3,100] parameter(0)
+      no = pred[] constant(false)
+      zero = s32[] constant(0)
+      n = s32[3,100] iota(), iota_dimension=0
+      ROOT r = (pred[100], s32[100]) reduce(c, n, no, zero), dimensions={0}, to_apply=first
+    }""")
+    executable = emit_c.compile(module)
+    kernel = executable.source[executable.source.rindex("static void") :]
+    assert kernel.count("for (") == 1
+    conditions = np.random.default_rng(0).random((3, 100)) < 0.4
+    for mine, expected in zip(executable(conditions), evaluate(module, conditions), strict=True):
+        np.testing.assert_array_equal(mine, expected)
