@@ -10,9 +10,8 @@ from codegen.elements.types import store
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, item
 from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
-from codegen.statements import Assign, Call, If, Let, LocalVariable, Statement
+from codegen.statements import Assign, Call, Let, LocalVariable, Statement
 from hlo import attributes as a
-from optimizer.analysis.indexing import delinear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,17 +109,14 @@ class SharedFold:
         arrays = [(kind, body.name("warps"), warps) for kind, _ in self.variables]
         lane, warp = Name("threadIdx.x") % WARP, Name("threadIdx.x") / WARP
         pairs = list(zip(arrays, self.variables, strict=True))
-        first = [Assign(item(Name(a), warp), Name(v)) for (_, a, _), (_, v) in pairs]
-        add_if(body, binary("==", lane, 0), first)
+        with body.when(binary("==", lane, 0)):
+            for (_, array, _), (_, name) in pairs:
+                body.assign(item(Name(array), warp), Name(name))
         body.add(BARRIER)
-        with body.block() as last:
+        with body.when(None if everywhere else binary("<", Name("threadIdx.x"), WARP)):
             for (_, array, _), (_, name) in pairs:
                 body.assign(Name(name), item(Name(array), Name("threadIdx.x") % warps))
             self.join_warp(warps, everywhere=everywhere)
-        if everywhere:
-            body.add(*last)
-        else:
-            add_if(body, binary("<", Name("threadIdx.x"), WARP), last)
         return tuple(arrays)
 
     def finish(self) -> list[Expr]:
@@ -165,13 +161,3 @@ def shared_fold(body: Body, instr: Instruction) -> SharedFold | None:
         for op, (kind, _) in zip(folding.operations, folding.variables, strict=True)
     )
     return folding if constant and whole and neutrals else None
-
-
-def add_if(body: Body, condition: Expr, statements: Sequence[Statement]) -> None:
-    """Run statements if a condition holds."""
-    body.add(If(condition, tuple(statements)))
-
-
-def place(number: Sum, sizes: Sequence[int]) -> Index:
-    """The index of a number in dimensions of some sizes, of which there may be none."""
-    return delinear(number, sizes) if sizes else ()

@@ -47,11 +47,11 @@ from codegen.opcodes.fourier_lengths import (
     radices,
 )
 from codegen.statements import live
-from emit_cuda.kernels.folding import BARRIER, place
+from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, Numbers, Pair, named
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage
 from hlo import attributes as a
-from optimizer.analysis.indexing import Sum, counter, linear
+from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +109,7 @@ class _Line:
 
     def index(self, line: Sum, k: Sum) -> Index:
         """The index of a number of a line."""
-        others = place(line, self.others)
+        others = delinear(line, self.others)
         return (*others[: self.axis], k, *others[self.axis :])
 
 
@@ -215,11 +215,11 @@ class _Fourier:
         room = self.kernel.room(self.complexes, "columns", count * n)
 
         def read_column(number: Sum, k: Sum) -> Pair:
-            of, column = place(number, [count, columns])
+            of, column = delinear(number, [count, columns])
             return read(of, named(body, k * columns + column, n))
 
         def write_column(number: Sum, k: Sum, value: Pair) -> None:
-            of, column = place(number, [count, columns])
+            of, column = delinear(number, [count, columns])
             by = body.let("s64", "turn", Group(indexed(k)) * Group(indexed(column)))
             turned = self.numbers.times(value, by, self.numbers.roots(n))
             self._keep(item(room, of * n + k * columns + column), turned)
@@ -228,7 +228,7 @@ class _Fourier:
             return self._kept(room, number * columns + k)
 
         def write_row(number: Sum, k: Sum, value: Pair) -> None:
-            of, row = place(number, [count, rows])
+            of, row = delinear(number, [count, rows])
             write(of, named(body, k * rows + row, n), value)
 
         self.found.append(

@@ -15,9 +15,8 @@ from codegen.elements.types import narrowed, wide
 from codegen.opcodes.folding import window_place
 from codegen.opcodes.products import element_as, product_type
 from codegen.opcodes.scalar import converted
-from emit_cuda.kernels.folding import place
 from hlo import attributes as a
-from optimizer.analysis.indexing import Sum, counter
+from optimizer.analysis.indexing import Sum, counter, delinear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -111,15 +110,15 @@ class DotProduct(Product):
     def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[None, Index]:
         """The index of a matrix's element in an operand."""
         batches, contracting, frees = self.sides[side]
-        at = dict(zip(batches, place(batch, self.batches), strict=True))
-        at |= dict(zip(contracting, place(deep, self.depths), strict=True))
-        at |= dict(zip(frees, place(free, self.frees[side]), strict=True))
+        at = dict(zip(batches, delinear(batch, self.batches), strict=True))
+        at |= dict(zip(contracting, delinear(deep, self.depths), strict=True))
+        at |= dict(zip(frees, delinear(free, self.frees[side]), strict=True))
         return None, tuple(at[d] for d in range(len(at)))
 
     def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
         """The index of an element of the result: batch, rows, columns."""
         left, right = self.frees
-        return (*place(batch, self.batches), *place(row, left), *place(column, right))
+        return (*delinear(batch, self.batches), *delinear(row, left), *delinear(column, right))
 
 
 def _free(dims: Sequence[int], *used: Sequence[int]) -> list[int]:
@@ -161,12 +160,12 @@ class ConvolutionProduct(Product):
     def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[Expr | None, Index]:
         """The index of a matrix's element in the input or the kernel; a zero is in neither."""
         labels, kernel = self.labels, self.dot.operands[1].shape.dims
-        inside = dict(zip(self.contracted, place(deep, self.depths), strict=True))
+        inside = dict(zip(self.contracted, delinear(deep, self.depths), strict=True))
         if side == 1:
             inside[labels.kernel_output_feature] = batch * self.group_size + free
             return None, tuple(inside[d] for d in range(len(kernel)))
         inputs, window = self.dot.operands[0].shape.dims, self.attrs.window
-        image, *spatial = place(free, self.frees[0])
+        image, *spatial = delinear(free, self.frees[0])
         feature = inside[labels.kernel_input_feature]
         if self.attrs.feature_group_count > 1:
             feature = feature + batch * kernel[labels.kernel_input_feature]
@@ -188,7 +187,7 @@ class ConvolutionProduct(Product):
     def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
         """The index of an element of the result."""
         index = [Sum(0)] * self.dot.shape.rank
-        for d, part in zip(self.places, place(row, self.frees[0]), strict=True):
+        for d, part in zip(self.places, delinear(row, self.frees[0]), strict=True):
             index[d] = part
         index[self.labels.output_feature] = batch * self.group_size + column
         return tuple(index)

@@ -23,9 +23,8 @@ from codegen.expressions import Cast, Literal, Name, indexed, item
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import parts_of, word_of_key
 from codegen.statements import Call, live
-from emit_cuda.kernels.folding import place
 from emit_cuda.kernels.stages import Stage, each_thread
-from optimizer.analysis.indexing import Sum, counter, linear, unknown
+from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,7 +107,7 @@ class _RadixSort:
     def _at(self, j: Sum) -> Index:
         """The index of a place in the row of this thread."""
         others = [n for d, n in enumerate(self.dims) if d != self.axis]
-        at = place(self.row, others)
+        at = delinear(self.row, others)
         return (*at[: self.axis], j, *at[self.axis :])
 
     def _begin(self) -> Sum:

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Choose, Literal, Name, binary, conjoined, indexed, item
 from codegen.statements import For, live
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place, shared_fold
+from emit_cuda.kernels.folding import BARRIER, WARP, shared_fold
 from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
-from optimizer.analysis.indexing import Sum, counter, linear
+from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,13 +177,12 @@ class _Reduction(ABC):
             add(number, counter(name, count))
         body.add(For(name, count, tuple(inside), start=lane, step=group))
         shared = self._join(group)
-        with body.block() as stored:
-            fold.store(self.outputs, number)
         mine = [binary("==", lane, 0)]
         if ragged:
             real = Name("blockIdx.x") * packed + x / group
             mine.append(binary("<", real, rows))
-        add_if(body, conjoined(mine), stored)
+        with body.when(conjoined(mine)):
+            fold.store(self.outputs, number)
         return Stage((), (-(-rows // packed), 1, 1), (block, 1, 1), shared)
 
     def _join(self, group: int) -> Shared:
@@ -211,7 +210,7 @@ class _RowReduction(_Reduction):
         def add(row: Sum, vector: Sum) -> None:
             with body.block() as inside:
                 element = vector * width + counter(iteration, width)
-                fold.add(place(row, self.kept), place(element, self.reduced))
+                fold.add(delinear(row, self.kept), delinear(element, self.reduced))
             body.add(
                 *(vectors.Pack(kernel, iteration, width).around(inside) if width > 1 else inside)
             )
@@ -229,9 +228,8 @@ class _RowReduction(_Reduction):
         start = body.let("s64", "first", begin + Name("threadIdx.x"))
         body.add(For(name, end, tuple(inside), start=start, step=group))
         shared = self._join(group)
-        with body.block() as kept:
+        with body.when(binary("==", Name("threadIdx.x"), 0)):
             self.keep(Name("blockIdx.x"))
-        add_if(body, binary("==", Name("threadIdx.x"), 0), kept)
         return Stage((), (self.rows * self.parts, 1, 1), (group, 1, 1), shared)
 
 
@@ -261,8 +259,8 @@ class _ColumnReduction(_Reduction):
         fold.begin()
         name = body.name("r")
         with body.block() as inside:
-            index = (*place(number, outer), counter(asked.name, columns))
-            fold.add(index, place(counter(name, self.count), self.reduced))
+            index = (*delinear(number, outer), counter(asked.name, columns))
+            fold.add(index, delinear(counter(name, self.count), self.reduced))
         with body.when(binary("<", asked, columns) if columns % WARP else None):
             body.add(For(name, end, tuple(inside), start=start, step=WARP))
         arrays = [(kind, body.name("tile"), WARP * (WARP + 1)) for kind, _ in fold.variables]
@@ -273,14 +271,13 @@ class _ColumnReduction(_Reduction):
             body.assign(Name(variable), item(Name(array), x * (WARP + 1) + y))
         fold.join_warp(WARP)
         theirs = body.let("s64", "column", tile * WARP + y)
-        with body.block() as stored:
-            at = linear((*place(number, outer), counter(theirs.name, columns)), self.kept)
+        mine = [binary("==", x, 0), *([binary("<", theirs, columns)] if columns % WARP else [])]
+        with body.when(conjoined(mine)):
+            at = linear((*delinear(number, outer), counter(theirs.name, columns)), self.kept)
             if self.partial:
                 self.keep(indexed(at * self.parts) + Name("blockIdx.x") % self.parts)
             else:
                 fold.store(self.outputs, at)
-        mine = [binary("==", x, 0), *([binary("<", theirs, columns)] if columns % WARP else [])]
-        add_if(body, conjoined(mine), stored)
         grid = others * tiles * self.parts, 1, 1
         return Stage((), grid, (WARP, WARP, 1), tuple(arrays))
 

@@ -20,10 +20,10 @@ from codegen.elements.types import wide
 from codegen.expressions import Choose, Literal, Name, binary, indexed, item
 from codegen.statements import For, live
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import WARP, add_if, place, shared_fold
+from emit_cuda.kernels.folding import WARP, shared_fold
 from emit_cuda.kernels.reduction import PACKED, threads_for
 from emit_cuda.kernels.stages import Stage
-from optimizer.analysis.indexing import Counter, Sum, counter, linear
+from optimizer.analysis.indexing import Counter, Sum, counter, delinear, linear
 from optimizer.fusion.rows import LEAVES
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class _RowKernel:
             last = Choose(self.mine, real, Literal(rows.count - 1))
             real = body.let("s64", "row", last)
         self.number = counter(real.name, rows.count)
-        self.at = place(self.number, rows.kept)
+        self.at = delinear(self.number, rows.kept)
         lane = Name("threadIdx.x") % self.group if self.packed > 1 else Name("threadIdx.x")
         self.lane = body.let("s64", "lane", lane)
         self.kept: dict[Instruction, Name] = {}
@@ -176,8 +176,8 @@ class _RowKernel:
                     value = body.stored(instr.shape.element_type, body.element(instr, self.at))
                     body.assign(item(pointer, self.number), value)
         if stored:
-            with body.when(self.mine):
-                add_if(body, binary("==", self.lane, 0), stored)
+            with body.when(self.mine), body.when(binary("==", self.lane, 0)):
+                body.add(*stored)
         for instr in [*self.kept, *(f for folds in self.passes.folds for f in folds)]:
             scalars.pop(instr, None)
 
@@ -204,7 +204,7 @@ class _RowKernel:
             step = counter(k, self.each) * self.group + counter(self.lane.name, self.group)
             r = body.let("s64", "r", indexed(step))
             element = counter(r.name, groups) * width + counter(v, width)
-            within = place(element, rows.row)
+            within = delinear(element, rows.row)
             index = (*self.at, *within)
             own = indexed(Sum(0, ((Counter(k, 0, self.each - 1), width),)) + counter(v, width))
             with body.block() as inside:
@@ -220,9 +220,8 @@ class _RowKernel:
             stores = live(inside)
             if width > 1:
                 stores = tuple(vectors.Pack(self.kernel, v, width).around(stores))
-            if self.each * self.group != groups:
-                add_if(body, binary("<", r, groups), stores)
-            else:
+            ragged = self.each * self.group != groups
+            with body.when(binary("<", r, groups) if ragged else None):
                 body.add(*stores)
         body.add(For(k, self.each, tuple(iteration), unroll=bool(self.kept)))
 

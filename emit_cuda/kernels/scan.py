@@ -22,11 +22,11 @@ from codegen.expressions import Choose, Expr, Literal, Name, binary, item
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place, shared_fold
+from emit_cuda.kernels.folding import BARRIER, WARP, shared_fold
 from emit_cuda.kernels.reduction import STEP, parts_for
 from emit_cuda.kernels.stages import Stage, each_thread
 from hlo.types.values import WindowDim
-from optimizer.analysis.indexing import Sum, counter, linear
+from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def _columns(
     body, windows = kernel.body, windows_of(instr)
     others = [n for d, n in enumerate(windows.dims) if d != axis]
     with body.block() as statements:
-        at = place(counter("thread", prod(others)), others)
+        at = delinear(counter("thread", prod(others)), others)
         fold = windows.fold(body)
         i = body.name("i")
         with body.block() as iteration:
@@ -147,7 +147,7 @@ class _RunningFold:
         body = self.body
         row: Expr = body.let("s64", "row", Name("blockIdx.x") / self.parts)
         assert isinstance(row, Name)
-        at = place(counter(row.name, self.rows), self.others)
+        at = delinear(counter(row.name, self.rows), self.others)
         part = body.let("s64", "part", Name("blockIdx.x") % self.parts)
         begin = body.let("s64", "begin", part * self.chunk)
         last = binary("<", begin, self.n - self.chunk)
@@ -172,9 +172,8 @@ class _RunningFold:
         body.add(For(name, end, tuple(iteration), start=start, step=THREADS))
         fold.join_warp(WARP)
         shared = fold.join_block(THREADS // WARP)
-        with body.block() as kept:
+        with body.when(binary("==", Name("threadIdx.x"), 0)):
             body.assign(item(self.partial, Name("blockIdx.x")), self.total)
-        add_if(body, binary("==", Name("threadIdx.x"), 0), kept)
         return shared
 
     def _scan(self, output: Name) -> Shared:
@@ -212,7 +211,7 @@ class _RunningFold:
             """Statements for each of a thread's neighbours that exist."""
             if self.n % EACH == 0:
                 loop = vectors.Pack(self.kernel, e, EACH).around(store)
-                add_if(body, binary("<", vector * EACH, end), loop)
+                body.add(If(binary("<", vector * EACH, end), tuple(loop)))
             else:
                 inside = binary("<", vector * EACH + Name(e), end)
                 body.add(For(e, EACH, (If(inside, tuple(store)),), unroll=True))
@@ -229,13 +228,13 @@ class _RunningFold:
         each(e, load)
         lane = body.let("s64", "lane", x % WARP)
         before = self._before_in_warp(lane)
-        add_if(body, binary("==", lane, WARP - 1), [Assign(item(warps, x / WARP), total)])
-        body.add(BARRIER)
+        last_lane = binary("==", lane, WARP - 1)
+        body.add(If(last_lane, (Assign(item(warps, x / WARP), total),)), BARRIER)
         body.assign(total, carry)
         w = body.name("w")
         with body.block() as earlier:
             other = body.let(self.kind, "other", item(warps, Name(w)))
-            add_if(body, binary("<", Name(w), x / WARP), fold.join([other]))
+            body.add(If(binary("<", Name(w), x / WARP), fold.join([other])))
             body.add(*self._joined(carry, other))
         body.add(For(w, THREADS // WARP, tuple(earlier), unroll=True))
         body.add(*fold.join([before]))
@@ -254,7 +253,7 @@ class _RunningFold:
         body, step = self.body, 1
         while step < WARP:
             other = body.let(self.kind, "other", self.fold.from_lane_before(step))
-            add_if(body, binary(">=", lane, step), self.fold.join([other]))
+            body.add(If(binary(">=", lane, step), self.fold.join([other])))
             step *= 2
         # All lanes come to the shuffle, though the first one has no use for it.
         other = body.let(self.kind, "other", self.fold.from_lane_before(1))

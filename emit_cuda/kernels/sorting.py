@@ -38,11 +38,11 @@ from codegen.expressions import (
 )
 from codegen.statements import Assign, Break, For, Forever, If, live
 from codegen.walk import spelled_out
-from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place
+from emit_cuda.kernels.folding import BARRIER, WARP
 from emit_cuda.kernels.radix import digits, radix_stages
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
 from hlo import attributes as a
-from optimizer.analysis.indexing import Sum, counter, linear
+from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,7 +158,7 @@ def _merge(
         place_in_row = body.let("s64", "target", first + Group(j - number * run) + after)
         target = spelled_out(counter(row.name, prod(dims) // n) * n, place_in_row)
         if last and axis != len(dims) - 1:
-            others = place(counter(row.name, prod(dims) // n), _others(dims, axis))
+            others = delinear(counter(row.name, prod(dims) // n), _others(dims, axis))
             index = (*others[:axis], counter(place_in_row.name, n), *others[axis:])
             target = indexed(linear(index, dims))
         for array, value in zip(targets, bits, strict=True):
@@ -199,7 +199,7 @@ class _SortedTile:
             block = block / tiles
         if prod(others) > 1:
             self.number = counter(body.let("s64", "row", block).name, prod(others))
-        self.others = place(self.number, others)
+        self.others = delinear(self.number, others)
 
     @property
     def shared(self) -> tuple[tuple[str, str, int], ...]:
@@ -217,14 +217,10 @@ class _SortedTile:
         with body.block() as each:
             body.assign(item(self.order, Name(name)), Cast("s32", Name(name)))
             j = counter(name, self.n)
-            with body.block() as inside:
+            with body.when(binary("<", Name(name), self.count) if self.n % self.size else None):
                 values = [body.element(o, self._at(j)) for o in self.instr.operands]
                 for array, kind, value in zip(self.values, self.types, values, strict=True):
                     body.assign(item(array, j), body.stored(kind, value))
-            if self.n % self.size:
-                add_if(body, binary("<", Name(name), self.count), inside)
-            else:
-                body.add(*inside)
         self._loop(name, self.size, each)
         body.add(BARRIER)
 
@@ -253,12 +249,12 @@ class _SortedTile:
         body = self.body
         x, y = (body.let("s32", "number", item(self.order, at)) for at in (first, second))
         swap = body.variable("pred", "second_is_first", binary("<", y, x))
-        with body.block() as compare:
+        exist = conjoined([binary("<", x, self.count), binary("<", y, self.count)])
+        with body.when(exist):
             before, after = self._compared(y, x), self._compared(x, y)
             tied = conjoined([binary("==", before, after), binary("<", y, x)])
             body.add(Assign(swap, before))
             body.add(If(tied, (Assign(swap, Literal(1)),)))
-        add_if(body, conjoined([binary("<", x, self.count), binary("<", y, self.count)]), compare)
         forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
         ascending = body.let("pred", "forwards", forwards)
         turned = (Assign(item(self.order, first), y), Assign(item(self.order, second), x))

@@ -18,7 +18,7 @@ from codegen.expressions import NEVER, Choose, Expr, Group, Literal, Name, binar
 from codegen.opcodes.scalar import expression
 from codegen.statements import For
 from codegen.walk import spelled_out
-from emit_cuda.kernels.folding import BARRIER, add_if
+from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, linear
@@ -226,7 +226,7 @@ class Tiles:
                 for at, size in ((row, product.rows), (column, product.columns))
                 if size % self.width
             ]
-            with body.block() as stored:
+            with body.when(conjoined(conditions) if conditions else None):
                 at = product.index(
                     batch, counter(row.name, product.rows), counter(column.name, product.columns)
                 )
@@ -242,10 +242,6 @@ class Tiles:
                 body.assign(item(output, number), stored_as)
                 if before is None:
                     del body.environment.scalars[product.dot]
-            if conditions:
-                add_if(body, conjoined(conditions), stored)
-            else:
-                body.add(*stored)
 
 
 def _added(value: Expr, more: Sum) -> Expr:

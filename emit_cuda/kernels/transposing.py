@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Name, binary, conjoined, indexed, item
 from codegen.statements import For, live
-from emit_cuda.kernels.folding import BARRIER, WARP, add_if
+from emit_cuda.kernels.folding import BARRIER, WARP
 from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
 from optimizer.analysis.indexing import counter, delinear, linear
@@ -81,40 +81,34 @@ class _TransposedTiles:
         attrs = a.Dimensions.of(self.instr)
         kind, pitch = self.instr.shape.element_type, WARP + 1
         with body.block() as read:
-            index, ragged = self._index(self.thread, self.row)
+            index, exists = self._index(self.thread, self.row)
             with body.block() as inside:
                 source = {d: index[i] for i, d in enumerate(attrs.dimensions)}
                 place = tuple(source[d] for d in range(len(source)))
                 value = body.element(self.instr.operands[0], place)
                 target = item(self.tile, indexed(self.row * pitch + self.thread))
                 body.assign(target, body.stored(kind, value))
-            self._add(ragged, live(inside))
+            with body.when(exists):
+                body.add(*live(inside))
         self._each_row(read)
         body.add(BARRIER)
         with body.block() as written:
-            index, ragged = self._index(self.row, self.thread)
-            with body.block() as inside:
+            index, exists = self._index(self.row, self.thread)
+            with body.when(exists):
                 element = item(self.tile, indexed(self.thread * pitch + self.row))
                 body.assign(item(output, linear(index, self.instr.shape.dims)), element)
-            self._add(ragged, inside)
         self._each_row(written)
 
     def _each_row(self, statements: Sequence[Statement]) -> None:
         loop = For(self.step, WARP, tuple(statements), start=Name("threadIdx.y"), step=ROWS)
         self.body.add(loop)
 
-    def _index(self, *inside: Sum) -> tuple[Index, list[Expr]]:
-        """The index of an element by its place in the tile, and the conditions that it exists."""
+    def _index(self, *inside: Sum) -> tuple[Index, Expr | None]:
+        """The index of an element by its place in the tile, and the condition that it exists."""
         index, ragged, dims = list(self.outer), list[Expr](), self.instr.shape.dims
         for d, number, part in zip(self.sides, self.numbers, inside, strict=True):
             name = self.body.let("s64", f"i{d}", indexed(number * WARP + part))
             index[d] = counter(name.name, dims[d])
             if dims[d] % WARP:
                 ragged.append(binary("<", name, dims[d]))
-        return tuple(index), ragged
-
-    def _add(self, conditions: Sequence[Expr], statements: Sequence[Statement]) -> None:
-        if conditions:
-            add_if(self.body, conjoined(conditions), statements)
-        else:
-            self.body.add(*statements)
+        return tuple(index), conjoined(ragged) if ragged else None
