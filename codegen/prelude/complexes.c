@@ -1,4 +1,4 @@
-// Complex numbers. $T is c64 or c128, $R the type of the parts, $f the suffix of C's functions.
+// Arithmetic of complex numbers. $T is c64 or c128, $R the type of the parts, $f the suffix of C's functions.
 
 static inline $C complex_$T($R real, $R imaginary) {
   return __builtin_complex(real, imaginary);
@@ -104,46 +104,4 @@ static inline c64 sqrt_c64(c64 x) {
 
 static inline $C rsqrt_$T($C x) {
   return divide_$T(1, sqrt_$T(x));
-}
-
-static inline $C logistic_$T($C x) {
-  $C growth = __builtin_cexp$f(complex_$T(-__real__ x, -__imag__ x));
-  return divide_$T(1, complex_$T(1 + __real__ growth, __imag__ growth));
-}
-
-// exp(a) cos b - 1 is expm1(a) cos b - 2 sin(b / 2)^2, which stays exact for small x.
-static inline $C expm1_$T($C x) {
-  $R a = __real__ x, b = __imag__ x, half = __builtin_sin$f(b / 2);
-  $R imaginary = b == 0 ? b : __builtin_exp$f(a) * __builtin_sin$f(b);
-  return complex_$T(__builtin_expm1$f(a) * __builtin_cos$f(b) - 2 * half * half, imaginary);
-}
-
-// log |1 + x| is half of log1p(|1 + x|^2 - 1), which stays exact for small x.
-static inline $C log1p_$T($C x) {
-  $R a = __real__ x, b = __imag__ x;
-  $R near = ($R)0.5 * __builtin_log1p$f(a * (a + 2) + b * b);
-  $R far = __builtin_log$f(__builtin_hypot$f(1 + a, b));
-  int is_near = __builtin_fabs$f(a) + __builtin_fabs$f(b) < ($R)0.5;
-  return complex_$T(is_near ? near : far, __builtin_atan2$f(b, 1 + a));
-}
-
-// |x|^y exp(i y arg x), with y complex in both factors; powers of 1 and 0th powers are 1.
-static inline $C power_$T($C x, $C y) {
-  $R a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y;
-  $R size = magnitude_$T(x), angle = __builtin_atan2$f(b, a);
-  if (x == 1 || y == 0) return 1;
-  int infinite = a == __builtin_inf$f() && b == 0;
-  if (d == 0 && ((x == 0 && c > 0) || (infinite && c != 0))) return __builtin_pow$f(size, c);
-  $R power_of_size = __builtin_pow$f(size, c) * __builtin_exp$f(-d * angle);
-  $R direction = c * angle + d * __builtin_log$f(size);
-  return complex_$T(power_of_size * __builtin_cos$f(direction),
-                    power_of_size * __builtin_sin$f(direction));
-}
-
-// The angle of the point (y, x), continued: -i log((x + iy) / sqrt(x^2 + y^2)).
-static inline $C atan2_$T($C y, $C x) {
-  $C squares = multiply_$T(x, x) + multiply_$T(y, y);
-  $C sum = complex_$T(__real__ x - __imag__ y, __imag__ x + __real__ y);
-  $C logarithm = __builtin_clog$f(divide_$T(sum, sqrt_$T(squares)));
-  return complex_$T(__imag__ logarithm, -__real__ logarithm);
 }

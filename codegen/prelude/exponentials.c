@@ -217,14 +217,19 @@ static inline f32 log1p_f32(f32 x) {
   return x >= -1.0f ? value : __builtin_nanf("");
 }
 
+// The logarithm of a normal number and of a small one that is to be added to it.
 __attribute__((always_inline))
-static inline f64 log1p_f64(f64 x) {
-  f64 sum = 1.0 + x;
-  f64 lost = x > 1.0 ? 1.0 - (sum - x) : x - (sum - 1.0);
+static inline f64 log_of_sum_f64(f64 sum, f64 lost) {
   f64 e = exponent_f64(sum);
   f64 m = from_bits_f64(bits_f64(sum) - (bits_f64(e + 0x1.8p52) << 52)) - 1.0;
   f64 scale = power_of_two(e < 64.0 ? -e : -64.0);
-  f64 value = log_parts_f64(e, multiply_add_f64(lost, scale, m));
+  return log_parts_f64(e, multiply_add_f64(lost, scale, m));
+}
+
+__attribute__((always_inline))
+static inline f64 log1p_f64(f64 x) {
+  f64 sum = 1.0 + x;
+  f64 value = log_of_sum_f64(sum, x > 1.0 ? 1.0 - (sum - x) : x - (sum - 1.0));
   value = x == __builtin_inf() ? x : value;
   value = x == -1.0 ? -__builtin_inf() : value;
   value = __builtin_fabs(x) < 0x1p-53 ? x : value;

@@ -30,6 +30,11 @@ _OF_NUMBERS = re.compile(
 )
 
 
+_OF_COMPLEX = re.compile(
+    r"^__attribute__\(\(always_inline\)\)\nstatic inline (?:c64|c128) ", re.MULTILINE
+)
+
+
 class NumberFunction(NamedTuple):
     """The head of a function from numbers to a number of the same type.
 
@@ -83,6 +88,16 @@ def head_of(text: str) -> str:
     found = _HEAD.search(text)
     assert found, text
     return found[1]
+
+
+def is_complex_function(text: str) -> bool:
+    """Whether a paragraph defines an inlined function to complex numbers."""
+    return _OF_COMPLEX.search(text) is not None
+
+
+def with_words(text: str, meant: Mapping[str, str]) -> str:
+    """A paragraph with other words in the place of some."""
+    return _WORD.sub(lambda word: meant.get(word[0], word[0]), text)
 
 
 def number_function(text: str) -> NumberFunction | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.prelude.paragraph import head_of, with_storage, words
-from emit_c.code.prelude import apart, prelude
+from codegen.prelude.paragraph import words
+from emit_c.code.prelude import apart, apart_as, declaration, prelude, with_called
 from emit_c.contraction.bytes import add_bytes
 from emit_c.contraction.edges import storing
 from emit_c.contraction.tiles import head, tile_of, tile_text
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 # So begin their names.
 PREFIX = "hlo_"
-# Functions of numbers are also made for vectors: not for single branches, for none has an effect.
-_INLINED = "__attribute__((always_inline))\nstatic inline "
-_WITH_VECTORS = '__attribute__((simd("notinbranch"), const))\n'
 
 
 def called(names: Iterable[str]) -> tuple[str, ...]:
-    """The names of those of these functions that are among some names."""
+    """The names of those of these functions that are among some names, or that these call."""
+    return _chosen(with_called(names))
+
+
+def _chosen(names: Iterable[str]) -> tuple[str, ...]:
     found = (name for name in names if name.startswith(PREFIX))
     return tuple(n for n in found if tile_of(n) or is_transpose(n) or apart(n))
 
@@ -39,7 +40,7 @@ def definitions(names: Iterable[str]) -> str:
 
 def declarations(names: Iterable[str]) -> str:
     """The declarations of those among some names."""
-    return "".join(f"{_head(name)};\n" for name in called(names))
+    return "".join(f"{_head(name)};\n" for name in _chosen(names))
 
 
 def exported(names: Iterable[str]) -> str:
@@ -62,8 +63,7 @@ def _text(name: str, storage: str) -> str:
         return tile_text(tile, storage)
     if is_transpose(name):
         return transpose_text(name, storage)
-    text = apart(name).replace(_INLINED, f"{_WITH_VECTORS}static ")
-    return with_storage(text, storage)
+    return apart_as(name, storage)
 
 
 def _head(name: str) -> str:
@@ -71,5 +71,4 @@ def _head(name: str) -> str:
         return head(tile)
     if is_transpose(name):
         return transpose_head(name)
-    text = _text(name, "static ")
-    return f"{_WITH_VECTORS if _WITH_VECTORS in text else ''}{head_of(text)}"
+    return declaration(name)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Apply, Expr
 from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
 from codegen.walk import callees_of, rebuilt
-from emit_c.code.prelude import functions_of_numbers
+from emit_c.code.prelude import long_functions
 from emit_c.kernels.work import trip_count
 from optimizer import machine
 
@@ -76,7 +76,7 @@ def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
 
 def has_long_functions(loop: For) -> bool:
     """Whether long functions are inlined into a loop."""
-    return not functions_of_numbers().isdisjoint(
+    return not long_functions().isdisjoint(
         callee for s in nested([loop]) for each in trees(s) for callee in callees_of(each)
     )
 
@@ -84,6 +84,6 @@ def has_long_functions(loop: For) -> bool:
 def _called(tree: Expr) -> Expr:
     """A tree that calls the long functions in it."""
     tree = rebuilt(tree, _called)
-    if isinstance(tree, Apply) and tree.function in functions_of_numbers():
+    if isinstance(tree, Apply) and tree.function in long_functions():
         return Apply(f"hlo_{tree.function}", tree.args)
     return tree

@@ -20,7 +20,8 @@ TANH = (Let("f32", "y", "tanh_f32(x[i])"),)
 LONG = {
     "f32": "exponential(x) log(x) exponential-minus-one(x) log-plus-one(x) tanh(x) logistic(x) "
     "erf(x) sine(x) cosine(x) tan(x) atan2(x,y) power(x,y)",
-    "f64": "exponential(x) log(x) exponential-minus-one(x) log-plus-one(x) tanh(x) logistic(x)",
+    "f64": "exponential(x) log(x) exponential-minus-one(x) log-plus-one(x) tanh(x) logistic(x) "
+    "sine(x) cosine(x) tan(x) atan2(x,y)",
 }
 
 
@@ -138,9 +139,31 @@ def test_loops_in_lanes_call_functions_of_vectors(each):
 def test_where_vectors_can_not_be_handed_over_functions_are_inlined(monkeypatch):
     told = "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n"
     monkeypatch.setattr(compiler, "told", lambda _: told)
-    monkeypatch.setattr(prelude, "apart", prelude.apart.__wrapped__)
+    prelude.apart.cache_clear()
     parts = emit_c.emit(module("f32", ["tanh(x)"], 64)).parts
     assert "static inline f32 hlo_tanh_f32(f32 x) {" in parts.declaring()
+    complex_parts = emit_c.emit(complex_module("exponential")).parts
+    assert "static inline f64 hlo_exp_f64(f64 x) {" in complex_parts.declaring()
+    prelude.apart.cache_clear()
+
+
+def complex_module(opcode):
+    """A module that applies a function to a hundred complex numbers."""
+    return hlo.parse(
+        "HloModule m\nENTRY e {\n  p = c64[100] parameter(0)\n"
+        f"  ROOT r = c64[100] {opcode}(p)\n}}\n"
+    )
+
+
+def test_complex_functions_call_those_of_their_parts():
+    """The complex function is inlined; what it is made of is compiled once for all modules."""
+    parts = emit_c.emit(complex_module("sine")).parts
+    file = parts.declaring()
+    assert "= hlo_sine_c64(p[i])" in file
+    assert re.search(r"static inline c64 hlo_sinh_c64\(c64 x\) \{[^}]*hlo_sine_f32\(b\)", file)
+    assert "f32 hlo_sine_f32(f32 x);" in file
+    assert "hlo_sine_f32" in parts.tiles
+    assert "static inline f32 hlo_sine_f32(f32 x) {" in parts.whole()
 
 
 def test_the_file_that_people_read_says_what_is_called():

@@ -5,7 +5,8 @@ Emitted code begins with exactly the functions that it needs, those that they ca
 no header: the compiler takes 20 ms for a kernel and 300 ms for `immintrin.h`.
 A function that is defined here under a name that begins with `hlo_` is so long that it is compiled
 apart, once for all modules; those that are only declared are the runtime's. Long functions from
-numbers to a number have two names: inlined, `exp_f32`; called, `hlo_exp_f32`.
+numbers to a number have two names: inlined, `exp_f32`; called, `hlo_exp_f32`. Functions of complex
+numbers are inlined under both, as these are made of: `hlo_exp_c64` calls `hlo_exp_f64`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen.prelude import HERE, Prelude, definitions_of, typedefs_of_others
-from codegen.prelude.paragraph import is_static, number_function, words
+from codegen.prelude.paragraph import (
+    head_of,
+    is_complex_function,
+    is_static,
+    number_function,
+    with_storage,
+    with_words,
+    without_comments,
+    words,
+)
 from hlo.support.compiler import calls_with_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 PRELUDE = Prelude(HERE, Path(__file__).parent)
 # Made of the compiler's own names for widths, so that no header is needed.
@@ -39,14 +49,50 @@ typedef double _Complex c128;
 typedef u8 pred;
 """
 _APART = "hlo_"
+# Functions of numbers are also made for vectors: not for single branches, for none has an effect.
+_INLINED = "__attribute__((always_inline))\nstatic inline "
+_WITH_VECTORS = '__attribute__((simd("notinbranch"), const))\n'
 
 
 @cache
 def _definition(name: str) -> tuple[str, str] | None:
     """The name of the paragraph that defines a word, and the paragraph."""
-    if name.startswith(_APART) and name.removeprefix(_APART) in functions_of_numbers():
-        return name, _to_be_called(name.removeprefix(_APART))
+    short = name.removeprefix(_APART)
+    if short != name and short in functions_of_numbers():
+        return name, _to_be_called(short)
+    if short != name and short in complex_functions():
+        return name, _that_calls(short)
     return PRELUDE.definition(name)
+
+
+@cache
+def long_functions() -> frozenset[str]:
+    """The functions with two names, of which that with `hlo_` before it makes the code short."""
+    return functions_of_numbers() | complex_functions()
+
+
+@cache
+def complex_functions() -> frozenset[str]:
+    """The functions to complex numbers that are made of long ones of numbers."""
+    found: dict[str, Collection[str]] = {}
+    for name in PRELUDE.paragraphs:
+        for each in {name.replace("$T", kind) for kind in ("c64", "c128")}:
+            definition = PRELUDE.definition(each)
+            if definition and is_complex_function(definition[1]):
+                found[each] = words(without_comments(definition[1]))
+    long = set(functions_of_numbers())
+    while more := {name for name in found.keys() - long if not long.isdisjoint(found[name])}:
+        long |= more
+    return frozenset(long & found.keys())
+
+
+def _that_calls(name: str) -> str:
+    """The definition of a complex function that calls those that it is made of."""
+    definition = PRELUDE.definition(name)
+    assert definition, name
+    used = words(without_comments(definition[1]))
+    called = {word: _APART + word for word in used if word in long_functions()}
+    return with_words(definition[1], called)
 
 
 @cache
@@ -73,7 +119,10 @@ def apart(name: str) -> str:
 
     Those of numbers are where loops in lanes can call them, or they would not run in lanes.
     """
-    if name.removeprefix(_APART) in functions_of_numbers() and not calls_with_vectors():
+    short = name.removeprefix(_APART)
+    if short in complex_functions():
+        return ""
+    if short in functions_of_numbers() and not calls_with_vectors():
         return ""
     found = _definition(name) if name.startswith(_APART) else None
     return found[1] if found and is_static(found[1]) else ""
@@ -88,6 +137,35 @@ def prelude(names: Iterable[str], *, whole: bool = True) -> str:
     whole : whether functions are among them that are compiled apart.
     """
     given = tuple(names)
-    done = definitions_of(given, _definition, () if whole else filter(apart, given))
-    needed = "".join(f"\n{text}" for text in done.values())
+    elsewhere = () if whole else tuple(filter(apart, with_called(given)))
+    done = definitions_of(given, _definition, elsewhere)
+    # The caller declares those that its own code calls.
+    called = words("".join(done.values()))
+    declared = "".join(f"{declaration(name)};\n" for name in elsewhere if name in called)
+    needed = declared + "".join(f"\n{text}" for text in done.values())
     return TYPEDEFS + typedefs_of_others({*given, *words(needed)}) + needed
+
+
+def with_called(names: Iterable[str]) -> tuple[str, ...]:
+    """Some names, and those of the functions apart that complex functions among them call."""
+    found = dict.fromkeys(names)
+    waiting = list(found)
+    while waiting:
+        name = waiting.pop()
+        definition = _definition(name) if name.startswith(_APART) and not apart(name) else None
+        nested = words(definition[1]) if definition else ()
+        new = [word for word in nested if word.startswith(_APART) and word not in found]
+        found |= dict.fromkeys(new)
+        waiting += new
+    return tuple(found)
+
+
+def apart_as(name: str, storage: str) -> str:
+    """The definition of a function that is compiled apart, for vectors as well."""
+    return with_storage(apart(name).replace(_INLINED, f"{_WITH_VECTORS}static "), storage)
+
+
+def declaration(name: str) -> str:
+    """The head of a function that is compiled apart, for vectors as well."""
+    text = apart_as(name, "static ")
+    return f"{_WITH_VECTORS if _WITH_VECTORS in text else ''}{head_of(text)}"

@@ -46,9 +46,7 @@ BUILTINS = {
     "nanf": "quiet_nan_f32",
     "bit_cast": "__builtin_bit_cast",  # of C++ itself, and a constant
 }
-_OF_COMPLEX = re.compile(
-    r"c(acos|acosh|asin|asinh|atan|atanh|cos|cosh|exp|log|sin|sinh|tan|tanh)(f?)"
-)
+_OF_COMPLEX = re.compile(r"c(acos|acosh|asin|asinh|atanh)(f?)")
 _PART = re.compile(r"__(real|imag)__ ((?:\w+|\([^()]*\))(?:\[[^\]]*\]|\((?:[^()]|\([^()]*\))*\))*)")
 
 

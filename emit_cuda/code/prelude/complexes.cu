@@ -50,67 +50,6 @@ static __device__ inline $C complex_$T($R real, $R imaginary) {
   return make_complex(real, imaginary);
 }
 
-// A magnitude times the cosine and the sine of an angle; where the angle is 0, so is the part.
-static __device__ inline $C complex_at_$T($R size, $R angle) {
-  if (angle == 0) return complex_$T(size, angle);
-  if (size == 0 && angle - angle != 0) return complex_$T(0, 0);
-  if (size - size != 0 && angle - angle != 0) return complex_$T(size, quiet_nan_$R());
-  return complex_$T(size * cos$f(angle), size * sin$f(angle));
-}
-
-static __device__ inline $C complex_exp_$T($C x) {
-  if (x.re == infinity_$R() && x.im - x.im != 0) return complex_$T(x.re, quiet_nan_$R());
-  return complex_at_$T(exp$f(x.re), x.im);
-}
-
-static __device__ inline $C complex_log_$T($C x) {
-  $R a = fabs$f(x.re), b = fabs$f(x.im), larger = a > b ? a : b, smaller = a > b ? b : a;
-  $R size = log$f(hypot$f(a, b));
-  // Near the unit circle the rounding error of 1 counts.
-  if (larger > ($R)0.5 && larger < 2) {
-    size = log1p$f((larger - 1) * (larger + 1) + smaller * smaller) / 2;
-  }
-  return complex_$T(size, atan2$f(x.im, x.re));
-}
-
-static __device__ inline $C complex_sinh_$T($C x) {
-  if (x.im == 0) return complex_$T(sinh$f(x.re), x.im);
-  if (x.re == 0) return complex_$T(x.re, sin$f(x.im));
-  return complex_$T(sinh$f(x.re) * cos$f(x.im), cosh$f(x.re) * sin$f(x.im));
-}
-
-static __device__ inline $C complex_cosh_$T($C x) {
-  if (x.im == 0) return complex_$T(cosh$f(x.re), x.re < 0 ? -x.im : x.im);
-  if (x.re == 0) return complex_$T(cos$f(x.im), x.re * sin$f(x.im));
-  return complex_$T(cosh$f(x.re) * cos$f(x.im), sinh$f(x.re) * sin$f(x.im));
-}
-
-// (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b); for large a it is 1 and nearly nothing.
-static __device__ inline $C complex_tanh_$T($C x) {
-  $R a = x.re, b = x.im;
-  if (fabs$f(a) > ($W == 64 ? 11 : 22)) {
-    $R rest = b - b == 0 ? 4 * sin$f(b) * cos$f(b) * exp$f(-2 * fabs$f(a)) : 0;
-    return complex_$T(copysign$f(1, a), rest);
-  }
-  $R sine = sin$f(b), cosine = cos$f(b), s = sinh$f(a), scale = s * s + cosine * cosine;
-  return complex_$T(s * cosh$f(a) / scale, sine * cosine / scale);
-}
-
-// Functions of a number turned by a quarter: sin x = -i sinh(i x), and so on.
-static __device__ inline $C complex_sin_$T($C x) {
-  $C y = complex_sinh_$T(complex_$T(-x.im, x.re));
-  return complex_$T(y.im, -y.re);
-}
-
-static __device__ inline $C complex_cos_$T($C x) {
-  return complex_cosh_$T(complex_$T(-x.im, x.re));
-}
-
-static __device__ inline $C complex_tan_$T($C x) {
-  $C y = complex_tanh_$T(complex_$T(-x.im, x.re));
-  return complex_$T(y.im, -y.re);
-}
-
 // asinh x = log(x + sqrt(x^2 + 1)) where the real part is not negative; it is odd.
 static __device__ inline c128 complex_asinh_c128(c128 x) {
   f64 a = fabs(x.re), b = fabs(x.im);
@@ -119,7 +58,7 @@ static __device__ inline c128 complex_asinh_c128(c128 x) {
   f64 real = asinh(p.re * q.im * -1 + p.im * q.re);
   f64 imaginary = atan2(b, p.re * q.re - p.im * q.im);
   if (a == infinity_f64() || b == infinity_f64() || a > 1e150 || b > 1e150) {
-    c128 far = complex_log_c128(c128(a, b));
+    c128 far = log_c128(c128(a, b));
     real = far.re + 0.6931471805599453, imaginary = far.im;
   }
   return c128(copysign(real, x.re), copysign(imaginary, x.im));
