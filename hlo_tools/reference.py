@@ -28,7 +28,7 @@ from hlo_tools.tables import load_tables
 from hlo_tools.verbs.ops import description
 from interpreter.engine.evaluate import evaluate
 from interpreter.table import evaluates
-from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.catalogue import all_rules
 from optimizer.passes import Fixpoint, Pipeline
 from optimizer.pipeline_text import option_defaults
 
@@ -182,13 +182,12 @@ def rule_list() -> str:
     record = read_record()
     lines = [f"# Rules\n\n{MADE}Chapter 5 of the course says what promises are."]
     by_root: dict[str, list[str]] = {}
-    for rules in ALL_RULE_SETS:
-        for rule in rules:
-            found = evidence_of(rule, record)
-            where = str(rule).replace("|", "\\|")
-            row = f"| {rule.promise_name} | {found.word if found else 'not run yet'} | `{where}` |"
-            root = rule.left.opcodes[0] if len(rule.left.opcodes) == 1 else "several opcodes"
-            by_root.setdefault(root, []).append(row)
+    for rule in all_rules():
+        found = evidence_of(rule, record)
+        where = str(rule).replace("|", "\\|")
+        row = f"| {rule.promise_name} | {found.word if found else 'not run yet'} | `{where}` |"
+        root = rule.left.opcodes[0] if len(rule.left.opcodes) == 1 else "several opcodes"
+        by_root.setdefault(root, []).append(row)
     for root in sorted(by_root):
         lines += [f"\n## {root}\n", "| promise | shown | rule |", "| --- | --- | --- |"]
         lines += by_root[root]

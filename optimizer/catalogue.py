@@ -1,12 +1,21 @@
-"""Every set of rules."""
+"""Every rule."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from optimizer.cleanup import tuple_simplifier
+from optimizer.expanders.op_expander import EXPANSION_RULES
 from optimizer.rules import ALL_RULES
 
-# The tests hold every rule of these against the interpreter, and `hlo rules` lists them.
-ALL_RULE_SETS = (
-    ALL_RULES,
-    tuple_simplifier.RULES,
-)
+if TYPE_CHECKING:
+    from optimizer.rewriting.rule import Rule
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """The rules that the tests hold against the interpreter, and `hlo rules` lists.
+
+    Those of expanders come last, by name: which of their files is imported first says nothing.
+    """
+    expansions = sorted(EXPANSION_RULES.values(), key=lambda rule: rule.name)
+    return (*ALL_RULES, *tuple_simplifier.RULES, *expansions)

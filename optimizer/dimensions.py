@@ -27,6 +27,15 @@ def _is_static(root: Instruction) -> bool:
 static = Guard("all sizes are static", lambda match: _is_static(match.root))
 
 
+def has_static_sizes(instr: Instruction) -> bool:
+    """Whether neither an instruction nor its operands have dimensions of run-time size."""
+    return not any(i.shape.is_dynamic for i in (instr, *instr.operands))
+
+
+# Of passes that write one instruction in terms of others.
+static_here = Guard("sizes here are static", lambda match: has_static_sizes(match.root))
+
+
 @guard
 def is_empty(x: Instruction) -> bool:
     """An array without elements."""

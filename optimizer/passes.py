@@ -18,7 +18,7 @@ How to add one:
    for each entry, and carry it out with `hlo.walk.rebuild`. Return the same module where nothing
    changes; the helpers do.
    A pass that replaces instructions of some opcodes, each by itself, is one function, which
-   `optimizer.expanders.op_expander.expander` decorates.
+   `optimizer.expanders.op_expander.expander` decorates; with a pattern, it is a rule as well.
 3. Put it into the pipelines of `optimizer/pipelines.py` where XLA has it. `PASSES` finds it by
    itself: importing `optimizer` imports every file of it.
 4. Add golden cases, `tests/cases/<pass>/<case>.hlo`. The general tests find it by themselves: the

@@ -12,12 +12,12 @@ from hlo.errors.error import HloError
 from hlo.types.element_type import BF16, C64, F16, F32, F64
 from hlo.verify import verify
 from hlo_tools.generate.embedding import beside
+from hlo_tools.generate.expansion_samplers import SAMPLERS
 from hlo_tools.generate.instances import instance
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.mutation import mutated, one_waits
 from hlo_tools.generate.operands import TYPES, UnfitError
 from hlo_tools.generate.seeds import all_seeds
-from hlo_tools.generate.structure_samplers import SAMPLERS
 from hlo_tools.generate.values import nasty, tame
 from optimizer.log import Log
 from optimizer.memory.copy_insertion import CopyInsertion

@@ -20,7 +20,7 @@ from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, PROMISES, compare
 from interpreter.numbers.integers import divide
 from interpreter.table import evaluates
-from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.catalogue import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +156,7 @@ NAMES = tuple(PROMISES)
 
 def asked_rules() -> dict[str, Rule]:
     """The rules that are asked for, by name."""
-    known = {rule.name: rule for rules in ALL_RULE_SETS for rule in rules}
+    known = {rule.name: rule for rule in all_rules()}
     return {name: known[name] for name in ASKED}
 
 

@@ -23,7 +23,7 @@ from hlo_tools.own_passes import find_pass
 from hlo_tools.trace.bisection import Search
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, compare
-from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.catalogue import all_rules
 from optimizer.cleanup.cse import Cse
 from optimizer.cleanup.dce import Dce
 from optimizer.log import Log
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from optimizer.log import Pass
     from optimizer.rewriting.rule import Rule
 
-RULES = {rule.name: rule for rules in ALL_RULE_SETS for rule in rules}
+RULES = {rule.name: rule for rule in all_rules()}
 
 TWO_TRANSPOSES = Demand(
     """HloModule two

@@ -16,9 +16,9 @@ from hlo.types.element_type import BF16, C64, F16, F32, F64, PRED
 from hlo.types.literal import literal
 from hlo.verify import verify
 from hlo.walk import rebuild
+from hlo_tools.generate.expansion_samplers import SAMPLERS
 from hlo_tools.generate.instances import arguments, instance
 from hlo_tools.generate.operands import TYPES, UnfitError
-from hlo_tools.generate.structure_samplers import SAMPLERS
 from hlo_tools.generate.values import nasty, tame
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import ROUNDING, compare

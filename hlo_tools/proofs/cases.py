@@ -14,9 +14,9 @@ from hlo.opcode import OPCODES
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.shape import array
 from hlo.verify import verify
+from hlo_tools.generate.expansion_samplers import SAMPLERS
 from hlo_tools.generate.instances import Instance, instance
-from hlo_tools.generate.operands import UnfitError
-from hlo_tools.generate.structure_samplers import SAMPLERS
+from hlo_tools.generate.operands import UnfitError, operands_for
 from hlo_tools.generate.trials import applied
 from hlo_tools.proofs.arrays import translated
 from hlo_tools.proofs.conditions import TRUE, condition
@@ -99,11 +99,11 @@ def pairs(got: Value, want: Value, differ: Callable[[Solved, Solved], Solved]) -
 
 
 def is_elementwise(rule: Rule) -> bool:
-    """Whether each element of the result depends on one element of each variable."""
+    """Whether each element depends on one of each variable, and left sides can be generated."""
     parts = [part for part in terms(rule.left) if isinstance(part, Application)]
     opcodes = {opcode for part in parts for opcode in part.opcodes}
     whole = any(isinstance(part, Rest) for part in terms(rule.left))
-    return not whole and all(OPCODES[opcode].elementwise for opcode in opcodes)
+    return not whole and all(OPCODES[o].elementwise and o in operands_for for o in opcodes)
 
 
 def constants_of(rule: Rule) -> list[str]:

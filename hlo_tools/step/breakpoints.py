@@ -9,9 +9,9 @@ from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import Instruction
 from hlo.opcode import OPCODES
 from hlo_tools.trace.kernels import KernelStop
-from hlo_tools.trace.rules import all_rules
 from hlo_tools.trace.values import has_nan
 from interpreter.numbers.compare import BITS, compare
+from optimizer.catalogue import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -15,9 +15,10 @@ from hlo_tools.show import spell
 from hlo_tools.step.shown import StyledLine
 from hlo_tools.trace.changes import SHOWN
 from hlo_tools.trace.kernels import KernelStop
-from hlo_tools.trace.rules import all_rules, test_status
+from hlo_tools.trace.rules import test_status
 from hlo_tools.trace.source import source_of
 from interpreter.numbers.compare import BITS, compare
+from optimizer.catalogue import all_rules
 from optimizer.rewriting.rule import Rule, why_not
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo_tools.proofs.record import evidence_of, read_record
 from hlo_tools.trace.source import source_of
-from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.catalogue import all_rules
 from optimizer.rewriting.rule import Rule
 
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ def _record() -> dict[str, Evidence]:
 
 
 @lru_cache(maxsize=1)
-def all_rules() -> dict[Rule, None]:
+def known_rules() -> frozenset[Rule]:
     """The rules of the optimizer."""
-    return dict.fromkeys(rule for rules in ALL_RULE_SETS for rule in rules)
+    return frozenset(all_rules())
 
 
 @lru_cache(maxsize=1 << 10)
 def evidence(rule: Rule) -> Evidence | None:
     """The evidence for a rule of the optimizer, as `hlo rules` says; None where there is none."""
-    return evidence_of(rule, _record()) if rule in all_rules() else None
+    return evidence_of(rule, _record()) if rule in known_rules() else None
 
 
 def test_status(event: Event) -> str:
     """Whether the rule of a rewrite is proved; "" if it is no rule of the optimizer's."""
-    if not isinstance(event.by, Rule) or event.by not in all_rules():
+    if not isinstance(event.by, Rule) or event.by not in known_rules():
         return ""
     found = evidence(event.by)
     return f"{found.word}, tried {found.tried} times" if found else "not run yet"

@@ -29,7 +29,7 @@ from hlo_tools.places import spell_place
 from hlo_tools.proofs.own_rules import find_rules, names_a_file
 from hlo_tools.proofs.record import Evidence, evidence_of, read_record, write_record
 from interpreter.numbers.compare import PROMISES
-from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.catalogue import all_rules
 from optimizer.rewriting.rule import why_not
 from optimizer.rewriting.version import version
 
@@ -90,8 +90,7 @@ def _listed(arguments: Namespace) -> list[Rule]:
     """The optimizer's rules that the command line asks for."""
     return [
         rule
-        for rule_set in ALL_RULE_SETS
-        for rule in rule_set
+        for rule in all_rules()
         if arguments.promise in (None, rule.promise_name)
         and (arguments.word is None or arguments.word in str(rule))
     ]
@@ -123,12 +122,8 @@ def _prove(rules: list[Rule], recorded: bool) -> int:
                 return WRONG
             print(f"{_line(rule, record[rule.name].word)}\n{_below(record[rule.name])}", flush=True)
         if recorded:
-            write_record({r.name: record[r.name] for r in _all_rules() if r.name in record})
+            write_record({r.name: record[r.name] for r in all_rules() if r.name in record})
     return RIGHT
-
-
-def _all_rules() -> list[Rule]:
-    return [rule for rule_set in ALL_RULE_SETS for rule in rule_set]
 
 
 def _limits(arguments: Namespace) -> str:

@@ -5,8 +5,15 @@ returns the root of its replacement, or None where it leaves the instruction alo
 get names and the metadata of the old one; its sharding goes to the replacement, and so do its
 control dependencies. An expansion becomes a pass by its decorator:
 
-    @expander("logistic-expander", "logistic", xla="xla/hlo/transforms/logistic_expander.cc")
-    def logistic(site: ExpansionSite) -> Instruction:
+    @expander("sort-expander", "sort", xla="xla/service/sort_expander.cc")
+    def sorting_network(site: ExpansionSite) -> Instruction:
+        ...
+
+One whose left side is a pattern is a rule, too: a function of the pattern's variables, which
+`hlo rules` lists, and whose promise is tested on left sides made from the pattern:
+
+    @expander("logistic-expander", logistic(x), xla="xla/hlo/transforms/logistic_expander.cc")
+    def logistic_by_exponential(root: Instruction, x: Instruction) -> Instruction:
         ...
 
 Instructions with dimensions of run-time size are left alone: they are the dynamic padder's work.
@@ -15,10 +22,10 @@ Instructions with dimensions of run-time size are left alone: they are the dynam
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, update_wrapper
-from inspect import cleandoc, signature
-from typing import TYPE_CHECKING
+from inspect import Parameter, cleandoc, signature
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation, Instruction
@@ -26,8 +33,12 @@ from hlo.types.element_type import S32
 from hlo.types.shape import array
 from hlo.walk import names_of, post_order, rebuild_module
 from interpreter.numbers.compare import BITS
+from optimizer.dimensions import has_static_sizes, static_here
+from optimizer.log import NOTHING_BOUND
 from optimizer.passes import register
+from optimizer.rewriting.application import Application
 from optimizer.rewriting.make import make, splat
+from optimizer.rewriting.rule import Rule
 from optimizer.rewriting.sites import SiteRewrites, rebuild_unfused, rewrite_sites
 
 if TYPE_CHECKING:
@@ -39,8 +50,13 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from interpreter.numbers.compare import Promise
     from optimizer.log import Log
+    from optimizer.rewriting.guard import Guard
+    from optimizer.rewriting.rule import RightSide
 
     Expansion = Callable[["ExpansionSite"], Instruction | None]
+
+# The expansions that are rules, by name.
+EXPANSION_RULES: dict[str, Rule] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,52 +129,124 @@ def elements(whole: Instruction) -> list[Instruction]:
     return [element(whole, i) for i in range(len(whole.shape.elements))]
 
 
+@overload
 def expander(
-    name: str, *opcodes: str, xla: str = "", promise: Promise = BITS, always: bool = False
-) -> Callable[[Expansion], Expansion]:
-    """Make a pass of the decorated expansion of some opcodes.
+    name: str,
+    left: Application,
+    /,
+    *,
+    xla: str = "",
+    promise: Promise = BITS,
+    where: Guard | None = None,
+    witness: Mapping[str, Any] | None = None,
+    always: bool = False,
+) -> Callable[[RightSide], Rule]: ...
+
+
+@overload
+def expander(
+    name: str, /, *opcodes: str, xla: str = "", promise: Promise = BITS, always: bool = False
+) -> Callable[[Expansion], Expansion]: ...
+
+
+def expander(
+    name: str,
+    /,
+    *lefts: Any,
+    xla: str = "",
+    promise: Promise = BITS,
+    where: Guard | None = None,
+    witness: Mapping[str, Any] | None = None,
+    always: bool = False,
+) -> Callable[[Any], Any]:
+    """Make a pass of the decorated expansion of some opcodes, or of a pattern.
 
     Parameters
     ----------
     name : of the pass, XLA's.
+    lefts : opcodes; or one pattern, of whose variables the expansion is then a function.
     xla : the file of XLA that does the same; it becomes the reference of the pass.
     promise : what is equal before and after.
+    where, witness : as of `Rule`.
     always : no emitter has code for what is expanded; so it is also expanded where it is fused,
         and where it waits for others.
 
     What the expansion takes by name alone are the options of the pass.
+
+    Returns
+    -------
+    Callable
+        a decorator; of a pattern's expansion it makes the rule.
     """
 
-    def enter(expansion: Expansion) -> Expansion:
-        _, *options = signature(expansion).parameters.values()
-
-        def run(self: object, module: Module, log: Log) -> Module:
-            chosen = partial(expansion, **{o.name: getattr(self, o.name) for o in options})
-            expansions = dict.fromkeys(opcodes, update_wrapper(chosen, expansion))
-            return expand(module, log, expansions, always=always)
-
-        fields = {
+    def enter(expansion: Any) -> Any:
+        made = expansion
+        if isinstance(lefts[0], Application):
+            guard = static_here if where is None else static_here & where
+            made = Rule(
+                lefts[0],
+                expansion,
+                promise=promise,
+                where=guard,
+                xla=xla,
+                name=expansion.__name__,
+                witness=witness or {},
+                doc=expansion.__doc__ or "",
+            )
+            if made.name in EXPANSION_RULES:
+                raise ValueError(f"two rules are called {made.name}")
+            EXPANSION_RULES[made.name] = made
+        opcodes = made.left.opcodes if isinstance(made, Rule) else lefts
+        described = {
             "__doc__": cleandoc(expansion.__doc__ or ""),
             "__module__": expansion.__module__,
             "name": name,
             "xla": xla,
             "promise": promise,
-            "run": run,
-            "expansion": staticmethod(expansion),
-            "__annotations__": {o.name: o.annotation for o in options},
-            **{o.name: o.default for o in options},
         }
-        title = "".join(word[:1].upper() + word[1:] for word in re.split("[-_]", name))
-        register(dataclass(frozen=True)(type(title, (), fields)))
-        return expansion
+        _enter_pass(made, opcodes, described, always)
+        return made
 
     return enter
+
+
+def _enter_pass(
+    made: Rule | Expansion, opcodes: Iterable[str], described: dict[str, Any], always: bool
+) -> None:
+    """Register the pass of an expansion, whose keyword-only parameters are the options."""
+    function = made.right if isinstance(made, Rule) else made
+    parameters = signature(cast("Any", function)).parameters.values()
+    options = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+
+    def run(self: object, module: Module, log: Log) -> Module:
+        chosen = _with_options(made, {o.name: getattr(self, o.name) for o in options})
+        return expand(module, log, dict.fromkeys(opcodes, chosen), always=always)
+
+    fields = {
+        **described,
+        "run": run,
+        "expansion": made if isinstance(made, Rule) else staticmethod(made),
+        "__annotations__": {o.name: o.annotation for o in options},
+        **{o.name: o.default for o in options},
+    }
+    title = "".join(word[:1].upper() + word[1:] for word in re.split("[-_]", described["name"]))
+    register(dataclass(frozen=True)(type(title, (), fields)))
+
+
+def _with_options(made: Rule | Expansion, options: dict[str, Any]) -> Rule | Expansion:
+    """An expansion with options; the very rule where they are none or the usual ones."""
+    function: Any = made.right if isinstance(made, Rule) else made
+    usual = {name: signature(function).parameters[name].default for name in options}
+    if options == usual:
+        return made
+    chosen = update_wrapper(partial(function, **options), function)
+    return replace(made, right=chosen) if isinstance(made, Rule) else chosen
 
 
 def expand(
     module: Module,
     log: Log,
-    expansions: Mapping[str, Expansion],
+    expansions: Mapping[str, Rule | Expansion],
     *,
     mixed: bool = False,
     always: bool = False,
@@ -185,11 +273,9 @@ def expand(
             return
         there = frozenset(computation.instructions)
         for instr in computation.instructions:
-            expansion = expansions.get(instr.opcode)
-            root = (
-                expansion(ExpansionSite(instr, names)) if expansion and is_static(instr) else None
-            )
-            if expansion is None or root is None or root is instr:
+            by = expansions.get(instr.opcode)
+            root, bindings = _replacement(by, instr, names) if by else (None, NOTHING_BOUND)
+            if by is None or root is None or root is instr:
                 continue
             if root in there and instr.control_predecessors and not always:
                 # There would be nothing left that has to wait.
@@ -197,19 +283,24 @@ def expand(
             if root in there and not _stands_for(root, instr):
                 root = make("copy", root, shape=instr.shape)
             new = adopted(root, instr, there, names)
-            found.add(expansion.__name__, instr, *new, by=expansion, mixed=mixed)
+            word = by.name if isinstance(by, Rule) else by.__name__
+            found.add(word, instr, *new, by=by, bindings=bindings, mixed=mixed)
 
     return rewrite_sites(module, log, visit, rebuild_module if always else rebuild_unfused)
+
+
+def _replacement(
+    by: Rule | Expansion, instr: Instruction, names: NameSupply
+) -> tuple[Instruction | None, Mapping[str, Any]]:
+    """The replacement of an instruction, if any, and the bindings of a rule's variables."""
+    if isinstance(by, Rule):
+        return by.rewritten(instr)
+    return by(ExpansionSite(instr, names)) if has_static_sizes(instr) else None, NOTHING_BOUND
 
 
 def _stands_for(root: Instruction, instr: Instruction) -> bool:
     """Whether a value can be used in an instruction's place: bitcasts look at its layout."""
     return root.shape == instr.shape and not instr.control_predecessors
-
-
-def is_static(instr: Instruction) -> bool:
-    """Whether neither the instruction nor its operands have dimensions of run-time size."""
-    return not any(i.shape.is_dynamic for i in (instr, *instr.operands))
 
 
 def adopted(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
+from optimizer.rewriting.pattern import opt_barrier, x
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
 @expander(
     "cse_barrier_expander",
-    "opt-barrier",
+    opt_barrier(x),
     xla="xla/hlo/transforms/expanders/optimization_barrier_expander.cc",
 )
-def remove_barrier(site: ExpansionSite) -> Instruction:
+def remove_barrier(x: Instruction) -> Instruction:
     """Replaces barriers by their operands. Only for the end of a pipeline."""
-    return site.instr.operands[0]
+    return x

@@ -7,23 +7,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Dimensions
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.make import value_of
+from optimizer.rewriting.pattern import c, p, set_dimension_size, x
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
+@guard
+def is_size_of(c: Instruction, x: Instruction, p: tuple[int, ...]) -> bool:
+    """A constant that is the size of an array's dimension."""
+    value = value_of(c)
+    return value is not None and int(value) == x.shape.dims[p[0]]
+
+
 @expander(
     "set-dimension-size-remover",
-    "set-dimension-size",
+    set_dimension_size(x, c, p),
+    where=is_size_of(c, x, p),
     xla="xla/service/dynamic_padder.cc",
     always=True,
 )
-def whole_dimension(site: ExpansionSite) -> Instruction | None:
+def whole_dimension(x: Instruction) -> Instruction:
     """Replaces set-dimension-size to as many elements as there are by the operand."""
-    operand, size = site.instr.operands
-    wanted = value_of(size)
-    bound = operand.shape.dims[Dimensions.of(site.instr).dimensions[0]]
-    return operand if wanted is not None and int(wanted) == bound else None
+    return x

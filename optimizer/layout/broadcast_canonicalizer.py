@@ -10,27 +10,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Broadcast
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.dimensions import Dims, inverse
+from optimizer.expanders.op_expander import expander
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import broadcast, p, x
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
+@guard
+def is_sorted(p: Dims) -> bool:
+    """Dimensions in rising order."""
+    return list(p) == sorted(p)
+
+
 @expander(
     "broadcast_canonicalizer",
-    "broadcast",
+    broadcast(x, p),
+    where=~is_sorted(p),
     xla="xla/hlo/transforms/simplifiers/broadcast_canonicalizer.cc",
 )
-def sort_dimensions(site: ExpansionSite) -> Instruction | None:
+def sort_dimensions(root: Instruction, x: Instruction, p: Dims) -> Instruction:
     """Puts a transpose in front of broadcasts whose dimensions are not in order."""
-    instr = site.instr
-    dims = Broadcast.of(instr).dimensions
-    order = sorted(range(len(dims)), key=dims.__getitem__)
-    if order == list(range(len(dims))):
-        return None
-    operand = instr.operands[0]
-    shape = operand.shape.with_dims(tuple(operand.shape.dims[d] for d in order))
-    turned = make("transpose", operand, shape=shape, dimensions=tuple(order))
-    return make("broadcast", turned, shape=instr.shape, dimensions=tuple(sorted(dims)))
+    order = inverse(p)
+    shape = x.shape.with_dims(tuple(x.shape.dims[d] for d in order))
+    turned = make("transpose", x, shape=shape, dimensions=order)
+    return make("broadcast", turned, shape=root.shape, dimensions=tuple(sorted(p)))

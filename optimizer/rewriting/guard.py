@@ -44,7 +44,7 @@ class Match:
     def __getitem__(self, variable: Any) -> Any:
         """The instruction for which a variable stands; anything else stands for itself."""
         if isinstance(variable, VARIABLES):
-            return self.found[variable.name]
+            return self.root if variable.name == "root" else self.found[variable.name]
         return variable
 
     def has_one_use(self, instr: Instruction) -> bool:

@@ -10,6 +10,7 @@ Called on instructions instead of variables, the same constructor makes a new in
                         number means either zero; 0.0 and -0.0 mean just that one
     p, q, r, f, g       an attribute, or a computation that is called
     xs                  all operands that are left: concatenate(xs, dimensions=p)
+    ROOT                in guards: the instruction that the whole left side stands for
 
 Attributes follow the operands in the order of the opcode's attribute class, or stand by name:
 `transpose(x, p)`, `dot(a, b, lhs_contracting_dims=p)`, `reduce(x, a, dimensions=p, to_apply=f)`.
@@ -90,3 +91,4 @@ x, y, z, a, b = (Variable(letter) for letter in "xyzab")
 c, c1, c2, c3 = (ConstantVariable(name) for name in ("c", "c1", "c2", "c3"))
 p, q, r, f, g = (AttributeVariable(letter) for letter in "pqrfg")
 xs = Rest("xs")
+ROOT = Variable("root")

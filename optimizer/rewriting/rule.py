@@ -21,7 +21,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from inspect import signature
+from inspect import Parameter, signature
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
@@ -63,7 +63,8 @@ class Rule:
     promise : how exactly floating-point values are kept. Integers and preds always are.
     where : what must hold besides.
     xla : the function of XLA's AlgebraicSimplifier and, behind a colon, its rule there to which it
-        corresponds; who else has it, where XLA has not; "" for none.
+        corresponds, or the file of the pass that does it; who else has it, where XLA has not; ""
+        for none.
     name : the text of both sides unless given.
     witness : values of variables for which the next stronger promise is broken, as f32.
     doc : more about it.
@@ -86,9 +87,7 @@ class Rule:
         set_ = object.__setattr__
         right = self.right if callable(self.right) else term(self.right)
         set_(self, "right", right)
-        set_(
-            self, "arguments", () if isinstance(right, Term) else tuple(signature(right).parameters)
-        )
+        set_(self, "arguments", () if isinstance(right, Term) else variables_of(right))
         set_(self, "name", self.name or f"{self.left} => {right}")
         set_(self, "place", place_of(right) if not isinstance(right, Term) else calling_line())
 
@@ -118,6 +117,19 @@ class Rule:
             return instantiate(term(self.right), match, match.root.shape, is_root=True)
         bindings = {**match.found, "root": match.root}
         return self.right(*[bindings[name] for name in self.arguments])
+
+    def rewritten(self, instr: Instruction) -> tuple[Instruction | None, Bindings]:
+        """The replacement of an instruction, or None, and the bindings of the variables.
+
+        For rules that do not ask whether an instruction has one use.
+        """
+        for pattern in self.patterns:
+            found: Bindings = {}
+            if pattern.mismatch(instr, found) is None:
+                new = self.replacement(Match(instr, found, {}, {}))
+                if new is not None:
+                    return new, found
+        return None, {}
 
     def __str__(self) -> str:
         """Both sides and the condition."""
@@ -149,6 +161,12 @@ def rule(
         )
 
     return decorate
+
+
+def variables_of(right: RightSide) -> tuple[str, ...]:
+    """The parameters of a right side that are not options, which are taken by name alone."""
+    parameters = signature(right).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is not Parameter.KEYWORD_ONLY)
 
 
 def calling_line() -> SourceLine:

@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hlo.walk import Plan, rebuild, rebuild_module
+from optimizer.log import NOTHING_BOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hlo.instruction import Computation, Instruction, Module
-    from optimizer.log import Log
+    from optimizer.log import HasSourceLine, Log
 
     Change = Callable[[Computation], Computation]
     Over = Callable[[Module, Change], Module]
@@ -47,7 +48,8 @@ class SiteRewrites:
         old: Instruction,
         *new: Instruction,
         plan: Plan | None = None,
-        by: Callable[..., Any] | None = None,
+        by: HasSourceLine | Callable[..., Any] | None = None,
+        bindings: Mapping[str, Any] = NOTHING_BOUND,
         mixed: bool = False,
     ) -> bool:
         """Plan a rewrite, if the log allows it.
@@ -55,7 +57,7 @@ class SiteRewrites:
         Parameters
         ----------
         word : what the rewrite is called.
-        old, new, by : as of `Log.rewrite`.
+        old, new, by, bindings : as of `Log.rewrite`.
         plan : who takes whose place, if not just the last new instruction the old one's.
         mixed : the rewrite also holds of an instruction that mixes floats of several precisions.
 
@@ -64,7 +66,8 @@ class SiteRewrites:
         bool
             whether it is planned.
         """
-        allowed = (self.log.allow if mixed else self.log.rewrite)(word, old, *new, by=by)
+        ask = self.log.allow if mixed else self.log.rewrite
+        allowed = ask(word, old, *new, by=by, bindings=bindings)
         if allowed:
             self.plan |= {old: new[-1]} if plan is None else plan
         return allowed

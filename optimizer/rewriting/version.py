@@ -90,6 +90,10 @@ def parsed(function: Any) -> tuple[ast.AST, str]:
         if isinstance(node, ast.FunctionDef) and node.decorator_list
         for line in range(node.decorator_list[0].lineno, node.lineno)
     }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            # What a decorator is given, sides and guard, counts by itself; how it works does not.
+            node.decorator_list = []
     lines = source.splitlines()
     kept = [line for n, line in enumerate(lines, 1) if n not in gone and line.strip()]
     return tree, "\n".join(line for line in kept if not line.lstrip().startswith("#"))

@@ -24,7 +24,7 @@ from hlo_tools.proofs.solver import z3
 from hlo_tools.proofs.term_arrays import symbols
 from interpreter import evaluate
 from interpreter.numbers.compare import compare
-from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.catalogue import all_rules
 from optimizer.rewriting.guard import Match
 from optimizer.rewriting.make import constant
 from optimizer.rewriting.term import Variable
@@ -149,7 +149,7 @@ SMALL = [t for t in PROVABLE if not t.is_complex and (t is PRED or t.bits <= 8)]
 def guards():
     """The guards of the optimizer's rules that the solver is told of, by name."""
     found = {}
-    pending = [r.where for rules in ALL_RULE_SETS for r in rules if r.where is not None]
+    pending = [r.where for r in all_rules() if r.where is not None]
     while pending:
         guard = pending.pop()
         pending += guard.parts

@@ -19,7 +19,7 @@ from hlo_tools.proofs.prove import QUICK, RefutedError, by_every_value, is_eleme
 from hlo_tools.proofs.record import Evidence, evidence_of, read_record, write_record
 from hlo_tools.proofs.tour import Tour, tours
 from interpreter.numbers.compare import FINITE, ROUNDING, ZERO_SIGN
-from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.catalogue import all_rules
 from optimizer.known import is_even, is_lowest
 from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import (
@@ -68,7 +68,7 @@ from optimizer.rewriting.pattern import (
 from optimizer.rewriting.rule import Rule, rule
 from optimizer.rewriting.version import texts, version
 
-RULES = [each for rules in ALL_RULE_SETS for each in rules]
+RULES = all_rules()
 SEVERAL = len(RULES) // 24
 
 

@@ -13,9 +13,9 @@ from strategies.rule_checks import (
 )
 
 from interpreter.numbers.compare import BITS
-from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.catalogue import all_rules
 
-RULES = [rule for rules in ALL_RULE_SETS for rule in rules]
+RULES = all_rules()
 
 
 def each(rules):

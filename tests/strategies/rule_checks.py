@@ -14,7 +14,7 @@ from hlo.types.element_type import F8E5M2, F32, PRED, S4, U4
 from hlo.types.shape import array
 from hlo.verify import verify
 from hlo_tools.generate.instances import Instance
-from hlo_tools.generate.operands import UnfitError
+from hlo_tools.generate.operands import UnfitError, operands_for
 from hlo_tools.generate.trials import PATIENCE, Trial, applied, broken_by, trials
 from interpreter.numbers.compare import PROMISES, ROUNDING
 from optimizer.rewriting.application import Application
@@ -83,7 +83,8 @@ MOST_VARIABLES = 3
 def has_few_values(rule):
     """Whether a rule can be tried on all values of its variables in small types."""
     parts = [part for part in terms(rule.left) if isinstance(part, Application)]
-    elementwise = all(OPCODES[opcode].elementwise for part in parts for opcode in part.opcodes)
+    opcodes = {opcode for part in parts for opcode in part.opcodes}
+    elementwise = all(OPCODES[o].elementwise and o in operands_for for o in opcodes)
     variables = {*names(rule, Variable), *names(rule, ConstantVariable)}
     return elementwise and len(variables) <= MOST_VARIABLES
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.types.element_type import F16, PRED
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.expanders.parts import to_type
+from optimizer.rewriting.guards import is_pred
+from optimizer.rewriting.pattern import ROOT, convolution, x, y
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -20,14 +22,11 @@ if TYPE_CHECKING:
 
 @expander(
     "convolution-pred-expander",
-    "convolution",
+    convolution(x, y),
+    where=is_pred(ROOT) & is_pred(x) & is_pred(y),
     xla="xla/hlo/transforms/expanders/convolution_pred_expander.cc",
 )
-def convolve_floats(site: ExpansionSite) -> Instruction | None:
+def convolve_floats(root: Instruction, x: Instruction, y: Instruction) -> Instruction:
     """Replaces convolutions of preds by convolutions of floats."""
-    instr = site.instr
-    if any(i.shape.element_type is not PRED for i in (instr, *instr.operands)):
-        return None
-    operands = tuple(to_type(operand, F16) for operand in instr.operands)
-    made = instr.with_(operands=operands, shape=instr.shape.with_type(F16))
-    return to_type(made, PRED)
+    operands = (to_type(x, F16), to_type(y, F16))
+    return to_type(root.with_(operands=operands, shape=root.shape.with_type(F16)), PRED)

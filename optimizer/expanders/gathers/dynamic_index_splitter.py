@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.expanders.parts import cut, to_dims
+from optimizer.rewriting.pattern import dynamic_slice, dynamic_update_slice, one_of, xs
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -16,19 +17,17 @@ if TYPE_CHECKING:
 
 @expander(
     "dynamic-index-splitter",
-    "dynamic-slice",
-    "dynamic-update-slice",
+    one_of(dynamic_slice, dynamic_update_slice)(xs),
     xla="xla/service/dynamic_index_splitter.cc",
 )
-def split_index(site: ExpansionSite) -> Instruction | None:
+def split_index(root: Instruction, xs: tuple[Instruction, ...]) -> Instruction | None:
     """Splits the index vectors of dynamic-slice and dynamic-update-slice."""
-    instr = site.instr
-    first = 1 if instr.opcode == "dynamic-slice" else 2
-    if len(instr.operands) == first or instr.operands[first].shape.rank != 1:
+    first = 1 if root.opcode == "dynamic-slice" else 2
+    if len(xs) == first or xs[first].shape.rank != 1:
         return None
-    vector = instr.operands[first]
+    vector = xs[first]
     scalars = [to_dims(cut(vector, 0, i, i + 1), ()) for i in range(vector.shape.dims[0])]
     # A scalar has nowhere to start: it is its own slice, and the update replaces it whole.
     if not scalars:
-        return instr.operands[first - 1]
-    return instr.with_(operands=(*instr.operands[:first], *scalars))
+        return xs[first - 1]
+    return root.with_(operands=(*xs[:first], *scalars))

@@ -12,27 +12,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Compare
 from hlo.types.element_type import S32, S64, U32, U64
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.expanders.parts import bits_of, less, wide
+from optimizer.rewriting.guards import is_floating
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import compare, p, x, y
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
 @expander(
-    "comparison-expander", "compare", xla="xla/hlo/transforms/expanders/comparison_expander.cc"
+    "comparison-expander",
+    compare(x, y, p, type="TOTALORDER"),
+    where=is_floating(x),
+    xla="xla/hlo/transforms/expanders/comparison_expander.cc",
 )
-def total_order_by_integers(site: ExpansionSite) -> Instruction | None:
+def total_order_by_integers(x: Instruction, y: Instruction, p: str) -> Instruction:
     """Replaces comparisons of floats in total order by comparisons of integers."""
-    attrs = Compare.of(site.instr)
-    operands = site.instr.operands
-    if attrs.type != "TOTALORDER" or not operands[0].shape.element_type.is_floating:
-        return None
-    ranks = [rank(wide(operand)) for operand in operands]
-    return make("compare", *ranks, direction=attrs.direction)
+    return make("compare", rank(wide(x)), rank(wide(y)), direction=p)
 
 
 def rank(x: Instruction) -> Instruction:

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.expanders.parts import to_type, wide
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import logistic, x
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@expander("logistic-expander", "logistic", xla="xla/hlo/transforms/expanders/logistic_expander.cc")
-def logistic(site: ExpansionSite) -> Instruction:
+@expander("logistic-expander", logistic(x), xla="xla/hlo/transforms/expanders/logistic_expander.cc")
+def logistic_by_exponential(root: Instruction, x: Instruction) -> Instruction:
     """Replaces logistic by negate, exponential, add and divide."""
-    instr = site.instr
-    x = wide(instr.operands[0])
-    bottom = make("add", 1, make("exponential", make("negate", x)))
-    return to_type(make("divide", 1, bottom), instr.shape.element_type)
+    bottom = make("add", 1, make("exponential", make("negate", wide(x))))
+    return to_type(make("divide", 1, bottom), root.shape.element_type)

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.expanders.parts import less, to_type, wide
+from optimizer.rewriting.guards import is_integer
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import ROOT, stochastic_convert, x, y
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -21,22 +23,19 @@ if TYPE_CHECKING:
 
 @expander(
     "stochastic_convert_decomposer",
-    "stochastic-convert",
+    stochastic_convert(x, y),
+    where=is_integer(ROOT),
     xla="xla/hlo/transforms/expanders/stochastic_convert_decomposer.cc",
     always=True,
 )
-def round_by_bits(site: ExpansionSite) -> Instruction | None:
+def round_by_bits(root: Instruction, x: Instruction, y: Instruction) -> Instruction:
     """Replaces stochastic-convert by arithmetic and a convert."""
-    target = site.instr.shape.element_type
-    if not target.is_integer:
-        return None
-    operand, random = site.instr.operands
-    x, words = wide(operand), random.shape.element_type
+    x, words = wide(x), y.shape.element_type
     size = make("abs", x)
     whole = make("floor", size)
     fraction = make("subtract", size, whole)
     threshold = to_type(make("multiply", fraction, 2.0**words.bits), words)
-    away = less(random, threshold)
+    away = less(y, threshold)
     rounded = make("select", away, make("add", whole, 1), whole)
     signed = make("select", less(x, 0), make("negate", rounded), rounded)
-    return to_type(signed, target)
+    return to_type(signed, root.shape.element_type)

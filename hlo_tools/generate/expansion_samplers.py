@@ -1,0 +1,106 @@
+"""Left sides of expanders' rules that the general generator of instances cannot guess."""
+
+from random import Random
+from typing import Any
+
+import hlo_tools.generate.structured  # pyright: ignore[reportUnusedImport]  # noqa: F401  it fills the table
+from hlo.build import Builder, module
+from hlo.instruction import Module
+from hlo.types.element_type import (
+    ELEMENT_TYPES,
+    F32,
+    PRED,
+    S32,
+    U8,
+    U16,
+    U32,
+    U64,
+    ElementType,
+)
+from hlo.types.literal import literal
+from hlo.types.shape import Shape, array
+from hlo_tools.generate.operands import operands_for, random_dims, random_shape
+from hlo_tools.generate.samplers import sampler
+from hlo_tools.generate.structure_samplers import SAMPLERS
+
+__all__ = ["SAMPLERS"]
+
+WORDS = {8: U8, 16: U16, 32: U32, 64: U64}
+
+
+def some_type(random: Random, *names: str) -> ElementType:
+    return ELEMENT_TYPES[random.choice(names)]
+
+
+def of_parameters(
+    opcode: str, random: Random, shape: Shape, types: tuple[ElementType, ...]
+) -> Module:
+    """An instruction of parameters with the dimensions of a shape.
+
+    Parameters
+    ----------
+    types : of the operands, and of the result.
+    """
+    wanted = operands_for[opcode](random, shape, {})
+    builder = Builder()
+    shapes = [s.with_type(t) for s, t in zip(wanted.operands, types, strict=False)]
+    operands = [builder.parameter(each) for each in shapes]
+    made = builder.add(opcode, *operands, shape=shape.with_type(types[-1]), **wanted.attrs)
+    return module(builder.build(made))
+
+
+@sampler("remove_barrier")
+def _barrier(random: Random, _values: Any) -> Module:
+    builder = Builder()
+    x = builder.parameter(random_shape(random))
+    return module(builder.build(builder.add("opt-barrier", x)))
+
+
+@sampler("convolve_floats")
+def _convolution_of_preds(random: Random, _values: Any) -> Module:
+    dims = tuple(random.randint(1, 3) for _ in range(3))
+    return of_parameters("convolution", random, array(F32, dims), (PRED,) * 3)
+
+
+@sampler("round_by_bits")
+def _stochastic_convert(random: Random, _values: Any) -> Module:
+    x = array(some_type(random, "f8e5m2", "f16", "bf16", "f32", "f64"), random_dims(random))
+    result = x.with_type(some_type(random, "s4", "s8", "u8", "s32", "u64"))
+    builder = Builder()
+    operands = (builder.parameter(x), builder.parameter(x.with_type(WORDS[x.element_type.bits])))
+    return module(builder.build(builder.add("stochastic-convert", *operands, shape=result)))
+
+
+@sampler("whole_dimension")
+def _set_to_whole_size(random: Random, _values: Any) -> Module:
+    builder = Builder()
+    shape = array(some_type(random, "f32", "s8", "pred"), (random.randint(0, 4), 3))
+    axis = random.randrange(2)
+    size = builder.constant(literal(shape.dims[axis], array(S32)))
+    x = builder.parameter(shape)
+    made = builder.add("set-dimension-size", x, size, shape=shape, dimensions=(axis,))
+    return module(builder.build(made))
+
+
+@sampler("sort_dimensions")
+def _transposing_broadcast(random: Random, _values: Any) -> Module:
+    builder, shape = Builder(), array(random_shape(random).element_type, (2, 3, 1, 2))
+    dims = tuple(random.sample(range(4), random.randint(2, 4)))
+    x = builder.parameter(shape.with_dims(tuple(shape.dims[d] for d in dims)))
+    made = builder.add("broadcast", x, shape=shape, dimensions=dims)
+    return module(builder.build(made))
+
+
+@sampler("split_index")
+def _start_in_a_vector(random: Random, _values: Any) -> Module:
+    builder, shape = Builder(), random_shape(random)
+    x = builder.parameter(shape)
+    sizes = tuple(random.randint(0, n) for n in shape.dims)
+    start = array(some_type(random, "s32", "s64", "u8"), (shape.rank,))
+    if random.random() < 0.5:
+        where = builder.parameter(start)
+        made = builder.add("dynamic-slice", x, where, dynamic_slice_sizes=sizes)
+    else:
+        update = builder.parameter(shape.with_dims(sizes))
+        made = builder.add("dynamic-update-slice", x, update, builder.parameter(start))
+    return module(builder.build(made))
