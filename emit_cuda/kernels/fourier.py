@@ -21,7 +21,6 @@ the Computation of the Discrete Fourier Transform*, 1970.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
@@ -47,6 +46,7 @@ from codegen.opcodes.fourier_lengths import (
     radices,
 )
 from codegen.statements import live
+from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, Numbers, Pair, named
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.kernel import Kernel
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
-    from optimizer.analysis.indexing import Index
 
 # Numbers that a thread has at once, and threads of a block of several lines.
 EACH, THREADS = 8, 256
@@ -95,24 +94,6 @@ def _parts(n: int, kind: ElementType) -> tuple[int, ...]:
     return factors if max(factors) <= most else ()
 
 
-@dataclass(frozen=True)
-class _Line:
-    """Lines along a dimension of an array."""
-
-    dims: tuple[int, ...]
-    axis: int
-
-    @property
-    def others(self) -> list[int]:
-        """The sizes of all other dimensions."""
-        return [n for d, n in enumerate(self.dims) if d != self.axis]
-
-    def index(self, line: Sum, k: Sum) -> Index:
-        """The index of a number of a line."""
-        others = delinear(line, self.others)
-        return (*others[: self.axis], k, *others[self.axis :])
-
-
 class _Fourier:
     """Writes the launches of a transform."""
 
@@ -136,32 +117,32 @@ class _Fourier:
             target = self.kernel.room(self.complexes, "inside", prod(dims))
         for number, axis in enumerate(axes):
             last = number == len(axes) - 1
-            read = self._reader(_Line(dims, axis), source, lengths[axis])
+            read = self._reader(AxisLines(dims, axis), source, lengths[axis])
             if last or self.type == "RFFT":
                 dims = self.instr.shape.dims
             to = self.output if last else target
-            line = _Line(dims, axis)
-            write = self._writer(line, to, lengths[axis], scale if last else 1.0)
-            inner = prod(line.dims[axis + 1 :])
-            self._transform(lengths[axis], prod(line.others), read, write, side_by_side=inner > 1)
+            lines = AxisLines(dims, axis)
+            write = self._writer(lines, to, lengths[axis], scale if last else 1.0)
+            inner = prod(dims[axis + 1 :])
+            self._transform(lengths[axis], lines.count, read, write, side_by_side=inner > 1)
             source = target
         return self.found
 
     def _parts_of(self, value: Expr) -> Pair:
         return Op("real", (value,)), Op("imag", (value,))
 
-    def _reader(self, line: _Line, source: Name | None, n: int) -> Read:
+    def _reader(self, lines: AxisLines, source: Name | None, n: int) -> Read:
         """Reads the operand, or an array; where only half of the numbers is there, their mirror."""
         body, operand = self.body, self.instr.operands[0]
 
         def whole(number: Sum, k: Sum) -> Pair:
-            index = line.index(number, k)
+            index = lines.index(number, k)
             if source is None:
                 value = body.element(operand, index)
                 if not operand.shape.element_type.is_complex:
                     return value, literal(self.kind, self.kind.dtype.type(0))
             else:
-                value = body.let(self.complexes, "z", item(source, linear(index, line.dims)))
+                value = body.let(self.complexes, "z", item(source, linear(index, lines.dims)))
             real, imaginary = self._parts_of(value)
             return (imaginary, real) if self.turned else (real, imaginary)
 
@@ -175,12 +156,12 @@ class _Fourier:
             mirrored = Choose(first, imaginary, Op("-", (Group(imaginary),)))
             return body.let(self.kind.name, "im", Choose(own, zero, mirrored)), real
 
-        is_half = self.type == "IRFFT" and line.axis == len(line.dims) - 1
+        is_half = self.type == "IRFFT" and lines.axis == len(lines.dims) - 1
         return half if is_half else whole
 
-    def _writer(self, line: _Line, target: Name, n: int, scale: float) -> Write:
+    def _writer(self, lines: AxisLines, target: Name, n: int, scale: float) -> Write:
         """Writes numbers, or of a real result their real parts, or of a real operand's half."""
-        body, last = self.body, line.axis == len(line.dims) - 1
+        body, last = self.body, lines.axis == len(lines.dims) - 1
 
         def write(number: Sum, k: Sum, value: Pair) -> None:
             if scale != 1.0:
@@ -188,14 +169,13 @@ class _Fourier:
                 value = value[0] * factor, value[1] * factor
             real, imaginary = reversed(value) if self.turned else value
             if last and self.type == "IRFFT":
-                body.assign(item(target, linear(line.index(number, k), line.dims)), real)
+                body.assign(item(target, linear(lines.index(number, k), lines.dims)), real)
                 return
             half = last and self.type == "RFFT"
             with body.when(binary("<=", indexed(k), n // 2) if half else None):
                 at = counter(k.names[0], n // 2 + 1) if half else k
-                self._keep(
-                    item(target, linear(line.index(number, at), line.dims)), (real, imaginary)
-                )
+                place = linear(lines.index(number, at), lines.dims)
+                self._keep(item(target, place), (real, imaginary))
 
         return write
 

@@ -15,7 +15,6 @@ Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import store
@@ -23,8 +22,9 @@ from codegen.expressions import Cast, Literal, Name, indexed, item
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import parts_of, word_of_key
 from codegen.statements import Call, live
+from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.stages import Stage, each_thread
-from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
+from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,10 +72,10 @@ class _RadixSort:
     """Writes the launches of a sort."""
 
     def __init__(self, kernel: Kernel, instr: Instruction, axis: int) -> None:
-        self.body, self.instr, self.axis = kernel.body, instr, axis
-        self.dims = instr.operands[0].shape.dims
-        self.n, size = self.dims[axis], prod(self.dims)
-        self.rows, self.tiles = size // self.n, -(-self.n // TILE)
+        self.body, self.instr = kernel.body, instr
+        self.lines = AxisLines(instr.operands[0].shape.dims, axis)
+        self.n, self.rows = self.lines.length, self.lines.count
+        self.tiles, size = -(-self.n // TILE), instr.operands[0].shape.size
         self.row = Sum(0)
         self.words = [kernel.room("u32", name, size) for name in ("keys", "keys_by_digit")]
         self.numbers = [kernel.room("u32", name, size) for name in ("order", "order_by_digit")]
@@ -106,9 +106,7 @@ class _RadixSort:
 
     def _at(self, j: Sum) -> Index:
         """The index of a place in the row of this thread."""
-        others = [n for d, n in enumerate(self.dims) if d != self.axis]
-        at = delinear(self.row, others)
-        return (*at[: self.axis], j, *at[self.axis :])
+        return self.lines.index(self.row, j)
 
     def _begin(self) -> Sum:
         """Declare this thread's row; gives its place there."""
@@ -132,7 +130,7 @@ class _RadixSort:
             else:
                 j = self._ordered()
             body.assign(item(self.words[0], thread), Cast("u32", word(j)))
-        stage = each_thread("thread", prod(self.dims), live(statements))
+        stage = each_thread("thread", self.n * self.rows, live(statements))
         return replace(stage, kind="keys of a sort")
 
     def _by_digit(self, shift: int) -> list[Stage]:
@@ -165,11 +163,11 @@ class _RadixSort:
         body = self.body
         with body.block() as statements:
             j = self._begin()
-            number, target = self._ordered(), linear(self._at(j), self.dims)
+            number, target = self._ordered(), linear(self._at(j), self.lines.dims)
             for output, operand in zip(outputs, self.instr.operands, strict=True):
                 value = body.element(operand, self._at(number))
                 body.assign(item(output, target), store(operand.shape.element_type, value))
-        stage = each_thread("thread", prod(self.dims), live(statements))
+        stage = each_thread("thread", self.n * self.rows, live(statements))
         return replace(stage, kind="elements of a sort")
 
 

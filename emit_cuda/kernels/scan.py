@@ -14,7 +14,7 @@ M. Harris et al., "Parallel prefix sum (scan) with CUDA", *GPU Gems 3*, 2007; XL
 
 from __future__ import annotations
 
-from math import prod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import neutral
@@ -22,11 +22,12 @@ from codegen.expressions import Choose, Expr, Literal, Name, binary, item
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.kernels import vectors
+from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.folding import BARRIER, WARP, shared_fold
 from emit_cuda.kernels.reduction import STEP, parts_for
 from emit_cuda.kernels.stages import Stage, each_thread
 from hlo.types.values import WindowDim
-from optimizer.analysis.indexing import Sum, counter, delinear, linear
+from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,13 +54,14 @@ def scan_stages(
     if found is None or windows.dims[found[0]] < LEAST:
         return None
     axis, forwards = found
-    if len(outputs) > 1 or prod(windows.dims) // windows.dims[axis] >= MANY:
-        return [_columns(kernel, instr, outputs, axis, forwards=forwards)]
+    lines = _DirectedAxisLines(windows.dims, axis, forwards)
+    if len(outputs) > 1 or lines.count >= MANY:
+        return [_columns(kernel, instr, outputs, lines)]
     with kernel.body.block():
         fold = shared_fold(kernel.body, instr)
     if fold is None or len(fold.variables) != 1:
-        return [_columns(kernel, instr, outputs, axis, forwards=forwards)]
-    return _RunningFold(kernel, instr, fold, axis, forwards=forwards).launches(outputs[0])
+        return [_columns(kernel, instr, outputs, lines)]
+    return _RunningFold(kernel, instr, fold, lines).launches(outputs[0])
 
 
 def running(window: Window, dims: Sequence[int]) -> tuple[int, bool] | None:
@@ -79,43 +81,43 @@ def running(window: Window, dims: Sequence[int]) -> tuple[int, bool] | None:
     return (axis, False) if window[axis] == WindowDim(n, pad_high=n - 1) else None
 
 
+@dataclass(frozen=True, slots=True)
+class _DirectedAxisLines(AxisLines):
+    """Lines that are run through forwards, or backwards."""
+
+    forwards: bool
+
+    def in_turn(self, line: Sum, i: Sum) -> Index:
+        """The index of the element of a line that comes as number i."""
+        return self.index(line, i if self.forwards else i * -1 + (self.length - 1))
+
+
 def _columns(
-    kernel: Kernel, instr: Instruction, outputs: Sequence[Name], axis: int, *, forwards: bool
+    kernel: Kernel, instr: Instruction, outputs: Sequence[Name], lines: _DirectedAxisLines
 ) -> Stage:
     """A thread for each row or column, which runs through it."""
     body, windows = kernel.body, windows_of(instr)
-    others = [n for d, n in enumerate(windows.dims) if d != axis]
     with body.block() as statements:
-        at = delinear(counter("thread", prod(others)), others)
         fold = windows.fold(body)
         i = body.name("i")
         with body.block() as iteration:
-            index = _at(at, axis, counter(i, windows.dims[axis]), windows.dims, forwards=forwards)
+            index = lines.in_turn(counter("thread", lines.count), counter(i, lines.length))
             fold.add([body.element(x, index) for x in windows.arrays])
             windows.store(body, fold, outputs, index)
-        body.add(For(i, windows.dims[axis], tuple(iteration)))
-    stage = each_thread("thread", prod(others), statements)
+        body.add(For(i, lines.length, tuple(iteration)))
+    stage = each_thread("thread", lines.count, statements)
     return Stage(stage.statements, stage.grid, stage.block, kind="running fold of columns")
-
-
-def _at(others: Index, axis: int, i: Sum, dims: Sequence[int], *, forwards: bool) -> Index:
-    """The index of the element that comes as number i along a dimension."""
-    step = i if forwards else i * -1 + (dims[axis] - 1)
-    return (*others[:axis], step, *others[axis:])
 
 
 class _RunningFold:
     """Writes the launches of a running fold."""
 
     def __init__(
-        self, kernel: Kernel, instr: Instruction, fold: SharedFold, axis: int, *, forwards: bool
+        self, kernel: Kernel, instr: Instruction, fold: SharedFold, lines: _DirectedAxisLines
     ) -> None:
         self.kernel, self.body, self.fold = kernel, kernel.body, fold
-        self.instr, self.axis, self.forwards = instr, axis, forwards
-        self.dims = instr.operands[0].shape.dims
-        self.n = self.dims[axis]
-        self.others = [n for d, n in enumerate(self.dims) if d != axis]
-        self.rows = prod(self.others)
+        self.instr, self.lines = instr, lines
+        self.n, self.rows = lines.length, lines.count
         ((self.kind, variable),) = fold.variables
         self.total = Name(variable)
         identity = neutral(fold.operations[0], self.kind)
@@ -142,12 +144,11 @@ class _RunningFold:
         stage = Stage(live(statements), grid, (THREADS, 1, 1), shared, kind="running fold")
         return [*stages, stage]
 
-    def _begin(self) -> tuple[Index, Expr, Expr, Expr]:
-        """The row's index, the number of the part, and where it begins and ends."""
+    def _begin(self) -> tuple[Sum, Expr, Expr, Expr]:
+        """The row's number, the number of the part, and where it begins and ends."""
         body = self.body
         row: Expr = body.let("s64", "row", Name("blockIdx.x") / self.parts)
         assert isinstance(row, Name)
-        at = delinear(counter(row.name, self.rows), self.others)
         part = body.let("s64", "part", Name("blockIdx.x") % self.parts)
         begin = body.let("s64", "begin", part * self.chunk)
         last = binary("<", begin, self.n - self.chunk)
@@ -155,18 +156,15 @@ class _RunningFold:
         whole = begin + self.chunk
         end = body.let("s64", "end", Choose(last, whole, Literal(self.n)) if ragged else whole)
         self.fold.begin()
-        return at, part, begin, end
-
-    def _element(self, at: Index, i: Sum) -> Index:
-        return _at(at, self.axis, i, self.dims, forwards=self.forwards)
+        return counter(row.name, self.rows), part, begin, end
 
     def _fold_parts(self) -> Shared:
         """Each block leaves the fold of its part."""
         body, fold = self.body, self.fold
-        at, _, begin, end = self._begin()
+        row, _, begin, end = self._begin()
         name = body.name("i")
         with body.block() as iteration:
-            index = self._element(at, counter(name, self.n))
+            index = self.lines.in_turn(row, counter(name, self.n))
             fold.fold.add([body.element(self.instr.operands[0], index)])
         start = body.let("s64", "first", begin + Name("threadIdx.x"))
         body.add(For(name, end, tuple(iteration), start=start, step=THREADS))
@@ -179,7 +177,7 @@ class _RunningFold:
     def _scan(self, output: Name) -> Shared:
         """Each block runs through its row or part, tile by tile."""
         body, fold = self.body, self.fold
-        at, part, begin, end = self._begin()
+        row, part, begin, end = self._begin()
         shared: Shared = ()
         if self.parts > 1:
             name = body.name("p")
@@ -193,12 +191,12 @@ class _RunningFold:
         folded = body.variable(self.kind, "folded", size=EACH)
         tile = body.name("tile")
         with body.block() as iteration:
-            self._tile(at, end, tile, carry, (Name(warps), folded), output)
+            self._tile(row, end, tile, carry, (Name(warps), folded), output)
         body.add(For(tile, end, tuple(iteration), start=begin, step=THREADS * EACH))
         return (*shared, (self.kind, warps, THREADS // WARP))
 
     def _tile(
-        self, at: Index, end: Expr, tile: str, carry: Name, room: tuple[Name, Name], output: Name
+        self, row: Sum, end: Expr, tile: str, carry: Name, room: tuple[Name, Name], output: Name
     ) -> None:
         """The statements of a block for as many neighbours as its threads fold at once."""
         body, fold, total = self.body, self.fold, self.total
@@ -217,9 +215,8 @@ class _RunningFold:
                 body.add(For(e, EACH, (If(inside, tuple(store)),), unroll=True))
 
         def element(e: str) -> Index:
-            return self._element(
-                at, counter(vector.name, -(-self.n // EACH)) * EACH + counter(e, EACH)
-            )
+            number = counter(vector.name, -(-self.n // EACH)) * EACH + counter(e, EACH)
+            return self.lines.in_turn(row, number)
 
         e = body.name("e")
         with body.block() as load:
@@ -244,8 +241,7 @@ class _RunningFold:
         with body.block() as store:
             body.assign(total, base)
             body.add(*fold.join([item(folded, Name(e))]))
-            number = linear(element(e), self.instr.shape.dims)
-            fold.store([output], number)
+            fold.store([output], linear(element(e), self.instr.shape.dims))
         each(e, store)
 
     def _before_in_warp(self, lane: Name) -> Name:

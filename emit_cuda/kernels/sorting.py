@@ -38,11 +38,12 @@ from codegen.expressions import (
 )
 from codegen.statements import Assign, Break, For, Forever, If, live
 from codegen.walk import spelled_out
+from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.folding import BARRIER, WARP
 from emit_cuda.kernels.radix import digits, radix_stages
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
 from hlo import attributes as a
-from optimizer.analysis.indexing import Sum, counter, delinear, linear
+from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +120,8 @@ def _merge(
     last : the targets are the results, whose rows may lie otherwise.
     """
     body, (sources, targets) = kernel.body, arrays
-    dims, n = instr.operands[0].shape.dims, instr.operands[0].shape.dims[axis]
+    lines = AxisLines(instr.operands[0].shape.dims, axis)
+    n = lines.length
     types = [o.shape.element_type for o in instr.operands]
     thread, zero = Name("thread"), Literal(0)
     with body.block() as statements:
@@ -156,19 +158,15 @@ def _merge(
         body.add(Forever((Break(binary(">=", low, high)), *live(search))))
         after = body.let("s64", "after", low - start)
         place_in_row = body.let("s64", "target", first + Group(j - number * run) + after)
-        target = spelled_out(counter(row.name, prod(dims) // n) * n, place_in_row)
-        if last and axis != len(dims) - 1:
-            others = delinear(counter(row.name, prod(dims) // n), _others(dims, axis))
-            index = (*others[:axis], counter(place_in_row.name, n), *others[axis:])
-            target = indexed(linear(index, dims))
+        line = counter(row.name, lines.count)
+        target = spelled_out(line * n, place_in_row)
+        if last and axis != len(lines.dims) - 1:
+            index = lines.index(line, counter(place_in_row.name, n))
+            target = indexed(linear(index, lines.dims))
         for array, value in zip(targets, bits, strict=True):
             body.assign(item(array, target), value)
-    stage = each_thread("thread", prod(dims), statements)
+    stage = each_thread("thread", lines.count * n, statements)
     return replace(stage, kind="merge of sorted runs")
-
-
-def _others(dims: Sequence[int], axis: int) -> list[int]:
-    return [n for d, n in enumerate(dims) if d != axis]
 
 
 class _SortedTile:
@@ -181,14 +179,14 @@ class _SortedTile:
 
     def __init__(self, kernel: Kernel, instr: Instruction, axis: int, size: int) -> None:
         body = self.body = kernel.body
-        self.instr, self.axis, self.size = instr, axis, size
-        self.dims = instr.operands[0].shape.dims
-        self.n = self.dims[axis]
+        self.instr, self.size = instr, size
+        self.lines = AxisLines(instr.operands[0].shape.dims, axis)
+        self.n = self.lines.length
         self.types = [o.shape.element_type for o in instr.operands]
         self.threads = min(max(size // 2, WARP), MOST_THREADS)
         self.values = [Name(body.name("values")) for _ in self.types]
         self.order = Name(body.name("order"))
-        others, tiles = _others(self.dims, axis), -(-self.n // size)
+        tiles = -(-self.n // size)
         self.number, self.begin, self.count = Sum(0), Sum(0), tree(self.n)
         block: Expr = Name("blockIdx.x")
         if tiles > 1:
@@ -197,9 +195,8 @@ class _SortedTile:
             whole = binary("<", begin + size, self.n)
             self.count = body.let("s64", "count", Choose(whole, Literal(size), self.n - begin))
             block = block / tiles
-        if prod(others) > 1:
-            self.number = counter(body.let("s64", "row", block).name, prod(others))
-        self.others = delinear(self.number, others)
+        if self.lines.count > 1:
+            self.number = counter(body.let("s64", "row", block).name, self.lines.count)
 
     @property
     def shared(self) -> tuple[tuple[str, str, int], ...]:
@@ -209,7 +206,7 @@ class _SortedTile:
         return (*rows, ("s32", self.order.name, self.size))
 
     def _at(self, j: Sum) -> Index:
-        return (*self.others[: self.axis], self.begin + j, *self.others[self.axis :])
+        return self.lines.index(self.number, self.begin + j)
 
     def read(self) -> None:
         """Bring the row into shared memory."""
@@ -276,7 +273,7 @@ class _SortedTile:
         with body.block() as each:
             number = body.let("s64", "number", item(self.order, Name(name)))
             j = counter(name, self.n)
-            target = linear(self._at(j), self.dims)
+            target = linear(self._at(j), self.lines.dims)
             if self.n > self.size:
                 target = self.number * self.n + self.begin + j
             for output, array in zip(outputs, self.values, strict=True):
