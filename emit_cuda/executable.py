@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 from weakref import finalize
@@ -11,13 +10,14 @@ from weakref import finalize
 import numpy as np
 
 from codegen.program.run_time_sizes import call_with_sizes
+from codegen.program.trees import nested
+from codegen.program.values import as_numpy, call_memory, leaves
 from emit_cuda.arrays import DeviceArray, Lent, lent
 from emit_cuda.kernels import vectors
 from emit_cuda.program.emit import NONE
 from emit_cuda.program.runner import Graphs, Runner
 from emit_cuda.program.streams import MOST_STREAMS, parts
 from hlo.errors.error import HloError
-from hlo.support.dlpack import from_dlpack
 from hlo.wording import counted
 from interpreter.engine.arguments import checked_arguments
 
@@ -39,16 +39,6 @@ Value = Any  # an array, None for a token, or a tuple of values
 _NOWHERE = np.zeros(16, np.uint8)
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceBytes:
-    """Bytes on the device that a call takes."""
-
-    arguments: int
-    results: int
-    temporaries: int
-    constants: int
-
-
 class CudaExecutable:
     """A module as a function of its arguments, which runs on a device.
 
@@ -65,7 +55,7 @@ class CudaExecutable:
     Attributes
     ----------
     program : the CUDA C, and the steps that run it.
-    memory : bytes that a call takes.
+    memory : bytes on the device that a call takes.
     """
 
     def __init__(
@@ -82,12 +72,7 @@ class CudaExecutable:
         self.program, self.device, self._entry = program, device, entry
         self._parameters = [s for p in entry.parameters for _, s in p.shape.leaves()]
         self._results = [s for _, s in entry.root.shape.leaves()]
-        self.memory = DeviceBytes(
-            arguments=sum(s.unpacked_bytes for s in self._parameters),
-            results=sum(s.unpacked_bytes for s in self._results),
-            temporaries=program.arena_bytes,
-            constants=sum(c.nbytes for c in program.constants),
-        )
+        self.memory = call_memory(entry, program.arena_bytes, program.constants)
         if kernels is None and program.kernels:
             kernels = device.load(program.source)
         self._kernels = kernels
@@ -129,7 +114,7 @@ class CudaExecutable:
             values = [self._taken(s, a) for s, a in zip(self._results, results, strict=True)]
             if not self._captures:
                 self.release()
-        return _nested(self._entry.root.shape, iter(values))
+        return nested(self._entry.root.shape, iter(values))
 
     def on_device(self, *arguments: Any) -> Value:
         """The value for some arguments, in arrays that stay on the device; nothing waits for it.
@@ -145,7 +130,7 @@ class CudaExecutable:
             HLO110 to HLO112 if the arguments do not fit.
         """
         with self._turn:
-            donors = self._donors(_flat(arguments))
+            donors = self._donors(list(leaves(arguments)))
             arrays = [
                 self._array(shape, donors.get(number)) if shape.is_array else None
                 for number, shape in enumerate(self._results)
@@ -154,7 +139,7 @@ class CudaExecutable:
             for result, donor in donors.items():
                 if (array := arrays[result]) is not None:
                     array.take(donor)
-        return _nested(self._entry.root.shape, iter(arrays))
+        return nested(self._entry.root.shape, iter(arrays))
 
     def device_array(self, array: NDArray[Any]) -> DeviceArray:
         """A copy of an array in the device's memory, as an argument of many calls."""
@@ -162,7 +147,7 @@ class CudaExecutable:
         self.device.write(address, np.ascontiguousarray(array))
         return DeviceArray(self.device, address, array.shape, array.dtype)
 
-    def _donors(self, leaves: Sequence[Any]) -> dict[int, DeviceArray]:
+    def _donors(self, given: Sequence[Any]) -> dict[int, DeviceArray]:
         """By numbers of results, the arrays of the device that give their memory to them.
 
         Raises
@@ -170,14 +155,14 @@ class CudaExecutable:
         HloError
             HLO112 if such an array is another argument, too.
         """
-        candidates = {k: leaves[n] for k, n in self.program.donated.items() if n < len(leaves)}
+        candidates = {k: given[n] for k, n in self.program.donated.items() if n < len(given)}
         donors = {
             k: array
             for k, array in candidates.items()
             if isinstance(array, DeviceArray) and array.device is self.device
         }
         for donor in donors.values():
-            if sum(leaf is donor for leaf in leaves) > 1:
+            if sum(leaf is donor for leaf in given) > 1:
                 raise HloError("HLO112", "an array that is donated is another argument, too")
         return donors
 
@@ -242,19 +227,19 @@ class CudaExecutable:
         borrowed: list[Lent] = []
         plain = [self._plain(argument, borrowed) for argument in arguments]
         on_device = iter(borrowed)
-        for leaf in _flat(checked_arguments(self._entry, plain)):
+        for leaf in leaves(checked_arguments(self._entry, plain)):
             is_lent = leaf is not None and leaf.size and leaf.base is _NOWHERE
             yield next(on_device) if is_lent else leaf
 
     def _plain(self, argument: Any, borrowed: list[Lent]) -> Any:
         """An argument of NumPy's; in the place of arrays of the device, one as large."""
-        if isinstance(argument, tuple | list) and any(map(_is_foreign, _flat(argument))):
+        if isinstance(argument, tuple | list) and any(map(_is_foreign, leaves(argument))):
             return tuple(self._plain(a, borrowed) for a in cast("Sequence[Any]", argument))
         memory = lent(self.device, argument)
         if memory is None:
             if isinstance(argument, DeviceArray):
                 return np.asarray(argument)
-            return from_dlpack(argument) if _is_foreign(argument) else cast("Any", argument)
+            return as_numpy(argument)
         if 0 in memory.dims:
             nothing: NDArray[Any] = np.empty(memory.dims, memory.dtype)
             return nothing
@@ -317,22 +302,8 @@ def _give_back(device: CudaDevice, graphs: Graphs, kept: dict[tuple[str, int], i
         device.free(address)
 
 
-def _flat(values: Any) -> list[Any]:
-    """The leaves of nested tuples."""
-    if not isinstance(values, tuple | list):
-        return [values]
-    return [leaf for value in cast("Sequence[Any]", values) for leaf in _flat(value)]
-
-
 def _is_foreign(value: Any) -> bool:
     """Whether another library may have to tell where an array is."""
-    numpy = isinstance(value, np.ndarray | np.generic)
-    return not numpy and (
-        hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
-    )
-
-
-def _nested(shape: Shape, leaves: Iterator[Any]) -> Value:
-    if shape.is_tuple:
-        return tuple(_nested(s, leaves) for s in shape.elements)
-    return next(leaves)
+    protocols = "__dlpack__", "__cuda_array_interface__"
+    is_numpy = isinstance(value, np.ndarray | np.generic)
+    return not is_numpy and any(hasattr(value, name) for name in protocols)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from codegen.program.values import leaves
 from interpreter.engine.arguments import checked_arguments
 
 if TYPE_CHECKING:
@@ -35,25 +36,16 @@ def call_with_sizes(
         HLO110 to HLO112 if the arguments do not fit.
     """
     values = checked_arguments(entry, arguments)
-    leaves = [leaf for value in values for leaf in _leaves(value)]
-    sizes = [np.array(leaves[k].shape[d], np.int32) for k, d in static.given]
+    arrays = list(leaves(values))
+    sizes = [np.array(arrays[k].shape[d], np.int32) for k, d in static.given]
     shapes = (p.shape for p in entry.parameters)
     padded = [_padded(v, s) for v, s in zip(values, shapes, strict=True)]
     result, *counts = run(*padded, *sizes)
     kept: dict[int, dict[int, int]] = {}
     for (number, d), count in zip(static.yielded, counts, strict=True):
         kept.setdefault(number, {})[d] = int(count)
-    found = list(_leaves(result))
-    cut = (_cut(leaf, kept.get(number, {})) for number, leaf in enumerate(found))
+    cut = (_cut(leaf, kept.get(number, {})) for number, leaf in enumerate(leaves(result)))
     return _nested(result, cut)
-
-
-def _leaves(value: Value) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for element in cast("tuple[Value, ...]", value):
-            yield from _leaves(element)
-    else:
-        yield value
 
 
 def _nested(like: Value, leaves: Iterator[Any]) -> Value:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from codegen.program.values import as_numpy, leaves
 from emit_c.code import foreign
 from emit_c.executable.runtime import OUT_OF_MEMORY, runtime
-from hlo.support.dlpack import from_dlpack
 from interpreter.engine.arguments import checked_argument, checked_arguments
 from optimizer import machine
 
@@ -109,11 +109,11 @@ def converted(
     HloError
         HLO110 to HLO112 if the arguments do not fit.
     """
-    values = checked_arguments(entry, [_taken(a) for a in arguments])
+    values = checked_arguments(entry, [as_numpy(a) for a in arguments])
     shapes = [s for p in entry.parameters for _, s in p.shape.leaves()]
     return tuple(
         None if leaf is None else _in_order(leaf, s.element_type.dtype, write=k in written)
-        for k, (leaf, s) in enumerate(zip(_leaves(values), shapes, strict=True))
+        for k, (leaf, s) in enumerate(zip(leaves(values), shapes, strict=True))
     )
 
 
@@ -127,17 +127,9 @@ def converted_one(
     HloError
         HLO111 to HLO112 if the argument does not fit.
     """
-    value = checked_argument(entry, number, _taken(argument))
+    value = checked_argument(entry, number, as_numpy(argument))
     dtype = entry.parameters[number].shape.element_type.dtype
     return _in_order(value, dtype, write=number in written)
-
-
-def _taken(argument: Any) -> Any:
-    """An argument with the arrays of other libraries as NumPy arrays."""
-    if isinstance(argument, tuple | list):
-        return type(cast("list[Any]", argument))(_taken(a) for a in cast("list[Any]", argument))
-    foreign = hasattr(argument, "__dlpack__") and not hasattr(argument, "__array_ufunc__")
-    return from_dlpack(argument) if foreign else argument
 
 
 def _in_order(array: NDArray[Any], dtype: Any, *, write: bool) -> NDArray[Any]:
@@ -145,14 +137,6 @@ def _in_order(array: NDArray[Any], dtype: Any, *, write: bool) -> NDArray[Any]:
     found: Any = np.require(array, requirements=["C", "A", "W"] if write else ["C", "A"])
     # C has two types of 64-bit integers, so that an equal type may be another object.
     return found if found.dtype is dtype else found.view(dtype)
-
-
-def _leaves(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _leaves(cast("tuple[Any, ...]", value))
-        else:
-            yield value
 
 
 class CtypesCaller:

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from codegen.program.values import call_memory
 from emit_c.code.foreign import hand_over
 from emit_c.executable.calling import caller, pointers
 from emit_c.executable.runtime import runtime
@@ -23,16 +24,6 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation
 
 Value = Any  # an array, None for a token, or a tuple of values
-
-
-@dataclass(frozen=True, slots=True)
-class CallMemory:
-    """Bytes that a call takes."""
-
-    arguments: int
-    results: int
-    temporaries: int
-    constants: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +93,7 @@ class Executable:
 
     def __init__(self, entry: Computation, built: Built, written: Callable[[], str]) -> None:
         self.library, self._library, self._written = built.library, _load(built), written
-        leaves = [s for p in entry.parameters for _, s in p.shape.leaves()]
-        self.memory = CallMemory(
-            arguments=sum(s.unpacked_bytes for s in leaves),
-            results=entry.root.shape.unpacked_bytes,
-            temporaries=built.arena_bytes,
-            constants=sum(c.nbytes for c in built.constants),
-        )
+        self.memory = call_memory(entry, built.arena_bytes, built.constants)
         run = self._library.functions.run
         address = ctypes.cast(run, ctypes.c_void_p).value or 0
         self.native = Native(address, built.arena_bytes, built.donated)

@@ -211,6 +211,13 @@ def test_arrays_of_other_libraries_come_in_and_go_out():
     assert (np.from_dlpack(Foreign(result)) == [2, 4, 6]).all()
 
 
+def test_arrays_that_answer_numpys_functions_themselves_come_in_by_dlpack(monkeypatch):
+    """CuPy's do."""
+    monkeypatch.setattr(Foreign, "__array_ufunc__", lambda *_, **__: NotImplemented, raising=False)
+    result = double()(Foreign(np.array([1, 2, 3], np.float32)))
+    assert (result == [2, 4, 6]).all()
+
+
 def test_a_capsule_is_read_where_it_is(monkeypatch):
     monkeypatch.setitem(dlpack._CODES, (2, 16), ml_dtypes.bfloat16)
     x = np.arange(6, dtype=ml_dtypes.bfloat16).reshape(2, 3)
