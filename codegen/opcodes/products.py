@@ -11,18 +11,20 @@ from codegen.elements.types import literal, narrowed, wide
 from codegen.expressions import NEVER, Expr, Group, apply
 from codegen.opcodes.folding import window_place
 from codegen.opcodes.movement import define
+from codegen.opcodes.operands import operands_of
 from codegen.opcodes.scalar import converted, expression
 from codegen.statements import Assign, For, If, Let, Statement
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES, element_type_of
-from optimizer.analysis.indexing import Index, Sum, unknown
+from optimizer.analysis.indexing import Index, Sum
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
+    from hlo.types.values import Window
 
 
 def product_type(instr: Instruction) -> ElementType:
@@ -46,6 +48,14 @@ def element_as(body: Body, operand: Instruction, at: Index, kind: ElementType) -
     """An element of an operand, in the type in which products are summed up."""
     source, value = operand.shape.element_type, body.element(operand, at)
     return value if wide(source) == wide(kind) else converted(value, source, kind)
+
+
+def product_result(instr: Instruction, total: Expr) -> Expr:
+    """A complete sum of products, in the result's type."""
+    kind, target = product_type(instr), instr.shape.element_type
+    if wide(target) == kind.name:
+        return narrowed(target, total)
+    return converted(total, kind, target)
 
 
 class Products:
@@ -73,18 +83,13 @@ class Products:
         self.body.assign(self.name, made)
 
     def _factor(self, operand: Instruction, index: Index) -> Expr:
-        value = self.body.element(operand, index)
-        source = operand.shape.element_type
-        made = value if self.type.name == wide(source) else converted(value, source, self.type)
-        return self.body.let(wide(self.type), operand.name, made)
+        value = element_as(self.body, operand, index, self.type)
+        return self.body.let(wide(self.type), operand.name, value)
 
     @property
     def result(self) -> Expr:
         """The sum, in the result's type."""
-        target = self.instr.shape.element_type
-        if wide(target) == self.type.name:
-            return narrowed(target, self.name)
-        return converted(self.name, self.type, target)
+        return product_result(self.instr, self.name)
 
     @property
     def lanes(self) -> tuple[tuple[str, str], ...]:
@@ -112,29 +117,45 @@ def _summed(
 @define("dot")
 def write_dot(body: Body, instr: Instruction, index: Index) -> Expr:
     """The sum over the contracting dimensions, at one place of batch and free dimensions."""
-    attrs = a.DotDims.of(instr)
-    lhs, rhs = instr.operands
+    left, right = operands_of(instr)
     products = Products(body, instr)
-    sizes = [lhs.shape.dims[d] for d in attrs.lhs_contracting_dims]
-    batch = index[: len(attrs.lhs_batch_dims)]
-    used = (*attrs.lhs_batch_dims, *attrs.lhs_contracting_dims)
-    left_free = [d for d in range(lhs.shape.rank) if d not in used]
-    used = (*attrs.rhs_batch_dims, *attrs.rhs_contracting_dims)
-    right_free = [d for d in range(rhs.shape.rank) if d not in used]
-    free = index[len(batch) :]
+    batches, sizes = len(left.batch), left.sizes(left.contracting)
+    columns = batches + len(left.free)
+    batch, rows, features = index[:batches], index[batches:columns], index[columns:]
     with body.block() as statements, body.loops("k" * len(sizes), sizes) as inner:
-        left = dict(zip(attrs.lhs_batch_dims, batch, strict=True))
-        left |= dict(zip(attrs.lhs_contracting_dims, inner, strict=True))
-        left |= dict(zip(left_free, free, strict=False))
-        right = dict(zip(attrs.rhs_batch_dims, batch, strict=True))
-        right |= dict(zip(attrs.rhs_contracting_dims, inner, strict=True))
-        right |= dict(zip(right_free, free[len(left_free) :], strict=True))
-        products.add(
-            tuple(left[d] for d in range(lhs.shape.rank)),
-            tuple(right[d] for d in range(rhs.shape.rank)),
-        )
+        products.add(left.index(batch, rows, inner), right.index(batch, features, inner))
     body.add(*_summed(statements, products.lanes))
     return products.result
+
+
+def turned(steps: Index, window: Window) -> Index:
+    """The kernel's places for steps through a window, or the steps for its places."""
+    pairs = zip(steps, window, strict=True)
+    return tuple(step * -1 + (w.size - 1) if w.reversal else step for step, w in pairs)
+
+
+def input_place(
+    instr: Instruction, place: Index, steps: Index
+) -> tuple[Expr | None, Callable[[Sum, Sum], Index]]:
+    """The place in a convolution's input that a step of the window at a place of the output shows.
+
+    Returns
+    -------
+    tuple
+        the condition that there is an element, None where it always holds, and a function that
+        gives its index for an image of the batch and a feature.
+    """
+    attrs, dims = a.Convolution.of(instr), instr.operands[0].shape.dims
+    labels = attrs.dim_labels
+    sizes = [dims[d] for d in labels.input_spatial]
+    condition, spatial = window_place(place, steps, sizes, attrs.window)
+
+    def index(image: Sum, feature: Sum) -> Index:
+        at = dict(zip(labels.input_spatial, spatial, strict=True))
+        at |= {labels.input_batch: image, labels.input_feature: feature}
+        return tuple(at[d] for d in range(len(dims)))
+
+    return condition, index
 
 
 @define("convolution")
@@ -154,24 +175,18 @@ def write_convolution(body: Body, instr: Instruction, index: Index) -> Expr:
         group = feature // (outputs // attrs.batch_group_count)
         first_batch = group * (inputs[labels.input_batch] // attrs.batch_group_count)
     products = Products(body, instr)
-    spatial = [inputs[d] for d in labels.input_spatial]
     place = tuple(index[d] for d in labels.output_spatial)
     sizes = [w.size for w in window]
     with body.block() as statements, body.loops("w" * len(window), sizes) as offset:
-        condition, at = window_place(place, offset, spatial, window)
+        condition, at = input_place(instr, place, offset)
         if condition != NEVER:
             with body.when(condition), body.loops("c", [features]) as (c,):
-                left = [unknown("", 0, 0)] * len(inputs)
-                left[labels.input_batch] = batch + first_batch
-                left[labels.input_feature] = c + first_feature
-                right = [unknown("", 0, 0)] * len(kernel)
+                right = [Sum(0)] * len(kernel)
                 right[labels.kernel_input_feature] = c
                 right[labels.kernel_output_feature] = feature
-                for k, w in enumerate(window):
-                    left[labels.input_spatial[k]] = at[k]
-                    step = offset[k] * -1 + (w.size - 1) if w.reversal else offset[k]
-                    right[labels.kernel_spatial[k]] = step
-                products.add(tuple(left), tuple(right))
+                for d, step in zip(labels.kernel_spatial, turned(offset, window), strict=True):
+                    right[d] = step
+                products.add(at(batch + first_batch, c + first_feature), tuple(right))
     body.add(*_summed(statements, products.lanes))
     return products.result
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Name
 from codegen.kinds import Pointer
+from codegen.opcodes.operands import operands_of
 from codegen.opcodes.products import product_type
 from emit_c.contraction.few_rows import write_few_rows
-from emit_c.contraction.operands import operands_of
 from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed

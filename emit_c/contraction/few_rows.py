@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from codegen.elements.types import literal, store
 from codegen.expressions import Expr, Group, Name, item, total_of
 from codegen.opcodes.folding import over
+from codegen.opcodes.operands import Operand, operands_of
 from codegen.opcodes.products import element_as
 from codegen.opcodes.scalar import expression
 from codegen.statements import Assign, For
-from emit_c.contraction.operands import Operand, operands_of
 from emit_c.contraction.tiles import result
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, strides

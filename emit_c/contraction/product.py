@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Cast, Choose, Expr, Group, Name, Op, binary, indexed, item
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
+from codegen.opcodes.operands import operands_of
 from codegen.opcodes.products import element_as
 from emit_c.contraction.copying import write_row
 from emit_c.contraction.dims import ContractedDim, Dim, joined
-from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.tiling import Tiling
 from optimizer import machine

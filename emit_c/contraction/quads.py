@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, binary, indexed, total_of
+from codegen.opcodes.operands import operands_of
 from emit_c.code import processor
-from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.tiling import Tiling

@@ -11,10 +11,14 @@ from abc import ABC, abstractmethod
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import narrowed, wide
-from codegen.opcodes.folding import window_place
-from codegen.opcodes.products import element_as, product_type
-from codegen.opcodes.scalar import converted
+from codegen.opcodes.operands import operands_of
+from codegen.opcodes.products import (
+    element_as,
+    input_place,
+    product_result,
+    product_type,
+    turned,
+)
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear
 
@@ -80,49 +84,30 @@ class Product(ABC):
 
     def result(self, total: Expr) -> Expr:
         """A sum of products in the result's type."""
-        target = self.dot.shape.element_type
-        if wide(target) == self.type.name:
-            return narrowed(target, total)
-        return converted(total, self.type, target)
+        return product_result(self.dot, total)
 
 
 class DotProduct(Product):
     """A dot product as one of matrices."""
 
     def __init__(self, body: Body, dot: Instruction) -> None:
-        attrs = a.DotDims.of(dot)
-        lhs, rhs = (o.shape.dims for o in dot.operands)
-        left = attrs.lhs_batch_dims, attrs.lhs_contracting_dims
-        right = attrs.rhs_batch_dims, attrs.rhs_contracting_dims
-        self.sides = ((*left, _free(lhs, *left)), (*right, _free(rhs, *right)))
-        super().__init__(
-            body,
-            dot,
-            [lhs[d] for d in attrs.lhs_batch_dims],
-            ([lhs[d] for d in self.sides[0][2]], [rhs[d] for d in self.sides[1][2]]),
-            [lhs[d] for d in attrs.lhs_contracting_dims],
-        )
+        self.sides = left, right = operands_of(dot)
+        frees = left.sizes(left.free), right.sizes(right.free)
+        super().__init__(body, dot, left.sizes(left.batch), frees, left.sizes(left.contracting))
 
     def is_deep_last(self, side: int) -> bool:
         """Whether an operand's last dimension is contracted."""
-        return self.dot.operands[side].shape.rank - 1 in self.sides[side][1]
+        return self.dot.operands[side].shape.rank - 1 in self.sides[side].contracting
 
     def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[None, Index]:
         """The index of a matrix's element in an operand."""
-        batches, contracting, frees = self.sides[side]
-        at = dict(zip(batches, delinear(batch, self.batches), strict=True))
-        at |= dict(zip(contracting, delinear(deep, self.depths), strict=True))
-        at |= dict(zip(frees, delinear(free, self.frees[side]), strict=True))
-        return None, tuple(at[d] for d in range(len(at)))
+        parts = (batch, self.batches), (free, self.frees[side]), (deep, self.depths)
+        return None, self.sides[side].index(*(delinear(number, sizes) for number, sizes in parts))
 
     def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
         """The index of an element of the result: batch, rows, columns."""
         left, right = self.frees
         return (*delinear(batch, self.batches), *delinear(row, left), *delinear(column, right))
-
-
-def _free(dims: Sequence[int], *used: Sequence[int]) -> list[int]:
-    return [d for d in range(len(dims)) if not any(d in each for each in used)]
 
 
 class ConvolutionProduct(Product):
@@ -137,7 +122,8 @@ class ConvolutionProduct(Product):
         kernel, output = convolution.operands[1].shape.dims, convolution.shape.dims
         groups = max(attrs.feature_group_count, attrs.batch_group_count)
         self.group_size = kernel[self.labels.kernel_output_feature] // groups
-        self.contracted = _free(kernel, [self.labels.kernel_output_feature])
+        feature = self.labels.kernel_output_feature
+        self.contracted = [d for d in range(len(kernel)) if d != feature]
         self.places = self.labels.output_batch, *self.labels.output_spatial
         super().__init__(
             body,
@@ -164,25 +150,16 @@ class ConvolutionProduct(Product):
         if side == 1:
             inside[labels.kernel_output_feature] = batch * self.group_size + free
             return None, tuple(inside[d] for d in range(len(kernel)))
-        inputs, window = self.dot.operands[0].shape.dims, self.attrs.window
         image, *spatial = delinear(free, self.frees[0])
         feature = inside[labels.kernel_input_feature]
         if self.attrs.feature_group_count > 1:
             feature = feature + batch * kernel[labels.kernel_input_feature]
         if self.attrs.batch_group_count > 1:
-            size = inputs[labels.input_batch] // self.attrs.batch_group_count
-            image = image + batch * size
-        steps = tuple(
-            inside[d] * -1 + (w.size - 1) if w.reversal else inside[d]
-            for d, w in zip(labels.kernel_spatial, window, strict=True)
-        )
-        sizes = [inputs[d] for d in labels.input_spatial]
-        condition, at = window_place(tuple(spatial), steps, sizes, window)
-        index = [Sum(0)] * len(inputs)
-        index[labels.input_batch], index[labels.input_feature] = image, feature
-        for d, part in zip(labels.input_spatial, at, strict=True):
-            index[d] = part
-        return condition, tuple(index)
+            images = self.dot.operands[0].shape.dims[labels.input_batch]
+            image = image + batch * (images // self.attrs.batch_group_count)
+        steps = turned(tuple(inside[d] for d in labels.kernel_spatial), self.attrs.window)
+        condition, at = input_place(self.dot, tuple(spatial), steps)
+        return condition, at(image, feature)
 
     def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
         """The index of an element of the result."""
