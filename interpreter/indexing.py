@@ -130,7 +130,8 @@ def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices
     windows = windows._replace(starts=starts)
     moved = windows.moved(operand.shape)
     whole = [d for d in range(operand.ndim) if d not in moved]
-    found = operand.transpose(moved + whole)[windows.indices(moved)]
+    # With dots, a single element is an array, too, also one of Python's objects.
+    found = operand.transpose(moved + whole)[(*windows.indices(moved), ...)]
     if not moved:
         found = np.broadcast_to(found, windows.batch + found.shape)
     # Now batch, moved and whole dimensions: drop those of one element, put the rest in order.

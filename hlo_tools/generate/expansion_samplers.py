@@ -8,6 +8,7 @@ from hlo.build import Builder, module
 from hlo.instruction import Module
 from hlo.types.element_type import (
     ELEMENT_TYPES,
+    F16,
     F32,
     PRED,
     S32,
@@ -104,3 +105,58 @@ def _start_in_a_vector(random: Random, _values: Any) -> Module:
         update = builder.parameter(shape.with_dims(sizes))
         made = builder.add("dynamic-update-slice", x, update, builder.parameter(start))
     return module(builder.build(made))
+
+
+def product(random: Random, types: tuple[ElementType, ...]) -> Module:
+    """A dot or a convolution of operands, and with a result, of given types."""
+    dims = tuple(random.randint(1, 3) for _ in range(3))
+    return of_parameters(random.choice(("dot", "convolution")), random, array(F32, dims), types)
+
+
+@sampler("compute_in_target")
+def _product_of_halves(random: Random, _values: Any) -> Module:
+    return product(random, (F16,) * 3)
+
+
+@sampler("widen_operands")
+def _wider_product(random: Random, _values: Any) -> Module:
+    names = random.choice((("s4", "s8", "s32"), ("u8", "s16", "s32"), ("bf16", "f16", "f32")))
+    types = tuple(ELEMENT_TYPES[name] for name in names)
+    return product(random, (random.choice(types), *types[1:]))
+
+
+@sampler("cast_result")
+def _narrower_product(random: Random, _values: Any) -> Module:
+    wide, narrow = random.choice((("s32", "s8"), ("f32", "bf16"), ("f32", "s32"), ("f64", "f32")))
+    types = (ELEMENT_TYPES[wide], ELEMENT_TYPES[wide], ELEMENT_TYPES[narrow])
+    return product(random, types)
+
+
+@sampler("compute_wide")
+def _small_linear_algebra(random: Random, _values: Any) -> Module:
+    size = random.randint(1, 3)
+    types = (some_type(random, "bf16", "f16", "f8e5m2"),) * 3
+    opcode = random.choice(("cholesky", "triangular-solve"))
+    return of_parameters(opcode, random, array(F32, (2, size, size)), types)
+
+
+@sampler("shift_bits")
+def _bits_of_another_width(random: Random, _values: Any) -> Module:
+    wide, narrow = random.choice((("u32", "u8"), ("f64", "s32"), ("f32", "bf16"), ("s8", "u4")))
+    fine, rough = ELEMENT_TYPES[narrow], ELEMENT_TYPES[wide]
+    dims = random_dims(random)
+    shapes = [array(rough, dims), array(fine, (*dims, rough.bits // fine.bits))]
+    random.shuffle(shapes)
+    builder = Builder()
+    x = builder.parameter(shapes[0])
+    return module(builder.build(builder.add("bitcast-convert", x, shape=shapes[1])))
+
+
+@sampler("sort_and_slice")
+def _first_of_rows(random: Random, _values: Any) -> Module:
+    rows = random.choice(((), (2,), (0, 3)))
+    shape = array(some_type(random, "f32", "bf16", "s8", "u32"), (*rows, random.randint(1, 6)))
+    builder = Builder()
+    k = random.randint(1, shape.dims[-1])
+    x = builder.parameter(shape)
+    return module(builder.build(builder.add("topk", x, k=k, largest=random.random() < 0.5)))

@@ -294,7 +294,7 @@ def _replacement(
 ) -> tuple[Instruction | None, Mapping[str, Any]]:
     """The replacement of an instruction, if any, and the bindings of a rule's variables."""
     if isinstance(by, Rule):
-        return by.rewritten(instr)
+        return by.rewritten(instr, names)
     return by(ExpansionSite(instr, names)) if has_static_sizes(instr) else None, NOTHING_BOUND
 
 

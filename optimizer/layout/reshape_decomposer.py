@@ -11,19 +11,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.types.tiling import same_places
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.layout.orders import order_of, reshaped, rows, same_memory, with_order
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import reshape, x
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
 
-@expander("reshape-decomposer", "reshape", xla="xla/hlo/transforms/expanders/reshape_decomposer.cc")
-def decompose_reshape(site: ExpansionSite) -> Instruction | None:
+@expander(
+    "reshape-decomposer", reshape(x), xla="xla/hlo/transforms/expanders/reshape_decomposer.cc"
+)
+def decompose_reshape(root: Instruction, x: Instruction) -> Instruction | None:
     """Replaces reshapes by bitcasts, but none between arrays of tiles."""
-    operand, shape = site.instr.operands[0], site.instr.shape
+    operand, shape = x, root.shape
     if same_places(operand.shape, shape):
         return None
     forward = reshaped(operand.shape.dims, order_of(operand.shape), shape.dims)

@@ -13,9 +13,9 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Dimensions
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import p, transpose, x
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,25 +26,24 @@ if TYPE_CHECKING:
 
 @expander(
     "transpose-dimension-grouper",
-    "transpose",
+    transpose(x, p),
     xla="xla/service/gpu/transforms/transpose_dimension_grouper.cc",
 )
-def group_dimensions(site: ExpansionSite) -> Instruction | None:
+def group_dimensions(root: Instruction, x: Instruction, p: tuple[int, ...]) -> Instruction | None:
     """Merges dimensions of transposes that stay neighbours."""
-    instr, operand = site.instr, site.instr.operands[0]
-    if not (instr.shape.is_row_major and operand.shape.is_row_major) or 0 in instr.shape.dims:
+    if not (root.shape.is_row_major and x.shape.is_row_major) or 0 in root.shape.dims:
         return None
-    groups = moving_together(Dimensions.of(instr).dimensions, operand.shape.dims)
-    if len(groups) == instr.shape.rank:
+    groups = moving_together(p, x.shape.dims)
+    if len(groups) == root.shape.rank:
         return None
     order = sorted(range(len(groups)), key=lambda i: groups[i])
-    sizes = [prod(operand.shape.dims[d] for d in groups[i]) for i in order]
-    grouped = _read(operand, operand.shape.with_dims(tuple(sizes)))
+    sizes = [prod(x.shape.dims[d] for d in groups[i]) for i in order]
+    grouped = _read(x, x.shape.with_dims(tuple(sizes)))
     permutation = tuple(order.index(i) for i in range(len(groups)))
     if permutation != tuple(range(len(groups))):
         turned = grouped.shape.with_dims(tuple(sizes[i] for i in permutation))
         grouped = make("transpose", grouped, shape=turned, dimensions=permutation)
-    return _read(grouped, instr.shape)
+    return _read(grouped, root.shape)
 
 
 def moving_together(permutation: Sequence[int], dims: Sequence[int]) -> list[list[int]]:

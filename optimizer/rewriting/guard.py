@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hlo.instruction import Instruction
+    from hlo.names import NameSupply
 
 # A tuple, since guards ask often, and a union would be made anew each time.
 VARIABLES = (Variable, ConstantVariable, AttributeVariable, Rest)
@@ -34,12 +35,14 @@ class Match:
     uses : how many instructions use each instruction; being the root counts as a use.
     asked : of which instructions, by name, it was asked whether they have one use, with the answer:
         all that a match depends on and that may change while what it looks at stays.
+    names : for computations that a right side makes.
     """
 
     root: Instruction
     found: Bindings
     uses: Mapping[Instruction, int]
     asked: dict[str, bool]
+    names: NameSupply | None = None
 
     def __getitem__(self, variable: Any) -> Any:
         """The instruction for which a variable stands; anything else stands for itself."""

@@ -122,7 +122,7 @@ class Rewriter:
         is_known : whether an instruction is there already.
         asked : where rules write down what they ask of uses; see `optimizer.rule.Match`.
         """
-        for rule, match, pattern in self.rules.matches(instr, uses, asked):
+        for rule, match, pattern in self.rules.matches(instr, uses, asked, self.names):
             if self.strict and rule.promise != BITS and touches_floats(pattern, instr):
                 continue
             new = rule.replacement(match)

@@ -12,7 +12,8 @@ Where the right side needs code, the rule is a decorated function of the left si
         return transpose(x, compose(q, p))
 
 It returns the replacement, or None where the rule does not apply after all; `root` among its
-parameters is the whole matched instruction. How to add a rule: see `optimizer.rules`.
+parameters is the whole matched instruction, and `names` gives names to computations that it makes.
+How to add a rule: see `optimizer.rules`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from inspect import Parameter, signature
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
+from hlo.names import NameSupply
 from hlo.notebook import shown_in_notebooks
 from interpreter.numbers.compare import BITS, PROMISES, Promise
 from optimizer.log import SourceLine, place_of
@@ -116,9 +118,13 @@ class Rule:
         if not callable(self.right):
             return instantiate(term(self.right), match, match.root.shape, is_root=True)
         bindings = {**match.found, "root": match.root}
+        if "names" in self.arguments:
+            bindings["names"] = match.names or NameSupply()
         return self.right(*[bindings[name] for name in self.arguments])
 
-    def rewritten(self, instr: Instruction) -> tuple[Instruction | None, Bindings]:
+    def rewritten(
+        self, instr: Instruction, names: NameSupply
+    ) -> tuple[Instruction | None, Bindings]:
         """The replacement of an instruction, or None, and the bindings of the variables.
 
         For rules that do not ask whether an instruction has one use.
@@ -126,7 +132,7 @@ class Rule:
         for pattern in self.patterns:
             found: Bindings = {}
             if pattern.mismatch(instr, found) is None:
-                new = self.replacement(Match(instr, found, {}, {}))
+                new = self.replacement(Match(instr, found, {}, {}, names))
                 if new is not None:
                     return new, found
         return None, {}
@@ -272,19 +278,20 @@ class RuleSet:
         instr: Instruction,
         uses: Mapping[Instruction, int],
         asked: dict[str, bool] | None = None,
+        names: NameSupply | None = None,
     ) -> Iterator[tuple[Rule, Match, Application]]:
         """Every rule whose left side fits an instruction, guards not yet asked, in order.
 
         Parameters
         ----------
-        uses, asked : as in `Match`.
+        uses, asked, names : as in `Match`.
         """
         asked = {} if asked is None else asked
         opcodes = [operand.opcode for operand in instr.operands]
         for candidate, pattern in self.candidates(instr.opcode, *opcodes):
             bindings: Bindings = {}
             if pattern.mismatch(instr, bindings) is None:
-                yield candidate, Match(instr, bindings, uses, asked), pattern
+                yield candidate, Match(instr, bindings, uses, asked, names), pattern
 
 
 def _may_match(pattern: Application, opcodes: tuple[str, ...]) -> bool:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Gather
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_gather
 from optimizer.expanders.gathers.index_vectors import interleaved, inverse, rows_of
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.expanders.parts import permuted, to_dims
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import ROOT, gather, x, y
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -34,12 +36,15 @@ def is_canonical(instr: Instruction) -> bool:
     )
 
 
-@expander("gather_simplifier", "gather", xla="xla/service/gather_simplifier.cc")
-def canonical_gather(site: ExpansionSite) -> Instruction | None:
+@expander(
+    "gather_simplifier",
+    gather(x, y),
+    where=~guard(is_canonical)(ROOT),
+    xla="xla/service/gather_simplifier.cc",
+)
+def canonical_gather(root: Instruction) -> Instruction | None:
     """Replaces gathers by gathers of the canonical form."""
-    if is_canonical(site.instr):
-        return None
-    instr = without_batching_gather(site.instr)
+    instr = without_batching_gather(root)
     operand, indices = instr.operands
     attrs, rank = Gather.of(instr), operand.shape.rank
     # A slice of size 0 may be collapsed, but not brought back.

@@ -14,9 +14,11 @@ from hlo.attributes import Scatter
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
 from optimizer.expanders.gathers.index_vectors import inverse, rows_of
 from optimizer.expanders.gathers.scatter_expander import updates_in_rows
-from optimizer.expanders.op_expander import ExpansionSite, elements, expander
+from optimizer.expanders.op_expander import elements, expander
 from optimizer.expanders.parts import permuted, to_dims
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import ROOT, scatter, xs
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -36,13 +38,18 @@ def is_canonical(instr: Instruction) -> bool:
     )
 
 
-@expander("scatter_simplifier", "scatter", xla="xla/service/scatter_simplifier.cc")
-def canonical_scatter(site: ExpansionSite) -> Instruction | None:
+@expander(
+    "scatter_simplifier",
+    scatter(xs),
+    where=~guard(is_canonical)(ROOT),
+    xla="xla/service/scatter_simplifier.cc",
+)
+def canonical_scatter(root: Instruction, xs: tuple[Instruction, ...]) -> Instruction | None:
     """Replaces scatters by scatters of the canonical form."""
     # A window does not fit into a dimension of size 0, unless it is left out.
-    if is_canonical(site.instr) or 0 in site.instr.operands[0].shape.dims:
+    if 0 in xs[0].shape.dims:
         return None
-    instr = without_batching_scatter(site.instr)
+    instr = without_batching_scatter(root)
     attrs, half = Scatter.of(instr), len(instr.operands) // 2
     rank, index_map = instr.operands[0].shape.rank, attrs.scatter_dims_to_operand_dims
     rows, _ = rows_of(instr.operands[half], attrs.index_vector_dim)

@@ -21,33 +21,34 @@ from optimizer.expanders.parts import (
     to_type,
 )
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import bitcast_convert, x
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
+    from hlo.names import NameSupply
 
 
 @expander(
     "bitcast_dtypes_expander",
-    "bitcast-convert",
+    bitcast_convert(x),
     xla="xla/hlo/transforms/expanders/bitcast_dtypes_expander.cc",
 )
-def shift_bits(site: ExpansionSite) -> Instruction | None:
+def shift_bits(root: Instruction, x: Instruction, names: NameSupply) -> Instruction | None:
     """Replaces bitcast-converts between types of different width by shifts."""
-    instr = site.instr
-    operand, target = instr.operands[0], instr.shape.element_type
-    source = operand.shape.element_type
+    source, target = x.shape.element_type, root.shape.element_type
     if source.bits == target.bits or {source.kind, target.kind} & {"pred", "complex"}:
         return None
     word = UNSIGNED[max(source.bits, target.bits)]
-    bits = bits_of(operand, UNSIGNED[source.bits])
+    bits = bits_of(x, UNSIGNED[source.bits])
     if source.bits < target.bits:
         parts = to_type(bits, word)
         last = parts.shape.rank - 1
         places = make("multiply", counting(word, parts.shape.dims, last), source.bits)
         raised = make("shift-left", parts, places)
-        whole = folded(raised, number(0, word), (last,), site.binary("or", word))
+        either = ExpansionSite(root, names).binary("or", word)
+        whole = folded(raised, number(0, word), (last,), either)
         return bits_of(whole, target)
-    dims = instr.shape.dims
+    dims = root.shape.dims
     last = len(dims) - 1
     places = make("multiply", counting(word, dims, last), target.bits)
     lowered = make("shift-right-logical", spread(bits, dims, range(last)), places)

@@ -11,16 +11,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.expanders.parts import to_type
+from optimizer.rewriting.pattern import convolution, dot, one_of, x, y
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@expander("change-op-data-type", "dot", "convolution", xla="xla/service/change_op_data_type.cc")
+@expander(
+    "change-op-data-type",
+    one_of(dot, convolution)(x, y),
+    xla="xla/service/change_op_data_type.cc",
+)
 def compute_in_target(
-    site: ExpansionSite, *, source: str = "f16", target: str = "f32"
+    root: Instruction,
+    x: Instruction,
+    y: Instruction,
+    *,
+    source: str = "f16",
+    target: str = "f32",
 ) -> Instruction | None:
     """Converts dots and convolutions of one type to another and back.
 
@@ -28,10 +38,9 @@ def compute_in_target(
     ----------
     source, target : names of element types.
     """
-    instr, given, wanted = site.instr, ELEMENT_TYPES[source], ELEMENT_TYPES[target]
-    shapes = [instr.shape, *(operand.shape for operand in instr.operands)]
-    if any(shape.element_type is not given for shape in shapes):
+    given, wanted = ELEMENT_TYPES[source], ELEMENT_TYPES[target]
+    if any(i.shape.element_type is not given for i in (root, x, y)):
         return None
-    operands = tuple(to_type(operand, wanted) for operand in instr.operands)
-    product = instr.with_(operands=operands, shape=instr.shape.with_type(wanted))
+    operands = (to_type(x, wanted), to_type(y, wanted))
+    product = root.with_(operands=operands, shape=root.shape.with_type(wanted))
     return to_type(product, given)

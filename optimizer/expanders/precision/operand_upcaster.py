@@ -9,24 +9,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from optimizer.expanders.op_expander import expander
 from optimizer.expanders.parts import to_type
+from optimizer.rewriting.pattern import convolution, dot, one_of, x, y
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
 
-@expander("operand_upcaster", "dot", "convolution", xla="xla/service/operand_upcaster.cc")
-def widen_operands(site: ExpansionSite) -> Instruction | None:
+@expander("operand_upcaster", one_of(dot, convolution)(x, y), xla="xla/service/operand_upcaster.cc")
+def widen_operands(root: Instruction, x: Instruction, y: Instruction) -> Instruction | None:
     """Makes the operands of dots and convolutions as wide as the result."""
-    instr = site.instr
-    target = instr.shape.element_type
-    types = [operand.shape.element_type for operand in instr.operands]
+    target = root.shape.element_type
+    types = [operand.shape.element_type for operand in (x, y)]
     if all(each is target for each in types) or not all(fits(each, target) for each in types):
         return None
-    widened = tuple(to_type(operand, target) for operand in instr.operands)
-    return instr.with_(operands=widened)
+    return root.with_(operands=(to_type(x, target), to_type(y, target)))
 
 
 def fits(source: ElementType, target: ElementType) -> bool:

@@ -12,44 +12,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Sort
 from hlo.types.element_type import S32, S64
 from hlo.types.shape import array
 from optimizer.calls.clone import inlined
 from optimizer.expanders.op_expander import ExpansionSite, elements, expander
 from optimizer.expanders.parts import counting
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import f, p, sort, xs
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction
+    from hlo.instruction import Computation, Instruction
+    from hlo.names import NameSupply
 
 
-@expander("stable-sort-expander", "sort", xla="xla/service/stable_sort_expander.cc")
-def numbered_sort(site: ExpansionSite) -> Instruction | None:
+@expander(
+    "stable-sort-expander",
+    sort(xs, dimensions=p, is_stable=True, to_apply=f),
+    xla="xla/service/stable_sort_expander.cc",
+)
+def numbered_sort(
+    root: Instruction,
+    xs: tuple[Instruction, ...],
+    p: tuple[int, ...],
+    f: Computation,
+    names: NameSupply,
+) -> Instruction:
     """Replaces stable sorts by sorts of elements that are never equal."""
-    instr, attrs = site.instr, Sort.of(site.instr)
-    if not attrs.is_stable:
-        return None
-    (dim,), (comparator,) = attrs.dimensions, instr.called
-    dims = instr.operands[0].shape.dims
+    (dim,), dims = p, xs[0].shape.dims
     # XLA counts in s32 while the numbers fit.
     kind = S32 if dims[dim] < 2**31 else S64
 
     def before(*scalars: Instruction) -> Instruction:
         *given, i, j = scalars
         swapped = [given[n ^ 1] for n in range(len(given))]
-        less = inlined(comparator, given, site.names)
-        more = inlined(comparator, swapped, site.names)
+        less = inlined(f, given, names)
+        more = inlined(f, swapped, names)
         same = make("compare", less, more, direction="EQ")
         return make("select", same, make("compare", i, j, direction="LT"), less)
 
-    shapes = [p.shape for p in comparator.parameters] + [array(kind)] * 2
+    shapes = [p.shape for p in f.parameters] + [array(kind)] * 2
     made = make(
         "sort",
-        *instr.operands,
+        *xs,
         counting(kind, dims, dim),
-        dimensions=attrs.dimensions,
-        called=(site.computation(comparator.name, shapes, before),),
+        dimensions=p,
+        called=(ExpansionSite(root, names).computation(f.name, shapes, before),),
     )
     first = elements(made)[:-1]
     return first[0] if len(first) == 1 else make("tuple", *first)

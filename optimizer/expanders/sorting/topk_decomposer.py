@@ -15,16 +15,18 @@ from hlo.types.shape import array
 from optimizer.expanders.op_expander import ExpansionSite, elements, expander
 from optimizer.expanders.parts import counting, cut
 from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import topk, x
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
+    from hlo.names import NameSupply
 
 
-@expander("topk-decomposer", "topk", xla="xla/service/topk_rewriter.cc, class TopkDecomposer")
-def sort_and_slice(site: ExpansionSite) -> Instruction:
+@expander("topk-decomposer", topk(x), xla="xla/service/topk_rewriter.cc, class TopkDecomposer")
+def sort_and_slice(root: Instruction, x: Instruction, names: NameSupply) -> Instruction:
     """Replaces topk by sort and slice."""
-    operand = site.instr.operands[0]
-    return first_of_sorted(site, operand, counting(S32, operand.shape.dims, operand.shape.rank - 1))
+    places = counting(S32, x.shape.dims, x.shape.rank - 1)
+    return first_of_sorted(ExpansionSite(root, names), x, places)
 
 
 def first_of_sorted(site: ExpansionSite, values: Instruction, places: Instruction) -> Instruction:
