@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.elements.folds import SUM_OF_FLOATS, joined, neutral
 from codegen.elements.types import narrowed, wide
-from codegen.expressions import Apply, Cast, Choose, Expr, Name, binary, condition_of, item
+from codegen.expressions import Apply, Cast, Choose, Expr, Name, Op, binary, condition_of, item
 from codegen.opcodes.extremes import first_extreme
 from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import expression
@@ -46,6 +46,11 @@ def single_operation(computation: Computation) -> str | None:
     return root.opcode if same and root.opcode in _LANES else None
 
 
+def parts_of(value: Expr) -> list[Expr]:
+    """The real and the imaginary part of a complex number."""
+    return [Op("real", (value,)), Op("imag", (value,))]
+
+
 class Fold:
     """Variables that a computation folds values into.
 
@@ -76,8 +81,12 @@ class Fold:
         # simple: NaN is beyond all of them. See `ordered_f32` in prelude/floats.c.
         self.ordered = self.operation in ("maximum", "minimum") and types[0].is_floating
         values = list(initial)
+        # The parts of complex numbers are added up for themselves, which can be done in lanes.
+        self.in_parts = self.operation == "add" and types[0].is_complex
         if self.ordered:
             kinds, values = ["s32" if kinds[0] == "f32" else "s64"], [self._key(values[0])]
+        if self.in_parts:
+            kinds, values = [types[0].real.name] * 2, parts_of(values[0])
         pairs = list(zip(kinds, values, strict=True))
         if size is None:
             self.names = tuple(body.variable(kind, name, value) for kind, value in pairs)
@@ -87,13 +96,13 @@ class Fold:
             starts = [Assign(n, v) for n, v in zip(self.names, values, strict=True)]
             body.add(For(place, size, tuple(starts), simd=True))
         self.lanes = None
-        if self.operation is not None and not types[0].is_complex:
-            sign = _LANES[self.operation]
+        if self.in_parts or (self.operation is not None and not types[0].is_complex):
+            sign = _LANES[self.operation or ""]
             if types[0].kind == "pred":
-                sign = _LANES_OF_PRED.get(self.operation, sign)
-            elif sign == "+" and types[0].is_floating:
+                sign = _LANES_OF_PRED.get(self.operation or "", sign)
+            elif sign == "+" and (types[0].is_floating or self.in_parts):
                 sign = SUM_OF_FLOATS
-            self.lanes = ((sign, base(self.names[0])),)
+            self.lanes = tuple((sign, base(name)) for name in self.names)
 
     def _key(self, value: Expr) -> Expr:
         return Apply(f"{self.operation}_key_{wide(self.types[0])}", (value,))
@@ -108,6 +117,11 @@ class Fold:
             sign = ">" if self.operation == "maximum" else "<"
             most = self.names[0]
             body.assign(most, Choose(binary(sign, key, most), key, most))
+            return
+        if self.in_parts:
+            value = body.let(self.types[0].name, "value", values[0])
+            for name, part in zip(self.names, parts_of(value), strict=True):
+                body.assign(name, name + part)
             return
         if self.operation is not None:
             wraps = body.writer.wraps
@@ -127,6 +141,8 @@ class Fold:
         """The results of the reduction."""
         if self.ordered:
             return (self._from_key(),)
+        if self.in_parts:
+            return (Apply(f"complex_{self.types[0]}", self.names),)
         if self.operation is not None:
             return (narrowed(self.types[0], self.names[0]),)
         return self.names

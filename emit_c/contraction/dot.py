@@ -39,7 +39,7 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     few = any(o.shape.size == 0 or o.shape.rank == 0 for o in instr.operands)
     if few or kind.kind == "pred" or (kind.is_complex and instr.shape.element_type is not kind):
         return None
-    if not kind.is_complex and write_few_rows(body, instr, outputs[0], kind):
+    if write_few_rows(body, instr, outputs[0], kind):
         return 0
     made = _product(body, instr, kind)
     if made.tiling.share < machine.LEAST_SHARE:

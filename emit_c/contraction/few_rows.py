@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal, store
-from codegen.expressions import Expr, Group, Name, item, total_of
-from codegen.opcodes.folding import over
+from codegen.expressions import Apply, Expr, Group, Name, item, total_of
+from codegen.opcodes.folding import over, parts_of
 from codegen.opcodes.operands import Operand, operands_of
 from codegen.opcodes.products import element_as
 from codegen.opcodes.scalar import expression
@@ -41,7 +41,7 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
             return True
         aligned = strides(few.instr.shape.dims)[few.contracting[-1]] == 1
         beside = aligned and step[matrix.contracting[-1]] == 1
-        if beside and few.count <= machine.FEW_SUMS_IN_REGISTERS:
+        if beside and few.count * made.parts <= machine.FEW_SUMS_IN_REGISTERS:
             made.write_in_lanes(output)
             return True
     return False
@@ -54,6 +54,11 @@ class _FewRows:
     few: Operand
     matrix: Operand
     kind: ElementType
+
+    @property
+    def parts(self) -> int:
+        """The number of sums for one of the result's elements: complex ones have two parts."""
+        return 2 if self.kind.is_complex else 1
 
     def write_side_by_side(self, output: Name) -> None:
         """For each block of columns: rows of the matrix, times a number of each vector."""
@@ -89,25 +94,35 @@ class _FewRows:
         """For some rows of the matrix at once: their products with all vectors."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        many = _divisor(free[-1], machine.FEW_SUMS_IN_REGISTERS // self.few.count)
+        many = _divisor(free[-1], machine.FEW_SUMS_IN_REGISTERS // (self.few.count * self.parts))
         outer = [*batch, *free[:-1], free[-1] // many]
         with body.loops("b" * len(outer), outer, parallel=True) as (*place, block):
             at = tuple(place[: len(batch)])
             rows = [(*place[len(batch) :], block * many + k) for k in range(many)]
-            zero = literal(kind, kind.dtype.type(0))
+            real = kind.real
+            zero = literal(real, real.dtype.type(0))
             pairs = [(row, there) for row in range(self.few.count) for there in rows]
-            sums = [body.variable(f"{kind}", "sum", zero) for _ in pairs]
+            sums = [
+                [body.variable(f"{real}", "sum", zero) for _ in range(self.parts)] for _ in pairs
+            ]
             lane = body.name("k")
             with body.loops("t" * (len(depths) - 1), depths[:-1]) as deep:
                 k = (*deep, counter(lane, depths[-1]))
                 with body.block() as statements:
-                    for name, (row, there) in zip(sums, pairs, strict=True):
+                    for names, (row, there) in zip(sums, pairs, strict=True):
                         number, other = self._number(at, row, k), self._element(at, there, k)
-                        body.assign(name, name + self._product(number, other))
-                lanes = tuple(("+", name.name) for name in sums)
+                        product = self._product(number, other)
+                        if kind.is_complex:
+                            added = parts_of(body.let(f"{kind}", "product", product))
+                        else:
+                            added = [product]
+                        for name, part in zip(names, added, strict=True):
+                            body.assign(name, name + part)
+                lanes = tuple(("+", name.name) for names in sums for name in names)
                 body.add(For(lane, depths[-1], tuple(statements), simd=True, reductions=lanes))
-            for name, (row, there) in zip(sums, pairs, strict=True):
-                self._store(output, (at, row, there), name)
+            for names, (row, there) in zip(sums, pairs, strict=True):
+                total = Apply(f"complex_{kind}", tuple(names)) if kind.is_complex else names[0]
+                self._store(output, (at, row, there), total)
 
     def _sizes(self) -> tuple[list[int], list[int], list[int]]:
         matrix = self.matrix

@@ -23,6 +23,19 @@ ROOT r = ({{T}}[{",".join(kept)}], {{T}}[{",".join(kept)}]) tuple(s, m)"""
     check(made, BITS if element_type == "s8" else ROUNDING)
 
 
+@pytest.mark.parametrize("dimensions", ["0", "1", "0,1"])
+@pytest.mark.parametrize("element_type", ["c64", "c128"])
+def test_parts_of_complex_numbers_are_added_up_in_lanes(dimensions, element_type):
+    kept = ",".join(str(n) for d, n in enumerate((30, 70)) if str(d) not in dimensions.split(","))
+    text = f"""x = {{T}}[30,70] parameter(0)
+z = {{T}}[] parameter(1)
+y = {{T}}[30,70] multiply(x, x)
+ROOT r = {{T}}[{kept}] reduce(y, z), dimensions={{{dimensions}}}, to_apply=add"""
+    source = check(entry(text, ADD).replace("{T}", element_type), ROUNDING).source
+    kernel = source[source.rindex("static void") :]
+    assert f"= complex_{element_type}(" in kernel
+
+
 def test_maximum_keeps_nan_and_knows_the_zeros():
     text = entry("x = f32[4,64] parameter(0)\nz = f32[] constant(-inf)\n"
                  "ROOT r = f32[4] reduce(x, z), dimensions={1}, to_apply=max", MAX)  # fmt: skip
