@@ -7,7 +7,6 @@ and stores at once; one thread computes the elements behind the last whole group
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Name, binary, item
@@ -70,9 +69,9 @@ def _in_vectors(kernel: Kernel, results: Results, count: int) -> Stage | None:
     if loop is None:
         return None
     if count % width == 0:
-        return replace(each_thread(name, groups, loop), kind=f"loop of {width}")
+        return each_thread(name, groups, loop, f"loop of {width}")
     one = kernel.body.name("i")
     rest = _computed(kernel, results, unknown(one, groups * width, count - 1))
     tail = For(one, count, rest, start=groups * width)
     both = If(binary("<", Name(name), groups), tuple(loop), (tail,))
-    return replace(each_thread(name, groups + 1, [both]), kind=f"loop of {width}")
+    return each_thread(name, groups + 1, [both], f"loop of {width}")

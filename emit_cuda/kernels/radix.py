@@ -14,7 +14,6 @@ Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import store
@@ -130,8 +129,7 @@ class _RadixSort:
             else:
                 j = self._ordered()
             body.assign(item(self.words[0], thread), Cast("u32", word(j)))
-        stage = each_thread("thread", self.n * self.rows, live(statements))
-        return replace(stage, kind="keys of a sort")
+        return each_thread("thread", self.n * self.rows, live(statements), "keys of a sort")
 
     def _by_digit(self, shift: int) -> list[Stage]:
         """The launches that move words by one of their digits."""
@@ -167,8 +165,7 @@ class _RadixSort:
             for output, operand in zip(outputs, self.instr.operands, strict=True):
                 value = body.element(operand, self._at(number))
                 body.assign(item(output, target), store(operand.shape.element_type, value))
-        stage = each_thread("thread", self.n * self.rows, live(statements))
-        return replace(stage, kind="elements of a sort")
+        return each_thread("thread", self.n * self.rows, live(statements), "elements of a sort")
 
 
 def _blocks(call: Call, blocks: int, shared: Shared, kind: str) -> Stage:

@@ -105,8 +105,7 @@ def _columns(
             fold.add([body.element(x, index) for x in windows.arrays])
             windows.store(body, fold, outputs, index)
         body.add(For(i, lines.length, tuple(iteration)))
-    stage = each_thread("thread", lines.count, statements)
-    return Stage(stage.statements, stage.grid, stage.block, kind="running fold of columns")
+    return each_thread("thread", lines.count, statements, "running fold of columns")
 
 
 class _RunningFold:

@@ -165,8 +165,7 @@ def _merge(
             target = indexed(linear(index, lines.dims))
         for array, value in zip(targets, bits, strict=True):
             body.assign(item(array, target), value)
-    stage = each_thread("thread", lines.count * n, statements)
-    return replace(stage, kind="merge of sorted runs")
+    return each_thread("thread", lines.count * n, statements, "merge of sorted runs")
 
 
 class _SortedTile:

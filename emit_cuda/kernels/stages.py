@@ -94,14 +94,15 @@ def block_for(threads: int) -> int:
     return min(BLOCK, -(-threads // WARP) * WARP)
 
 
-def each_thread(name: str, count: int, body: Sequence[Statement], kind: str = "s64") -> Stage:
-    """A launch of a thread for each number below a count."""
+def each_thread(name: str, count: int, body: Sequence[Statement], kind: str = "loop") -> Stage:
+    """A launch of a thread for each number below a count; the threads do not wait for others."""
     block = block_for(count)
     guarded: tuple[Statement, ...] = tuple(body)
     if count % block:
         guarded = (If(binary("<", Name(name), count), guarded),)
-    number = Let(kind, name, thread_number(block, kind))
-    return Stage((number, *guarded), (-(-count // block), 1, 1), (block, 1, 1), waits=False)
+    number = Let("s64", name, thread_number(block))
+    grid = -(-count // block), 1, 1
+    return Stage((number, *guarded), grid, (block, 1, 1), kind=kind, waits=False)
 
 
 def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[str]) -> Launches:
@@ -186,7 +187,7 @@ def _grid(
     ]
     iteration = (*places, *body)
     if not own_bytes:
-        stage = replace(each_thread("iteration", total, iteration), kind=PARALLEL)
+        stage = each_thread("iteration", total, iteration, PARALLEL)
         return replace(stage, statements=(*needed(values, stage.statements), *stage.statements))
     threads = max(1, min(total, MOST_OWN // own_bytes))
     block = block_for(threads)

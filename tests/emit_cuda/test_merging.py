@@ -82,11 +82,28 @@ cond { s = (f32[40], s32[]) parameter(0)
   ROOT p = pred[] compare(i, n), direction=LT }
 ENTRY e { x = f32[40] parameter(0)  z = s32[] constant(0)  s = (f32[40], s32[]) tuple(x, z)
   ROOT w = (f32[40], s32[]) while(s), condition=cond, body=body }"""
+# Each column is folded by a thread, in an order that counts; the columns are more than a block.
+COLUMNS = """HloModule m
+fade { a = f32[] parameter(0)  b = f32[] parameter(1)  h = f32[] constant(0.5)
+  c = f32[] multiply(a, h)  ROOT s = f32[] add(c, b) }
+body { s = (f32[150], s32[]) parameter(0)
+  x = f32[150] get-tuple-element(s), index=0  i = s32[] get-tuple-element(s), index=1
+  xs = f32[40,150] broadcast(x), dimensions={1}  z = f32[] constant(0)
+  y = f32[40,150] reduce-window(xs, z), window={size=40x1 pad=39_0x0_0}, to_apply=fade
+  l = f32[1,150] slice(y), slice={[39:40], [0:150]}  r = f32[150] reshape(l)
+  one = s32[] constant(1)  j = s32[] add(i, one)
+  ROOT t = (f32[150], s32[]) tuple(r, j) }
+cond { s = (f32[150], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=1  n = s32[] constant(2)
+  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[150] parameter(0)  z = s32[] constant(0)  s = (f32[150], s32[]) tuple(x, z)
+  ROOT w = (f32[150], s32[]) while(s), condition=cond, body=body }"""
 X = np.arange(40, dtype=np.float32)
 LONG = np.arange(3000, dtype=np.float32)
 CASES = {
     "loop": (LOOP, "one block", [(X,), (-X,)]),
     "copy": (COPY, "one block", [(X + 100,)]),
+    "columns": (COLUMNS, "one block", [(LONG[:150],)]),
     "branches": (BRANCHES, "branch", [(np.int32(k), LONG) for k in (0, 1, 2, 9, -1)]),
     "inside": (
         INSIDE,
