@@ -68,27 +68,19 @@ class TensorCores(Tiles):
         body = self.body
         self.parts = body.variable(f"{self.sum_kind}_16x16", "parts", size=PARTS)
         p = body.name("p")
-        body.add(
-            For(
-                p,
-                PARTS,
-                (Call(f"clear_{self.sum_kind}_16x16", (item(self.parts, Name(p)),)),),
-                unroll=True,
-            )
-        )
+        self._each_part(p, f"clear_{self.sum_kind}_16x16", item(self.parts, Name(p)))
         warp = Name("threadIdx.x") / WARP
         self.row = body.let("s64", "part_row", warp / PARTS * 16)
         self.column = body.let("s64", "part_column", warp % PARTS * (16 * PARTS))
 
     def multiply(self) -> None:
         """Add the products of two tiles."""
-        body, (left, right), p = self.body, self.tiles, self.body.name("p")
+        (left, right), p = self.tiles, self.body.name("p")
         here = self.column + Name(p) * 16
         ends = item(left, self.buffer + self.row), item(right, self.buffer + here)
-        ends = tuple(Op("&", (end,)) for end in ends)
+        places = (Op("&", (end,)) for end in ends)
         part = item(self.parts, Name(p))
-        call = Call(f"multiply_tiles_{self.type}", (part, *ends, Literal(self.pitch)))
-        body.add(For(p, PARTS, (call,), unroll=True))
+        self._each_part(p, f"multiply_tiles_{self.type}", part, *places, Literal(self.pitch))
 
     def end(self) -> None:
         """Let the sums meet in shared memory."""
@@ -96,12 +88,13 @@ class TensorCores(Tiles):
         self.sums = Name(body.name("sums"))
         self.shared += ((self.sum_kind, self.sums.name, WIDTH * self.sum_pitch),)
         at = Group(self.row * self.sum_pitch) + self.column + Name(p) * 16
-        end = Op("&", (item(self.sums, at),))
-        call = Call(
-            f"store_{self.sum_kind}_16x16",
-            (end, item(self.parts, Name(p)), Literal(self.sum_pitch)),
-        )
-        body.add(For(p, PARTS, (call,), unroll=True), BARRIER)
+        place, part = Op("&", (item(self.sums, at),)), item(self.parts, Name(p))
+        self._each_part(p, f"store_{self.sum_kind}_16x16", place, part, Literal(self.sum_pitch))
+        body.add(BARRIER)
+
+    def _each_part(self, p: str, function: str, *arguments: Expr) -> None:
+        """Call a function for each part of a warp."""
+        self.body.add(For(p, PARTS, (Call(function, arguments),), unroll=True))
 
     def total(self, m: Sum, n: Sum) -> Expr:
         """One sum of a thread's own."""

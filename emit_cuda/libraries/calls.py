@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from codegen.opcodes.operands import operands_of
 from hlo import attributes as a
 from optimizer.libraries.library import GPU, configuration
 from optimizer.rewriting.make import value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from codegen.opcodes.operands import Operand
     from hlo.instruction import Instruction
 
 # Operands and results that cuBLASLt takes together.
@@ -108,39 +108,28 @@ def _row(operand: Instruction) -> Instruction | None:
 
 def _plain(dot: Instruction) -> LibraryGemm | None:
     """A product whose matrices lie in memory as the library takes them."""
-    attrs = a.DotDims.of(dot)
-    left, right = (o.shape for o in dot.operands)
-    types = left.element_type.name, dot.shape.element_type.name
-    if types not in _TYPES or left.element_type is not right.element_type:
+    kinds = [o.shape.element_type for o in (*dot.operands, dot)]
+    types = kinds[0].name, kinds[2].name
+    if types not in _TYPES or kinds[0] is not kinds[1]:
         return None
-    batches = tuple(range(len(attrs.lhs_batch_dims)))
-    if attrs.lhs_batch_dims != batches or attrs.rhs_batch_dims != batches:
+    left, right = operands_of(dot)
+    orders = _deep_last(left), _deep_last(right)
+    sizes = prod(left.sizes(left.batch)), left.count, right.count, left.depth
+    if orders[0] is None or orders[1] is None or 0 in sizes:
         return None
-    orders = [
-        _deep_last(shape.rank, len(batches), contracting)
-        for shape, contracting in (
-            (left, attrs.lhs_contracting_dims),
-            (right, attrs.rhs_contracting_dims),
-        )
-    ]
-    if None in orders:
-        return None
-    batch = prod(left.dims[: len(batches)])
-    depth = prod(left.dims[d] for d in attrs.lhs_contracting_dims)
-    rows, columns = (s.size // max(batch * depth, 1) for s in (left, right))
-    if 0 in (batch, depth, rows, columns):
-        return None
-    return LibraryGemm(
-        *types, batch, rows, columns, depth, cast("tuple[bool, bool]", tuple(orders))
-    )
+    return LibraryGemm(*types, *sizes, (orders[0], orders[1]))
 
 
-def _deep_last(rank: int, batches: int, contracting: Sequence[int]) -> bool | None:
-    """Whether the contraction is along the last dimensions; None if not along the first either."""
-    if tuple(contracting) == tuple(range(rank - len(contracting), rank)):
+def _deep_last(operand: Operand) -> bool | None:
+    """Whether the contraction is along the last dimensions, or the first behind the batch; or None.
+
+    Free dimensions lie together in order then, so that each matrix has rows and columns.
+    """
+    batch, free, deep = operand.batch, operand.free, operand.contracting
+    in_order = tuple(range(operand.instr.shape.rank))
+    if (*batch, *free, *deep) == in_order:
         return True
-    first = tuple(range(batches, batches + len(contracting)))
-    return False if tuple(contracting) == first else None
+    return False if (*batch, *deep, *free) == in_order else None
 
 
 def fft_of(instr: Instruction) -> LibraryFft | None:
