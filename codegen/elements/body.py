@@ -9,6 +9,7 @@ is remembered while the block is open.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from codegen.elements.constants import literal_of
@@ -145,9 +146,11 @@ class Body:
         self.add(Call(function, tuple(map(tree, arguments)), work))
 
     def function(self, wanted: str, define: Callable[[str], Function]) -> str:
-        """A function that the kernel calls, made as `define(name)`; gives the name."""
-        name = self.name(wanted)
-        self.writer.functions[name] = define(name)
+        """The name of a function made as `define(name)`, or of an equal one that is there."""
+        made = define(self.name(wanted))
+        known = self.writer.functions
+        name = next((n for n in known if replace(made, name=n) == known[n]), made.name)
+        known.setdefault(name, made)
         return name
 
     def name(self, wanted: str) -> str:

@@ -6,6 +6,7 @@ import emit_c
 import hlo
 from emit_c.kernels.passes import PASSES
 from hlo_tools.views.loops import loops
+from optimizer import optimize
 
 SUM = """HloModule m
 f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
@@ -47,6 +48,21 @@ def test_functions_that_a_pass_makes_are_shown_above_the_loops_that_call_them():
     assert len(states) == 2
     assert all(state.count("void sum_of_lanes(f32 *lanes) {") == 1 for state in states)
     assert shown.index("void sum_of_lanes(") < shown.index("  sum_of_lanes(lanes")
+
+
+def test_equal_functions_of_a_kernel_are_one():
+    """Two rows are added up in lanes, and the lanes in one function."""
+    twice = SUM.replace("ROOT total", "total").replace(
+        "to_apply=f\n}",
+        """to_apply=f
+  row = f32[9,100] broadcast(total), dimensions={0}
+  centered = f32[9,100] subtract(x, row)
+  ROOT rest = f32[9] reduce(centered, zero), dimensions={1}, to_apply=f\n}""",
+    )
+    shown = loops(optimize(hlo.parse(twice), target="cpu"), until="vectorize-reductions")
+    last = shown.split("after vectorize-reductions")[-1]
+    assert last.count("sum_of_lanes(lanes") == 2
+    assert last.count("void sum_of_lanes") == 1
 
 
 @pytest.mark.parametrize("wrong", [{"kernel": "nothing"}, {"until": "nothing"}])
