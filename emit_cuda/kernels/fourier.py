@@ -171,7 +171,8 @@ class _Fourier:
             if last and self.type == "IRFFT":
                 body.assign(item(target, linear(lines.index(number, k), lines.dims)), real)
                 return
-            half = last and self.type == "RFFT"
+            # A line of one number has no other half, and no counter.
+            half = last and self.type == "RFFT" and n > 1
             with body.when(binary("<=", indexed(k), n // 2) if half else None):
                 at = counter(k.names[0], n // 2 + 1) if half else k
                 place = linear(lines.index(number, at), lines.dims)

@@ -26,6 +26,8 @@ CASES = [
     ("FFT", "c64[5,17]", "c64[5,17]", [5, 17]),
     ("IRFFT", "c64[3,18]", "f32[3,34]", [34]),
     ("FFT", "c64[2,1]", "c64[2,1]", [1]),
+    ("RFFT", "f32[3,6,1]", "c64[3,6,1]", [6, 1]),
+    ("IRFFT", "c128[3,1]", "f64[3,1]", [1]),
 ]
 
 
@@ -52,7 +54,7 @@ def launches(program):
 @pytest.mark.parametrize(
     ("cases", "checked"),
     [
-        (CASES[1:2] + CASES[6:7], True),
+        (CASES[1:2] + CASES[6:7] + CASES[-2:], True),
         pytest.param(CASES, True, marks=pytest.mark.slow),
         pytest.param(CASES, False, marks=pytest.mark.slow),
     ],
