@@ -69,12 +69,18 @@ class FuncOp:
 
 @dataclass(frozen=True, slots=True)
 class MlirModule:
-    """A module: its attributes, functions, and places by the names that stand for them."""
+    """A module: its attributes, functions, and places by the names that stand for them.
+
+    Attributes
+    ----------
+    meshes : the number of devices of each mesh that Shardy's annotations name.
+    """
 
     name: str
     attributes: dict[str, Any]
     functions: tuple[FuncOp, ...]
     places: dict[str, Any]
+    meshes: dict[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -317,9 +318,8 @@ class _Reader(_Attributes):
     def module(self, children: Any) -> MlirModule:
         name, attributes, *rest = children
         functions = tuple(each for each in rest if isinstance(each, FuncOp))
-        return MlirModule(
-            name[1:].strip('"') if name else "main", attributes or {}, functions, self.places
-        )
+        named = name[1:].strip('"') if name else "main"
+        return MlirModule(named, attributes or {}, functions, self.places, _meshes(rest))
 
     def program(self, children: Any) -> MlirModule:
         for child in children:
@@ -327,6 +327,17 @@ class _Reader(_Attributes):
                 return child
         functions = tuple(each for each in children if isinstance(each, FuncOp))
         return MlirModule("main", {}, functions, self.places)
+
+
+def _meshes(operations: Iterable[Any]) -> dict[str, int]:
+    """The devices of each mesh: `sdy.mesh @name = <["x"=2, "y"=4]>` has 8."""
+    return {
+        name: prod(size for _, size in mesh.words[0])
+        for each in operations
+        if isinstance(each, Operation) and each.name == "sdy.mesh"
+        for name, mesh in each.attributes.items()
+        if name.startswith("@") and isinstance(mesh, Tagged)
+    }
 
 
 def _unquoted(word: str) -> str:

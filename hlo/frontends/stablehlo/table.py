@@ -54,8 +54,14 @@ def translation_of(op: Operation) -> Translate:
     dialect, _, word = op.name.partition(".")
     if dialect in _DIALECTS and word.replace("_", "-") in ELEMENTWISE:
         return _elementwise
-    notes = [_SHARDY] if dialect == "sdy" else did_you_mean(op.name, _known())
-    raise HloError("HLO013", f"HLO has nothing for `{op.name}`", op.span, notes)
+    raise unknown(op)
+
+
+def unknown(op: Operation) -> HloError:
+    """The error for an operation that HLO has nothing for, HLO013."""
+    shardy = op.name.startswith("sdy.")
+    notes = [_SHARDY] if shardy else did_you_mean(op.name, _known())
+    return HloError("HLO013", f"HLO has nothing for `{op.name}`", op.span, notes)
 
 
 def _known() -> list[str]:

@@ -243,6 +243,25 @@ def test_places_become_metadata():
         "jit(f)/sin", "f.py", 10)  # fmt: skip
 
 
+def test_on_one_device_there_is_nothing_to_divide():
+    """As `jax.random.split` asks for in a program for one device."""
+    text = """
+    module @m {
+      sdy.mesh @mesh = <["x"=1, "y"=1]> {stablehlo.mesh = {axes = []}}
+      sdy.mesh @empty_mesh = <[]>
+      sdy.mesh @pair = <["x"=2]>
+      func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+        %0 = stablehlo.tanh %x : tensor<3xf32>
+        %1 = sdy.sharding_constraint %0 <@empty_mesh, [{?}]> : tensor<3xf32>
+        %2 = sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<3xf32>
+        return %2 : tensor<3xf32>
+      }
+    }"""
+    assert [i.opcode for i in stablehlo.parse(text).entry.instructions] == ["parameter", "tanh"]
+    with pytest.raises(hlo.HloError, match="Shardy"):
+        stablehlo.parse(text.replace("<@mesh", "<@pair"))
+
+
 GATHER = f"""
 %r = "stablehlo.gather"(%x, %x) <{{dimension_numbers = 3, slice_sizes = 1}}> : ({F}, {F}) -> {F}
 """
