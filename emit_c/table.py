@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import Element, Entry
 from codegen.opcodes import elements
+from hlo.opcode import HOST
 from hlo.table import OpTable
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ _HOST = "it talks to the host's queues, which a compiled module does not have"
 
 emits_c: OpTable[Entry] = OpTable(
     "emits_c",
-    {
-        **dict.fromkeys(("infeed", "outfeed", "recv", "recv-done", "send", "send-done"), _HOST),
-    },
+    dict.fromkeys(sorted(HOST), _HOST),
     base=elements,
 )
 

@@ -13,6 +13,7 @@ from codegen.opcodes.ordering import write_sort, write_topk
 from codegen.opcodes.scalar import WRAPPING, write_elementwise
 from emit_cuda.opcodes.scattering import write_scatter_in_parallel
 from hlo.attributes import CustomCall
+from hlo.opcode import HOST
 from hlo.table import OpTable
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from optimizer.expanders.custom_call_expander import EXPANSIONS
@@ -29,9 +30,7 @@ _HOST = "it talks to the host's queues, which a compiled module does not have"
 
 emits_cuda: OpTable[Entry] = OpTable(
     "emits_cuda",
-    {
-        **dict.fromkeys(("infeed", "outfeed", "recv", "recv-done", "send", "send-done"), _HOST),
-    },
+    dict.fromkeys(sorted(HOST), _HOST),
     base=elements,
 )
 # The kernels of custom calls.

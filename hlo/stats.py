@@ -10,13 +10,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import FORWARDING, TUPLES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hlo.instruction import Computation, Instruction, Module
 
 # Their value is made of their operands' buffers, or of the caller's: it takes no memory anew.
-WITHOUT_MEMORY = frozenset({"parameter", "tuple", "get-tuple-element", "bitcast", "opt-barrier"})
+WITHOUT_MEMORY = TUPLES | FORWARDING | {"parameter", "bitcast"}
 
 
 @dataclass(frozen=True, slots=True)

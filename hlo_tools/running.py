@@ -186,9 +186,8 @@ RUNNING = SEQUENTIAL | {"fusion"}
 def computes(instr: Instruction) -> bool:
     """Whether an instruction makes new numbers, rather than move those that there are."""
     traits = instr.row.traits
-    if traits & {"leaf", "movement", "control", "async", "effect"} or instr.opcode in RUNNING:
-        return False
-    return instr.opcode not in ("tuple", "get-tuple-element", "domain", "bitcast-convert", "sort")
+    moving = {"leaf", "movement", "control", "async", "effect", "identity", "tuples"}
+    return not traits & moving and instr.opcode not in RUNNING | {"bitcast-convert", "sort"}
 
 
 @dataclass

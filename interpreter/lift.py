@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.attributes import ParameterNumber
-from hlo.opcode import IDENTITIES, TUPLES
+from hlo.opcode import IDENTITIES, TUPLES, VIEWS
 from interpreter.table import Value, evaluates, needs_frame
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     Places = tuple[int, ...]
 
 # These yield their operand, if it is a scalar and they are lifted.
-_IDENTITIES = IDENTITIES - {"add-dependency"} | {"broadcast", "reshape", "transpose"}
+_IDENTITIES = IDENTITIES - {"add-dependency"} | VIEWS - {"bitcast"}
+# These run their computation once, of scalars.
 _CALLS = {"call", "fusion", "map"}
 
 

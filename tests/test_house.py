@@ -155,6 +155,26 @@ def test_a_trait_is_asked_for_and_not_listed() -> None:
     assert not found
 
 
+def opcodes_listed(tree: ast.AST) -> Iterator[int]:
+    """The lines of statements in which three or more opcodes are listed, tables aside."""
+    for statement in ast.walk(tree):
+        if not isinstance(statement, ast.stmt) or hasattr(statement, "body"):
+            continue
+        for node in ast.walk(statement):
+            names = node.elts if isinstance(node, ast.Set | ast.Tuple | ast.List) else ()
+            listed = {n.value for n in names if isinstance(n, ast.Constant)}
+            if len(listed) == len(names) > 2 and listed <= OPCODES.keys():
+                yield statement.lineno
+
+
+@pytest.mark.parametrize("name", [n for n in FILES if not n.startswith("hlo_tools")])
+def test_a_list_of_opcodes_has_its_reason(name: str) -> None:
+    """Who adds an opcode finds above each list what would make it belong there."""
+    lines = FILES[name].read_text().splitlines()
+    bare = {n for n in opcodes_listed(TREES[name]) if not lines[n - 2].lstrip().startswith("#")}
+    assert not bare, f"{name}: lists of opcodes without a reason at lines {sorted(bare)}"
+
+
 # Both engines tell their observers of an `Event`, and an expression has literals as HLO has.
 IN_BOTH = {"Event", "Literal"}
 NAMED = tuple(f"{room}." for room in ROOMS)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 # The longest row whose places fit into 31 bits.
 MOST_PLACES = (1 << 31) - 1
+# Opcodes that tell nothing of numbers but which of two is the greater.
 _CHOOSING = {"parameter", "compare", "select", "and", "or", "xor", "not", "maximum", "minimum",
              "tuple"}  # fmt: skip
 
@@ -130,6 +131,7 @@ def _only_chooses(computation: Computation) -> bool:
             sides[instr] = ParameterNumber.of(instr).number % 2
         elif instr.opcode != "tuple":
             found = {sides[o] for o in instr.operands if o in sides}
+            # Logic on the results of comparisons chooses; on numbers it would compute.
             if len(found) > 1 or (found and instr.opcode in ("and", "or", "xor", "not")):
                 return False
             if found and instr.opcode != "compare":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import Entry, Scalar, WholeArray, elemental
 from hlo.attributes import Slice
-from hlo.opcode import CONTROL, IDENTITIES, TUPLES, having
+from hlo.opcode import CONTROL, FIXED, SAME_ORDER, TUPLES, having
 from hlo.walk import users
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     Table = OpTable[Entry]
 
 # These only say where an element comes from: computing them again costs nothing.
-_REPEATING = {"broadcast", "iota"}
-_INDEXING = {*_REPEATING, "constant"}
+_REPEATING = FIXED - {"constant"} | {"broadcast"}
+_INDEXING = FIXED | {"broadcast"}
 # A loop for one element: never to be run twice for the same one.
-_LOOPS = having("reduction") | {"convolution", "dot", "map"}
+_LOOPS = having("reduction") | having("contraction") | {"map"}
 # Their value is in their operands' memory.
-_RENAMING = TUPLES | IDENTITIES | {"bitcast", "reshape"}
+_RENAMING = TUPLES | SAME_ORDER
 _PLUMBING = TUPLES | {"parameter"}
 
 

@@ -21,7 +21,7 @@ from codegen.program.placement import in_memory, read_from_memory
 from codegen.program.trees import branch, leaves, nested
 from hlo import attributes as a
 from hlo.errors.error import HloError
-from hlo.opcode import IDENTITIES
+from hlo.opcode import SAME_ORDER
 from hlo.wording import with_article
 from optimizer.analysis.alias import renames
 from optimizer.analysis.dataflow import Several, Value
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Pointers = list[str | None]
 # These hand on their operand's memory.
-_ALIASES = IDENTITIES | {"reshape"}
+_ALIASES = SAME_ORDER - {"bitcast"}
 
 
 @dataclass(slots=True)

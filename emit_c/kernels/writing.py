@@ -23,7 +23,7 @@ from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.passes import run_passes
 from emit_c.kernels.traversal import write_nest
 from emit_c.table import emits_c
-from hlo.opcode import IDENTITIES
+from hlo.opcode import SAME_ORDER
 from optimizer.analysis.indexing import delinear, linear
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from optimizer.analysis.indexing import Index
 
-_SAME_ORDER = IDENTITIES | {"reshape"}
+_COPIED = SAME_ORDER - {"bitcast"}
 
 
 class ModuleKernels:
@@ -206,7 +206,7 @@ def is_flat(body: Body, root: Instruction) -> bool:
 
 
 def _is_flat_step(instr: Instruction) -> bool:
-    return isinstance(emits_c.get(instr.opcode), Scalar) or instr.opcode in _SAME_ORDER
+    return isinstance(emits_c.get(instr.opcode), Scalar) or instr.opcode in _COPIED
 
 
 def _is_splat(body: Body, instr: Instruction) -> bool:

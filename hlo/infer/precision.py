@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo.infer import infer
-from hlo.opcode import CONTROL, GIVEN, TUPLES
+from hlo.opcode import CONTROL, GIVEN, HOST, TUPLES
 from hlo.types.element_type import C64, C128, F32, F64, ElementType
 
 if TYPE_CHECKING:
@@ -20,18 +20,10 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
-# Opcodes that hand on values, whose type is therefore exact.
-EXACT = (
-    CONTROL
-    | GIVEN
-    | TUPLES
-    | {
-        *("copy-done", "copy-start", "custom-call", "fusion", "infeed", "opt-barrier", "outfeed"),
-        *("recv", "recv-done", "send", "send-done"),
-    }
-)
-# Opcodes that are about element types.
-_CONVERSIONS = frozenset({"bitcast", "bitcast-convert", "convert", "stochastic-convert"})
+# Opcodes that hand on values, whose type is therefore exact, as in XLA's
+# `ShapeVerifier::CheckShape`.
+_HANDING_ON = {"copy-done", "copy-start", "custom-call", "fusion", "opt-barrier"}
+EXACT = CONTROL | GIVEN | TUPLES | HOST | _HANDING_ON
 
 
 class Precision(NamedTuple):
@@ -51,9 +43,9 @@ class Precision(NamedTuple):
 
 def mixed_precision(instr: Instruction) -> Precision | None:
     """The types in which an instruction computes, where they are not all the ones of its text."""
-    if instr.opcode in EXACT or "contraction" in instr.row.traits or instr.opcode in _CONVERSIONS:
+    if instr.opcode in EXACT or instr.row.traits & {"async", "contraction", "conversion"}:
         return None
-    if "async" in instr.row.traits or not _is_mixed(instr):
+    if not _is_mixed(instr):
         return None
     said = _said(instr)
     computed = _computed(instr, said)

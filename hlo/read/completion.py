@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import AsyncStart, Compare, GetTupleElement, Map, Outfeed
 from hlo.errors.error import HloError
 from hlo.infer import infer
+from hlo.opcode import DECLARED
 from hlo.types.element_type import U32
 from hlo.types.shape import TOKEN_SHAPE, array, tuple_of
 from hlo.types.sharding import Sharding
@@ -26,26 +27,6 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Header, Instruction, Module
 
-# Opcodes whose shape no operand tells.
-_SHAPE_IS_INPUT = {
-    "convert",
-    "bitcast-convert",
-    "bitcast",
-    "reshape",
-    "dynamic-reshape",
-    "broadcast",
-    "rng",
-    "rng-bit-generator",
-    "custom-call",
-    "infeed",
-    "recv",
-    "stochastic-convert",
-    "async-start",
-    "all-to-all",
-}
-# Opcodes without operands that always have the same.
-_ONE_SHAPE = {"partition-id", "replica-id"}
-
 
 def with_inferred_shape(instr: Instruction) -> Instruction:
     """An instruction that was written without its shape, with the shape that its operands imply.
@@ -55,8 +36,7 @@ def with_inferred_shape(instr: Instruction) -> Instruction:
     HloError
         HLO009 if they imply none; what `infer` raises if they do not fit the opcode.
     """
-    no_operands = instr.row.arity == 0 and instr.opcode not in _ONE_SHAPE
-    if no_operands or instr.opcode in _SHAPE_IS_INPUT:
+    if instr.opcode in DECLARED:
         message = f"{instr.opcode} needs its shape: nothing else says it"
         raise HloError("HLO009", message, instr.span)
     return instr.with_(shape=infer(instr))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.infer.checks import compatible
 from hlo.infer.control import async_parts, is_prefix
-from hlo.opcode import ASYNC_ENDS
+from hlo.opcode import ASYNC_ENDS, DONE_OF, HOST, STARTS, having
 from hlo.types.shape import tuple_of
 from hlo.verify.aliases import verify_output_aliases
 from hlo.verify.scope import refuse
@@ -22,28 +22,22 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.verify.scope import VerifiedScope
 
+_RUNNING = frozenset({"async-start", "async-update"})
+# A loop may carry a running operation from one iteration into the next.
+_CARRIED = STARTS & HOST
+# Opcodes of a computation that only sends and receives, and of the tokens around that.
+_CHANNELS = HOST & having("async") | {"tuple", "after-all", "constant"}
 # The users of the value of each opcode: exactly one instruction, of these opcodes.
-_FOLLOWERS: dict[str, frozenset[str]] = {
-    "async-start": ASYNC_ENDS,
-    "async-update": ASYNC_ENDS,
-    "all-reduce-start": frozenset({"all-reduce-done"}),
-    "all-gather-start": frozenset({"all-gather-done"}),
-    "copy-start": frozenset({"copy-done"}),
-    "collective-permute-start": frozenset({"collective-permute-done"}),
-    # A loop may carry a running operation from one iteration into the next.
-    "send": frozenset({"send-done", "tuple"}),
-    "recv": frozenset({"recv-done", "tuple"}),
+_FOLLOWERS = {
+    **{start: frozenset({done}) for start, done in DONE_OF.items()},
+    **{start: frozenset({DONE_OF[start], "tuple"}) for start in _CARRIED},
+    **dict.fromkeys(_RUNNING, ASYNC_ENDS),
 }
 # The opcodes that the first operand of each opcode may have.
-_LEADERS: dict[str, frozenset[str]] = {
-    "async-update": frozenset({"async-start", "async-update"}),
-    "async-done": frozenset({"async-start", "async-update"}),
-    "all-reduce-done": frozenset({"all-reduce-start"}),
-    "all-gather-done": frozenset({"all-gather-start"}),
-    "copy-done": frozenset({"copy-start"}),
-    "collective-permute-done": frozenset({"collective-permute-start"}),
-    "send-done": frozenset({"send", "get-tuple-element"}),
-    "recv-done": frozenset({"recv", "get-tuple-element"}),
+_LEADERS = {
+    **{done: frozenset({start}) for start, done in DONE_OF.items()},
+    **{DONE_OF[start]: frozenset({start, "get-tuple-element"}) for start in _CARRIED},
+    **dict.fromkeys(ASYNC_ENDS, _RUNNING),
 }
 
 
@@ -56,9 +50,7 @@ def verify_pair(scope: VerifiedScope, instr: Instruction) -> None:
         HLO070.
     """
     for i, operand in enumerate(instr.operands):
-        if operand.opcode in ("async-start", "async-update") and (
-            i > 0 or instr.opcode not in ASYNC_ENDS
-        ):
+        if operand.opcode in _RUNNING and (i > 0 or instr.opcode not in ASYNC_ENDS):
             refuse(instr, "HLO070", f"uses {operand.name}, which only async-done may end")
     leaders = _LEADERS.get(instr.opcode)
     if leaders and instr.operands[0].opcode not in leaders:
@@ -140,10 +132,7 @@ def _is_single(computation: Computation) -> bool:
     return (
         not others
         or all(i.opcode == "get-tuple-element" for i in others)
-        or all(
-            i.opcode in ("send", "recv", "send-done", "recv-done", "tuple", "after-all", "constant")
-            for i in (*others, computation.root)
-        )
+        or all(i.opcode in _CHANNELS for i in (*others, computation.root))
     )
 
 

@@ -49,6 +49,7 @@ def group_mode(instr: Instruction) -> str:
         if global_ids:
             refuse(instr, "HLO065", "use_global_device_ids needs a channel_id")
         return "cross_replica"
+    # Only these have an attribute that makes their groups' numbers global.
     if instr.opcode.startswith(("all-gather", "all-reduce", "reduce-scatter")):
         return "flattened_id" if global_ids else "cross_replica_and_partition"
     return "flattened_id" if global_ids else "cross_partition"

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from hlo.opcode import OPCODES
+from hlo.opcode import GIVEN, OPCODES, TUPLES
 from hlo.types.element_type import ELEMENT_TYPES, ElementType
 from hlo_tools.generate.seeds import all_seeds
 from hlo_tools.own_passes import Promising
@@ -39,7 +39,7 @@ MANY = 25
 # An attribute that more opcodes have says nothing either.
 FEW = 4
 # Opcodes that nearly every pass handles; a pass for them alone names no other.
-USUAL = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
+USUAL = GIVEN | TUPLES
 
 
 @dataclass

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import hlo_tools.generate.structured  # pyright: ignore[reportUnusedImport]  # noqa: F401  it fills the table
 from hlo.build import Builder, module
 from hlo.errors.error import HloError
+from hlo.opcode import DECLARED
 from hlo_tools.exercises.finding import Mistake, case_text, raised
-from hlo_tools.generate.modules import DECLARED
 from hlo_tools.generate.operands import TYPES, UnfitError, operands_for, random_shape
 from hlo_tools.generate.values import nasty, tame
 from hlo_tools.shrink.case import Case

@@ -14,7 +14,7 @@ from hlo.build import Builder, instruction, module
 from hlo.errors.error import HloError
 from hlo.infer import infer
 from hlo.names import NameSupply
-from hlo.opcode import OPCODES
+from hlo.opcode import DECLARED, OPCODES
 from hlo.types.element_type import PRED, S32
 from hlo.types.literal import literal
 from hlo.types.shape import array, tuple_of
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
 
-# Opcodes whose shape must be declared, since it does not follow from operands and attributes.
-DECLARED = frozenset({"reshape", "convert", "broadcast", "iota", "bitcast-convert"})
 # The makers of instructions of these opcodes.
 CALLING = {"call": "call", "conditional": "conditional", "while": "loop"}
 # Made only for who asks for them: they give NaN of most operands, or need two devices.

@@ -16,6 +16,7 @@ import numpy as np
 from hlo import attributes as a
 from hlo.attributes import Constant
 from hlo.infer import infer
+from hlo.opcode import CONVERSIONS
 from hlo.types.literal import literal
 from hlo.types.shape import Shape
 from hlo.types.values import ComputationLayout, PaddingDim, SliceDim
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 # The new shape of an array.
 Change = Callable[[Shape], Shape]
-# Opcodes whose declared shape is one of several that their operands allow.
-DECLARED = frozenset({"reshape", "convert", "iota", "bitcast-convert", "bitcast", "rng", "topk"})
-# Those of them that change the element type.
-CONVERTING = frozenset({"convert", "bitcast-convert", "bitcast", "rng", "topk"})
+# Opcodes whose element type is declared.
+CONVERTING = CONVERSIONS | {"rng", "topk"}
+# Opcodes of arrays whose declared shape is one of several that their operands allow.
+DECLARED = CONVERTING | {"reshape", "iota"}
 
 
 def reshaped(

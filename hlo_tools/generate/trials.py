@@ -12,6 +12,7 @@ import numpy as np
 
 from hlo.attributes import Constant
 from hlo.errors.error import HloError
+from hlo.opcode import having
 from hlo.types.element_type import BF16, C64, F16, F32, F64, PRED
 from hlo.types.literal import literal
 from hlo.verify import verify
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-SUMS = frozenset({"reduce", "reduce-window", "dot", "convolution"})
+SUMS = having("reduction") | having("contraction")
 # How often to try in vain for each left side that fits.
 PATIENCE = 40
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
-from hlo.opcode import GIVEN
+from hlo.opcode import GIVEN, SEQUENTIAL
 from hlo.walk import names_of, rebuild, rebuild_module
 from hlo_tools.generate.resizing import with_entry
 from hlo_tools.running import EndlessError, run, running
@@ -84,7 +84,7 @@ def opened(case: Case) -> Iterator[Case]:
     """Modules with a callee in the entry: a branch for a conditional, one iteration for a loop."""
     module = case.module
     for instr in module.entry.instructions:
-        if instr.opcode in ("conditional", "while", "fusion", "map", "async-start"):
+        if instr.opcode in SEQUENTIAL - {"call"} | {"fusion", "map"}:
             for n, callee in enumerate(instr.called):
                 if callee.root.shape.compatible(instr.shape):
                     given = instr.operands[n + 1 : n + 2]

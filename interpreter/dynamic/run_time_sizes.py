@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Function = Callable[..., Value]
 
+# Opcodes whose attributes or operands say how large a slice is that may reach beyond what is there.
 SLICING = ("slice", "dynamic-slice", "dynamic-update-slice")
 TOGETHER = having("reduction")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo.opcode import CONTROL, GIVEN, IDENTITIES, TUPLES, VIEWS
+from hlo.opcode import CONTROL, GIVEN, IDENTITIES, SAME_ORDER, TUPLES, VIEWS
 from hlo.types.tiling import places, same_places
 from interpreter.engine.elided import is_elided
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 # NumPy gives a view of the operand's memory, whose elements may not lie one after the other.
-_VIEWS = VIEWS - {"copy", "bitcast", "reshape"}
+_VIEWS = VIEWS - SAME_ORDER
 # These make no array of their own: NumPy gives a view, or the value is there already.
 _NO_MEMORY = GIVEN | TUPLES | CONTROL | (IDENTITIES | VIEWS) - {"copy"} | {"after-all", "fusion"}
 # Opcodes that need arrays whose elements lie one after the other copy other arrays.

@@ -15,14 +15,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo import attributes as a
-from hlo.opcode import IDENTITIES, TUPLES
+from hlo.opcode import FORWARDING, TUPLES
 from hlo.walk import users
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.types.shape import Shape
 
-_ALWAYS_FORWARDED = TUPLES | IDENTITIES - {"copy"} | {"reshape"}
+_ALWAYS_FORWARDED = TUPLES | FORWARDING | {"reshape"}
 # A slice of the updated array may be read, if it is the very slice that is written.
 _SLICES = frozenset({"dynamic-slice"})
 

@@ -15,7 +15,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.opcode import GIVEN, IDENTITIES, SEQUENTIAL, TRANSCENDENTAL, TUPLES, having
+from hlo.opcode import FORWARDING, GIVEN, SEQUENTIAL, TRANSCENDENTAL, TUPLES, having
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,12 +23,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
 
 # Their value is memory that is there already, or a number in the code.
-FREE = (
-    GIVEN
-    | TUPLES
-    | (IDENTITIES - {"copy"})
-    | {"after-all", "bitcast", "partition-id", "replica-id"}
-)
+FREE = GIVEN | TUPLES | FORWARDING | having("device_number") | {"after-all", "bitcast"}
 # These read no more of their first operand than they yield.
 _SLICING = having("slicing")
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hlo.opcode import FIXED
 from hlo.walk import rebuild, rebuild_module
 from optimizer.effects import has_effect, ordered, without_dead
 from optimizer.identity import Identity
@@ -60,7 +61,7 @@ class Cse:
 
 def is_candidate(instr: Instruction) -> bool:
     """Whether equality could be told: from the operands, or from the attributes of a constant."""
-    return bool(instr.operands) or instr.opcode in ("constant", "iota")
+    return bool(instr.operands) or instr.opcode in FIXED
 
 
 def repetitions(

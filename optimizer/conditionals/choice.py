@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from hlo.walk import Plan
     from optimizer.conditionals.branches import ConditionalSite
 
-# Beside elementwise ones, these cost no more than the select that comes after them.
+# Beside elementwise ones, these cost no more than the select that comes after them: the list of
+# XLA's `ConditionalSimplifier::TryRemoveConditional`, which leaves out other views on purpose.
 _CHEAP = (
     TUPLES
     | GIVEN
-    | {
-        *("broadcast", "concatenate", "dynamic-slice", "pad", "reduce", "reshape", "slice"),
-    }
+    | {*("broadcast", "concatenate", "dynamic-slice", "pad", "reduce", "reshape", "slice")}
 )
 _EMPTY = TUPLES | {"parameter"}
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.errors.error import HloError
+from hlo.opcode import DONE_OF
 from interpreter.engine.device import Device
 from interpreter.groups import find_group, group_of, permute_pairs
 from optimizer.expanders.op_expander import ExpansionSite, expand
@@ -137,6 +138,7 @@ def finish(site: ExpansionSite) -> Instruction | None:
     return begun.operands[1]
 
 
+# The value of each where a group has one member.
 ALONE = {
     **dict.fromkeys(("all-gather", "all-reduce", "all-to-all", "reduce-scatter"), hand_on),
     "collective-broadcast": hear,
@@ -147,4 +149,4 @@ STARTS = {
     "all-reduce-start": hand_on,
     "collective-permute-start": permute_start,
 }
-ENDS = dict.fromkeys(("all-gather-done", "all-reduce-done", "collective-permute-done"), finish)
+ENDS = {DONE_OF[start]: finish for start in STARTS}

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.opcode import SAME_ORDER
 from optimizer.analysis.indexing_map import per_dimension
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 Place = tuple[int, ...]
-_SAME_NUMBER = frozenset({"bitcast", "copy", "map", "reshape"})
+_SAME_NUMBER = SAME_ORDER | {"map"}
 
 
 class Digits:

@@ -23,7 +23,7 @@ ELEMENTWISE = opcode.ELEMENTWISE - {"stochastic-convert"}
 # They only say where an element comes from: index arithmetic, in a kernel.
 MOVEMENT = (opcode.having("movement") - opcode.having("updating")) | {"bitcast-convert", "iota"}
 # Outside a kernel these cost nothing, or a copy of memory that is faster than any kernel.
-_BARE = frozenset({"bitcast", "copy", "iota", "reshape"})
+_BARE = opcode.SAME_ORDER | {"iota"}
 FOLDS = opcode.having("reduction") | {"map"}
 
 

@@ -17,7 +17,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.opcode import GIVEN
+from hlo.opcode import FIXED, GIVEN
 from optimizer.fusion.policy import ELEMENTWISE
 from optimizer.reducers import operation_of
 
@@ -30,7 +30,7 @@ Dims = tuple[int, ...]
 # Shorter rows are better folded by one thread each; longer ones by several blocks.
 LEAST_ROW, MOST_ROW = 8, 1 << 16
 # Each element of these is known by its index: nobody stores them, and each kernel has its own.
-LEAVES = frozenset({"broadcast", "constant", "iota"})
+LEAVES = FIXED | {"broadcast"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
     r = f32[4] all-reduce(x), to_apply=add   =>   s = f32[4] all-reduce-start(x), to_apply=add
                                                   r = f32[4] all-reduce-done(s)
 
-Three collectives have starting opcodes of their own; anything else is wrapped into a computation
+Some collectives have starting opcodes of their own; anything else is wrapped into a computation
 that an `async-start` runs.
 """
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import CollectivePermute
 from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation
+from hlo.opcode import DONE_OF, STARTS, having
 from hlo.types.shape import tuple_of
 from optimizer.rewriting.make import make
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.names import NameSupply
 
-TYPED = frozenset({"all-gather", "all-reduce", "collective-permute"})
+# The opcodes of collectives that can be started by opcodes of their own.
+TYPED = frozenset(start.removesuffix("-start") for start in having("collective") & STARTS)
 
 
 def pair(instr: Instruction, names: NameSupply, backend_config: str = "") -> list[Instruction]:
@@ -43,7 +45,7 @@ def pair(instr: Instruction, names: NameSupply, backend_config: str = "") -> lis
         span=instr.span,
     )
     done = replace(
-        make(opcode.replace("-start", "-done"), start, shape=instr.shape),
+        make(DONE_OF[opcode], start, shape=instr.shape),
         name=names.unique(f"{instr.opcode}-done"),
         annotations=Annotations(instr.annotations.sharding, metadata=instr.annotations.metadata),
         span=instr.span,

@@ -12,7 +12,7 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.opcode import CONTROL, STARTS
+from hlo.opcode import CONTROL, SEQUENTIAL, STARTS
 from hlo.walk import names_of
 from optimizer.analysis.cost import cost
 from optimizer.gpu.async_pairs import pair
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from optimizer.gpu.device import DeviceRates
     from optimizer.log import Log
 
-# Opcodes that become a kernel or a library call.
-KERNELS = frozenset(
-    {"convolution", "copy", "custom-call", "dot", "fft", "fusion", "reduce", "sort"}
-)
 # The stream of values that are there from the start.
 ANYWHERE = -1
 # Seconds until another stream sees that a kernel has ended.
@@ -109,13 +105,19 @@ def assigned(computation: Computation, streams: int, device: DeviceRates) -> dic
             begins, stream = _soonest(instr, before, free, device)
             free[stream] = begins + seconds(instr, device)
             ends[instr] = free[stream], stream
-        if instr.opcode in KERNELS:
+        if is_kernel(instr):
             found[instr] = ends[instr][1]
         for user in users[instr]:
             waits[user] -= 1
             if not waits[user]:
                 heapq.heappush(ready, (-paths[user], number[user], user))
     return found
+
+
+def is_kernel(instr: Instruction) -> bool:
+    """Whether an instruction becomes a kernel or a call of a library."""
+    computes = instr.row.pure and instr.opcode not in SEQUENTIAL
+    return computes and runs(instr) and lane(instr) == COMPUTE
 
 
 def _soonest(
@@ -128,12 +130,7 @@ def _soonest(
     before : when what it needs ends, and on which stream.
     free : when each stream is free.
     """
-    small = (
-        instr.opcode in KERNELS
-        and lane(instr) == COMPUTE
-        and cost(instr).bytes_accessed < device.full
-        and instr.shape.is_array
-    )
+    small = is_kernel(instr) and cost(instr).bytes_accessed < device.full and instr.shape.is_array
     options: list[tuple[float, int]] = []
     for stream in range(len(free) if small else 1):
         there = [end + EVENT * (on not in (stream, ANYWHERE)) for end, on in before]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.opcode import DONE
+from hlo.opcode import DONE, HOST
 from optimizer.analysis.cost import FREE, cost
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ B200 = DeviceRates(75e12, 4.7e12, 8.0e12, 900e9, 64e9, name="B200", architecture
 DEVICES = {device.name: device for device in (A100, H100, H200, B200)}
 
 
+# What waits for a copy takes no time of its own.
+_COPIES = HOST - DONE | {"copy-start"}
+
+
 def runs(instr: Instruction) -> bool:
     """Whether an instruction takes time of its own."""
     return instr.opcode not in FREE and instr.opcode not in DONE and instr.opcode != "reshape"
@@ -75,7 +79,7 @@ def lane(instr: Instruction) -> str:
     inner = _inner(instr)
     if "collective" in inner.row.traits:
         return NETWORK
-    if inner.opcode in ("copy-start", "infeed", "outfeed", "recv", "send"):
+    if inner.opcode in _COPIES:
         return COPY
     return COMPUTE
 

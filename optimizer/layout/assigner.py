@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hlo.opcode import having
+from hlo.opcode import HOST, having
 from hlo.walk import called_first, callers
 from optimizer.layout.orders import order_of
 from optimizer.layout.planner import Borders, LayoutChoice, LayoutPlanner
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from optimizer.layout.policy import LayoutPolicy
 
 # Their layouts are part of their meaning, or are known to somebody outside.
-AS_WRITTEN = having("async") | {
-    *("bitcast", "custom-call", "dynamic-reshape", "fusion", "infeed", "outfeed"),
-}
+AS_WRITTEN = having("async") | HOST | {"bitcast", "custom-call", "dynamic-reshape", "fusion"}
 
 
 @dataclass

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.opcode import ELEMENTWISE
+from hlo.opcode import FIXED
 from optimizer.layout.orders import (
     Order,
     reshaped,
@@ -24,22 +24,14 @@ from optimizer.layout.orders import (
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
-FREE = frozenset({"constant", "iota", "rng"})
-# Dimension i of an operand of the result's rank is dimension i of the result.
-_ALIKE = frozenset(
-    {
-        *("all-reduce", "bitcast-convert", "concatenate", "copy", "dynamic-slice"),
-        *("dynamic-update-slice", "map", "pad", "reduce-window", "reverse", "select-and-scatter"),
-        *("set-dimension-size", "slice", "sort"),
-        *ELEMENTWISE,
-    }
-)
+FREE = FIXED | {"rng"}
+# Opcodes with other dimensions than their operands, one function below for each.
 CARRIERS = frozenset({"broadcast", "reduce", "reshape", "transpose"})
 
 
 def is_alike(instr: Instruction) -> bool:
     """Whether operands of the result's rank have the result's dimensions."""
-    return instr.opcode in _ALIKE
+    return bool(instr.row.traits & {"alike", "elementwise"})
 
 
 def carries(instr: Instruction) -> bool:

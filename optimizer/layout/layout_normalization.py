@@ -19,7 +19,7 @@ import numpy as np
 
 from hlo import attributes as a
 from hlo.attributes.annotations import Annotations
-from hlo.opcode import CONTROL, IDENTITIES, TUPLES
+from hlo.opcode import CONTROL, FORWARDING, TUPLES
 from hlo.walk import names_of
 from optimizer.layout.assigner import AS_WRITTEN
 from optimizer.layout.orders import order_of, reshaped, same_memory
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from optimizer.log import Log
 
 # They hand on values in the layouts that they come in.
-_STRUCTURE = TUPLES | CONTROL | IDENTITIES - {"copy"} | {"parameter"}
+_STRUCTURE = TUPLES | CONTROL | FORWARDING | {"parameter"}
 
 
 @register

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.opcode import IDENTITIES
+from hlo.opcode import FORWARDING
 from optimizer.layout.flow import FREE, can_have, carries, operand_order, result_order
 from optimizer.layout.orders import Order, order_of, rows, spelled, with_order
 from optimizer.layout.policy import demanded, yielded
@@ -268,7 +268,7 @@ def behind(instr: Instruction, index: Index) -> Place | None:
     if instr.opcode == "get-tuple-element":
         number = a.GetTupleElement.of(instr).index
         return instr.operands[0], (number, *index)
-    if instr.opcode in IDENTITIES - {"copy"}:
+    if instr.opcode in FORWARDING:
         return instr.operands[0], index
     return None
 

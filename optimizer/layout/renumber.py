@@ -73,6 +73,7 @@ _NUMBERS = {
     "set-dimension-size": "dimensions",
     "sort": "dimensions",
 }
+# Attributes that say nothing of dimensions. A test holds these tables against the trait `alike`.
 _UNCHANGED = frozenset({"all-reduce", "copy", "dynamic-update-slice"})
 
 

@@ -102,6 +102,7 @@ def configuration(call: str) -> str:
     return f'{{"fusion_config":{{"kind":"{call}"}}}}'
 
 
+# Epilogues that cost less than the load and the store that they save.
 CPU = TargetLibrary(
     kinds={"dot": "__ynn_fusion"},
     types=frozenset({"f32", "bf16", "f16"}),
@@ -111,6 +112,7 @@ CPU = TargetLibrary(
     loops=8e9,
     call=0.5e-6,
 )
+# A scaled product with a bias and a ReLU: one call of cuBLAS or cuDNN.
 GPU = TargetLibrary(
     kinds={"dot": "__cublas$gemm", "convolution": "__cudnn$convForward"},
     types=frozenset({"f64", "f32", "bf16", "f16"}),

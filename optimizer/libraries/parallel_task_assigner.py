@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import TYPE_CHECKING
 
+from hlo.opcode import CONTROL, HOST
 from optimizer.analysis.cost import FREE, cost
 from optimizer.passes import register
 from optimizer.rewriting.sites import rebuild_unfused, replace_each
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
-# They run as they are, or are divided by the library that they call.
-WHOLE = FREE | {
-    *("call", "conditional", "custom-call", "dot", "dynamic-slice", "dynamic-update-slice", "fft"),
-    *("infeed", "outfeed", "reshape", "rng", "scatter", "select-and-scatter", "sort", "while"),
-}
+# They run as they are, or are divided by the library that they call: the list of XLA's
+# `ParallelTaskAssignment::GetTargetParallelTaskCount`.
+WHOLE = (
+    (FREE | CONTROL | HOST)
+    | {"custom-call", "dot", "fft", "reshape", "rng", "scatter", "select-and-scatter", "sort"}
+    | {"dynamic-slice", "dynamic-update-slice"}
+)
 # Bytes that a thread is worth where an instruction is limited by memory, and cost units where not.
 LEAST_BYTES = 256 << 10
 LEAST_COST = 100_000

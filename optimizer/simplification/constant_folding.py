@@ -16,7 +16,7 @@ from hlo.attributes import Constant
 from hlo.build import module as module_of
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
-from hlo.opcode import CONTROL, GIVEN, IDENTITIES, TUPLES
+from hlo.opcode import CONTROL, FIXED, GIVEN, IDENTITIES, TUPLES
 from hlo.verify import trust
 from hlo.walk import names_of, post_order
 from interpreter.engine.evaluate import evaluate
@@ -33,13 +33,11 @@ if TYPE_CHECKING:
 # These are shorter than their results, or are not for the compiler to decide.
 _STAYS = (
     GIVEN
+    | FIXED
     | TUPLES
     | CONTROL
-    | IDENTITIES - {"add-dependency"}
-    | {
-        *("after-all", "bitcast", "broadcast", "custom-call", "fusion", "iota", "partition-id"),
-        *("replica-id", "rng"),
-    }
+    | IDENTITIES
+    | {"bitcast", "broadcast", "custom-call", "fusion"}
 )
 # A loop, in a computation that is applied, may take so many iterations.
 MAX_ITERATIONS = 1_000

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from optimizer.log import Log
 
+# The views that have as many elements as their operand, but for those whose bytes mean something.
 MOVES = VIEWS - {"bitcast", "broadcast", "slice"} | {"concatenate"}
 MOVES_UNDER_WIDENING = MOVES | {"slice"}
 MOVES_OVER_NARROWING = MOVES | {"broadcast"}

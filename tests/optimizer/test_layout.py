@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from strategies.equal import nameless
 
 import hlo
+from hlo.opcode import having
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.shape import tuple_of
 from hlo.types.values import ComputationLayout
@@ -19,6 +20,7 @@ from hlo_tools.generate.values import nasty
 from interpreter import evaluate
 from interpreter.numbers.compare import compare
 from optimizer import Log, optimize, parse_pipeline, pipeline
+from optimizer.layout import renumber
 from optimizer.layout.orders import order_of, reshaped, rows
 from optimizer.layout.why import why_layout
 
@@ -207,3 +209,9 @@ def test_nothing_is_read_in_another_way():
     once = run.run(hlo.parse(EMPTY))
     assert [i.opcode for i in once.entry.root.operands[0].operands] == ["constant", "parameter"]
     assert run.run(once) is once
+
+
+def test_attributes_are_renumbered_wherever_dimensions_are_alike():
+    """An opcode that treats dimensions alike is in a table for what its attributes say."""
+    numbering = renumber._LISTS.keys() | renumber._NUMBERS.keys() | renumber._UNCHANGED
+    assert having("alike") <= numbering | renumber._OTHERS.keys()

@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hlo.opcode import OPCODES
+from hlo.opcode import CONVERSIONS, OPCODES
 from hlo.types.element_type import ELEMENT_TYPES, F32, ElementType
 from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_type
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Elementwise opcodes that every backend has for every type, since they compute nothing, or whose
 # meaning depends on the very type.
-ANY_TYPE = frozenset({"convert", "select", "reduce-precision", "stochastic-convert"})
+ANY_TYPE = CONVERSIONS | {"select", "reduce-precision"}
 PRODUCTS = ("dot", "convolution")
 COMPUTES = (
     *PRODUCTS,
