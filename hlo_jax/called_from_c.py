@@ -9,7 +9,7 @@ import numpy as np
 
 from codegen.expressions import Literal
 from codegen.statements import Try
-from emit_c.code.constants import Constants
+from emit_c.code.constants import CConstants
 from emit_c.code.foreign import PROVIDED
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def write_call(
     arrays = [*(body.pointer(o) for o in instr.operands if o.shape.is_array), *outputs]
     kinds = ", ".join(["u64", *["const void *"] * len(arrays)])
     constants = body.writer.constants
-    assert isinstance(constants, Constants)
+    assert isinstance(constants, CConstants)
     name = _provided(function, len(arrays))
     called = constants.foreign.function(name, f"s32 {{}}({kinds})")
     body.writer.fails = True

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
-    from interpreter.engine.frame import Event
+    from interpreter.engine.frame import Evaluation
     from optimizer.log import Pass
 
 Value = Any  # an array, None for a token, or a tuple of values
@@ -162,7 +162,7 @@ def values_of(module: Module, arguments: Sequence[Value]) -> dict[str, Value]:
     """The value of each instruction of the entry computation."""
     found: dict[str, Value] = {}
 
-    def observe(event: Event) -> None:
+    def observe(event: Evaluation) -> None:
         if len(event.path) == 1:
             found[event.instr.name] = event.value
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hlo.instruction import Instruction, Module
-    from interpreter.engine.frame import Event
+    from interpreter.engine.frame import Evaluation
 
-    Observer = Callable[[Event], None]
+    Observer = Callable[[Evaluation], None]
 
 # A run shorter than this shows no bar.
 PATIENCE = 1.0  # seconds
@@ -55,7 +55,7 @@ def _all(observers: list[Observer]) -> Observer:
     if len(observers) == 1:
         return observers[0]
 
-    def observe(event: Event) -> None:
+    def observe(event: Evaluation) -> None:
         for each in observers:
             each(event)
 
@@ -86,7 +86,7 @@ def _traced(path: str) -> Generator[Observer]:
 def tracer(file: TextIO) -> Observer:
     """An observer that writes a line a value: where it arose, the opcode, and what it is."""
 
-    def observe(event: Event) -> None:
+    def observe(event: Evaluation) -> None:
         value = spell_in_a_line(event.value)
         file.write(f"{place(event)} = {event.instr.opcode} {value}\n")
 
@@ -107,7 +107,7 @@ class Alarm:
         self.bad = bad
         self._had: set[tuple[int, Instruction]] = set()
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Evaluation) -> None:
         """Look at one value."""
         instr, device = event.instr, id(event.device)
         if not any(self._is_bad(array) for array in leaves(event.value)):
@@ -144,7 +144,7 @@ def progress(module: Module, console: Console) -> Generator[Observer]:
         task = bar.add_task("", total=len(module.entry.instructions), visible=False)
         start = time.monotonic()
 
-        def observe(event: Event) -> None:
+        def observe(event: Evaluation) -> None:
             if len(event.path) == 1:
                 late = time.monotonic() - start > PATIENCE
                 bar.update(task, advance=1, description=event.instr.name, visible=late)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
-    from interpreter.engine.frame import Event
+    from interpreter.engine.frame import Evaluation
 
 # An example with so many elements shows something, and fits into a line or two.
 WANTED, MOST_LINES = 6, 24
@@ -93,7 +93,7 @@ def run_example(module: Module) -> Example:
     devices = [Device() for _ in range(count)]
     steps: list[tuple[Instruction, Any]] = []
 
-    def observe(event: Event) -> None:
+    def observe(event: Evaluation) -> None:
         if event.device is devices[0] and len(event.path) == 1:
             steps.append((event.instr, event.value))
 

@@ -14,7 +14,7 @@ from hlo.errors.error import HloError, did_you_mean
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
-    from interpreter.engine.frame import Event
+    from interpreter.engine.frame import Evaluation
 
 Runner = Any
 # Takes the arguments of each device, and gives the value on each.
@@ -45,7 +45,7 @@ class Platform:
 def _interpret(
     module: Module,
     per_device: Sequence[Sequence[Any]],
-    observe: Callable[[Event], None] | None,
+    observe: Callable[[Evaluation], None] | None,
     max_iterations: int | None = None,
 ) -> list[Any]:
     from interpreter import evaluate  # noqa: PLC0415
@@ -56,7 +56,7 @@ def _interpret(
 def _compile_to_c(
     module: Module,
     per_device: Sequence[Sequence[Any]],
-    observe: Callable[[Event], None] | None,  # noqa: ARG001  it is not observable
+    observe: Callable[[Evaluation], None] | None,  # noqa: ARG001  it is not observable
 ) -> list[Any]:
     return _load_c(module)(per_device)
 
@@ -72,7 +72,7 @@ def _compile_to_cuda(
     device: Literal["gpu", "host"],
     module: Module,
     per_device: Sequence[Sequence[Any]],
-    observe: Callable[[Event], None] | None,  # noqa: ARG001  it is not observable
+    observe: Callable[[Evaluation], None] | None,  # noqa: ARG001  it is not observable
 ) -> list[Any]:
     return _load_cuda(device, module)(per_device)
 

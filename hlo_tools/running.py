@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from hlo.instruction import Computation, Instruction, Module
-    from interpreter.engine.frame import Event
+    from interpreter.engine.frame import Evaluation
     from interpreter.numbers.compare import Promise
 
 Value = Any  # an array, None for a token, or a tuple of values
@@ -64,7 +64,7 @@ class Limit:
     def __init__(self, most: int) -> None:
         self.most = self.left = most
 
-    def __call__(self, event: Event) -> None:  # noqa: ARG002
+    def __call__(self, event: Evaluation) -> None:  # noqa: ARG002
         """Count an instruction."""
         self.left -= 1
         if self.left < 0:

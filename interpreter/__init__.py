@@ -10,7 +10,7 @@ from pkgutil import walk_packages
 from interpreter.custom_calls.registry import custom_call
 from interpreter.engine.device import Device
 from interpreter.engine.evaluate import evaluate
-from interpreter.engine.frame import Event, Frame
+from interpreter.engine.frame import Evaluation, Frame
 from interpreter.numbers.compare import compare
 from interpreter.table import evaluates
 
@@ -18,4 +18,4 @@ from interpreter.table import evaluates
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)
 
-__all__ = ["Device", "Event", "Frame", "compare", "custom_call", "evaluate", "evaluates"]
+__all__ = ["Device", "Evaluation", "Frame", "compare", "custom_call", "evaluate", "evaluates"]

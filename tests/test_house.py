@@ -175,8 +175,8 @@ def test_a_list_of_opcodes_has_its_reason(name: str) -> None:
     assert not bare, f"{name}: lists of opcodes without a reason at lines {sorted(bare)}"
 
 
-# Both engines tell their observers of an `Event`, and an expression has literals as HLO has.
-IN_BOTH = {"Event", "Literal"}
+# An expression has literals as HLO has.
+IN_BOTH = {"Literal"}
 NAMED = tuple(f"{room}." for room in ROOMS)
 
 

@@ -15,7 +15,7 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from emit_c.code.names import Names
+    from emit_c.code.names import CNames
     from hlo.types.literal import Literal
 
 # Elements up to which an array stands in the C text; a compiler reads about 1 MB of it a second.
@@ -55,7 +55,7 @@ class ConstantArray:
         return self.text or f"{storage}const {self.kind} *{self.name};  // {self.about}\n"
 
 
-class Constants(shared.Constants):
+class CConstants(shared.Constants):
     """The arrays that a module's kernels read.
 
     Attributes
@@ -65,7 +65,7 @@ class Constants(shared.Constants):
     foreign : functions of other libraries, for `load_functions`.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: CNames) -> None:
         self.names = names
         self.definitions: dict[str, ConstantArray] = {}
         self.loaded: list[NDArray[Any]] = []

@@ -32,7 +32,7 @@ KEYWORDS = frozenset(
 )
 
 
-class Names(names.Names):
+class CNames(names.Names):
     """Identifiers of one scope in C, all different."""
 
     keywords = KEYWORDS

@@ -20,7 +20,7 @@ from codegen.expressions import Cast, Expr, Group, Name, Struct, apply, item, le
 from codegen.kinds import Array, Pointer
 from codegen.printer import spelled
 from codegen.walk import behind
-from emit_c.code.constants import Constants
+from emit_c.code.constants import CConstants
 from emit_c.contraction.transposing import LANES, transpose_name
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
@@ -158,7 +158,7 @@ class LapackCall:
     def _foreign(self, name: str, declaration: str) -> str:
         """The name by which the C calls a function of another library."""
         constants = self.body.writer.constants
-        assert isinstance(constants, Constants)
+        assert isinstance(constants, CConstants)
         return constants.foreign.function(name, declaration)
 
     def option(self, key: str) -> Letter:

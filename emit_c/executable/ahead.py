@@ -20,7 +20,7 @@ import numpy as np
 
 from codegen.elements.names import comment
 from emit_c.code.foreign import prototypes
-from emit_c.code.names import Names
+from emit_c.code.names import CNames
 from emit_c.executable.runtime import FOLDER, c_files
 from emit_c.executable.toolchain import MEANING
 from emit_c.program.emit import emit
@@ -44,7 +44,7 @@ _C_NAMES = {
 }  # fmt: skip
 
 # Names with a meaning in the header, the example and the code around a function: C's words are
-# known to `Names`, those of C++ and of the C library are not.
+# known to `CNames`, those of C++ and of the C library are not.
 _SIZED = [f"int{kind}{n}_t" for kind in ("", "_fast", "_least") for n in (8, 16, 32, 64)]
 _MEANT = (
     *("class", "delete", "explicit", "export", "friend", "mutable", "namespace", "new", "operator"),
@@ -133,7 +133,7 @@ class FunctionSignature:
 
 def signature(module: Module, name: str) -> FunctionSignature:
     """The function of a module, named as wanted."""
-    names = Names()
+    names = CNames()
     for word in ("workspace", "element", *_MEANT):
         names.unique(word)
     function = names.unique(_no_macro(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements import kernel
-from emit_c.code.names import Names
+from emit_c.code.names import CNames
 from emit_c.table import emits_c
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Scope
 
 
-class Kernel(kernel.Kernel):
+class CKernel(kernel.Kernel):
     """A kernel in the making, in C.
 
     Parameters
@@ -23,5 +23,5 @@ class Kernel(kernel.Kernel):
     """
 
     def __init__(self, constants: Constants, scope: Scope, times: int = 1) -> None:
-        super().__init__(emits_c, Names(), constants, scope)
+        super().__init__(emits_c, CNames(), constants, scope)
         self.times = times

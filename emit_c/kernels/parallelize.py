@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from codegen.kinds import Kind
-    from emit_c.kernels.kernel import Kernel
+    from emit_c.kernels.kernel import CKernel
 
 
 def parallelize(
-    kernel: Kernel, name: str, statements: Sequence[Statement], before: Sequence[Statement] = ()
+    kernel: CKernel, name: str, statements: Sequence[Statement], before: Sequence[Statement] = ()
 ) -> tuple[Statement, ...]:
     """A kernel's statements, with its parallel loops as functions of their own.
 
@@ -71,7 +71,7 @@ def parallelize(
     return tuple(found)
 
 
-def _in_blocks(kernel: Kernel, loop: For) -> For:
+def _in_blocks(kernel: CKernel, loop: For) -> For:
     """A loop over vectors as a loop over blocks of a constant size, where blocks fill it.
 
     A compiler that knows the size writes the body once; for any range of iterations it writes it
@@ -102,7 +102,7 @@ class _Split:
     before : the statements before it in the kernel.
     """
 
-    def __init__(self, kernel: Kernel, name: str, loop: For, before: Sequence[Statement]) -> None:
+    def __init__(self, kernel: CKernel, name: str, loop: For, before: Sequence[Statement]) -> None:
         self.kernel, self.name = kernel, name
         self.nest, self.body = _joined(loop)
         self.trip_count = prod(trip_count(each) for each in self.nest)

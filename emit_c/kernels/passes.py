@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.statements import Statement
-    from emit_c.kernels.kernel import Kernel
+    from emit_c.kernels.kernel import CKernel
 
     Statements = Sequence[Statement]
     # Is shown a kernel's name, a pass's, the statements that it has made, and the kernel, with the
     # functions that belong to it. Before the first pass, the name of the pass is "".
-    Watch = Callable[[str, str, Statements, Kernel], None]
+    Watch = Callable[[str, str, Statements, CKernel], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class KernelPass:
 
     name: str
     why: str
-    run: Callable[[Kernel, str, Statements], Statements]
+    run: Callable[[CKernel, str, Statements], Statements]
 
 
 PASSES = (
@@ -128,7 +128,7 @@ PASSES = (
 
 
 def run_passes(
-    kernel: Kernel,
+    kernel: CKernel,
     name: str,
     statements: Statements,
     watch: Watch | None = None,

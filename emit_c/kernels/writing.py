@@ -19,7 +19,7 @@ from codegen.kinds import is_const, unrestricted
 from codegen.sharing import key_of
 from codegen.statements import For, Statement, live, names_in, vectorized
 from emit_c.code.definition import Definition, defined
-from emit_c.kernels.kernel import Kernel
+from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.passes import run_passes
 from emit_c.kernels.traversal import write_nest
 from emit_c.table import emits_c
@@ -59,7 +59,7 @@ class ModuleKernels:
         self.meant: dict[str, Mapping[str, str]] = {}
         self._names: dict[Any, str] = {}
 
-    def add(self, kernel: Kernel, name: str, about: str, statements: Sequence[Statement]) -> str:
+    def add(self, kernel: CKernel, name: str, about: str, statements: Sequence[Statement]) -> str:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         _let_results_share(kernel)
         statements = run_passes(kernel, name, statements, self.watch, plain=self.plain)
@@ -79,7 +79,7 @@ class ModuleKernels:
             self.meant[unique] = kernel.names.meant
         return self._names[key]
 
-    def _add_own(self, kernel: Kernel) -> dict[str, str]:
+    def _add_own(self, kernel: CKernel) -> dict[str, str]:
         """Add the functions that belong to a kernel; gives their names in the file."""
         final: dict[str, str] = {}
         for name, function in kernel.writer.functions.items():
@@ -93,7 +93,7 @@ class ModuleKernels:
         return final
 
 
-def _let_results_share(kernel: Kernel) -> None:
+def _let_results_share(kernel: CKernel) -> None:
     """Let several results lie in the places of operands.
 
     One result is stored after all that its element takes is loaded. But if there are several, and
@@ -106,7 +106,7 @@ def _let_results_share(kernel: Kernel) -> None:
             kernel.arguments[pointer] = replace(argument, kind=unrestricted(argument.kind))
 
 
-def _drop_unused(kernel: Kernel, used: Collection[str]) -> None:
+def _drop_unused(kernel: CKernel, used: Collection[str]) -> None:
     """Take no pointers through which nothing is read or written after all."""
     for pointer, argument in list(kernel.arguments.items()):
         if argument.name not in used:
@@ -114,7 +114,7 @@ def _drop_unused(kernel: Kernel, used: Collection[str]) -> None:
 
 
 def write_loops(
-    kernel: Kernel,
+    kernel: CKernel,
     results: Sequence[tuple[Instruction, Sequence[Name | None]]],
     *,
     plain: bool = False,
@@ -160,10 +160,10 @@ def write_loops(
 
 
 def _traced(
-    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[Name | None]]], index: Index
+    kernel: CKernel, results: Sequence[tuple[Instruction, Sequence[Name | None]]], index: Index
 ) -> AccessTrace:
     """The work of the elements at an index, found in a kernel that nobody uses."""
-    probe = Kernel(kernel.writer.constants, kernel.scope)
+    probe = CKernel(kernel.writer.constants, kernel.scope)
     probe.writer.trace = trace = AccessTrace()
     with probe.body.block() as statements:
         for instr, _ in results:

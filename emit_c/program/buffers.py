@@ -12,10 +12,10 @@ from emit_c.table import emits_c
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Module
 
-__all__ = ["Memory", "Rules"]
+__all__ = ["CAliasInfo", "CMemory"]
 
 
-class Rules(buffers.Rules):
+class CAliasInfo(buffers.Rules):
     """The rules of aliasing in C."""
 
     def __init__(self, module: Module) -> None:
@@ -26,7 +26,7 @@ class Rules(buffers.Rules):
         return common_loops(computation) is not None
 
 
-class Memory(buffers.Memory):
+class CMemory(buffers.Memory):
     """The memory of a module whose C is being written.
 
     Attributes
@@ -35,6 +35,6 @@ class Memory(buffers.Memory):
     """
 
     def __init__(self, module: Module) -> None:
-        super().__init__(module, Rules(module))
+        super().__init__(module, CAliasInfo(module))
         self.swaps = find_swaps(self.buffers)
         self.spared = {swap.copy for swaps in self.swaps.values() for swap in swaps}

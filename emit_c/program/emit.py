@@ -16,7 +16,7 @@ from codegen.program.head import head
 from codegen.statements import Call
 from emit_c.code.definition import defined
 from emit_c.custom_calls.table import kernel as custom_calls
-from emit_c.program.buffers import Rules
+from emit_c.program.buffers import CAliasInfo
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
 from emit_c.program.units import CallingUnit, Parts, Units
@@ -117,7 +117,9 @@ def emit(
     check(module, emits_c, custom_calls, "C")
     sites: list[KernelSite] | None = [] if profile else None
     module, writer = with_own_copies(
-        module, Rules, lambda m: ModuleWriter(m, write_function, sites, units, watch, plain=plain)
+        module,
+        CAliasInfo,
+        lambda m: ModuleWriter(m, write_function, sites, units, watch, plain=plain),
     )
     if any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)

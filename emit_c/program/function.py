@@ -15,8 +15,8 @@ from codegen.kinds import Pointer
 from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.statements import Call, Let, Statement, Try
-from emit_c.code.names import Names
-from emit_c.kernels.kernel import Kernel
+from emit_c.code.names import CNames
+from emit_c.kernels.kernel import CKernel
 from emit_c.program.sites import site
 from emit_c.program.unplaced import Declaration, UnplacedFunction
 from emit_c.table import emits_c
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from codegen.elements import kernel as elements
     from codegen.program.buffers import Home
-    from emit_c.program.buffers import Memory
+    from emit_c.program.buffers import CMemory
     from emit_c.program.module import ModuleWriter
     from hlo.instruction import Computation, Instruction
 
@@ -46,10 +46,10 @@ class FunctionWriter(Schedule):
 
     table = emits_c
     steps: list[tuple[Statement, ...]]
-    memory: Memory
+    memory: CMemory
 
     def __init__(self, module: ModuleWriter, computation: Computation, name: str) -> None:
-        super().__init__(module.memory, module.constants, Names(), computation)
+        super().__init__(module.memory, module.constants, CNames(), computation)
         self.module, self.name = module, name
         self.declared: dict[str, Declaration] = {}
 
@@ -65,15 +65,15 @@ class FunctionWriter(Schedule):
         """A call that copies some bytes."""
         return copied(Name(target), Name(source), size)
 
-    def new_kernel(self, scope: Scope) -> Kernel:
+    def new_kernel(self, scope: Scope) -> CKernel:
         """A kernel in the making."""
-        return Kernel(self.constants, scope, self.module.runs.get(self.computation, 1))
+        return CKernel(self.constants, scope, self.module.runs.get(self.computation, 1))
 
     def call_kernel(
         self, kernel: elements.Kernel, instr: Instruction, statements: Sequence[Statement]
     ) -> None:
         """Add a kernel to the module, and call it."""
-        assert isinstance(kernel, Kernel)
+        assert isinstance(kernel, CKernel)
         comment = "\n".join(about(kernel, instr))
         if kernel.writer.own_bytes:
             kernel.arguments["own"] = Argument(Pointer("u8"), "own", "own")
@@ -83,7 +83,7 @@ class FunctionWriter(Schedule):
         call = (Try if kernel.writer.has_status else Call)(function, tuple(map(Name, pointers)))
         self.step(*self._timed(call, instr, kernel), uses=pointers)
 
-    def _timed(self, call: Call | Try, instr: Instruction, kernel: Kernel) -> Sequence[Statement]:
+    def _timed(self, call: Call | Try, instr: Instruction, kernel: CKernel) -> Sequence[Statement]:
         """A call, between two looks at the clock where the module is emitted for a profile."""
         sites = self.module.sites
         if sites is None:

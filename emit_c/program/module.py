@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.constants import Constants
-from emit_c.code.names import Names
+from emit_c.code.constants import CConstants
+from emit_c.code.names import CNames
 from emit_c.kernels.writing import ModuleKernels
-from emit_c.program.buffers import Memory
+from emit_c.program.buffers import CMemory
 from emit_c.program.kernel_reuse import KernelReuse
 from optimizer.analysis.runs import runs
 
@@ -57,10 +57,10 @@ class ModuleWriter:
         plain: bool = False,
     ) -> None:
         self.write, self.sites, self.units = write, sites, units
-        self.memory = Memory(module)
+        self.memory = CMemory(module)
         self.runs = runs(module)
-        self.names = Names()
-        self.constants = Constants(self.names)
+        self.names = CNames()
+        self.constants = CConstants(self.names)
         self.kernels = ModuleKernels(self.names, watch, plain=plain)
         self.reuse = KernelReuse()
         self.functions: dict[str, UnplacedFunction] = {}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.opcodes.folding import Fold
     from codegen.statements import Statement
-    from emit_c.kernels.kernel import Kernel
+    from emit_c.kernels.kernel import CKernel
     from hlo.instruction import Computation, Instruction
     from optimizer.analysis.indexing import Index
     from optimizer.fusion.digits import Place
@@ -71,7 +71,7 @@ def _is_plain(instr: Instruction) -> bool:
     return not is_large_window(instr)
 
 
-def write_sweeps(kernel: Kernel, nest: LoopNest, outputs: Pointers) -> tuple[Statement, ...]:
+def write_sweeps(kernel: CKernel, nest: LoopNest, outputs: Pointers) -> tuple[Statement, ...]:
     """The statements of a kernel.
 
     Parameters
@@ -108,7 +108,7 @@ def _are_written_out(nest: LoopNest) -> bool:
 class _ByRows:
     """Writes the loops of a reduction whose elements are neighbours in memory, or few."""
 
-    def __init__(self, kernel: Kernel, nest: LoopNest, outputs: Pointers) -> None:
+    def __init__(self, kernel: CKernel, nest: LoopNest, outputs: Pointers) -> None:
         self.body, self.nest, self.outputs = kernel.body, nest, outputs
         self.counters: dict[int, Sum] = {}
         self.stored = _stored(nest)
@@ -271,7 +271,7 @@ class _ByColumns(_ByRows):
     """
 
     def __init__(
-        self, kernel: Kernel, nest: LoopNest, outputs: Pointers, block: tuple[int, int, int]
+        self, kernel: CKernel, nest: LoopNest, outputs: Pointers, block: tuple[int, int, int]
     ) -> None:
         super().__init__(kernel, nest, outputs)
         self.count, self.start, self.width = block

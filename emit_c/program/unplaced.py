@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from codegen.program.buffers import Home
-    from emit_c.program.buffers import Memory
+    from emit_c.program.buffers import CMemory
     from optimizer.memory.buffer_assignment import AllocationSlice
 
 ENTRY = "run"
@@ -71,7 +71,7 @@ class UnplacedFunction:
         }
         return UnplacedFunction(name, self.steps, declared, about)
 
-    def placed(self, memory: Memory) -> Function:
+    def placed(self, memory: CMemory) -> Function:
         """The function, for memory that is settled."""
         body, known = list[Statement](), set[str]()
         # Where a pointer is first used: compilers take long to keep hundreds in mind.
@@ -90,7 +90,7 @@ class UnplacedFunction:
         about = comment(self.about)
         return Function(self.name, parameters, tuple(body), about, remark, gives_status=True)
 
-    def _declaration(self, name: str, memory: Memory) -> LocalVariable:
+    def _declaration(self, name: str, memory: CMemory) -> LocalVariable:
         each = self.declared[name]
         address = _address(memory.slices[each.home])
         value = pointer_into(address, each.offset, each.kind, const=each.const)

@@ -58,7 +58,7 @@ class _CParameter(ctypes.Structure):
     _fields_ = (("bytes", ctypes.c_int), ("kind", ctypes.c_int))
 
 
-class _CKernel(ctypes.Structure):
+class _KernelRow(ctypes.Structure):
     name: bytes | None
     run: int
     parameters: Sequence[_CParameter]
@@ -153,9 +153,9 @@ class HostLibrary:
         prototype = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
         self._launch = prototype(("cuda_on_host_launch", self._functions))
         self._alone = Lock()
-        self._kernels: dict[str, _CKernel] = {}
+        self._kernels: dict[str, _KernelRow] = {}
         self.kernels: dict[str, tuple[KernelParameter, ...]] = {}
-        for row in (_CKernel * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels"):
+        for row in (_KernelRow * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels"):
             if not row.name:
                 break
             parameters: list[_CParameter] = [row.parameters[k] for k in range(row.count)]
@@ -234,7 +234,7 @@ class HostLibrary:
             raise HloError("HLO192", f"kernel {kernel}: {listed[0].detail}", notes=[str(listed[0])])
         return listed
 
-    def _row(self, kernel: str) -> _CKernel:
+    def _row(self, kernel: str) -> _KernelRow:
         if kernel not in self._kernels:
             names = ", ".join(self._kernels) or "no kernel"
             message = f"{self.file.name} has no kernel {kernel!r}; it has {names}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
     from hlo_jax.engines.engine import Arrays, Engine
     from hlo_jax.programs.program import JaxProgram
-    from interpreter import Event
+    from interpreter import Evaluation
     from interpreter.numbers.compare import Promise
 
 
@@ -41,7 +41,7 @@ class Watch:
 
     dump_to: Path | None = None
     tolerance: Promise | None = None
-    observe: Callable[[Event], None] | None = None
+    observe: Callable[[Evaluation], None] | None = None
     report: Callable[[str], None] = print
     step_into: str = ""
     step: Callable[[Module, Sequence[Arrays]], None] | None = None
@@ -75,7 +75,7 @@ def _dump(program: JaxProgram, folder: Path, number: int) -> None:
 class Observed(Interpreter):
     """A program whose every value is told to an observer."""
 
-    def __init__(self, program: JaxProgram, observe: Callable[[Event], None]) -> None:
+    def __init__(self, program: JaxProgram, observe: Callable[[Evaluation], None]) -> None:
         super().__init__(program, "watched")
         self._program, self._observe = program, observe
 

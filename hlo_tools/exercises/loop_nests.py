@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.statements import Statement
-    from emit_c.kernels.kernel import Kernel
+    from emit_c.kernels.kernel import CKernel
     from hlo_tools.exercises.exercise import SearchEffort, Submission
 
 NAME = "written_out"
@@ -86,7 +86,7 @@ def kernel_pass(run: Callable[[Body, Sequence[Statement]], Any]) -> Generator[No
     """Let a function be the pass that writes out short loops."""
     before = passes.PASSES
 
-    def with_body(kernel: Kernel, _: str, statements: Sequence[Statement]) -> Any:
+    def with_body(kernel: CKernel, _: str, statements: Sequence[Statement]) -> Any:
         return run(kernel.body, statements)
 
     passes.PASSES = tuple(

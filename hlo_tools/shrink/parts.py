@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hlo.instruction import Instruction, Module
-    from interpreter.engine.frame import Event
+    from interpreter.engine.frame import Evaluation
 
 Value = Any  # an array, None for a token, or a tuple of values
 
@@ -53,7 +53,7 @@ class FirstValues:
     room: int = 0
     limit: Limit = field(default_factory=lambda: Limit(_MOST_EVENTS))
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Evaluation) -> None:
         """Keep a value."""
         self.limit(event)
         size = sum(leaf.nbytes for leaf in leaves(event.value))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo.instruction import Module
-    from interpreter.engine.frame import Event as Evaluated
+    from interpreter.engine.frame import Evaluation
 
 Inputs = list[list[Any]]  # the arguments of each device
 
@@ -111,7 +111,7 @@ def first_values(module: Module, name: str, inputs: Inputs) -> list[Any]:
     """The first value of an instruction on each device; in a loop, that of the first iteration."""
     found: dict[tuple[int, int], Any] = {}
 
-    def observe(event: Evaluated) -> None:
+    def observe(event: Evaluation) -> None:
         if event.instr.name == name:
             found.setdefault((event.device.replica, event.device.partition), event.value)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.statements import Statement
-    from emit_c.kernels.kernel import Kernel
+    from emit_c.kernels.kernel import CKernel
     from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Module
 
@@ -125,7 +125,7 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
     found: list[KernelState] = []
     last: dict[str, str] = {}
 
-    def watch(name: str, pass_: str, statements: Sequence[Statement], kernel: Kernel) -> None:
+    def watch(name: str, pass_: str, statements: Sequence[Statement], kernel: CKernel) -> None:
         made = text(statements)
         if not pass_ or made != last[name]:
             why, place = "", None

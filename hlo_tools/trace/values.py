@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hlo.instruction import Module
-    from interpreter.engine.frame import Event
+    from interpreter.engine.frame import Evaluation
 
 Value = Any  # an array, None for a token, or a tuple of values
 Inputs = list[list[Value]]  # the arguments of each device
@@ -72,7 +72,7 @@ class Values:
             found: dict[str, Value] = {}
             count = 0
 
-            def observe(event: Event) -> None:
+            def observe(event: Evaluation) -> None:
                 nonlocal count
                 count += 1
                 if count == self._most:

@@ -13,7 +13,7 @@ from hlo.wording import counted
 from interpreter.engine.arguments import checked_arguments
 from interpreter.engine.device import Device
 from interpreter.engine.elided import warn_of_elided
-from interpreter.engine.frame import Event, Frame, quiet
+from interpreter.engine.frame import Evaluation, Frame, quiet
 from interpreter.engine.lockstep import Lockstep
 from interpreter.engine.memory import refuse_too_large
 from interpreter.precision import with_explicit_precision
@@ -30,7 +30,7 @@ def evaluate(
     *arguments: Any,
     per_device: Sequence[Sequence[Any]] | None = None,
     devices: Sequence[Device] | None = None,
-    observe: Callable[[Event], None] | None = None,
+    observe: Callable[[Evaluation], None] | None = None,
     max_iterations: int | None = None,
 ) -> Value:
     """The value of a module's entry computation for some arguments.
@@ -41,7 +41,7 @@ def evaluate(
     per_device : instead of `arguments`: those of every device; device d is replica
         d // num_partitions and partition d % num_partitions.
     devices : the devices to run on, to fill their queues before and to read them after.
-    observe : called with an `Event` after every instruction; see `interpreter.engine.observe`.
+    observe : called with an `Evaluation` after every instruction; see `interpreter.engine.observe`.
     max_iterations : how often any loop may run its body at a time; None for any number of times.
         Then a loop that never ends is run forever.
 

@@ -65,7 +65,7 @@ class Plan(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Evaluation:
     """An event for observers: an instruction has its value.
 
     Attributes
@@ -87,14 +87,14 @@ class Frame:
     Attributes
     ----------
     device : the device, with the state that it keeps: random numbers, queues, channels.
-    observe : called with an `Event` after every instruction; None for silence.
+    observe : called with an `Evaluation` after every instruction; None for silence.
     max_iterations : how often a loop may run its body; None for any number of times.
     """
 
     def __init__(
         self,
         device: Device,
-        observe: Callable[[Event], None] | None = None,
+        observe: Callable[[Evaluation], None] | None = None,
         max_iterations: int | None = None,
     ) -> None:
         self.device = device
@@ -135,7 +135,7 @@ class Frame:
                 raise _placed(error, instr) from None
             values[target] = value
             if observe is not None:
-                observe(Event(instr, value, tuple(self._path), self.device))
+                observe(Evaluation(instr, value, tuple(self._path), self.device))
             for i in dead:
                 values[i] = None
         self._path.pop()

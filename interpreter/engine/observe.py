@@ -1,6 +1,6 @@
 """Watching an evaluation: keep every value that is computed, and save them.
 
-Anything that takes an `Event` can watch: `evaluate(module, x, observe=print)` prints each one.
+Anything that takes an `Evaluation` can watch: `evaluate(module, x, observe=print)` prints each one.
 A `ValueRecorder` keeps the values under names that say where they arose:
 
     recorder = Recorder()
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from interpreter.engine.frame import Event
+    from interpreter.engine.frame import Evaluation
     from interpreter.table import Value
 
 
-def place(event: Event) -> str:
+def place(event: Evaluation) -> str:
     """The path of a value: device, computations with iterations, instruction."""
     path = [c.name if i < 0 else f"{c.name}[{i}]" for c, i in event.path]
     return "/".join([f"device {event.device.number}", *path, event.instr.name])
@@ -43,7 +43,7 @@ class ValueRecorder:
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Evaluation) -> None:
         """Keep one value."""
         self.values[place(event)] = event.value
 

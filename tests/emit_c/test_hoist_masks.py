@@ -12,7 +12,7 @@ from codegen.elements.kernel import Scope
 from codegen.printer import shown, text
 from codegen.statements import straight
 from emit_c.kernels.hoist_masks import hoist_masks
-from emit_c.kernels.kernel import Kernel
+from emit_c.kernels.kernel import CKernel
 from interpreter import evaluate
 
 
@@ -26,7 +26,7 @@ def loop(*statements, **options):
 
 
 def limited(*statements):
-    return hoist_masks(Kernel(None, Scope()).body, statements)
+    return hoist_masks(CKernel(None, Scope()).body, statements)
 
 
 def test_a_condition_becomes_a_limit():

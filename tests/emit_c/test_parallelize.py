@@ -16,7 +16,7 @@ from codegen.expressions import Literal, item
 from codegen.kinds import Pointer
 from codegen.printer import definition, shown
 from emit_c.executable.runtime import runtime, set_threads, slots
-from emit_c.kernels.kernel import Kernel
+from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.work import trip_count, work
 from optimizer import machine
@@ -46,7 +46,7 @@ def loop(n, *body, **options):
 
 
 def kernel():
-    made = Kernel(None, Scope())
+    made = CKernel(None, Scope())
     made.argument(Pointer("f32", restrict=True), "px", "x")
     made.argument(Pointer("f32", const=True, restrict=True), "py", "y")
     return made

@@ -13,7 +13,7 @@ import emit_c
 import hlo
 import interpreter
 from codegen.elements.names import comment, identifier
-from emit_c.code.names import Names
+from emit_c.code.names import CNames
 from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
 from emit_c.table import emits_c
@@ -40,7 +40,7 @@ def test_a_comment_is_whole_lines_of_plain_ascii(text):
 
 @given(st.lists(st.text() | st.sampled_from(NASTY), max_size=8))
 def test_identifiers_are_identifiers_and_all_different(wanted):
-    names = Names()
+    names = CNames()
     made = [names.unique(name) for name in wanted]
     assert len(set(made)) == len(made)
     assert all(re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) for name in made)

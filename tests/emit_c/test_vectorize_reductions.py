@@ -13,7 +13,7 @@ import hlo
 from codegen import statements
 from codegen.elements.kernel import Scope
 from codegen.expressions import Name
-from emit_c.kernels.kernel import Kernel
+from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
@@ -77,7 +77,7 @@ def summed(n, **options):
 
 
 def lanes_of(*statements):
-    return vectorize_reductions(Kernel(None, Scope()).body, statements)
+    return vectorize_reductions(CKernel(None, Scope()).body, statements)
 
 
 TOTAL = Variable("f32", "t", "0")

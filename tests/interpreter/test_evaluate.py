@@ -86,7 +86,7 @@ def test_values_are_freed_after_their_last_use() -> None:
     seen: list[weakref.ref[np.ndarray]] = []
     alive: list[int] = []
 
-    def observe(event: interpreter.Event) -> None:
+    def observe(event: interpreter.Evaluation) -> None:
         if event.instr.opcode == "negate":
             gc.collect()
             alive.append(sum(ref() is not None for ref in seen))
