@@ -10,97 +10,33 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from codegen.elements.constants import literal_of
 from codegen.elements.memory import pointer_into
-from codegen.elements.table import BetweenKernels, Element, Entry, Scalar
+from codegen.elements.table import BetweenKernels, Element, Scalar
 from codegen.elements.trace import AccessTrace
 from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
+from codegen.elements.writer import Environment
 from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
 from codegen.kinds import Pointer
-from codegen.statements import Assign, Call, For, If, Let, LocalVariable, Statement, Try, vectorized
+from codegen.statements import Assign, Call, For, If, Let, LocalVariable, Statement, vectorized
 from hlo.attributes import GetTupleElement
 from hlo.errors.error import HloError
-from optimizer.analysis.indexing import Index, counter, linear
+from optimizer.analysis.indexing import counter, linear
 from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
-    from codegen.elements.constants import Constants
-    from codegen.elements.names import Names
+    from codegen.elements.writer import Values, Writer
     from codegen.functions import Function
     from codegen.kinds import Kind, Record
     from hlo.instruction import Computation, Instruction
-    from hlo.table import OpTable
     from hlo.types.element_type import ElementType
     from hlo.types.literal import Literal as Constant
     from hlo.types.shape import Shape
-    from optimizer.analysis.indexing import Within
-
-Values = tuple[Expr, ...]
-Place = tuple["Environment", "Instruction", "Index"]
-
-
-class Environment:
-    """The values to which the instructions of one computation are bound.
-
-    Attributes
-    ----------
-    pointers : those in memory: names of C pointers, nested as the shape is.
-    scalars : those that are C variables, by index into the tuple; the elements of arrays of rank 0.
-    aliases : parameters that stand for an instruction of the computation that this one is
-        inlined into.
-    """
-
-    def __init__(self) -> None:
-        self.pointers: Mapping[Instruction, object] = {}
-        self.scalars: dict[Instruction, Values] = {}
-        self.aliases: dict[Instruction, tuple[Environment, Instruction]] = {}
-
-
-class Writer:
-    """Blocks of statements with the values known in each; shared by all bodies of a kernel.
-
-    Attributes
-    ----------
-    table : how each opcode is emitted.
-    known : elements that variables hold, in this block or around it.
-    fresh : for each open block, what of that was computed in it, and is forgotten after it.
-    computed : the instructions whose elements were computed, in order.
-    own_bytes : memory that each thread needs for itself.
-    functions : those that the kernel calls besides the prelude, by name.
-    raw : what is stored for wide values, by name, where that needs no conversion, or one only.
-    trace : where it is noted what is written, if anybody wants to know.
-    poll : the statement with which loops ask whether they have to stop; None if they never do.
-    fails : whether a function that is called may fail, so that the kernel ends with its status.
-    wraps : signed integers wrap around in the language.
-    argument : gives the name in the kernel of a pointer that its caller has, of a C type.
-    """
-
-    argument: Callable[[Kind, str, str], Name]
-
-    def __init__(self, table: OpTable[Entry], names: Names, constants: Constants) -> None:
-        self.table = table
-        self.names = names
-        self.constants = constants
-        self.blocks: list[list[Statement]] = [[]]
-        self.known: dict[Place, Values] = {}
-        self.fresh: list[list[Place]] = [[]]
-        self.computed: dict[Instruction, None] = {}
-        self.own_bytes = 0
-        self.functions: dict[str, Function] = {}
-        self.raw: dict[Expr, tuple[ElementType, Expr]] = {}
-        self.trace: AccessTrace | None = None
-        self.poll: Try | Call | None = None
-        self.fails = False
-        self.wraps = True
-
-    @property
-    def has_status(self) -> bool:
-        """Whether the kernel gives a status, because it may end before its work is done."""
-        return isinstance(self.poll, Try) or self.fails
+    from optimizer.analysis.indexing import Index, Within
 
 
 class Body:
@@ -202,21 +138,34 @@ class Body:
             self.add(*statements)
 
     @contextmanager
-    def loops(
-        self, names: Sequence[str], sizes: Sequence[int], *, parallel: bool = False
-    ) -> Generator[Index]:
+    def loop(
+        self,
+        name: str,
+        stop: int | Expr,
+        start: int | Expr = 0,
+        step: int | Expr = 1,
+        **notes: Any,
+    ) -> Generator[Name]:
+        """Run a block for each number from `start` below `stop`; `notes` are as in `For`."""
+        counted = self.name(name)
+        with self.block() as statements:
+            yield Name(counted)
+        self.add(For(counted, stop, tuple(statements), start, step, **notes))
+
+    @contextmanager
+    def loops(self, names: Sequence[str], sizes: Sequence[int], **notes: Any) -> Generator[Index]:
         """Run a block for every index of an array of the given sizes; sizes of 1 need no loop.
 
         Parameters
         ----------
-        parallel : the iterations may run at the same time; what that asks of the block: see `For`.
+        notes : as in `For`, with what they ask of the block.
         """
         counters = [self.name(n) if s != 1 else "" for n, s in zip(names, sizes, strict=True)]
         with self.block() as statements:
             yield tuple(counter(c, s) for c, s in zip(counters, sizes, strict=True))
         inner = tuple(statements)
         for name, size in reversed(list(zip(counters, sizes, strict=True))):
-            inner = (For(name, size, inner, parallel=parallel),) if size != 1 else inner
+            inner = (For(name, size, inner, **notes),) if size != 1 else inner
         self.add(*inner)
 
     @contextmanager
@@ -394,8 +343,3 @@ class Body:
 def _at(operand: Instruction, instr: Instruction, index: Index) -> Index:
     """The operand's index: scalars stand beside arrays in select and clamp."""
     return index if operand.shape.rank == instr.shape.rank else ()
-
-
-def scalars_of(shape: Shape) -> bool:
-    """Whether a value consists of scalars, so that C variables can hold it."""
-    return all(s.rank == 0 and (s.is_array or s.is_token) for _, s in shape.leaves())

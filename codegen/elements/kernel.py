@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from codegen.elements.body import Body, Environment, Writer
+from codegen.elements.body import Body
+from codegen.elements.writer import Environment, Writer
 from codegen.expressions import Name
 from codegen.kinds import Pointer
 

@@ -25,7 +25,8 @@ from optimizer.analysis.indexing import Index, Sum, Within
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.elements.body import Body, Values
+    from codegen.elements.body import Body
+    from codegen.elements.writer import Values
     from codegen.opcodes.extremes import Extreme
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType

@@ -33,7 +33,8 @@ from optimizer.analysis.indexing_map import Copied, at_number, bitcast, number_i
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from codegen.elements.body import Body, Values
+    from codegen.elements.body import Body
+    from codegen.elements.writer import Values
     from hlo.instruction import Instruction
 
 

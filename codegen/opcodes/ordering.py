@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.body import Body, Environment
+from codegen.elements.body import Body
 from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import store
+from codegen.elements.writer import Environment
 from codegen.expressions import (
     Cast,
     Choose,

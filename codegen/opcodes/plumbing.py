@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements.body import Body, Environment, scalars_of
+from codegen.elements.body import Body
 from codegen.elements.table import BetweenKernels, elements
 from codegen.elements.types import wide
+from codegen.elements.writer import Environment
 from codegen.expressions import Expr, Literal, binary, negated
 from codegen.statements import Break, Forever, If
 from hlo.errors.error import HloError
 from hlo.wording import with_article
 
 if TYPE_CHECKING:
-    from codegen.elements.body import Values
+    from codegen.elements.writer import Values
     from codegen.statements import Statement
     from hlo.instruction import Instruction
+    from hlo.types.shape import Shape
     from optimizer.analysis.indexing import Index
 
 
@@ -78,7 +80,7 @@ def write_while(body: Body, instr: Instruction, _index: Index) -> Values:
 
 
 def _only_scalars(instr: Instruction) -> None:
-    if not all(scalars_of(i.shape) for i in (instr, *instr.operands)):
+    if not all(_scalars_of(i.shape) for i in (instr, *instr.operands)):
         what = f"{with_article(instr.opcode)} of arrays"
         message = f"{instr.name}: {what} can't run inside a loop over elements"
         raise HloError("HLO181", message, instr.span)
@@ -110,3 +112,8 @@ elements.define_all(
         "copy-done": BetweenKernels(),
     }
 )
+
+
+def _scalars_of(shape: Shape) -> bool:
+    """Whether a value consists of scalars, so that C variables can hold it."""
+    return all(s.rank == 0 and (s.is_array or s.is_token) for _, s in shape.leaves())

@@ -22,7 +22,8 @@ from optimizer.analysis.indexing import Index, Sum, Within, linear
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.elements.body import Body, Values
+    from codegen.elements.body import Body
+    from codegen.elements.writer import Values
     from codegen.expressions import Expr, Name
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType

@@ -19,7 +19,8 @@ from optimizer.analysis.indexing import Sum, counter, unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from codegen.elements.body import AccessTrace, Body
+    from codegen.elements.body import Body
+    from codegen.elements.trace import AccessTrace
     from codegen.statements import Statement
     from hlo.types.element_type import ElementType
 

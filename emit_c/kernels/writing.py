@@ -29,8 +29,8 @@ from optimizer.analysis.indexing import delinear, linear
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from codegen.elements.body import Values
     from codegen.elements.names import Names
+    from codegen.elements.writer import Values
     from codegen.expressions import Name
     from emit_c.kernels.passes import Watch
     from hlo.instruction import Instruction

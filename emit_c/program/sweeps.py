@@ -29,7 +29,7 @@ from optimizer.fusion.policy import CPU, is_large_window
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from codegen.elements.body import Values
+    from codegen.elements.writer import Values
     from codegen.expressions import Expr
     from codegen.opcodes.folding import Fold
     from codegen.statements import Statement

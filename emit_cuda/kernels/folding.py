@@ -84,6 +84,11 @@ class SharedFold:
             body.add(*self.join(others))
             step //= 2
 
+    def join_threads(self, count: int, *, everywhere: bool = False) -> Shared:
+        """Fold the variables of a part of a warp, or of a whole block; as `join_block`."""
+        self.join_warp(min(count, WARP), everywhere=everywhere)
+        return self.join_block(count // WARP, everywhere=everywhere) if count > WARP else ()
+
     def from_lane_before(self, step: int) -> Expr:
         """The only variable of the lane so many before this one; of the first lanes their own."""
         ((kind, name),) = self.variables

@@ -10,7 +10,6 @@ import numpy as np
 from codegen.elements.types import literal
 from codegen.expressions import Expr, Group, Name, binary, indexed, item, total_of
 from codegen.opcodes.fourier_lengths import roots_of_unity
-from codegen.statements import For
 from hlo.types.literal import Literal as Constant
 from hlo.types.shape import array
 from optimizer.analysis.indexing import Sum, counter
@@ -138,14 +137,13 @@ class LineSteps:
     def _each(self, r: int, write: Callable[[Name, Sum], None]) -> None:
         """Statements for each group of r numbers that a thread has."""
         body, groups = self.body, self.n // r
-        each, e = -(-groups // self.threads), self.body.name("e")
-        with body.block() as inside:
+        each = -(-groups // self.threads)
+        with body.loops(["e"], [each], unroll=True) as (e,):
             j = self.thread
             if each > 1:
-                j = body.let("s64", "j", j + Name(e) * self.threads)
+                j = body.let("s64", "j", j + indexed(e) * self.threads)
             with body.when(binary("<", j, groups) if groups % self.threads else None):
-                write(j, counter(e, each) * r)
-        body.add(*(inside if each == 1 else [For(e, each, tuple(inside), unroll=True)]))
+                write(j, e * r)
 
     def gather(self, r: int, done: int, read: Callable[[Sum], Pair]) -> None:
         """Take numbers into registers, and transform groups of r of them."""

@@ -16,8 +16,8 @@ from emit_cuda.kernels.stages import Stage, alone, each_thread
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
 
 if TYPE_CHECKING:
-    from codegen.elements.body import Values
     from codegen.elements.kernel import Kernel
+    from codegen.elements.writer import Values
     from codegen.statements import Statement
     from hlo.instruction import Instruction
 

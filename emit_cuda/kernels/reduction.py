@@ -22,10 +22,11 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Literal, Name, binary, conjoined, indexed, item
-from codegen.statements import For, live
+from codegen.expressions import Literal, Name, binary, conjoined, indexed, item
+from codegen.statements import live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import BARRIER, WARP, shared_fold
+from emit_cuda.kernels.groups import STEP, FoldParts, RowGroups, threads_for
 from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
@@ -34,18 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.expressions import Expr
-    from emit_cuda.kernels.folding import Shared, SharedFold
+    from emit_cuda.kernels.folding import SharedFold
     from emit_cuda.kernels.kernel import Kernel
     from hlo.instruction import Instruction
 
 # Shorter rows and columns are folded by one thread each.
 LEAST_ROW, LEAST_COLUMN = 8, 64
-# Elements that a thread folds before it meets others, and threads of the blocks of short rows.
-EACH, PACKED = 16, 128
-MOST_THREADS = 1024
-# Elements that a block folds at least where several share a row, in steps of which; and blocks that
-# run at once: four for each multiprocessor of an H100.
-LEAST_PART, STEP, WAVE = 16384, 2048, 4 * 132
 
 
 def reduction_stages(
@@ -67,25 +62,13 @@ def reduction_stages(
     return (_RowReduction if by_rows else _ColumnReduction)(kernel, fold, count, outputs).launches()
 
 
-def threads_for(row: int) -> int:
-    """The number of threads that reduce a row.
-
-    Less than a warp reduces a short row, up to a block a long one.
-    """
-    if row <= WARP:
-        return 1 << (row - 1).bit_length()
-    if row <= WARP * EACH:
-        return WARP
-    return min(MOST_THREADS, max(WARP, 1 << (-(-row // EACH) - 1).bit_length()))
-
-
 class _Reduction(ABC):
     """Writes the launches of a reduction.
 
     Attributes
     ----------
-    parts : blocks that share the fold of one result, `chunk` elements each.
-    partial : arrays of their partial results; empty where there is one block.
+    parts : of the fold of one result, each of which a block folds.
+    partial : arrays of the blocks' results; empty where there is one for each result.
     """
 
     kind = ""
@@ -97,15 +80,10 @@ class _Reduction(ABC):
         self.count, self.outputs = count, outputs
         self.kept, self.reduced = fold.sizes()
         self.rows = prod(self.kept)
-        self.parts = parts_for(self.blocks(), count)
-        self.chunk = -(-count // self.parts // STEP) * STEP if self.parts > 1 else count
-        self.parts = -(-count // self.chunk)
-        size = self.rows * self.parts
-        self.partial = (
-            [kernel.room(kind, "partial", size) for kind, _ in fold.variables]
-            if self.parts > 1
-            else []
-        )
+        self.parts = FoldParts(self.blocks(), count, STEP)
+        size, several = self.rows * self.parts.number, self.parts.number > 1
+        kinds = [kind for kind, _ in fold.variables] if several else []
+        self.partial = [kernel.room(kind, "partial", size) for kind in kinds]
 
     def launches(self) -> list[Stage]:
         """All of them."""
@@ -129,24 +107,13 @@ class _Reduction(ABC):
 
     def second(self) -> Stage:
         """Reduce the partial results of the first launch's blocks."""
+        parts = self.parts.number
 
         def add(row: Sum, number: Sum) -> None:
-            place = row * self.parts + number
+            place = row * parts + number
             self.body.add(*self.fold.join([item(p, place) for p in self.partial]))
 
-        return self._rows_of(threads_for(self.parts), self.parts, add)
-
-    def part(self, number: Name, name: str) -> tuple[Expr, Expr, Expr]:
-        """The number of the row that a block reduces, and where it begins and ends."""
-        body = self.body
-        whole = body.let("s64", name, number / self.parts)
-        part = body.let("s64", "part", number % self.parts)
-        begin = body.let("s64", "begin", part * self.chunk)
-        end: Expr = begin + self.chunk
-        if self.count % self.chunk:
-            inside = binary("<", begin, self.count - self.chunk)
-            end = Choose(inside, begin + self.chunk, Literal(self.count))
-        return whole, begin, body.let("s64", "end", end)
+        return self._rows_of(threads_for(parts), parts, add)
 
     def keep(self, number: Expr) -> None:
         """Store a block's partial result for the second launch."""
@@ -155,40 +122,14 @@ class _Reduction(ABC):
 
     def _rows_of(self, group: int, count: int, add: Callable[[Sum, Sum], None]) -> Stage:
         """A group of threads for each row of elements or vectors, which `add` folds in."""
-        body, fold, rows = self.body, self.fold, self.rows
-        # The warps of a block can fold one row together, but several rows only apart.
-        block = PACKED if group <= WARP else group
-        packed = block // group
-        first = Name("blockIdx.x") if packed == 1 else Name("blockIdx.x") * packed
-        if packed > 1:
-            first = first + Name("threadIdx.x") / group
-        asked = body.let("s64", "row", first)
-        ragged = rows % packed != 0
-        if ragged:
-            # All threads of a warp must come to the shuffles.
-            inside = binary("<", asked, rows)
-            asked = body.let("s64", "row", Choose(inside, asked, Literal(rows - 1)))
-        number = counter(asked.name, rows)
-        x = Name("threadIdx.x")
-        lane = body.let("s64", "lane", x % group if packed > 1 else x)
+        fold, groups = self.fold, RowGroups(self.body, self.rows, group)
         fold.begin()
-        name = body.name("r")
-        with body.block() as inside:
-            add(number, counter(name, count))
-        body.add(For(name, count, tuple(inside), start=lane, step=group))
-        shared = self._join(group)
-        mine = [binary("==", lane, 0)]
-        if ragged:
-            real = Name("blockIdx.x") * packed + x / group
-            mine.append(binary("<", real, rows))
-        with body.when(conjoined(mine)):
-            fold.store(self.outputs, number)
-        return Stage((), (-(-rows // packed), 1, 1), (block, 1, 1), shared)
-
-    def _join(self, group: int) -> Shared:
-        """Let the threads of a group meet; gives the shared memory for that."""
-        self.fold.join_warp(min(group, WARP))
-        return self.fold.join_block(group // WARP) if group > WARP else ()
+        with self.body.loop("r", count, start=groups.lane, step=group) as r:
+            add(groups.row, counter(r.name, count))
+        shared = fold.join_threads(group)
+        with groups.first_thread():
+            fold.store(self.outputs, groups.row)
+        return groups.stage(shared)
 
 
 class _RowReduction(_Reduction):
@@ -203,7 +144,7 @@ class _RowReduction(_Reduction):
     def first(self) -> Stage:
         """Fold rows, or parts of them."""
         kernel, body, fold = self.kernel, self.body, self.fold
-        group = threads_for(self.chunk)
+        group = threads_for(self.parts.size)
         width = vectors.width_of_rows(_read(kernel, fold.instr), self.count, group)
         iteration = body.name("v") if width > 1 else ""
 
@@ -217,20 +158,17 @@ class _RowReduction(_Reduction):
 
         if not self.partial:
             return self._rows_of(group, self.count // width, add)
-        row, begin, end = self.part(Name("blockIdx.x"), "row")
+        row, _, begin, end = self.parts.of_block(body, "row")
         fold.begin()
-        name = body.name("r")
-        number = counter(row.name, self.rows) if isinstance(row, Name) else Sum(0)
-        with body.block() as inside:
-            add(number, counter(name, self.count // width))
         if width > 1:
             begin, end = (body.let("s64", "vector", n / width) for n in (begin, end))
         start = body.let("s64", "first", begin + Name("threadIdx.x"))
-        body.add(For(name, end, tuple(inside), start=start, step=group))
-        shared = self._join(group)
+        with body.loop("r", end, start=start, step=group) as r:
+            add(counter(row.name, self.rows), counter(r.name, self.count // width))
+        shared = fold.join_threads(group)
         with body.when(binary("==", Name("threadIdx.x"), 0)):
             self.keep(Name("blockIdx.x"))
-        return Stage((), (self.rows * self.parts, 1, 1), (group, 1, 1), shared)
+        return Stage((), (self.rows * self.parts.number, 1, 1), (group, 1, 1), shared)
 
 
 class _ColumnReduction(_Reduction):
@@ -251,18 +189,18 @@ class _ColumnReduction(_Reduction):
         x, y = Name("threadIdx.x"), Name("threadIdx.y")
         block, start, end = Name("blockIdx.x"), y, Literal(self.count)
         if self.partial:
-            block, begin, end = self.part(block, "block")
+            block, _, begin, end = self.parts.of_block(body, "block")
             start = body.let("s64", "first", begin + y)
         tile = body.let("s64", "tile", block % tiles if outer else block)
         number = counter(body.let("s64", "outer", block / tiles).name, others) if outer else Sum(0)
         asked = body.let("s64", "column", tile * WARP + x)
         fold.begin()
-        name = body.name("r")
-        with body.block() as inside:
-            index = (*delinear(number, outer), counter(asked.name, columns))
-            fold.add(index, delinear(counter(name, self.count), self.reduced))
-        with body.when(binary("<", asked, columns) if columns % WARP else None):
-            body.add(For(name, end, tuple(inside), start=start, step=WARP))
+        index = (*delinear(number, outer), counter(asked.name, columns))
+        with (
+            body.when(binary("<", asked, columns) if columns % WARP else None),
+            body.loop("r", end, start=start, step=WARP) as r,
+        ):
+            fold.add(index, delinear(counter(r.name, self.count), self.reduced))
         arrays = [(kind, body.name("tile"), WARP * (WARP + 1)) for kind, _ in fold.variables]
         for (_, array, _), (_, variable) in zip(arrays, fold.variables, strict=True):
             body.assign(item(Name(array), y * (WARP + 1) + x), Name(variable))
@@ -275,20 +213,12 @@ class _ColumnReduction(_Reduction):
         with body.when(conjoined(mine)):
             at = linear((*delinear(number, outer), counter(theirs.name, columns)), self.kept)
             if self.partial:
-                self.keep(indexed(at * self.parts) + Name("blockIdx.x") % self.parts)
+                parts = self.parts.number
+                self.keep(indexed(at * parts) + Name("blockIdx.x") % parts)
             else:
                 fold.store(self.outputs, at)
-        grid = others * tiles * self.parts, 1, 1
+        grid = others * tiles * self.parts.number, 1, 1
         return Stage((), grid, (WARP, WARP, 1), tuple(arrays))
-
-
-def parts_for(blocks: int, count: int) -> int:
-    """Into how many parts a fold of so many elements is cut, if there are so many of its kind.
-
-    A block's part is long enough for two launches instead of one; and there are no more blocks than
-    run at once.
-    """
-    return max(1, min(count // LEAST_PART, WAVE // blocks))
 
 
 def _read(kernel: Kernel, instr: Instruction) -> list[Instruction]:

@@ -13,16 +13,15 @@ XLA, `xla/backends/gpu/codegen/emitters/reduction.cc` (`MultiRowReductionFusion`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import wide
-from codegen.expressions import Choose, Literal, Name, binary, indexed, item
-from codegen.statements import For, live
+from codegen.expressions import Name, binary, indexed, item
+from codegen.statements import live
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import WARP, shared_fold
-from emit_cuda.kernels.reduction import PACKED, threads_for
-from emit_cuda.kernels.stages import Stage
+from emit_cuda.kernels.folding import shared_fold
+from emit_cuda.kernels.groups import RowGroups, threads_for
 from optimizer.analysis.indexing import Counter, Sum, counter, delinear, linear
 from optimizer.fusion.rows import LEAVES
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.kernel import Kernel
     from emit_cuda.kernels.folding import Shared, SharedFold
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Computation, Instruction
     from optimizer.analysis.indexing import Index
     from optimizer.fusion.rows import Rows
@@ -115,9 +115,7 @@ def row_stage(
             kernel, rows, passes_of(rows, computation, [r for r, _ in outputs]), outputs
         )
         row.write()
-    grid = -(-rows.count // row.packed), 1, 1
-    block = row.packed * row.group, 1, 1
-    return Stage(live(statements), grid, block, row.shared, kind="rows")
+    return replace(row.groups.stage(row.shared), statements=live(statements), kind="rows")
 
 
 class _RowKernel:
@@ -134,25 +132,12 @@ class _RowKernel:
         self.kernel = kernel
         self.rows, self.passes, self.outputs = rows, passes, outputs
         self.group = threads_for(rows.size)
-        self.packed = max(1, PACKED // self.group) if self.group <= WARP else 1
         arrays = [*passes.read, *(i for i, _ in outputs)]
         self.width = vectors.width_of_rows(arrays, rows.size, self.group)
         self.each = -(-rows.size // (self.group * self.width))
         self.shared: Shared = ()
-        asked = Name("blockIdx.x") if self.packed == 1 else Name("blockIdx.x") * self.packed
-        if self.packed > 1:
-            asked = asked + Name("threadIdx.x") / self.group
-        real = body.let("s64", "row", asked)
-        self.mine = None
-        if rows.count % self.packed:
-            # All threads of a warp must come to the shuffles.
-            self.mine = binary("<", real, rows.count)
-            last = Choose(self.mine, real, Literal(rows.count - 1))
-            real = body.let("s64", "row", last)
-        self.number = counter(real.name, rows.count)
-        self.at = delinear(self.number, rows.kept)
-        lane = Name("threadIdx.x") % self.group if self.packed > 1 else Name("threadIdx.x")
-        self.lane = body.let("s64", "lane", lane)
+        self.groups = RowGroups(body, rows.count, self.group)
+        self.at = delinear(self.groups.row, rows.kept)
         self.kept: dict[Instruction, Name] = {}
         words = {i: -(-i.shape.element_type.bytes // 4) for i in passes.kept}
         size = self.each * self.width
@@ -174,9 +159,9 @@ class _RowKernel:
             for instr, pointer in self.outputs:
                 if self.rows.is_narrow(instr):
                     value = body.stored(instr.shape.element_type, body.element(instr, self.at))
-                    body.assign(item(pointer, self.number), value)
+                    body.assign(item(pointer, self.groups.row), value)
         if stored:
-            with body.when(self.mine), body.when(binary("==", self.lane, 0)):
+            with self.groups.first_thread():
                 body.add(*stored)
         for instr in [*self.kept, *(f for folds in self.passes.folds for f in folds)]:
             scalars.pop(instr, None)
@@ -189,24 +174,22 @@ class _RowKernel:
             fold.begin()
         self._loop(number, folds)
         for fold, instr in zip(folds, instructions, strict=True):
-            fold.join_warp(min(self.group, WARP), everywhere=True)
-            if self.group > WARP:
-                self.shared += fold.join_block(self.group // WARP, everywhere=True)
+            self.shared += fold.join_threads(self.group, everywhere=True)
             kind = wide(instr.shape.element_type)
             scalars[instr] = tuple(body.let(kind, instr.name, v) for v in fold.finish())
 
     def _loop(self, number: int, folds: Sequence[SharedFold]) -> None:
         """The statements of a thread for each of its elements."""
         body, rows, scalars = self.body, self.rows, self.body.environment.scalars
-        k, v, width = body.name("k"), body.name("v"), self.width
+        v, width = body.name("v"), self.width
         groups = rows.size // width
-        with body.block() as iteration:
-            step = counter(k, self.each) * self.group + counter(self.lane.name, self.group)
-            r = body.let("s64", "r", indexed(step))
+        with body.loop("k", self.each, unroll=bool(self.kept)) as k:
+            lane = counter(self.groups.lane.name, self.group)
+            r = body.let("s64", "r", indexed(counter(k.name, self.each) * self.group + lane))
             element = counter(r.name, groups) * width + counter(v, width)
             within = delinear(element, rows.row)
             index = (*self.at, *within)
-            own = indexed(Sum(0, ((Counter(k, 0, self.each - 1), width),)) + counter(v, width))
+            own = indexed(Sum(0, ((Counter(k.name, 0, self.each - 1), width),)) + counter(v, width))
             with body.block() as inside:
                 for instr, array in self.kept.items():
                     if self.passes.kept[instr] < number:
@@ -223,14 +206,13 @@ class _RowKernel:
             ragged = self.each * self.group != groups
             with body.when(binary("<", r, groups) if ragged else None):
                 body.add(*stores)
-        body.add(For(k, self.each, tuple(iteration), unroll=bool(self.kept)))
 
     def _store(self, number: int, index: Index) -> None:
         """Store the elements of wide results."""
         body = self.body
         pairs = [(i, p) for i, p in self.outputs if i in self.passes.stores[number]]
         computed = [(i, p, body.element(i, index)) for i, p in pairs]
-        with body.when(self.mine if computed else None):
+        with body.when(self.groups.exists if computed else None):
             for instr, pointer, value in computed:
                 place_ = item(pointer, linear(index, instr.shape.dims))
                 body.assign(place_, body.stored(instr.shape.element_type, value))

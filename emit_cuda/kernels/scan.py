@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import neutral
-from codegen.expressions import Choose, Expr, Literal, Name, binary, item
+from codegen.expressions import Choose, Expr, Name, binary, item
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.folding import BARRIER, WARP, shared_fold
-from emit_cuda.kernels.reduction import STEP, parts_for
+from emit_cuda.kernels.groups import STEP, FoldParts
 from emit_cuda.kernels.stages import Stage, each_thread
 from hlo.types.values import WindowDim
 from optimizer.analysis.indexing import Sum, counter, linear
@@ -99,12 +99,10 @@ def _columns(
     body, windows = kernel.body, windows_of(instr)
     with body.block() as statements:
         fold = windows.fold(body)
-        i = body.name("i")
-        with body.block() as iteration:
-            index = lines.in_turn(counter("thread", lines.count), counter(i, lines.length))
+        with body.loop("i", lines.length) as i:
+            index = lines.in_turn(counter("thread", lines.count), counter(i.name, lines.length))
             fold.add([body.element(x, index) for x in windows.arrays])
             windows.store(body, fold, outputs, index)
-        body.add(For(i, lines.length, tuple(iteration)))
     return each_thread("thread", lines.count, statements, "running fold of columns")
 
 
@@ -122,18 +120,16 @@ class _RunningFold:
         identity = neutral(fold.operations[0], self.kind)
         assert identity is not None
         self.nothing: Expr = identity
-        parts = parts_for(self.rows, self.n)
-        self.chunk = -(-self.n // parts // STEP) * STEP if parts > 1 else self.n
-        self.parts = -(-self.n // self.chunk)
-        self.partial = kernel.room(self.kind, "partial", self.rows * self.parts)
-        if self.parts == 1:
+        self.parts = FoldParts(self.rows, self.n, STEP)
+        self.partial = kernel.room(self.kind, "partial", self.rows * self.parts.number)
+        if self.parts.number == 1:
             kernel.rooms.clear()
 
     def launches(self, output: Name) -> list[Stage]:
         """One, or two."""
-        grid = (self.rows * self.parts, 1, 1)
+        grid = (self.rows * self.parts.number, 1, 1)
         stages: list[Stage] = []
-        if self.parts > 1:
+        if self.parts.number > 1:
             with self.body.block() as statements:
                 shared = self._fold_parts()
             kind = "first stage of a running fold"
@@ -143,17 +139,9 @@ class _RunningFold:
         stage = Stage(live(statements), grid, (THREADS, 1, 1), shared, kind="running fold")
         return [*stages, stage]
 
-    def _begin(self) -> tuple[Sum, Expr, Expr, Expr]:
+    def _begin(self) -> tuple[Sum, Name, Name, Name]:
         """The row's number, the number of the part, and where it begins and ends."""
-        body = self.body
-        row: Expr = body.let("s64", "row", Name("blockIdx.x") / self.parts)
-        assert isinstance(row, Name)
-        part = body.let("s64", "part", Name("blockIdx.x") % self.parts)
-        begin = body.let("s64", "begin", part * self.chunk)
-        last = binary("<", begin, self.n - self.chunk)
-        ragged = self.n % self.chunk
-        whole = begin + self.chunk
-        end = body.let("s64", "end", Choose(last, whole, Literal(self.n)) if ragged else whole)
+        row, part, begin, end = self.parts.of_block(self.body, "row")
         self.fold.begin()
         return counter(row.name, self.rows), part, begin, end
 
@@ -161,14 +149,11 @@ class _RunningFold:
         """Each block leaves the fold of its part."""
         body, fold = self.body, self.fold
         row, _, begin, end = self._begin()
-        name = body.name("i")
-        with body.block() as iteration:
-            index = self.lines.in_turn(row, counter(name, self.n))
-            fold.fold.add([body.element(self.instr.operands[0], index)])
         start = body.let("s64", "first", begin + Name("threadIdx.x"))
-        body.add(For(name, end, tuple(iteration), start=start, step=THREADS))
-        fold.join_warp(WARP)
-        shared = fold.join_block(THREADS // WARP)
+        with body.loop("i", end, start=start, step=THREADS) as i:
+            index = self.lines.in_turn(row, counter(i.name, self.n))
+            fold.fold.add([body.element(self.instr.operands[0], index)])
+        shared = fold.join_threads(THREADS)
         with body.when(binary("==", Name("threadIdx.x"), 0)):
             body.assign(item(self.partial, Name("blockIdx.x")), self.total)
         return shared
@@ -178,30 +163,26 @@ class _RunningFold:
         body, fold = self.body, self.fold
         row, part, begin, end = self._begin()
         shared: Shared = ()
-        if self.parts > 1:
-            name = body.name("p")
+        if self.parts.number > 1:
             first = body.let("s64", "parts", Name("blockIdx.x") - part)
-            theirs = fold.join([item(self.partial, first + Name(name))])
-            body.add(For(name, part, theirs, start=Name("threadIdx.x"), step=THREADS))
-            fold.join_warp(WARP, everywhere=True)
-            shared = fold.join_block(THREADS // WARP, everywhere=True)
+            with body.loop("p", part, start=Name("threadIdx.x"), step=THREADS) as p:
+                body.add(*fold.join([item(self.partial, first + p)]))
+            shared = fold.join_threads(THREADS, everywhere=True)
         carry = body.variable(self.kind, "carry", self.total)
         warps = body.name("warps")
         folded = body.variable(self.kind, "folded", size=EACH)
-        tile = body.name("tile")
-        with body.block() as iteration:
+        with body.loop("tile", end, start=begin, step=THREADS * EACH) as tile:
             self._tile(row, end, tile, carry, (Name(warps), folded), output)
-        body.add(For(tile, end, tuple(iteration), start=begin, step=THREADS * EACH))
         return (*shared, (self.kind, warps, THREADS // WARP))
 
     def _tile(
-        self, row: Sum, end: Expr, tile: str, carry: Name, room: tuple[Name, Name], output: Name
+        self, row: Sum, end: Expr, tile: Name, carry: Name, room: tuple[Name, Name], output: Name
     ) -> None:
         """The statements of a block for as many neighbours as its threads fold at once."""
         body, fold, total = self.body, self.fold, self.total
         (warps, folded), x = room, Name("threadIdx.x")
         # Rows that are whole vectors begin and end with one.
-        vector = body.let("s64", "vector", Name(tile) / EACH + x)
+        vector = body.let("s64", "vector", tile / EACH + x)
         body.assign(total, self.nothing)
 
         def each(e: str, store: Sequence[Statement]) -> None:
@@ -227,12 +208,10 @@ class _RunningFold:
         last_lane = binary("==", lane, WARP - 1)
         body.add(If(last_lane, (Assign(item(warps, x / WARP), total),)), BARRIER)
         body.assign(total, carry)
-        w = body.name("w")
-        with body.block() as earlier:
-            other = body.let(self.kind, "other", item(warps, Name(w)))
-            body.add(If(binary("<", Name(w), x / WARP), fold.join([other])))
+        with body.loop("w", THREADS // WARP, unroll=True) as w:
+            other = body.let(self.kind, "other", item(warps, w))
+            body.add(If(binary("<", w, x / WARP), fold.join([other])))
             body.add(*self._joined(carry, other))
-        body.add(For(w, THREADS // WARP, tuple(earlier), unroll=True))
         body.add(*fold.join([before]))
         base = body.let(self.kind, "base", total)
         body.add(BARRIER)

@@ -36,7 +36,7 @@ from codegen.expressions import (
     item,
     tree,
 )
-from codegen.statements import Assign, Break, For, Forever, If, live
+from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.folding import BARRIER, WARP
@@ -47,8 +47,8 @@ from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
-    from codegen.statements import Statement
     from emit_cuda.kernels.kernel import Kernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
@@ -209,36 +209,30 @@ class _SortedTile:
 
     def read(self) -> None:
         """Bring the row into shared memory."""
-        body, name = self.body, self.body.name("j")
-        with body.block() as each:
-            body.assign(item(self.order, Name(name)), Cast("s32", Name(name)))
-            j = counter(name, self.n)
-            with body.when(binary("<", Name(name), self.count) if self.n % self.size else None):
+        body = self.body
+        with self._in_turns("j", self.size) as number:
+            body.assign(item(self.order, number), Cast("s32", number))
+            j = counter(number.name, self.n)
+            with body.when(binary("<", number, self.count) if self.n % self.size else None):
                 values = [body.element(o, self._at(j)) for o in self.instr.operands]
                 for array, kind, value in zip(self.values, self.types, values, strict=True):
                     body.assign(item(array, j), body.stored(kind, value))
-        self._loop(name, self.size, each)
         body.add(BARRIER)
 
-    def _loop(self, name: str, stop: int | Expr, statements: Sequence[Statement]) -> None:
-        loop = For(name, stop, tuple(statements), start=Name("threadIdx.x"), step=self.threads)
-        self.body.add(loop)
+    def _in_turns(self, name: str, stop: int | Expr) -> AbstractContextManager[Name]:
+        """Statements for each number below a bound, each by one of the block's threads."""
+        return self.body.loop(name, stop, start=Name("threadIdx.x"), step=self.threads)
 
     def sort(self) -> None:
         """All exchanges: runs of 2, 4, 8, ... are merged, whose halves run against each other."""
         body = self.body
-        level, down, pair = (body.name(n) for n in ("level", "down", "pair"))
-        with body.block() as step:
-            shift = Name(level) - Name(down)
-            stride = body.let("s64", "stride", Cast("s64", Literal(1)) << Group(shift))
-            with body.block() as exchange:
-                p = Name(pair)
-                first = body.let("s64", "first", p * 2 - Group(p & Group(stride - 1)))
-                self._exchange(first, first + stride, Name(level))
-            self._loop(pair, self.size // 2, exchange)
-            body.add(BARRIER)
         levels = self.size.bit_length() - 1
-        body.add(For(level, levels, (For(down, Name(level) + 1, tuple(step)),)))
+        with body.loop("level", levels) as level, body.loop("down", level + 1) as down:
+            stride = body.let("s64", "stride", Cast("s64", Literal(1)) << Group(level - down))
+            with self._in_turns("pair", self.size // 2) as p:
+                first = body.let("s64", "first", p * 2 - Group(p & Group(stride - 1)))
+                self._exchange(first, first + stride, level)
+            body.add(BARRIER)
 
     def _exchange(self, first: Expr, second: Expr, level: Name) -> None:
         """Put two numbers in the order of their run."""
@@ -268,13 +262,12 @@ class _SortedTile:
 
     def write(self, outputs: Sequence[Name]) -> None:
         """Store the row in order; of tiles, one row after the other."""
-        body, name = self.body, self.body.name("j")
-        with body.block() as each:
-            number = body.let("s64", "number", item(self.order, Name(name)))
-            j = counter(name, self.n)
+        body = self.body
+        with self._in_turns("j", self.count) as place:
+            number = body.let("s64", "number", item(self.order, place))
+            j = counter(place.name, self.n)
             target = linear(self._at(j), self.lines.dims)
             if self.n > self.size:
                 target = self.number * self.n + self.begin + j
             for output, array in zip(outputs, self.values, strict=True):
                 body.assign(item(output, target), item(array, number))
-        self._loop(name, self.count, each)

@@ -14,15 +14,17 @@ a row or column of 16 numbers begins at a multiple of its bytes.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import wide
 from codegen.expressions import Expr, Group, Literal, Name, Op, item
-from codegen.statements import Call, For
 from emit_cuda.kernels.folding import BARRIER, WARP
 from emit_cuda.kernels.tiles import DEEP, SIDE, Tiles
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from emit_cuda.kernels.products import Product
     from optimizer.analysis.indexing import Index, Sum
 
@@ -67,34 +69,37 @@ class TensorCores(Tiles):
         """Declare the sums, which are zero."""
         body = self.body
         self.parts = body.variable(f"{self.sum_kind}_16x16", "parts", size=PARTS)
-        p = body.name("p")
-        self._each_part(p, f"clear_{self.sum_kind}_16x16", item(self.parts, Name(p)))
+        with self._each_part() as (_, part):
+            body.call(f"clear_{self.sum_kind}_16x16", part)
         warp = Name("threadIdx.x") / WARP
         self.row = body.let("s64", "part_row", warp / PARTS * 16)
         self.column = body.let("s64", "part_column", warp % PARTS * (16 * PARTS))
 
     def multiply(self) -> None:
         """Add the products of two tiles."""
-        (left, right), p = self.tiles, self.body.name("p")
-        here = self.column + Name(p) * 16
-        ends = item(left, self.buffer + self.row), item(right, self.buffer + here)
-        places = (Op("&", (end,)) for end in ends)
-        part = item(self.parts, Name(p))
-        self._each_part(p, f"multiply_tiles_{self.type}", part, *places, Literal(self.pitch))
+        left, right = self.tiles
+        with self._each_part() as (p, part):
+            here = self.column + p * 16
+            ends = item(left, self.buffer + self.row), item(right, self.buffer + here)
+            places = (Op("&", (end,)) for end in ends)
+            self.body.call(f"multiply_tiles_{self.type}", part, *places, self.pitch)
 
     def end(self) -> None:
         """Let the sums meet in shared memory."""
-        body, p = self.body, self.body.name("p")
+        body = self.body
         self.sums = Name(body.name("sums"))
         self.shared += ((self.sum_kind, self.sums.name, WIDTH * self.sum_pitch),)
-        at = Group(self.row * self.sum_pitch) + self.column + Name(p) * 16
-        place, part = Op("&", (item(self.sums, at),)), item(self.parts, Name(p))
-        self._each_part(p, f"store_{self.sum_kind}_16x16", place, part, Literal(self.sum_pitch))
+        with self._each_part() as (p, part):
+            at = Group(self.row * self.sum_pitch) + self.column + p * 16
+            place = Op("&", (item(self.sums, at),))
+            body.call(f"store_{self.sum_kind}_16x16", place, part, self.sum_pitch)
         body.add(BARRIER)
 
-    def _each_part(self, p: str, function: str, *arguments: Expr) -> None:
-        """Call a function for each part of a warp."""
-        self.body.add(For(p, PARTS, (Call(function, arguments),), unroll=True))
+    @contextmanager
+    def _each_part(self) -> Generator[tuple[Name, Expr]]:
+        """Statements for each part of a warp: its number, and its sums."""
+        with self.body.loop("p", PARTS, unroll=True) as p:
+            yield p, item(self.parts, p)
 
     def total(self, m: Sum, n: Sum) -> Expr:
         """One sum of a thread's own."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from codegen.elements.types import literal, wide
 from codegen.expressions import NEVER, Choose, Expr, Group, Literal, Name, binary, conjoined, item
 from codegen.opcodes.scalar import expression
-from codegen.statements import For
 from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage
@@ -87,29 +86,27 @@ class Tiles:
     def _multiply_strips(self, batch: Sum, buffers: int) -> None:
         """Add up the products of all tiles of a strip; the next ones are on their way meanwhile."""
         body, product = self.body, self.product
-        deep = body.name("deep")
         self.staged = tuple(self._registers(side) for side in range(2))
         if buffers > 1:
             for side in range(2):
                 self._fetch(side, batch, Literal(0))
-        with body.block() as strip:
+        with body.loop("deep", product.depth, step=DEEP) as deep:
             if buffers > 1:
-                number = Name(deep) / DEEP % buffers
+                number = deep / DEEP % buffers
                 self.buffer = body.let("s64", "buffer", number * (DEEP * self.pitch))
             for side in range(2):
                 if buffers == 1:
-                    self._fetch(side, batch, Name(deep))
+                    self._fetch(side, batch, deep)
                 self._bring(side)
             body.add(BARRIER)
             if buffers > 1:
-                following = body.let("s64", "next_deep", Name(deep) + DEEP)
+                following = body.let("s64", "next_deep", deep + DEEP)
                 with body.when(binary("<", following, product.depth)):
                     for side in range(2):
                         self._fetch(side, batch, following)
             self.multiply()
             if buffers == 1:
                 body.add(BARRIER)
-        body.add(For(deep, product.depth, tuple(strip), step=DEEP))
 
     def begin(self) -> None:
         """Declare the sums, which are zero."""

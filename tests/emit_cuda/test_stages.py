@@ -12,7 +12,7 @@ import emit_cuda
 import hlo
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import reduction, scan, sorting
+from emit_cuda.kernels import groups, reduction, scan, sorting
 from hlo_tools.generate.values import nasty, tame
 from interpreter.numbers.compare import BITS
 
@@ -38,10 +38,10 @@ first {{
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Parts of 256 elements, instead of those that fill a GPU."""
-    monkeypatch.setattr(reduction, "LEAST_PART", 200)
+    monkeypatch.setattr(groups, "LEAST_PART", 200)
     monkeypatch.setattr(reduction, "STEP", 256)
     monkeypatch.setattr(scan, "STEP", 1024)
-    monkeypatch.setattr(reduction, "WAVE", 12)
+    monkeypatch.setattr(groups, "WAVE", 12)
     monkeypatch.setattr(sorting, "SHARED_BYTES", 1024)
 
 
@@ -159,7 +159,7 @@ def test_a_missing_barrier_of_a_running_fold_is_found(monkeypatch, number, kind,
     """Without the first, a warp reads what no other has written; without the second, too late."""
     batch = Batch()
     module = run((2500,), 0, "s32")
-    monkeypatch.setattr(reduction, "LEAST_PART", 10**6)  # one block
+    monkeypatch.setattr(groups, "LEAST_PART", 10**6)  # one block
     batch.add(module, [tame(p.shape, random.Random(0)) for p in module.entry.parameters])
     ((_, arguments, _, program),) = batch.cases
     parts = batch.kernels.source("").split("    __syncthreads();\n")
