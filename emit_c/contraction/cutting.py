@@ -116,13 +116,21 @@ class Cutting:
         return prod(d.size for d in self.panels if d.input > self.row.input)
 
     def _is_in_place(self) -> bool:
-        """Whether whole vectors of the kernel are read too rarely to be worth packing."""
+        """Whether vectors of the kernel are whole, and as fast to read as if it were packed.
+
+        That they are where its rows are close together. Where they are not, each row is in a page
+        of its own, and many in the same few sets of the first-level cache; so panels are packed
+        unless they are read rarely.
+        """
         if self.stride is None:
             return False
         below = prod(d.size for d in self.places) * -(-self.row.size // self.rows)
         # From one of a batch to the next it is the stride, which may be 1 as well.
-        whole = self.lane.feature == 1 < self.stride and self.lane.size % self.width == 0
-        return whole and below <= machine.UNPACKED_TILES
+        side_by_side = self.lane.feature == 1 < self.stride
+        whole = self.lane.size % self.width == 0
+        whole |= self.exact is None and self.lane.size >= self.width
+        close = self.stride * self.kind.bytes < machine.L1_WAY
+        return side_by_side and whole and (close or below <= machine.UNPACKED_TILES)
 
     def _outermost_steps(self, most: int) -> int:
         """The number of outermost steps that are taken at once, for at most so many products.
@@ -215,10 +223,10 @@ class Cutting:
         sizes = (*(d.size for d in self.panels), self.blocks)
         return linear((*panel, block), sizes) * (self.depth * self.side)
 
-    def _begin_in_place(self, part: KernelPart, chunk: int) -> Sum:
-        """The offset of a block in a kernel that is not packed."""
+    def _begin_in_place(self, lane: Sum, part: KernelPart) -> Sum:
+        """The offset in a kernel that is not packed, of the vectors from a lane on."""
         assert self.stride is not None
-        begin = part.block * self.width + chunk * (self.depth // self.chunks) * self.stride
+        begin = lane + part.chunk * (self.depth // self.chunks) * self.stride
         for here, d in zip(part.panel, self.panels, strict=True):
             begin = begin + here * self._apart_in_place(d)
         return begin

@@ -140,14 +140,18 @@ class TiledProduct:
 
     @property
     def _stride(self) -> int | None:
-        """Features of a kernel that lies in memory as tiles could read it; else None."""
+        """Features of a kernel that lies in memory as tiles could read it; else None.
+
+        A constant is no such kernel: packed when the module is written, it costs nothing.
+        """
         kernel = self.kernel
         plain = (*kernel.batch, *kernel.contracting, *kernel.free) == tuple(
             range(kernel.instr.shape.rank)
         )
         there = isinstance(self.body.tree(kernel.instr), Name) and self.parts == 1
         own = kernel.instr.shape.element_type is self.kind
-        return kernel.count if plain and there and own else None
+        known = constant_numbers(self.body, kernel.instr) is not None
+        return kernel.count if plain and there and own and not known else None
 
     def kernel_at_hand(self) -> Expr | None:
         """The kernel in place, or packed already; None if it must be packed."""

@@ -108,8 +108,6 @@ class Tiling(Cutting):
                         part = KernelPart(at, block, Sum(chunk))
                         along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
                         begin = self._begin(at, along) + self._chunk_size * chunk
-                        if self.in_place:
-                            begin = self._begin_in_place(part, chunk)
                         where = place, first, part, begin
                         self._tile(body, pointers, target, where, (rows, run))
 
@@ -324,6 +322,7 @@ class Tiling(Cutting):
         rows, run = sizes
         place, row, part, begin = where
         lane = self._first(body, part.block, self.lane, self.width)
+        begin = self._begin_in_place(lane, part) if self.in_place else begin
         loops = [*zip(place, self.places, strict=True), *zip(part.panel, self.panels, strict=True)]
         into, to = part.chunk * (self.chunk * self.steps[0].input), Sum(0)
         for here, d in [*loops, (lane, self.lane), (row, self.row)]:

@@ -141,7 +141,10 @@ def test_sums_of_floats_become_integers_last(element_type, opcode):
 
 
 IN_PLACE = {
-    "few rows": ("16,40", "40,32", "16,32", PLAIN),
+    "few rows": ("16,4", "4,1056", "16,1056", PLAIN),
+    "many rows, of a kernel whose own are close": ("99,40", "40,32", "99,32", PLAIN),
+    "a last tile that begins earlier": ("99,40", "40,100", "99,100", PLAIN),
+    "many rows of a batch": ("3,99,40", "3,40,100", "3,99,100", BATCH),
     "one tile of a batch": ("7,8,24", "7,24,16", "7,8,16", BATCH),
     "two contracted": (
         "8,3,5", "3,5,4,16", "8,4,16", "lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}",
@@ -156,18 +159,18 @@ IN_PLACE = {
 
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_a_kernel_of_few_tiles_is_read_where_it_is(name):
+def test_a_kernel_is_read_where_it_is(name):
     assert "packed" not in check(*IN_PLACE[name]).source
 
 
 @pytest.mark.parametrize("roles", [
-    ("5,2,128,40", "5,2,40,96", "lhs_contracting_dims={3}, rhs_contracting_dims={2}"),
-    ("5,2,128,40", "5,2,96,40", "lhs_contracting_dims={3}, rhs_contracting_dims={3}"),
+    ("5,2,128,4", "5,2,4,1056", "lhs_contracting_dims={3}, rhs_contracting_dims={2}"),
+    ("5,2,128,4", "5,2,1056,4", "lhs_contracting_dims={3}, rhs_contracting_dims={3}"),
 ])  # fmt: skip
 def test_a_batch_is_packed_and_gone_through_one_after_the_other(roles):
     lhs, rhs, contracted = roles
     batch = f"lhs_batch_dims={{0,1}}, rhs_batch_dims={{0,1}}, {contracted}"
-    source = check(lhs, rhs, "5,2,128,96", batch).source
+    source = check(lhs, rhs, "5,2,128,1056", batch).source
     iterations = source[source.index("static void r_iterations_kernel(") :]
     # Whole rows or squares are copied, whose places are found without divisions.
     assert "panel = (f32 *)own;" in iterations
@@ -177,5 +180,6 @@ def test_a_batch_is_packed_and_gone_through_one_after_the_other(roles):
 
 @pytest.mark.usefixtures("wide")
 def test_other_kernels_are_packed():
-    for case in (("99,40", "40,32", "99,32", PLAIN), ("16,40", "40,35", "16,35", PLAIN)):
+    far, narrow = ("199,4", "4,1056", "199,1056", PLAIN), ("99,40", "40,12", "99,12", PLAIN)
+    for case in (far, narrow):
         assert "packed" in check(*case).source
