@@ -33,8 +33,8 @@ import optimizer
 from benchmarks import limits
 from benchmarks.compiled import Work, kernel_works, model_works, program_works
 from benchmarks.measure import both_clocks, rounds_for, spell_seconds, table
-from emit_c.executable.places import place
 from emit_c.executable.profile import Profile, ProfileRow, profile
+from emit_c.executable.source_lines import place
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.support.compiler import is_gcc
 from optimizer.dynamic_padder.boundary import static_form

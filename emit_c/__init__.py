@@ -15,7 +15,7 @@ from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Literal, overload
 
 import optimizer
-from emit_c.executable import remembered
+from emit_c.executable import module_cache
 from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
 from emit_c.executable.libraries import compilers
@@ -144,7 +144,7 @@ def _compile(
         static = to_static(_optimized(precise, sound) if optimize else precise)
         program = emit(prepare(static.module), plain=plain)
         return DynamicExecutable(module, static, build(program), lambda: program.source)
-    key = remembered.key_of(module, optimize, plain) if remember else ""
+    key = module_cache.cache_key(module, optimize, plain) if remember else ""
 
     def fresh() -> Built:
         with compilers() as running, compilers() as of_tiles:
@@ -160,7 +160,7 @@ def _compile(
             program, views = _written(module, sound, optimize=optimize, plain=plain, units=units)
             built = build(program, views, running, tiles)
         if remember:
-            remembered.remember(key, built)
+            module_cache.store_built(key, built)
         return built
 
     def loaded(built: Built) -> Executable:
@@ -171,7 +171,7 @@ def _compile(
             lambda: _written(module, sound, optimize=optimize, plain=plain)[0].source,
         )
 
-    built = (remembered.recall(key) if remember else None) or fresh()
+    built = (module_cache.load_built(key) if remember else None) or fresh()
     try:
         return loaded(built)
     except OSError:

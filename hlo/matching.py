@@ -61,7 +61,7 @@ def match(before: Module, after: Module) -> Matching:
             continue
         found.computations[old] = new
         taken.add(new)
-        pairs = _Pairs(old, new, marks).found()
+        pairs = _Pairs(old, new, marks).matched()
         found.instructions |= pairs
         called = [
             (c, d) for i, j in pairs.items() for c, d in zip(i.called, j.called, strict=False)
@@ -110,7 +110,7 @@ class _Pairs:
         self.back: dict[Instruction, Instruction] = {}
         self.old_users, self.new_users = users(old), users(new)
 
-    def found(self) -> dict[Instruction, Instruction]:
+    def matched(self) -> dict[Instruction, Instruction]:
         """Each instruction of the first computation that has one in the second."""
         # Those that compute the same, and of several such ones, those that are used alike.
         self.by_key(lambda i: (self.marks[i], i.name))
@@ -134,14 +134,14 @@ class _Pairs:
         ----------
         alone : only where there is one on each side.
         """
-        olds, news = self.left(key)
+        olds, news = self.unmatched(key)
         for value, first in olds.items():
             second = news.get(value, [])
             if not alone or len(first) == len(second) == 1:
                 for old, new in zip(first, second, strict=False):
                     self.pair(old, new, alike=False)
 
-    def left(
+    def unmatched(
         self, key: Callable[[Instruction], Hashable]
     ) -> tuple[dict[Hashable, list[Instruction]], dict[Hashable, list[Instruction]]]:
         """The instructions without a partner, by their key."""

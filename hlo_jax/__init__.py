@@ -13,9 +13,9 @@ __all__ = ["explain", "initialize"]
 
 def explain() -> str:
     """The engine of each program that JAX holds, its calls, and why no other engine runs it."""
-    from hlo_jax.explained import explain as told  # noqa: PLC0415
+    from hlo_jax.explained import explain as explained  # noqa: PLC0415
 
-    return told()
+    return explained()
 
 
 def initialize() -> None:

@@ -124,10 +124,10 @@ def without_verb(words: list[str]) -> int:
 def report(error: Exception) -> int:
     """Print the error on standard error, in one message."""
     if isinstance(error, ImportError):
-        from hlo_tools.rooms import in_the_way, told  # noqa: PLC0415
+        from hlo_tools.rooms import explain_files, in_the_way  # noqa: PLC0415
 
         if found := in_the_way():
-            print(f"hlo: {told(found)}", file=sys.stderr)
+            print(f"hlo: {explain_files(found)}", file=sys.stderr)
             return BAD_INPUT
     from hlo.errors.error import HloError  # noqa: PLC0415
 

@@ -54,7 +54,7 @@ def events_in(case: Case) -> int:
 class Failing(Protocol):
     """One kind of failure."""
 
-    def told(self, case: Case) -> str | None:
+    def failure(self, case: Case) -> str | None:
         """The failure of a case, in a line or several; None if it has none."""
         ...
 
@@ -75,7 +75,7 @@ class WrongPass:
     pass_: Pass
     most: int = 0
 
-    def told(self, case: Case) -> str | None:
+    def failure(self, case: Case) -> str | None:
         """The failure of the pass, its kind first."""
         arguments = list(case.arguments or ())
         # Nothing smaller may run for much longer than the first one.
@@ -104,7 +104,7 @@ class Different:
     run_reference: Runner
     promise: Promise
 
-    def told(self, case: Case) -> str | None:
+    def failure(self, case: Case) -> str | None:
         """The differences of the values."""
         given = [list(case.arguments or ())]
         try:
@@ -130,7 +130,7 @@ class NotANumber:
 
     infinite: bool = False
 
-    def told(self, case: Case) -> str | None:
+    def failure(self, case: Case) -> str | None:
         """In which array it is."""
         arguments = case.arguments or ()
         if any(self._is_in(leaf) for leaf in leaves(tuple(arguments))):
@@ -172,7 +172,7 @@ class Command:
     says: str = ""
     seconds: float = 60
 
-    def told(self, case: Case) -> str | None:
+    def failure(self, case: Case) -> str | None:
         """The exit status, and the last line of the output."""
         file, inputs = self.folder / "module.hlo", self.folder / "inputs.npz"
         file.write_bytes(str(case.module).encode("utf-8", "surrogateescape"))
@@ -214,7 +214,7 @@ def without_kind(told: str) -> str:
 def holds(failing: Failing, first: str, case: Case) -> bool:
     """Whether a case fails as the first one did; it may raise nothing."""
     try:
-        told = failing.told(case)
+        told = failing.failure(case)
     except Exception:
         return False
     return told is not None and failing.is_same(first, told)

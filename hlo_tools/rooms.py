@@ -22,7 +22,7 @@ def in_the_way() -> dict[str, str]:
     return found
 
 
-def told(found: dict[str, str]) -> str:
+def explain_files(found: dict[str, str]) -> str:
     """A line about the files that are in the way."""
     files = ", ".join(f"{file} is in the way of PyHLO's package `{n}`" for n, file in found.items())
     return f"{files}: rename it, or start in another folder"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from emit_c.executable import remembered
+from emit_c.executable import module_cache
 
 settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=20, deadline=None, derandomize=True)
@@ -24,7 +24,7 @@ def bless(request: pytest.FixtureRequest) -> bool:
 def build_always() -> Iterator[None]:
     """Tests change tables, and look at what is built: nothing is taken from an earlier build."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(remembered, "cache_folder", _no_folder)
+        patch.setattr(module_cache, "cache_folder", _no_folder)
         yield
 
 

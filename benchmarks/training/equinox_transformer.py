@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from benchmarks.training.told import tell
+from benchmarks.training.report import tell
 
 STEPS, BATCH, LENGTH, WIDTH, HEADS, LAYERS = 30, 8, 32, 32, 4, 2
 TEXT = "to see a world in a grain of sand and a heaven in a wild flower " * 20

@@ -11,7 +11,7 @@ import numpy as np
 import optax
 from flax import linen as nn
 
-from benchmarks.training.told import tell
+from benchmarks.training.report import tell
 
 STEPS, BATCH = 30, 64
 

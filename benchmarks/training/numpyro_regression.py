@@ -10,7 +10,7 @@ from numpyro.infer import SVI, Trace_ELBO
 from numpyro.infer.autoguide import AutoNormal
 from numpyro.optim import Adam
 
-from benchmarks.training.told import tell
+from benchmarks.training.report import tell
 
 STEPS, GROUPS, COUNT = 60, 8, 400
 

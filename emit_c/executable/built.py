@@ -1,7 +1,7 @@
 """A built module: all that a process needs to load and call it.
 
 It holds nothing of the module itself, so that it can be kept on disk
-(`emit_c.executable.remembered`) and makes the optimizer, the emitter and the compiler superfluous
+(`emit_c.executable.module_cache`) and makes the optimizer, the emitter and the compiler superfluous
 when the same module is compiled again.
 """
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
-from emit_c.executable.places import place
+from emit_c.executable.source_lines import place
 from emit_c.executable.toolchain import MEANING, SHARED
 from hlo.errors.error import HloError
 from hlo.support.libraries import find_library, keep_library

@@ -28,7 +28,7 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from emit_c.program.sites import KernelSite
+    from emit_c.program.call_sites import KernelSite
     from hlo.instruction import Module
 
 SECONDS = 0.2  # in which a module is run again and again

@@ -21,7 +21,7 @@ from emit_c.code.foreign import linked
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted, nested, nesting
 from emit_c.executable.compilers import explain
-from emit_c.executable.places import EmittedLine, place
+from emit_c.executable.source_lines import EmittedLine, place
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.errors.error import HloError
 

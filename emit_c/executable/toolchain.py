@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from hlo.support.compiler import described, find_compiler, is_gcc, machine_flags, told
+from hlo.support.compiler import described, find_compiler, is_gcc, machine_flags, version_text
 
 OPTIMIZED = (
     *("-O1", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"),
@@ -76,4 +76,4 @@ def toolchain() -> Toolchain:
     gcc = is_gcc(compiler)
     linked = LINKED_BY_GCC if gcc and sys.platform == "linux" else LINKED
     command = (*compiler, *machine_flags(compiler), *(OF_GCC if gcc else ()))
-    return Toolchain(command, linked, told(compiler), described())
+    return Toolchain(command, linked, version_text(compiler), described())

@@ -18,9 +18,9 @@ from emit_c.code.definition import defined
 from emit_c.custom_calls.table import kernel as custom_calls
 from emit_c.program.buffers import CAliasInfo
 from emit_c.program.module import ModuleWriter
+from emit_c.program.relocatable import ENTRY
 from emit_c.program.schedule import write_function
 from emit_c.program.units import CallingUnit, Parts, Units
-from emit_c.program.unplaced import ENTRY
 from emit_c.table import emits_c
 from hlo.verify import verify_once
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_c.kernels.passes import Watch
-    from emit_c.program.sites import KernelSite
+    from emit_c.program.call_sites import KernelSite
     from hlo.instruction import Module
     from optimizer.memory.buffer_assignment import BufferAssignment
 
@@ -126,7 +126,7 @@ def emit(
     writer.function(module.entry, "the entry", ENTRY)
     writer.memory.settle()
     loaded = [name for name, each in writer.constants.definitions.items() if each.is_loaded]
-    calls = [defined(function.placed(writer.memory)) for function in writer.functions.values()]
+    calls = [defined(function.relocated(writer.memory)) for function in writer.functions.values()]
     texts = [
         each.exported if exported and name == ENTRY else each.text
         for name, each in zip(writer.functions, calls, strict=True)

@@ -17,8 +17,8 @@ from codegen.program.schedule import Schedule
 from codegen.statements import Call, Let, Statement, Try
 from emit_c.code.names import CNames
 from emit_c.kernels.kernel import CKernel
-from emit_c.program.sites import site
-from emit_c.program.unplaced import Declaration, UnplacedFunction
+from emit_c.program.call_sites import site
+from emit_c.program.relocatable import Declaration, RelocatableFunction
 from emit_c.table import emits_c
 
 if TYPE_CHECKING:
@@ -96,6 +96,6 @@ class FunctionWriter(Schedule):
             Call("hlo_record", (Literal(number), Name(begin))),
         )  # fmt: skip
 
-    def finish(self) -> UnplacedFunction:
+    def finish(self) -> RelocatableFunction:
         """The function, in which addresses are still missing."""
-        return UnplacedFunction(self.name, tuple(self.steps), self.declared)
+        return RelocatableFunction(self.name, tuple(self.steps), self.declared)

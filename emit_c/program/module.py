@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from codegen.statements import Statement
     from emit_c.kernels.passes import Watch
-    from emit_c.program.sites import KernelSite
+    from emit_c.program.call_sites import KernelSite
+    from emit_c.program.relocatable import RelocatableFunction
     from emit_c.program.units import Units
-    from emit_c.program.unplaced import UnplacedFunction
     from hlo.instruction import Computation, Module
 
 
@@ -49,7 +49,7 @@ class ModuleWriter:
     def __init__(
         self,
         module: Module,
-        write: Callable[[ModuleWriter, Computation, str], UnplacedFunction],
+        write: Callable[[ModuleWriter, Computation, str], RelocatableFunction],
         sites: list[KernelSite] | None = None,
         units: Units | None = None,
         watch: Watch | None = None,
@@ -63,7 +63,7 @@ class ModuleWriter:
         self.constants = CConstants(self.names)
         self.kernels = ModuleKernels(self.names, watch, plain=plain)
         self.reuse = KernelReuse()
-        self.functions: dict[str, UnplacedFunction] = {}
+        self.functions: dict[str, RelocatableFunction] = {}
         self.slot_bytes = 0
         self.prologue: tuple[Statement, ...] = ()
         self.written: dict[Computation, str] = {}

@@ -15,8 +15,8 @@ from emit_c.kernels.writing import write_loops
 from emit_c.program.control import CONTROL
 from emit_c.program.function import FunctionWriter
 from emit_c.program.kernel_reuse import KnownCalls
+from emit_c.program.relocatable import ENTRY
 from emit_c.program.sweeps import common_loops, write_sweeps
-from emit_c.program.unplaced import ENTRY
 from emit_c.table import emits_c
 
 if TYPE_CHECKING:
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from codegen.program.schedule import Pointers
     from emit_c.program.kernel_reuse import Work
     from emit_c.program.module import ModuleWriter
-    from emit_c.program.unplaced import UnplacedFunction
+    from emit_c.program.relocatable import RelocatableFunction
     from hlo.instruction import Computation, Instruction
 
 
-def write_function(module: ModuleWriter, computation: Computation, name: str) -> UnplacedFunction:
+def write_function(
+    module: ModuleWriter, computation: Computation, name: str
+) -> RelocatableFunction:
     """The C function of a computation, in which addresses are still missing."""
     schedule = ScheduledFunction(module, computation, name)
     schedule.write()

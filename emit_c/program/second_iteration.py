@@ -58,5 +58,5 @@ def _swapped(function: FunctionWriter, computation: Computation, swaps: Sequence
     other = module.names.unique(f"{computation.name}_swapped", "computation")
     first = module.functions[name]
     about = f"{first.about}, with buffers in each other's place"
-    module.functions[other] = first.exchanged(other, about, exchanged)
+    module.functions[other] = first.with_homes(other, about, exchanged)
     return other

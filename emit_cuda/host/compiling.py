@@ -17,7 +17,7 @@ from emit_cuda.cuda_file import CudaFile, explained
 from emit_cuda.host.inline_ptx import with_calls
 from hlo.errors.error import HloError
 from hlo.support.cache import read_sealed
-from hlo.support.compiler import described, find_cpp_compiler, is_gcc, machine_flags, told
+from hlo.support.compiler import described, find_cpp_compiler, is_gcc, machine_flags, version_text
 from hlo.support.libraries import find_library, keep_library, libraries_folder
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
     command = (*compiler, *machine_flags(compiler), *flags)
     text = as_cpp(file, kernels)
     own = [path.read_text() for path in sorted(HERE.glob("*.[ch]*")) if path.suffix != ".py"]
-    made_of = "\0".join((*command, *watched, told(compiler), described(), *own))
+    made_of = "\0".join((*command, *watched, version_text(compiler), described(), *own))
     name = f"{_digest(made_of, text)}.cuda.so"
     if kept := find_library(name):
         return kept

@@ -48,9 +48,9 @@ class InstructionText:
 
     def instruction(self, syntax: InstructionSyntax) -> Instruction:
         """Read an instruction from its pieces."""
-        return self.scope.add(complete(self.made(syntax)), is_root=syntax.is_root)
+        return self.scope.add(complete(self.incomplete(syntax)), is_root=syntax.is_root)
 
-    def made(self, syntax: InstructionSyntax) -> Instruction:
+    def incomplete(self, syntax: InstructionSyntax) -> Instruction:
         """The instruction that pieces describe, under a name that is new, not yet completed."""
         opcode = syntax.opcode.text
         span = self.reader.span(syntax.opcode)

@@ -74,7 +74,7 @@ def _found(variable: str, named: str, path: str) -> tuple[str, ...]:
 
 
 @cache
-def told(compiler: tuple[str, ...]) -> str:
+def version_text(compiler: tuple[str, ...]) -> str:
     """The output of a compiler about its version, and about the system for which it compiles.
 
     Raises
@@ -98,7 +98,7 @@ def told(compiler: tuple[str, ...]) -> str:
 
 def family(compiler: tuple[str, ...]) -> str:
     """The family of processors that a compiler compiles for, as `x86_64` or `aarch64`."""
-    found = _TARGET.search(told(compiler))
+    found = _TARGET.search(version_text(compiler))
     assert found, compiler
     return family_named(found[1])
 
@@ -110,7 +110,7 @@ def family_named(name: str) -> str:
 
 def is_gcc(compiler: tuple[str, ...]) -> bool:
     """Whether a compiler is gcc, by its own answer, as its name may be `cc`."""
-    return bool(re.search("^gcc version", told(compiler), re.MULTILINE))
+    return bool(re.search("^gcc version", version_text(compiler), re.MULTILINE))
 
 
 def is_told_a_processor(compiler: tuple[str, ...]) -> bool:

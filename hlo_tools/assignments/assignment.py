@@ -73,7 +73,7 @@ def make_folder(folder: Path, seed: int, bugs: int, exercises: int) -> Assignmen
 
 def _write(folder: Path, made: Assignment, settings: dict[str, int]) -> None:
     (folder / FILE).write_text(json.dumps(settings) + "\n")
-    (folder / "README.md").write_text(told(made, folder))
+    (folder / "README.md").write_text(readme_text(made, folder))
     for number, bug in enumerate(made.bugs, 1):
         name = f"bug{number}.hlo"
         text = STUB.format(name=name, number=number, kind=WORDS[bug.kind])
@@ -83,7 +83,7 @@ def _write(folder: Path, made: Assignment, settings: dict[str, int]) -> None:
         (folder / f"exercise{number:02}{exercise.suffix}").write_text(exercise.stub)
 
 
-def told(made: Assignment, folder: Path) -> str:
+def readme_text(made: Assignment, folder: Path) -> str:
     """The text for the student."""
     suspects = "\n".join(
         f"{n}. `bug{n}.hlo`: suspect {n} has {WORDS[bug.kind]}"

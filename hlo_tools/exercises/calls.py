@@ -56,12 +56,13 @@ def compare_calls(
     if not wrong:
         return None
     call, want, got = min(wrong, key=lambda w: len(w[0].shown))
-    shown = f"{call.shown}\n\n// expected  {told(show, want)}\n// yours     {told(show, got)}"
+    expected, yours = shown_safely(show, want), shown_safely(show, got)
+    shown = f"{call.shown}\n\n// expected  {expected}\n// yours     {yours}"
     found = Mistake("wrong", f"{name} gives a wrong result", shown)
     return _again(found, answer, name, call)
 
 
-def told(show: Callable[[Any], str], value: Any) -> str:
+def shown_safely(show: Callable[[Any], str], value: Any) -> str:
     """A result as it is shown; one of a wrong type too."""
     try:
         return show(value) if not isinstance(value, str) else value

@@ -24,7 +24,7 @@ from hlo_tools.generate.operands import (
     scalar_computation,
 )
 from hlo_tools.generate.values import nasty
-from optimizer.known import highest_of, lowest_of
+from optimizer.number_guards import highest_of, lowest_of
 from optimizer.rewriting.application import Application, AttributeVariable, Rest
 from optimizer.rewriting.term import ConstantVariable, Exactly, Term, Variable
 
@@ -138,7 +138,7 @@ class Instance:
         """An opcode of the pattern with operands and attributes that give the shape."""
         opcode = self.random.choice(side.opcodes)
         rest = isinstance(side.operands[-1], Rest) if side.operands else False
-        given = {k: v for k, v in self.known(side.attributes) if v is not None}
+        given = {k: v for k, v in self.bound(side.attributes) if v is not None}
         if OPCODES[opcode].arity is None and not rest:
             given["operands"] = len(side.operands)
         given["types"], given["orders"] = self.types, self.orders
@@ -174,7 +174,7 @@ class Instance:
         known = self.found.get(side.name) if isinstance(side, Variable) else None
         return known.shape if known is not None else shape
 
-    def known(self, attributes: Any) -> Any:
+    def bound(self, attributes: Any) -> Any:
         """The names of attributes, each with its known value; None for an unknown one."""
         for name, value in attributes:
             is_variable = isinstance(value, AttributeVariable)

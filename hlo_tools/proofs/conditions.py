@@ -20,7 +20,7 @@ import numpy as np
 from hlo.types.element_type import PRED, ElementType
 from hlo_tools.proofs.meanings import COMPARISONS, FORMATS, number
 from hlo_tools.proofs.solver import Solved, z3
-from optimizer.known import highest_of, lowest_of
+from optimizer.number_guards import highest_of, lowest_of
 from optimizer.rewriting.term import ConstantVariable
 
 if TYPE_CHECKING:

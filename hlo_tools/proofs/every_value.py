@@ -22,7 +22,7 @@ from hlo.types.shape import array
 from hlo.walk import rebuild
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import Promise, compare
-from optimizer.known import highest_of, lowest_of
+from optimizer.number_guards import highest_of, lowest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -19,7 +19,7 @@ from hlo.errors.error import HloError
 from hlo.support import compiler
 from hlo.support.cache import cache
 from hlo_tools import cached
-from hlo_tools.rooms import HOME, in_the_way, told
+from hlo_tools.rooms import HOME, explain_files, in_the_way
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -91,7 +91,7 @@ def examine() -> Iterator[InstalledPart]:
     fresh = platform.python_version() if sys.version_info >= OLDEST_PYTHON else ""
     yield InstalledPart("Python", fresh, f"install Python {wanted} or newer", needed=True)
     blocked = in_the_way()
-    advice = told(blocked) if blocked else ""
+    advice = explain_files(blocked) if blocked else ""
     yield InstalledPart("own packages", "" if blocked else str(HOME), advice, needed=True)
     for name in required_packages():
         yield package(name, f"pip install {name}", needed=True)
@@ -146,7 +146,7 @@ def c_compiler() -> str:
         HLO180 if there is none, or what $CC names is none.
     """
     command = compiler.find_compiler()
-    compiler.told(command)
+    compiler.version_text(command)
     return str(shutil.which(command[0]))
 
 
@@ -159,7 +159,7 @@ def cpp_compiler() -> str:
         HLO180 if there is none, or what $CXX names is none.
     """
     command = compiler.find_cpp_compiler()
-    compiler.told(command)
+    compiler.version_text(command)
     return str(shutil.which(command[0]))
 
 

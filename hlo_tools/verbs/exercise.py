@@ -68,7 +68,7 @@ def run(arguments: Namespace) -> int:
         return debug(exercise, path, arguments.examples)
     limits = apart.Limits(arguments.seconds, arguments.megabytes, arguments.examples)
     report = apart.check_apart(exercise.number, path, limits)
-    print(told(exercise, report, arguments.file))
+    print(outcome_text(exercise, report, arguments.file))
     return RIGHT if report.is_right else WRONG
 
 
@@ -90,7 +90,7 @@ def described(exercise: Exercise) -> str:
     )
 
 
-def told(exercise: Exercise, report: GradedAnswer, file: str) -> str:
+def outcome_text(exercise: Exercise, report: GradedAnswer, file: str) -> str:
     """The outcome of an answer."""
     if report.is_right:
         return f"{report.message}: {exercise.title}"

@@ -115,7 +115,7 @@ def run(arguments: Namespace) -> int:
             note = "--replicas 1 looks for it on one"
             raise HloError("HLO203", "a module is minimized on one device", notes=[note])
         case = Case(module, arguments_of(inputs))
-        first = failing.told(case)
+        first = failing.failure(case)
         if first is None:
             print("it does not fail", file=sys.stderr)
             return RIGHT
@@ -126,7 +126,7 @@ def run(arguments: Namespace) -> int:
                 tries=_MOST_TRIES,
                 seconds=arguments.seconds,
             )
-        told = failing.told(small) or first
+        told = failing.failure(small) or first
     lines = [f"// %{p.name} = {spell_in_a_line(v)}" for p, v in pairs(small)]
     about = "".join(f"{line}\n" for line in lines)
     text = str(small.module).rstrip("\n")

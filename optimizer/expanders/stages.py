@@ -106,7 +106,7 @@ NEEDED: tuple[str, ...] = (
 )
 
 
-def kept(names: tuple[str, ...], *, strict: bool) -> tuple[Pass, ...]:
+def passes_of(names: tuple[str, ...], *, strict: bool) -> tuple[Pass, ...]:
     """The passes of some names that may run: all of them, or those that keep every bit."""
     passes = [parse_pipeline(name).passes[0] for name in names]
     return tuple(p for p in passes if not strict or getattr(p, "promise", BITS) == BITS)

@@ -104,7 +104,7 @@ class GroupPlanner:
             for group in self.homes[user]:
                 merged = asked.places.setdefault(group, {})
                 for number in numbers:
-                    news = self._numbers.asked(user, number, group.members[user])
+                    news = self._numbers.of_operand(user, number, group.members[user])
                     for place, times in news.items():
                         merged[place] = max(merged.get(place, 0), times)
         return asked

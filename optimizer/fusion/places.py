@@ -39,7 +39,7 @@ class PlaceNumbers:
         """The place at which an instruction that moves elements asks for an operand."""
         return self._numbers.setdefault((user, number, place), len(self._numbers) + SCALAR + 1)
 
-    def asked(self, user: Instruction, number: int, places: Places) -> Places:
+    def of_operand(self, user: Instruction, number: int, places: Places) -> Places:
         """The places and evaluations of an operand, from those of its user."""
         operand = user.operands[number]
         found: Places = {}

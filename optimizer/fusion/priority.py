@@ -172,7 +172,7 @@ class PriorityPlanner:
             places = group.members[member] = asked.pop(member)
             for number, operand in enumerate(member.operands):
                 merged = asked.setdefault(operand, {})
-                for place, times in self._numbers.asked(member, number, places).items():
+                for place, times in self._numbers.of_operand(member, number, places).items():
                     merged[place] = max(merged.get(place, 0), times)
         group.operands = dict.fromkeys(asked)
         group.code = sum(map(len, group.members.values()))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.asked import asked_for
 from optimizer.fusion.decision import FusionDecision
 from optimizer.fusion.instruction_fusion import InstructionFusion, planned
 from optimizer.fusion.kernels import sequential_computations
 from optimizer.fusion.multi_output_fusion import merged
 from optimizer.fusion.policy import POLICIES
 from optimizer.fusion.priority_fusion import PriorityFusion, prioritized
+from optimizer.instruction_lookup import instruction_named
 from optimizer.log import Log
 
 if TYPE_CHECKING:
@@ -76,5 +76,7 @@ def _why_merged(
 def _find(module: Module, name: str) -> tuple[Computation, Instruction]:
     """An instruction, and the computation that it is in."""
     homes = {i: c for c in sequential_computations(module) for i in c.instructions}
-    found = asked_for(name, homes, module, "no computation that is fused has an instruction {}")
+    found = instruction_named(
+        name, homes, module, "no computation that is fused has an instruction {}"
+    )
     return homes[found], found

@@ -45,7 +45,7 @@ class RelaidBuilder:
         """The new computation; the old one where nothing changes."""
         computation, wanted = self.planner.computation, self.planner.borders.result
         for instr in computation.instructions:
-            self.done[instr] = self.made(instr)
+            self.done[instr] = self.in_layout(instr)
             self.order.append(self.done[instr])
         root = self.done[computation.root]
         if wanted is not None:
@@ -54,7 +54,7 @@ class RelaidBuilder:
             return computation
         return replace(computation, instructions=tuple(self.order), root=root)
 
-    def made(self, instr: Instruction) -> Instruction:
+    def in_layout(self, instr: Instruction) -> Instruction:
         """An instruction in its layout; itself where nothing changes."""
         shape = self.planner.shape_of(instr)
         operands = tuple(self.operand(instr, k, shape) for k in range(len(instr.operands)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.walk import names_of
-from optimizer.asked import asked_for
+from optimizer.instruction_lookup import instruction_named
 from optimizer.layout.assigner import Assigner
 from optimizer.layout.planner import choosable
 from optimizer.layout.policy import POLICIES
@@ -30,7 +30,7 @@ def why_layout(module: Module, name: str, target: str = "cpu") -> str:
     assigner.run()
     chosen = {instr for instr, _ in assigner.choices}
     known = [i for i in module.instructions() if i in chosen or not choosable(i.shape)]
-    found = asked_for(name, known, module, "layouts are chosen for no instruction {}")
+    found = instruction_named(name, known, module, "layouts are chosen for no instruction {}")
     arrays = choosable(found.shape)
     lines = [
         f"%{found.name}{list(index) if index else ''} {choice}"

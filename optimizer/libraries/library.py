@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimizer.analysis.cost import operations
-from optimizer.asked import asked_for
+from optimizer.instruction_lookup import instruction_named
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
@@ -89,7 +89,7 @@ def why_library(module: Module, name: str, target: str = "cpu") -> LibraryDecisi
     HloError
         HLO158 if there is no such instruction.
     """
-    found = asked_for(name, module.instructions(), module, "there is no instruction {}")
+    found = instruction_named(name, module.instructions(), module, "there is no instruction {}")
     library = LIBRARIES[target]
     for call in library.kinds.values():
         if found.annotations.backend_config == configuration(call):

@@ -46,7 +46,7 @@ class WhileLoopConstantSinking:
             loop = site.loop
             firsts = {i: loop.initial(i) for i in range(loop.size) if loop.is_invariant(i)}
             known = {i: c for i, c in firsts.items() if c is not None and self.sinks(c)}
-            if not any(wanted(c, known) for c in loop.instr.called):
+            if not any(elements_to_sink(c, known) for c in loop.instr.called):
                 return None
             called = [sunk(site, site.own(c), known) for c in loop.instr.called]
             return loop.instr.with_(called=tuple(called))
@@ -62,7 +62,7 @@ class WhileLoopConstantSinking:
         )
 
 
-def wanted(computation: Computation, known: dict[int, Instruction]) -> list[Instruction]:
+def elements_to_sink(computation: Computation, known: dict[int, Instruction]) -> list[Instruction]:
     """The instructions that take a known element, not only in order to pass it on."""
     used = {o for i in computation.instructions if i is not computation.root for o in i.operands}
     if not computation.root.shape.is_tuple:
@@ -74,7 +74,7 @@ def sunk(site: LoopSite, computation: Computation, known: dict[int, Instruction]
     """A computation with copies of constants in place of the elements that hold them."""
     elements, root = elements_taken(computation), computation.root
     plan: dict[Instruction, Instruction] = {}
-    for taken in wanted(computation, known):
+    for taken in elements_to_sink(computation, known):
         first = known[elements[taken]]
         operands = tuple([copied(site, o) for o in first.operands])
         plan[taken] = copied(site, first).with_(operands=operands)

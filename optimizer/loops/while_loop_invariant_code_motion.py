@@ -51,14 +51,16 @@ class WhileLoopInvariantCodeMotion:
 
         def hoist(site: LoopSite) -> Instruction | None:
             invariant = invariants(site, self.hoist_size_inflation_ratio)
-            worth = {i for i in invariant if i.opcode not in CHEAP} - taken(site).keys()
+            worth = {i for i in invariant if i.opcode not in CHEAP} - invariant_elements(
+                site
+            ).keys()
             outside = copies(site, worth)
             return widened(site, outside) if outside else None
 
         return transformed(module, hoist, log)
 
 
-def taken(site: LoopSite) -> dict[Instruction, int]:
+def invariant_elements(site: LoopSite) -> dict[Instruction, int]:
     """The instructions of the body that take arrays from the state that never change."""
     return {
         instr: i
@@ -69,7 +71,7 @@ def taken(site: LoopSite) -> dict[Instruction, int]:
 
 def invariants(site: LoopSite, ratio: float) -> dict[Instruction, None]:
     """The instructions of the body that may be computed before the loop, in order."""
-    loop, known = site.loop, dict.fromkeys(taken(site))
+    loop, known = site.loop, dict.fromkeys(invariant_elements(site))
     trips = trip_count(loop, max_iterations=1)
     has_domain = any(i.opcode == "domain" for i in loop.body.instructions)
     if not known or has_domain or (trips is not None and trips <= 1):
@@ -105,7 +107,7 @@ def copies(site: LoopSite, worth: set[Instruction]) -> dict[Instruction, Instruc
         if instr in needed:
             needed.update(instr.operands)
     became: dict[Instruction, Instruction] = {}
-    elements = taken(site)
+    elements = invariant_elements(site)
     for instr in body.instructions:
         if instr in needed and instr in elements:
             became[instr] = site.initial(elements[instr])

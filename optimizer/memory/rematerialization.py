@@ -77,7 +77,7 @@ class Peak:
         self._ordered = {i for c in self.flow.timeline.first for i in ordered(c)}
 
     @property
-    def told(self) -> str:
+    def peak(self) -> str:
         """The peak in words, as the report of the buffers has it."""
         return f"the peak of {self.bytes} bytes of temporaries and results, moment {self.moment}"
 
@@ -92,28 +92,28 @@ class Peak:
         (shown, *others) = self.flow.at[instr] or (None,)
         refused = self._of_a_kind_that_stays(instr)
         if refused or others or not isinstance(shown, Value) or shown.instruction is not instr:
-            told = refused or "it makes no array of its own"
-            return RematDecision(False, "opcode", f"%{instr.name}: {told}")
+            reason = refused or "it makes no array of its own"
+            return RematDecision(False, "opcode", f"%{instr.name}: {reason}")
         if not any(first <= self.moment <= last for first, last in shown.live):
             span = f"needed from {shown.live[0][0]} to {shown.live[-1][1]}"
-            told = f"%{instr.name} takes no memory at {self.told}; it is {span}"
-            return RematDecision(False, "not-alive", told)
+            reason = f"%{instr.name} takes no memory at {self.peak}; it is {span}"
+            return RematDecision(False, "not-alive", reason)
         if not self.later(instr):
-            told = f"%{instr.name} is made or read at {self.told}, or handed on before it"
-            return RematDecision(False, "in-use", told)
+            reason = f"%{instr.name} is made or read at {self.peak}, or handed on before it"
+            return RematDecision(False, "in-use", reason)
         kept = self._kept_for(instr)
         saved = shown.shape.bytes - sum(v.shape.bytes for v in kept)
         if saved <= 0:
             names = ", ".join(f"%{v.name}" for v in kept)
-            told = f"%{instr.name} would have to keep {names}, which saves nothing"
-            return RematDecision(False, "operands", told)
+            reason = f"%{instr.name} would have to keep {names}, which saves nothing"
+            return RematDecision(False, "operands", reason)
         found = cost(instr)
         work = found.flops + _TRANSCENDENTAL * found.transcendentals + found.bytes_accessed
-        told = (
-            f"%{instr.name} waits through {self.told}; to compute it again "
+        reason = (
+            f"%{instr.name} waits through {self.peak}; to compute it again "
             f"behind it saves {saved} bytes for {work} operations and bytes"
         )
-        return RematDecision(True, "cheaper", told, saved, work)
+        return RematDecision(True, "cheaper", reason, saved, work)
 
     def _of_a_kind_that_stays(self, instr: Instruction) -> str:
         if instr.opcode in SEQUENTIAL or instr.opcode in GIVEN:

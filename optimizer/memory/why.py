@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hlo.instruction import Computation
 from hlo.walk import rebuild, rebuild_module
 from optimizer.analysis.dataflow import Several, Value
-from optimizer.asked import asked_for
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
+from optimizer.instruction_lookup import instruction_named
 from optimizer.log import Log
 from optimizer.memory.buffers import Buffers, Update
 from optimizer.memory.copy_insertion import CopyInsertion, rule
@@ -98,7 +98,7 @@ def why_recomputed(module: Module, name: str, target: str = "cpu") -> RematDecis
 
 def _find(flow: Dataflow, name: str) -> Instruction:
     message = "no computation that is run in sequence has an instruction {}"
-    return asked_for(name, flow.at, flow.module, message)
+    return instruction_named(name, flow.at, flow.module, message)
 
 
 def _without(module: Module, copy: Instruction) -> Module:

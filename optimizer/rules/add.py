@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interpreter.numbers.compare import ROUNDING, ZERO_SIGN
-from optimizer.known import has_negatives, is_power_of_two_float
+from optimizer.number_guards import has_negatives, is_power_of_two_float
 from optimizer.reducers import folds_with, is_neutral_but_for_zeros
 from optimizer.rewriting.guards import is_constant, is_floating, is_integer, is_pred, one_use
 from optimizer.rewriting.pattern import (

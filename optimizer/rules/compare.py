@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from optimizer.known import (
+from optimizer.number_guards import (
     conversion_is_exact,
     has_negatives,
     is_highest,

@@ -12,7 +12,7 @@ import numpy as np
 
 from interpreter.arithmetic import COMPARISONS
 from interpreter.numbers.widths import widened
-from optimizer.known import counts_exactly, is_usual, last_of
+from optimizer.number_guards import counts_exactly, is_usual, last_of
 from optimizer.rewriting.guards import is_pred, is_splat, is_static, same_dims
 from optimizer.rewriting.make import splat, value_of
 from optimizer.rewriting.pattern import c, c1, c2, c3, compare, convert, iota, not_, p, q, select, x

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Iota
-from optimizer.known import conversion_is_exact, counts_exactly, keeps_all
+from optimizer.number_guards import conversion_is_exact, counts_exactly, keeps_all
 from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import is_integer, same_shape, same_type
 from optimizer.rewriting.make import fold, make

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from interpreter.conversion import integer_range
 from interpreter.numbers.compare import FINITE, LOSSY, MAGNITUDE, ROUNDING
-from optimizer.known import has_nan, has_negatives
+from optimizer.number_guards import has_nan, has_negatives
 from optimizer.rewriting.guards import (
     is_complex,
     is_constant,

@@ -55,7 +55,7 @@ def same_starts(one: Operands, other: Operands) -> bool:
     return one == other
 
 
-def taken(x: Instruction, starts: Sequence[Instruction], sizes: Dims) -> Instruction:
+def slice_at(x: Instruction, starts: Sequence[Instruction], sizes: Dims) -> Instruction:
     """A new dynamic slice."""
     return dynamic_slice(x, *starts, dynamic_slice_sizes=sizes)
 
@@ -124,7 +124,7 @@ def dynamic_slice_of_reshape(
     if any(len(new) != 1 or len(old) > 1 for old, new in groups):
         return None
     kept = [new[0] for old, new in groups if old]
-    part = taken(x, [xs[d] for d in kept], tuple(root.shape.dims[d] for d in kept))
+    part = slice_at(x, [xs[d] for d in kept], tuple(root.shape.dims[d] for d in kept))
     return reshape(part, shape=root.shape)
 
 
@@ -138,7 +138,7 @@ def dynamic_slice_of_transpose(
 ) -> Instruction:
     """Move fewer elements."""
     places = [p.index(d) for d in range(len(p))]
-    part = taken(x, [xs[i] for i in places], tuple(root.shape.dims[i] for i in places))
+    part = slice_at(x, [xs[i] for i in places], tuple(root.shape.dims[i] for i in places))
     return transpose(part, p)
 
 
@@ -160,7 +160,7 @@ def dynamic_slice_of_dynamic_slice(
         else:
             return None
     same = len({start.shape.element_type for start in starts}) == 1
-    return taken(x, starts, root.shape.dims) if same else None
+    return slice_at(x, starts, root.shape.dims) if same else None
 
 
 # fmt: off

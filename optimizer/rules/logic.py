@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from optimizer.known import is_all_ones
+from optimizer.number_guards import is_all_ones
 from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import is_constant, is_integer, is_pred, one_use
 from optimizer.rewriting.pattern import (

@@ -6,7 +6,7 @@ holds here too, except where one side drops an operand that may be NaN.
 
 from __future__ import annotations
 
-from optimizer.known import ascend, has_negatives, is_highest, is_lowest, is_non_negative
+from optimizer.number_guards import ascend, has_negatives, is_highest, is_lowest, is_non_negative
 from optimizer.rewriting.guards import (
     is_complex,
     is_constant,

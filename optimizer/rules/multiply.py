@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from interpreter.numbers.compare import FINITE, MAGNITUDE
-from optimizer.known import has_negatives
+from optimizer.number_guards import has_negatives
 from optimizer.rewriting.guards import (
     is_complex,
     is_constant,

@@ -8,7 +8,7 @@ import numpy as np
 
 from interpreter.numbers.compare import LOSSY, ROUNDING
 from interpreter.numbers.widths import float_format
-from optimizer.known import is_even
+from optimizer.number_guards import is_even
 from optimizer.rewriting.guards import guard, is_complex, is_floating, is_wide_float
 from optimizer.rewriting.make import value_of
 from optimizer.rewriting.pattern import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from optimizer.known import counts_exactly, has_negatives, last_of
+from optimizer.number_guards import counts_exactly, has_negatives, last_of
 from optimizer.rewriting.guards import (
     is_floating,
     is_integer,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.known import is_nonzero_number
+from optimizer.number_guards import is_nonzero_number
 from optimizer.rewriting.guards import is_complex, is_integer, is_pred, is_signed, same_dims
 from optimizer.rewriting.pattern import (
     a,

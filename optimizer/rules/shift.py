@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimizer.known import is_below_width, is_beyond_width
+from optimizer.number_guards import is_below_width, is_beyond_width
 from optimizer.rewriting.pattern import (
     and_,
     c,

@@ -7,7 +7,7 @@ what cancels may go for integers only.
 from __future__ import annotations
 
 from interpreter.numbers.compare import ZERO_SIGN
-from optimizer.known import has_negatives, is_all_ones
+from optimizer.number_guards import has_negatives, is_all_ones
 from optimizer.rewriting.guards import is_integer, one_use
 from optimizer.rewriting.pattern import (
     a,

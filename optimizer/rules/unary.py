@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpreter.numbers.compare import LOSSY, MAGNITUDE
-from optimizer.known import has_negatives, has_whole_ends, is_non_negative
+from optimizer.number_guards import has_negatives, has_whole_ends, is_non_negative
 from optimizer.rewriting.guards import is_complex, is_floating, is_integer, is_wide_float, one_use
 from optimizer.rewriting.pattern import (
     a,

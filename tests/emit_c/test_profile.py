@@ -8,7 +8,7 @@ import pytest
 import hlo
 from emit_c.executable import profile as profiling
 from emit_c.executable.profile import Profile, Roofline, profile, roofline
-from emit_c.program.sites import site
+from emit_c.program.call_sites import site
 from interpreter import evaluate
 
 SOFTMAX = """HloModule m

@@ -68,13 +68,13 @@ def test_a_miscompile_in_a_large_module_is_shown_in_a_small_one(name: str) -> No
     module, given = tower()
     failing = WrongPass(PLANTED[name])
     case = Case(module, tuple(given))
-    first = failing.told(case)
+    first = failing.failure(case)
     assert first is not None
     assert first.startswith("value: ")
     # Far more seconds than are needed, for machines that are busy; questions are what counts.
     small = shrink(case, lambda c: holds(failing, first, c), tries=2000, seconds=600)
     assert sum(1 for _ in small.module.instructions()) <= MOST_INSTRUCTIONS
-    again = failing.told(small)
+    again = failing.failure(small)
     assert again is not None
     assert again.startswith("value: ")
 

@@ -20,7 +20,7 @@ from hlo_tools.proofs.record import Evidence, evidence_of, read_record, write_re
 from hlo_tools.proofs.tour import Tour, tours
 from interpreter.numbers.compare import FINITE, ROUNDING, ZERO_SIGN
 from optimizer.catalogue import all_rules
-from optimizer.known import is_even, is_lowest
+from optimizer.number_guards import is_even, is_lowest
 from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import (
     is_complex,

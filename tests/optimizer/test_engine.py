@@ -10,7 +10,7 @@ from hlo.instruction import Instruction
 from hlo.walk import rebuild
 from interpreter.numbers.compare import ZERO_SIGN
 from optimizer import Log, parse_pipeline
-from optimizer.known import is_non_negative
+from optimizer.number_guards import is_non_negative
 from optimizer.rewriting.guard import Guard
 from optimizer.rewriting.guards import is_integer, one_use
 from optimizer.rewriting.make import make, splat, value_of

@@ -89,7 +89,7 @@ class FastInstructions(InstructionText):
             Piece(arguments, found.start(5)),
             attributes,
         )
-        made = self.made(syntax)
+        made = self.incomplete(syntax)
         self.scope.add(complete(made), is_root=syntax.is_root)
         row = made.row
         inside = f"{shape} {arguments}" if row.arity == 0 else ""

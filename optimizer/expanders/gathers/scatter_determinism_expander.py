@@ -75,7 +75,7 @@ def scatter_once(
     if places is None:
         return None
     order = sorted_order(site, places)
-    places, rows, news = (taken(each, order) for each in (places, rows, news))
+    places, rows, news = (in_order(each, order) for each in (places, rows, news))
     combined = combined_in_runs(instr.called[0], places, news)
     nowhere = full(integer_range(rows.shape.element_type)[1], rows)
     last = spread(is_last(places), rows.shape.dims, (0,))
@@ -143,7 +143,7 @@ def sorted_order(site: ExpansionSite, places: Instruction) -> Instruction:
     return element(make("sort", *both, dimensions=(0,), is_stable=True, called=(comparator,)), 1)
 
 
-def taken(x: Instruction, order: Instruction) -> Instruction:
+def in_order(x: Instruction, order: Instruction) -> Instruction:
     """Rows of an array in another order."""
     window = x.shape.dims[1:]
     return make(

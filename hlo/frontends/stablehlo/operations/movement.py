@@ -182,7 +182,7 @@ _GATHER = (
 # ------------------------------------- sizes that come as values, where these are constants
 
 
-def known(op: Operation, operand: Instruction) -> tuple[int, ...]:
+def constant_integers(op: Operation, operand: Instruction) -> tuple[int, ...]:
     """The numbers of an operand that has to be a constant.
 
     Raises
@@ -214,19 +214,19 @@ def dynamic_broadcast_in_dim(scope: RegionScope, op: Operation, operands: Operan
 @translates("stablehlo.dynamic_pad")
 def dynamic_pad(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A pad, whose sizes are constants."""
-    return _pad(scope, operands[:2], *(known(op, sizes) for sizes in operands[2:]))
+    return _pad(scope, operands[:2], *(constant_integers(op, sizes) for sizes in operands[2:]))
 
 
 @translates("stablehlo.real_dynamic_slice")
 def real_dynamic_slice(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A slice, whose bounds are constants."""
-    return _cut(scope, operands[0], *(known(op, bounds) for bounds in operands[1:]))
+    return _cut(scope, operands[0], *(constant_integers(op, bounds) for bounds in operands[1:]))
 
 
 @translates("stablehlo.dynamic_gather")
 def dynamic_gather(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A gather, whose slices' sizes are constants."""
-    return _gather(scope, op, operands[:2], known(op, operands[2]))
+    return _gather(scope, op, operands[:2], constant_integers(op, operands[2]))
 
 
 @translates("stablehlo.get_dimension_size")

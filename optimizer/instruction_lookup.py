@@ -1,4 +1,4 @@
-"""Instructions that a user asks about by name, and may not find where answers are known."""
+"""Lookup of an instruction that a user names, with advice where it is not found."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
 
 
-def asked_for(name: str, known: Iterable[Instruction], module: Module, message: str) -> Instruction:
-    """The instruction of a name, with or without "%", among some.
+def instruction_named(
+    name: str, known: Iterable[Instruction], module: Module, message: str
+) -> Instruction:
+    """The instruction of a name, with or without "%".
 
     Parameters
     ----------
+    known : the instructions among which to look.
     message : what to say if there is none, with {} for the name.
 
     Raises

@@ -40,7 +40,7 @@ _SOURCES = {".py", ".c", ".h", ".lark"}
 _TEXT = Options(print_metadata=False, print_large_constants=False)
 
 
-def key_of(module: Module, *choices: object) -> str:
+def cache_key(module: Module, *choices: object) -> str:
     """The cache's name for the built module: a hash of all that it is built of.
 
     Parameters
@@ -79,7 +79,7 @@ def _versions() -> str:
     return f"{ours.hexdigest()} {np.__version__} {ml_dtypes.__version__}"
 
 
-def recall(key: str) -> Built | None:
+def load_built(key: str) -> Built | None:
     """The library under a key; None where there is none, or where files are gone or broken."""
     folder = cache_folder("built")
     if folder is None:
@@ -108,8 +108,8 @@ def recall(key: str) -> Built | None:
     )
 
 
-def remember(key: str, built: Built) -> None:
-    """Write a built module down, for `recall`, where a file can be written."""
+def store_built(key: str, built: Built) -> None:
+    """Write a built module down, for `load_built`, where a file can be written."""
     folder = cache_folder("built")
     if folder is None or sum(c.nbytes for c in built.constants) > MOST_CONSTANT_BYTES:
         return

@@ -10,7 +10,7 @@ import pytest
 import emit_c
 import hlo
 import optimizer
-from emit_c.executable import remembered
+from emit_c.executable import module_cache
 from emit_c.executable.runtime import runtime
 from hlo.support.cache import cache_folder, read_sealed
 
@@ -33,7 +33,7 @@ def programs(tmp_path, monkeypatch):
     """An empty cache that is used; what all modules share is compiled before."""
     runtime()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(remembered, "cache_folder", cache_folder)
+    monkeypatch.setattr(module_cache, "cache_folder", cache_folder)
     return tmp_path / "pyhlo" / "built"
 
 
@@ -48,7 +48,7 @@ def refuse(monkeypatch):
 
 
 def key(text):
-    return remembered.key_of(hlo.parse(text))
+    return module_cache.cache_key(hlo.parse(text))
 
 
 @pytest.mark.parametrize("donate", [False, True])
@@ -88,7 +88,7 @@ def test_its_key_is_of_all_that_decides_it(monkeypatch):
     assert len({key(text) for text in texts}) == len(texts)
     before = key(TEXT)
     assert key(TEXT) == before
-    monkeypatch.setattr(remembered, "_versions", lambda: "another")
+    monkeypatch.setattr(module_cache, "_versions", lambda: "another")
     assert key(TEXT) != before
 
 
@@ -132,13 +132,15 @@ def test_a_file_is_of_one_module_only(programs):
     other = TEXT.replace("add(x, c)", "subtract(x, c)")
     emit_c.compile(hlo.parse(TEXT))
     (path,) = programs.iterdir()
-    (programs / f"{remembered.key_of(hlo.parse(other), True)}.npz").write_bytes(path.read_bytes())
+    (programs / f"{module_cache.cache_key(hlo.parse(other), True)}.npz").write_bytes(
+        path.read_bytes()
+    )
     x, y = np.zeros(9000, np.float32), np.ones((2, 3), np.float32)
     assert emit_c.compile(hlo.parse(other))(x, y)[1][2] == -4
 
 
 def test_a_full_disk_leaves_nothing(programs, monkeypatch):
-    monkeypatch.setattr(remembered, "write_sealed", lambda *_: False)
+    monkeypatch.setattr(module_cache, "write_sealed", lambda *_: False)
     x, y = np.ones(9000, np.float32), np.ones((2, 3), np.float32)
     assert emit_c.compile(hlo.parse(TEXT))(x, y)[0].tolist() == [[2, 2]] * 3
     assert not list(programs.iterdir())
@@ -156,20 +158,20 @@ def test_a_library_that_is_gone_is_compiled_again():
 def test_a_library_that_vanishes_once_it_was_found_is_compiled_again(monkeypatch):
     y, x = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(9000, np.float32)
     want = emit_c.compile(hlo.parse(TEXT))(x, y)
-    recall = remembered.recall
+    original = module_cache.load_built
 
     def recalled(key):
-        found = recall(key)
+        found = original(key)
         found.library.unlink()
         return found
 
-    monkeypatch.setattr(remembered, "recall", recalled)
+    monkeypatch.setattr(module_cache, "load_built", recalled)
     got = emit_c.compile(hlo.parse(TEXT))(x, y)
     assert [part.tolist() for part in got] == [part.tolist() for part in want]
 
 
 def test_large_constants_are_not_written_twice(programs, monkeypatch):
-    monkeypatch.setattr(remembered, "MOST_CONSTANT_BYTES", 35_999)
+    monkeypatch.setattr(module_cache, "MOST_CONSTANT_BYTES", 35_999)
     emit_c.compile(hlo.parse(TEXT))
     assert not list(programs.iterdir())
 

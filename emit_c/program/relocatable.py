@@ -1,4 +1,4 @@
-"""The functions of computations, before it is known where their arrays lie."""
+"""Relocatable functions: computations in C, before it is known where their arrays lie."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class UnplacedFunction:
+class RelocatableFunction:
     """The function of a computation, in whose declarations addresses are missing.
 
     Attributes
@@ -63,15 +63,15 @@ class UnplacedFunction:
     declared: Mapping[str, Declaration]
     about: str = ""
 
-    def exchanged(self, name: str, about: str, homes: Mapping[Home, Home]) -> UnplacedFunction:
+    def with_homes(self, name: str, about: str, homes: Mapping[Home, Home]) -> RelocatableFunction:
         """The same on other memory."""
         declared = {
             pointer: replace(each, home=homes.get(each.home, each.home))
             for pointer, each in self.declared.items()
         }
-        return UnplacedFunction(name, self.steps, declared, about)
+        return RelocatableFunction(name, self.steps, declared, about)
 
-    def placed(self, memory: CMemory) -> Function:
+    def relocated(self, memory: CMemory) -> Function:
         """The function, for memory that is settled."""
         body, known = list[Statement](), set[str]()
         # Where a pointer is first used: compilers take long to keep hundreds in mind.

@@ -1,6 +1,6 @@
-"""Known properties of numbers: their range, and whether a conversion keeps them.
+"""Guards about numbers: the range of a type or value, and whether a conversion keeps it.
 
-Guards of rules about conversions, extremes and absolute values; see `optimizer.rewriting.guards`.
+They serve rules about conversions, extremes and absolute values; see `optimizer.rewriting.guards`.
 """
 
 from __future__ import annotations
