@@ -103,6 +103,9 @@ PACKED: Final = 6 * WIDEST_VECTOR
 """Measured: comparisons of a row from which on it is faster to pack their results into bytes."""
 FEW_VECTORS: Final = 16
 """Chosen: vectors of bytes, so that what is left over after them is a large part of all."""
+SMALL_REST: Final = 1 / 4
+"""Chosen: the share of a loop's iterations that may be left over after whole vectors and call
+functions one by one."""
 FEW_NUMBERS: Final = FEW_CALLS * BLOCK_OF_LANES
 """Derived: numbers for which so many functions are called, one for a block of lanes."""
 TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
@@ -119,6 +122,9 @@ EXCHANGED, EXCHANGED_WORK = range(2, HALF_VECTOR), 20
 they change places with the loop around them, though what they store lies apart then."""
 BLOCK_OF_EXCHANGED: Final = 4 * LANES
 """Chosen: iterations of the loop around them between two changes."""
+LEAST_ROW, MOST_ROW = 8, 1 << 16
+"""Chosen: rows that are gone through several times by one kernel. Shorter ones are better folded by
+one thread each; longer ones by several blocks."""
 SUMS_OF_A_LOOP: Final = 8
 """Chosen: vectors that the sums of a loop in lanes may fill, a quarter or half of the registers."""
 GATHERED_WORK: Final = 5
@@ -187,6 +193,14 @@ SWAPPED_BYTES: Final = 4096
 """Chosen: an array whose copy takes so long is worth a second copy of the code."""
 
 # --------------------------------------------------------------------- the C compiler's own time
+
+LEAST_TEXT: Final = 8_000
+"""Chosen: characters of kernels, some seven of them, that are worth a compiler of their own."""
+CALLERS_TEXT: Final = 3
+"""Measured: compilers take as long for a character of a kernel as for so many of its callers."""
+FIRST_CUT: Final = 14_000
+"""Chosen: characters of the first file that is cut off while more are to come; each is twice as
+large as the one before."""
 
 MOST_WRITTEN: Final = 200
 """Tuned: operations of short loops that are written out where compilers take strides apart.

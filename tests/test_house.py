@@ -128,8 +128,6 @@ EMISSION = (
     "emit_cuda.program",
 )
 WRITES_TEXT = {
-    # HLO's names hold signs that identifiers must not.
-    "codegen.elements.names",
     # People write the functions of the prelude as C.
     "codegen.prelude.paragraph",
     # A library of tiles is shared by processes, which know a tile by its name alone.

@@ -6,7 +6,6 @@ only printable ASCII, and no backslash or `??` that would join it with the next 
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST = 48
-_GLOBAL = re.compile(r"_(kernel|constant|computation)(_\d+)?$")
-_NUMBER = re.compile(r"(_\d+)+$")
+# The ends of names that all functions of a file see.
+_GLOBAL = ("_kernel", "_constant", "_computation")
 
 
 def comment(text: str, width: int = 400) -> str:
@@ -39,8 +38,23 @@ def _plain(line: str) -> str:
 @lru_cache(maxsize=4096)
 def identifier(name: str) -> str:
     """A C identifier that looks like a name."""
-    word = re.sub(r"[^A-Za-z0-9]+", "_", name)[:LONGEST].strip("_")
+    letters = "".join([c if c.isascii() and c.isalnum() else " " for c in name])
+    word = "_".join(letters.split())[:LONGEST].strip("_")
     return word if word[:1].isalpha() else f"v{word}"
+
+
+def _numbered(word: str) -> tuple[str, str]:
+    """A word without the number at its end, and the number; "" if there is none."""
+    stem, bar, last = word.rpartition("_")
+    return (stem, last) if bar and last.isdigit() else (word, "")
+
+
+def _stem(word: str) -> str:
+    """A word without all numbers at its end."""
+    number = "start"
+    while number:
+        word, number = _numbered(word)
+    return word
 
 
 class Names:
@@ -69,12 +83,12 @@ class Names:
             word = f"v_{word}"
         if kind is not None:
             word = f"{word}_{kind}"
-        elif _GLOBAL.search(word):
+        elif _numbered(word)[0].endswith(_GLOBAL):
             word = f"{word}_v"
         if not self._refused(word):
             self._taken[word] = wanted
             return word
-        stem = _NUMBER.sub("", word)
+        stem = _stem(word)
         number = self._next.get(stem, 1)
         while self._refused(f"{stem}_{number}"):
             number += 1

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.opcode import FIXED, GIVEN
+from optimizer import machine
 from optimizer.fusion.policy import ELEMENTWISE
 from optimizer.reducers import operation_of
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
 
 Dims = tuple[int, ...]
-# Shorter rows are better folded by one thread each; longer ones by several blocks.
-LEAST_ROW, MOST_ROW = 8, 1 << 16
 # Each element of these is known by its index: nobody stores them, and each kernel has its own.
 LEAVES = FIXED | {"broadcast"}
 
@@ -98,7 +97,7 @@ def rows_of(instr: Instruction) -> Rows | None:
     if sorted(attrs.dimensions) != list(range(first, rank)):
         return None
     found = Rows(dims[:first], dims[first:])
-    useful = found.count > 1 and LEAST_ROW <= found.size <= MOST_ROW
+    useful = found.count > 1 and machine.LEAST_ROW <= found.size <= machine.MOST_ROW
     return found if useful else None
 
 
