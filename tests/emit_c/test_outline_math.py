@@ -138,7 +138,7 @@ def test_loops_in_lanes_call_functions_of_vectors(each):
 
 def test_where_vectors_can_not_be_handed_over_functions_are_inlined(monkeypatch):
     told = "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n"
-    monkeypatch.setattr(compiler, "told", lambda _: told)
+    monkeypatch.setattr(compiler, "version_text", lambda _: told)
     prelude.apart.cache_clear()
     parts = emit_c.emit(module("f32", ["tanh(x)"], 64)).parts
     assert "static inline f32 hlo_tanh_f32(f32 x) {" in parts.declaring()

@@ -24,8 +24,8 @@ TOLD = {
 @pytest.fixture
 def told(monkeypatch):
     """Compilers that only talk, on an x86."""
-    monkeypatch.setattr(compiler, "told", lambda command: TOLD[command[0]])
-    monkeypatch.setattr(toolchain, "told", lambda command: TOLD[command[0]])
+    monkeypatch.setattr(compiler, "version_text", lambda command: TOLD[command[0]])
+    monkeypatch.setattr(toolchain, "version_text", lambda command: TOLD[command[0]])
     monkeypatch.setattr(compiler.shutil, "which", lambda name, path=None: name)  # noqa: ARG005
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
 
