@@ -94,9 +94,7 @@ class DeviceArray:
         """A copy in the processor's memory."""
         if copy is False:
             raise ValueError("an array of a device is copied to become NumPy's")
-        array = np.empty(self.shape, self.dtype)
-        if array.size:
-            self.device.read(self.address, array)
+        array = fetched(self.device, self.address, self.shape, self.dtype)
         return array if dtype is None else array.astype(dtype)
 
     @property
@@ -135,6 +133,16 @@ class DeviceArray:
     def __del__(self) -> None:
         if self._address and self._owner is None:
             self.device.free(self._address)
+
+
+def fetched(
+    device: CudaDevice, address: int, dims: tuple[int, ...], dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    """A copy in the processor's memory of an array in a device's."""
+    array = np.empty(dims, dtype)
+    if array.size:
+        device.read(address, array)
+    return array
 
 
 def lent(device: CudaDevice, argument: Any) -> Lent | None:

@@ -12,6 +12,7 @@ copies from and to the processor are on stream 0.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -59,7 +60,20 @@ class Purpose:
 UNKNOWN = Purpose()
 
 
-class Kernels(Protocol):
+@dataclass(frozen=True, slots=True)
+class GridCall:
+    """A launch of a kernel, as `Kernels.launch` is told of it."""
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int
+    arguments: Sequence[int | np.generic]
+    stream: int
+    purpose: Purpose
+
+
+class Kernels(ABC):
     """The kernels of one file, loaded."""
 
     def launch(
@@ -86,9 +100,14 @@ class Kernels(Protocol):
         Raises
         ------
         HloError
-            HLO191 if the launch does not fit the kernel or the device, HLO192 if the kernel fails.
+            HLO191 if the launch does not fit the kernel or the device, HLO192 if the kernel fails,
+            HLO193 if checked mode finds a mistake.
         """
-        ...
+        self.run(GridCall(kernel, grid, block, shared_bytes, arguments, stream, purpose))
+
+    @abstractmethod
+    def run(self, call: GridCall) -> None:
+        """Let a call run, as `launch` describes it."""
 
 
 class RecordedGraph(Protocol):

@@ -12,7 +12,7 @@ import numpy as np
 from codegen.program.run_time_sizes import call_with_sizes
 from codegen.program.trees import nested
 from codegen.program.values import as_numpy, call_memory, leaves
-from emit_cuda.arrays import DeviceArray, Lent, lent
+from emit_cuda.arrays import DeviceArray, Lent, fetched, lent
 from emit_cuda.kernels import vectors
 from emit_cuda.program.emit import NONE
 from emit_cuda.program.runner import Graphs, Runner
@@ -111,7 +111,10 @@ class CudaExecutable:
                 self._room("result", k, s.unpacked_bytes) for k, s in enumerate(self._results)
             ]
             self._run(arguments, results)
-            values = [self._taken(s, a) for s, a in zip(self._results, results, strict=True)]
+            values = [
+                fetched(self.device, a, s.dims, s.element_type.dtype) if s.is_array else None
+                for s, a in zip(self._results, results, strict=True)
+            ]
             if not self._captures:
                 self.release()
         return nested(self._entry.root.shape, iter(values))
@@ -259,14 +262,6 @@ class CudaExecutable:
         address = self._room(purpose, number, array.nbytes)
         self.device.write(address, np.ascontiguousarray(array))
         return address
-
-    def _taken(self, shape: Shape, address: int) -> NDArray[Any] | None:
-        if not shape.is_array:
-            return None
-        array = np.empty(shape.dims, shape.element_type.dtype)
-        if array.size:
-            self.device.read(address, array)
-        return array
 
 
 class DynamicCudaExecutable(CudaExecutable):

@@ -7,7 +7,7 @@ it is given, each read or written once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -37,22 +37,23 @@ class Asked:
 
     Attributes
     ----------
-    usage, occupancy : None where NVRTC is missing.
     bytes : of the arrays that it is given; of the memory of threads, too.
     cost : of the instruction, in its first launch; of its other launches nothing.
     seconds : the least time.
     bound : the resource that the least time is spent on: "memory", "arithmetic", "launch", or
         "copies" to the processor and back.
+    usage, occupancy : of a kernel, where NVRTC is installed.
+    accesses : of a kernel.
     """
 
     step: Work | HostCall
-    usage: Usage | None
-    occupancy: Occupancy | None
-    accesses: tuple[Access, ...]
     bytes: int
     cost: Cost
     seconds: float
     bound: str
+    usage: Usage | None = None
+    occupancy: Occupancy | None = None
+    accesses: tuple[Access, ...] = ()
 
     @property
     def name(self) -> str:
@@ -100,27 +101,21 @@ def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
     rows: list[Asked] = []
     for step in flat(program.steps):
         if isinstance(step, Copy):
-            rows.append(Asked(step, None, None, (), 2 * step.size, *_least(device, 2 * step.size)))
+            rows.append(Asked(step, 2 * step.size, *_least(device, 2 * step.size)))
             continue
+        moved = sum(p.size for p in dict.fromkeys(step.arguments) if isinstance(p, Place))
         if isinstance(step, HostCall):
-            moved = sum(place.size for place in step.arguments if isinstance(place, Place))
-            seconds = moved / device.copies
-            rows.append(Asked(step, None, None, (), moved, Cost(), seconds, "copies"))
+            rows.append(Asked(step, moved, Cost(), moved / device.copies, "copies"))
             continue
         instr = instructions.pop(step.about, None)
-        spent = cost(instr) if instr else Cost()
-        places = dict.fromkeys(p for p in step.arguments if isinstance(p, Place))
-        moved = sum(place.size for place in places)
-        if isinstance(step, LibraryCall):
-            rows.append(Asked(step, None, None, (), moved, *_least(device, moved, spent)))
-            continue
-        needs, written = usage.get(step.kernel), program.kernels[step.kernel]
-        full = None
-        if needs is not None:
-            full = nvrtc.occupancy(needs, prod(step.block), 0, device.architecture)
-        reads = accesses(written.stage, written.statements, written.arguments)
-        least = _least(device, moved, spent)
-        rows.append(Asked(step, needs, full, tuple(reads), moved, *least))
+        row = Asked(step, moved, *_least(device, moved, cost(instr) if instr else Cost()))
+        if isinstance(step, Launch):
+            needs, written = usage.get(step.kernel), program.kernels[step.kernel]
+            of = prod(step.block), 0, device.architecture
+            full = nvrtc.occupancy(needs, *of) if needs else None
+            reads = accesses(written.stage, written.statements, written.arguments)
+            row = replace(row, usage=needs, occupancy=full, accesses=tuple(reads))
+        rows.append(row)
     return rows
 
 

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from emit_cuda.devices import UNKNOWN
+from emit_cuda.devices import Kernels
 from emit_cuda.executable import CudaExecutable
 from emit_cuda.launches import asked
 from emit_cuda.program.emit import emit
@@ -22,9 +22,7 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
-    from emit_cuda.devices import CudaDevice, Dim3, Kernels, Purpose
+    from emit_cuda.devices import CudaDevice, GridCall
     from hlo.instruction import Module
     from optimizer.gpu.device import DeviceRates
 
@@ -60,33 +58,17 @@ class KernelTimes:
 
 
 @dataclass(frozen=True)
-class TimedKernels:
+class TimedKernels(Kernels):
     """Kernels of which every launch is timed."""
 
     device: CudaDevice
     kernels: Kernels
     times: list[Timed] = field(default_factory=list[Timed])
 
-    def launch(
-        self,
-        kernel: str,
-        grid: Dim3,
-        block: Dim3,
-        shared_bytes: int = 0,
-        arguments: Sequence[int | np.generic] = (),
-        *,
-        stream: int = 0,
-        purpose: Purpose = UNKNOWN,
-    ) -> None:
+    def run(self, call: GridCall) -> None:
         """Let a kernel run, and wait for it."""
-
-        def run() -> None:
-            self.kernels.launch(
-                kernel, grid, block, shared_bytes, arguments, stream=stream, purpose=purpose
-            )
-
-        seconds = self.device.timed(run, stream)
-        self.times.append(Timed(kernel, purpose.instruction, seconds))
+        seconds = self.device.timed(lambda: self.kernels.run(call), call.stream)
+        self.times.append(Timed(call.kernel, call.purpose.instruction, seconds))
 
 
 @dataclass(frozen=True, slots=True)

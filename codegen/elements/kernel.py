@@ -12,7 +12,7 @@ from codegen.expressions import Name
 from codegen.kinds import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from codegen.elements.constants import Constants
     from codegen.elements.names import Names
@@ -97,6 +97,11 @@ class Kernel:
     def output(self, shape: Shape, pointer: str, wanted: str) -> Name:
         """The name in the kernel of an array that it writes."""
         return self.argument(Pointer(shape.element_type.name, restrict=True), pointer, wanted)
+
+    def outputs(self, instr: Instruction, pointers: Sequence[str | None]) -> list[Name]:
+        """The names in the kernel of the arrays of an instruction's value; tokens have none."""
+        pairs = zip((s for _, s in instr.shape.leaves()), pointers, strict=True)
+        return [self.output(s, str(p), instr.name) for s, p in pairs if s.is_array]
 
 
 class Inputs(Mapping["Instruction", object]):

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST = 48
+# Words of C, and names that its compilers predefine.
+C_WORDS = frozenset(
+    {
+        *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else"),
+        *("enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register"),
+        *("restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch"),
+        *("typedef", "union", "unsigned", "void", "volatile", "while", "asm", "typeof", "main"),
+        *("unix", "linux", "errno"),
+    }
+)
 # The ends of names that all functions of a file see.
 _GLOBAL = ("_kernel", "_constant", "_computation")
 

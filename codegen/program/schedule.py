@@ -350,8 +350,7 @@ class Schedule:
             scope.values[instr] = tree
             return
         kernel = self.new_kernel(scope)
-        pairs = zip(shapes, leaves(tree, instr.shape), strict=True)
-        outputs = [kernel.output(s, str(p), instr.name) for s, p in pairs if s.is_array]
+        outputs = kernel.outputs(instr, leaves(tree, instr.shape))
         scope.values[instr] = tree
         if self.write_special(kernel, instr, outputs):
             return

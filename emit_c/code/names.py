@@ -5,31 +5,11 @@ from __future__ import annotations
 from codegen.elements import names
 from emit_c.code.prelude import PRELUDE
 
-# Words of C, names that compilers predefine, and those that emitted functions use themselves.
-KEYWORDS = frozenset(
-    {
-        *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else"),
-        *("enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register"),
-        *("restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch"),
-        *("typedef", "union", "unsigned", "void", "volatile", "while", "asm", "typeof", "main"),
-        *("unix", "linux", "errno", "in", "out", "arena", "scratch", "run", "load_constants"),
-        *(
-            "k",
-            "level",
-            "begin",
-            "end",
-            "at",
-            "done",
-            "step",
-            "iteration",
-            "status",
-            "slot",
-            "own",
-            "given",
-            "arguments",
-        ),
-    }
-)
+# Those that emitted functions use themselves, beside C's words.
+KEYWORDS = names.C_WORDS | {
+    *("in", "out", "arena", "scratch", "run", "load_constants", "k", "level", "begin", "end"),
+    *("at", "done", "step", "iteration", "status", "slot", "own", "given", "arguments"),
+}
 
 
 class CNames(names.Names):

@@ -108,18 +108,14 @@ class ScheduledFunction(FunctionWriter):
         outputs: dict[Instruction, list[Name]] = {}
         pointers = leaves(target, instr.shape)
         for result, pointer in zip(results, pointers, strict=True):
-            name = kernel.output(result.shape, str(pointer), result.name)
-            outputs.setdefault(result, []).append(name)
+            outputs.setdefault(result, []).extend(kernel.outputs(result, [pointer]))
         self.call_kernel(kernel, instr, write_sweeps(kernel, nest, outputs))
         return True
 
     def write_elements(self, scope: Scope, instr: Instruction, pointers: Pointers) -> None:
         """A kernel that computes elements in loops, or whole arrays in a faster way."""
         kernel = self.new_kernel(scope)
-        shapes = [s for _, s in instr.shape.leaves()]
-        outputs = [
-            kernel.output(s, str(p), instr.name) for s, p in zip(shapes, pointers, strict=True)
-        ]
+        outputs = kernel.outputs(instr, pointers)
         entry, plain = emits_c[instr.opcode], self.module.kernels.plain
         scratch = (
             entry.whole(kernel.body, instr, outputs)

@@ -5,44 +5,26 @@ from __future__ import annotations
 from codegen.elements import names
 from emit_cuda.code.prelude import PRELUDE
 
-# Words of C++, CUDA's predefined names, short functions of its headers, and the names that
-# emitted kernels use themselves.
 _MATH = (
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign"),
     *("cos", "cosh", "erf", "exp", "expm1", "fabs", "floor", "fma", "fmod", "hypot", "isnan"),
     *("log", "log1p", "pow", "rint", "round", "sin", "sinh", "sqrt", "rsqrt", "tan", "tanh"),
     *("trunc", "min", "max", "abs"),
 )
-KEYWORDS = frozenset(
-    {
-        *("alignas", "alignof", "and", "asm", "auto", "bitand", "bitor", "bool", "break", "case"),
-        *("catch", "char", "class", "compl", "const", "constexpr", "continue", "decltype"),
-        *("default", "delete", "do", "double", "else", "enum", "explicit", "export", "extern"),
-        *("false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable"),
-        *("namespace", "new", "noexcept", "not", "nullptr", "operator", "or", "private"),
-        *("protected", "public", "register", "return", "short", "signed", "sizeof", "static"),
-        *("struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typeid"),
-        *("typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t"),
-        *("while", "xor", "restrict", "typeof", "main", "unix", "linux", "errno", "assert"),
-        *("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "half", "half2"),
-        *(f"{name}{suffix}" for name in _MATH for suffix in ("", "f")),
-        *("memcpy", "memset", "printf", "clock", "y0", "y1", "j0", "j1", "jn", "yn", "gamma"),
-        *("div", "exit", "signal"),
-        *(
-            "k",
-            "level",
-            "begin",
-            "end",
-            "at",
-            "done",
-            "step",
-            "own",
-            "scratch",
-            "thread",
-            "iteration",
-        ),
-    }
-)
+# Words of C++ beside C's, CUDA's predefined names, short functions of its headers, and the names
+# that emitted kernels use themselves.
+KEYWORDS = names.C_WORDS | {
+    *("alignas", "alignof", "and", "bitand", "bitor", "bool", "catch", "class", "compl"),
+    *("constexpr", "decltype", "delete", "explicit", "export", "false", "friend", "mutable"),
+    *("namespace", "new", "noexcept", "not", "nullptr", "operator", "or", "private", "protected"),
+    *("public", "template", "this", "throw", "true", "try", "typeid", "typename", "using"),
+    *("virtual", "wchar_t", "xor", "assert"),
+    *("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "half", "half2"),
+    *(f"{name}{suffix}" for name in _MATH for suffix in ("", "f")),
+    *("memcpy", "memset", "printf", "clock", "y0", "y1", "j0", "j1", "jn", "yn", "gamma"),
+    *("div", "exit", "signal"),
+    *("k", "level", "begin", "end", "at", "done", "step", "own", "scratch", "thread", "iteration"),
+}
 
 
 class Names(names.Names):

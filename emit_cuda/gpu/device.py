@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from emit_cuda.devices import GridCall
     from emit_cuda.nvrtc import Compiled
 
     # Makes a file of CUDA C into something that the driver loads, for an architecture.
@@ -348,24 +349,24 @@ class GpuDevice:
             self._launched += graph.kernels
             graph.launch(self.stream().handle)
 
-    def launch(
-        self, kernel: str, function: Any, arguments: Sequence[Any], stream: int, **where: Any
-    ) -> None:
-        """Launch a function of a module; its arguments are those of `GpuKernels.launch`.
+    def launch(self, label: str, function: Any, call: GridCall) -> None:
+        """Launch a function of a module.
 
         Parameters
         ----------
-        kernel : its name, and the instruction that it computes, for messages.
+        label : its name, and the instruction that it computes, for messages.
         """
-        with self.current(), self._errors(f"kernel {kernel}"):
-            if where["shared"] > USUAL_SHARED:
+        with self.current(), self._errors(f"kernel {label}"):
+            if call.shared_bytes > USUAL_SHARED:
                 attribute = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-                function.set_attribute(attribute, where["shared"])
-            recording = self._recording.kernels
-            (self._launched if recording is None else recording).append(kernel)
-            function(*arguments, **where, stream=self.stream(stream))
+                function.set_attribute(attribute, call.shared_bytes)
+            recording, stream = self._recording.kernels, self.stream(call.stream)
+            (self._launched if recording is None else recording).append(label)
+            values = [np.uintp(each) if isinstance(each, int) else each for each in call.arguments]
+            where = {"grid": call.grid, "block": call.block, "shared": call.shared_bytes}
+            function(*values, **where, stream=stream)
             if self._blocking and not self._recording.streams:
-                self.stream(stream).synchronize()
+                stream.synchronize()
 
     @contextmanager
     def _errors(self, about: str) -> Generator[None]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
-from emit_cuda.devices import UNKNOWN
+from emit_cuda.devices import Kernels
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from emit_cuda.devices import Dim3, Purpose
+    from emit_cuda.devices import GridCall
 
 
 class Launcher(Protocol):
@@ -24,15 +22,13 @@ class Launcher(Protocol):
         """Make the GPU's context this thread's."""
         ...
 
-    def launch(
-        self, kernel: str, function: Any, arguments: Sequence[Any], stream: int, **where: Any
-    ) -> None:
+    def launch(self, label: str, function: Any, call: GridCall) -> None:
         """Let a function of a module run."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class GpuKernels:
+class GpuKernels(Kernels):
     """The kernels of a file, on a GPU.
 
     Attributes
@@ -45,17 +41,7 @@ class GpuKernels:
     names: Mapping[str, str]
     _functions: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    def launch(
-        self,
-        kernel: str,
-        grid: Dim3,
-        block: Dim3,
-        shared_bytes: int = 0,
-        arguments: Sequence[int | np.generic] = (),
-        *,
-        stream: int = 0,
-        purpose: Purpose = UNKNOWN,
-    ) -> None:
+    def run(self, call: GridCall) -> None:
         """Let a kernel run after all that a stream was asked for before.
 
         Raises
@@ -63,13 +49,12 @@ class GpuKernels:
         HloError
             HLO191 if there is no such kernel, HLO192 if the driver reports an error.
         """
+        kernel, about = call.kernel, call.purpose.instruction
         if kernel not in self.names:
             message = f"there is no kernel {kernel!r}; there are {', '.join(self.names)}"
             raise HloError("HLO191", message)
         if kernel not in self._functions:
             with self.device.current():
                 self._functions[kernel] = self.module.get_function(self.names[kernel])
-        values = [np.uintp(each) if isinstance(each, int) else each for each in arguments]
-        where = {"grid": grid, "block": block, "shared": shared_bytes}
-        label = f"{kernel} (%{purpose.instruction})" if purpose.instruction else kernel
-        self.device.launch(label, self._functions[kernel], values, stream, **where)
+        label = f"{kernel} (%{about})" if about else kernel
+        self.device.launch(label, self._functions[kernel], call)

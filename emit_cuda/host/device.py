@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
-from emit_cuda.devices import UNKNOWN, NamedMemory
+from emit_cuda.devices import Kernels, NamedMemory
 from emit_cuda.host.library import HostLibrary, load
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CPU
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_cuda.devices import Dim3, Purpose, RecordedGraph
+    from emit_cuda.devices import GridCall, RecordedGraph
     from emit_cuda.host.findings import Finding
 
 # As of a GPU; and as many bytes around each allocation belong to nobody.
@@ -164,23 +164,13 @@ class HostDevice:
 
 
 @dataclass(frozen=True, slots=True)
-class HostKernels:
+class HostKernels(Kernels):
     """The kernels of a file, on the processor."""
 
     device: HostDevice
     library: HostLibrary
 
-    def launch(
-        self,
-        kernel: str,
-        grid: Dim3,
-        block: Dim3,
-        shared_bytes: int = 0,
-        arguments: Sequence[int | np.generic] = (),
-        *,
-        stream: int = 0,  # noqa: ARG002
-        purpose: Purpose = UNKNOWN,
-    ) -> None:
+    def run(self, call: GridCall) -> None:
         """Run a kernel to its end.
 
         Raises
@@ -189,19 +179,19 @@ class HostKernels:
             HLO191 if the launch does not fit the kernel, HLO192 if it comes to no end, HLO193 if
             checked mode finds a mistake.
         """
-        device = self.device
+        device, memory = self.device, call.purpose.memory
         findings = self.library.launch(
-            kernel,
-            grid,
-            block,
-            shared_bytes,
-            arguments,
-            memory=device.memory() if purpose.memory is None else purpose.memory,
+            call.kernel,
+            call.grid,
+            call.block,
+            call.shared_bytes,
+            call.arguments,
+            memory=device.memory() if memory is None else memory,
             seed=device.seed,
         )
         if findings:
             device.findings += findings
-            raise_findings(kernel, findings)
+            raise_findings(call.kernel, findings)
 
 
 def raise_findings(kernel: str, findings: Sequence[Finding]) -> None:

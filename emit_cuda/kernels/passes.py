@@ -6,9 +6,10 @@ by the writer of its kind.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from codegen.printer import text
+from emit_cuda.kernels.concatenating import concatenate_stage
 from emit_cuda.kernels.fourier import fourier_stages
 from emit_cuda.kernels.gemm import gemm_stage
 from emit_cuda.kernels.loop import loop_stage
@@ -24,46 +25,53 @@ from emit_cuda.kernels.stages import ALONE, PARALLEL, Stage, stages
 from emit_cuda.kernels.transposing import transpose_stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["WHY", "all_in_cuda", "launch_text", "writer_of"]
+    from emit_cuda.kernels.stages import Launches
+
+    # Gives launches, for a kernel, an instruction and its arrays; None where loops are better.
+    Write = Callable[..., Stage | Launches | None]
+
+__all__ = ["KINDS", "WHY", "all_in_cuda", "launch_text", "writer_of"]
 
 # The changes, in their order, and the purpose of each.
 WHY: Final = {
     "map-to-threads": "Iterations of loops become threads of a grid.",
     "spell-in-cuda": "Words that CUDA spells otherwise become its own; the kernel gets its head.",
 }
-# Who writes kernels of a kind; all others are loops over elements.
-_WRITERS: Final[dict[str, Callable[..., Any]]] = {
-    "product": gemm_stage,
-    "convolution": gemm_stage,
-    "product on tensor cores": gemm_stage,
-    "convolution on tensor cores": gemm_stage,
-    "row reduction": reduction_stages,
-    "column reduction": reduction_stages,
-    "second stage of a reduction": reduction_stages,
-    "running fold": scan_stages,
-    "running fold of columns": scan_stages,
-    "first stage of a running fold": scan_stages,
-    "rows": row_stage,
-    "sort": sort_stages,
-    "sort of tiles": sort_stages,
-    "merge of sorted runs": sort_stages,
-    **dict.fromkeys(RADIX, radix_stages),
-    "cholesky of a panel": cholesky_stages,
-    "update behind a panel": cholesky_stages,
-    "triangle": cholesky_stages,
-    "triangular solve": solve_stages,
-    "transform": fourier_stages,
-    "transpose": transpose_stage,
-    PARALLEL: stages,
-    ALONE: stages,
+# Who writes kernels that are faster than loops over elements: for which opcodes, of which kinds.
+_WRITERS: Final[Sequence[tuple[Write, Sequence[str], Sequence[str]]]] = (
+    (cholesky_stages, ["cholesky"], ["cholesky of a panel", "update behind a panel", "triangle"]),
+    (concatenate_stage, ["concatenate"], ["concatenation"]),
+    (fourier_stages, ["fft"], ["transform"]),
+    (gemm_stage, ["convolution"], ["convolution", "convolution on tensor cores"]),
+    (gemm_stage, ["dot"], ["product", "product on tensor cores"]),
+    (radix_stages, [], RADIX),
+    (
+        reduction_stages,
+        ["reduce"],
+        ["row reduction", "column reduction", "second stage of a reduction"],
+    ),
+    (row_stage, [], ["rows"]),
+    (
+        scan_stages,
+        ["reduce-window"],
+        ["running fold", "running fold of columns", "first stage of a running fold"],
+    ),
+    (solve_stages, ["triangular-solve"], ["triangular solve"]),
+    (sort_stages, ["sort"], ["sort", "sort of tiles", "merge of sorted runs"]),
+    (stages, [], [PARALLEL, ALONE]),
+    (transpose_stage, ["transpose"], ["transpose"]),
+)
+KINDS: Final[dict[str, Write]] = {
+    opcode: write for write, opcodes, _ in _WRITERS for opcode in opcodes
 }
+_OF_KIND: Final[dict[str, Write]] = {kind: write for write, _, kinds in _WRITERS for kind in kinds}
 
 
-def writer_of(stage: Stage) -> Callable[..., Any]:
+def writer_of(stage: Stage) -> Write:
     """The function that writes kernels of a launch's kind."""
-    return _WRITERS.get(stage.kind, loop_stage)
+    return _OF_KIND.get(stage.kind, loop_stage)
 
 
 def launch_text(stage: Stage) -> str:

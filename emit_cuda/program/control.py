@@ -49,8 +49,7 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
         return
     if is_of_scalars(emits_cuda, instr):
         kernel = schedule.new_kernel(schedule.scope)
-        pairs = zip(leaves(schedule.tree(instr), instr.shape), instr.shape.leaves(), strict=True)
-        outputs = [kernel.output(s, pointer, instr.name) for pointer, (_, s) in pairs if pointer]
+        outputs = kernel.outputs(instr, leaves(schedule.tree(instr), instr.shape))
         schedule.launch(kernel, instr, [loop_stage(kernel, [(instr, outputs)])])
         return
     condition, body = instr.called

@@ -26,15 +26,9 @@ def host_call(scope: Scope, instr: Instruction, outputs: Sequence[str]) -> HostC
     ----------
     outputs : pointers to the arrays of the result.
     """
-    read = [
-        str(pointer)
-        for operand in instr.operands
-        for pointer, (_, shape) in zip(
-            leaves(scope.tree(operand), operand.shape), operand.shape.leaves(), strict=True
-        )
-        if shape.is_array
-    ]
-    return HostCall(instr, (*read, *outputs), len(read))
+    operands = (leaves(scope.tree(operand), operand.shape) for operand in instr.operands)
+    read = (pointer for pointers in operands for pointer in pointers if pointer)
+    return HostCall(instr, (*read, *outputs))
 
 
 def alone(instr: Instruction) -> Module:

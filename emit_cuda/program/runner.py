@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.program.trees import nested
+from codegen.program.values import leaves
+from emit_cuda.arrays import fetched
 from emit_cuda.devices import NamedMemory, Purpose
 from emit_cuda.program.host_calls import alone
 from emit_cuda.program.steps import Copy, HostCall, Launch, LibraryCall, Place
@@ -17,6 +20,8 @@ from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from emit_cuda.devices import CudaDevice, Kernels, RecordedGraph
     from emit_cuda.libraries import Libraries
@@ -145,10 +150,8 @@ class Runner:
                     again = partial(self._record, (*early, *late))
                     self.device.record_loop(again, self._address(step.predicate))
                 case Choice(step, branches):
-                    number, each = (
-                        self._address(step.number),
-                        [partial(self._record, b) for b in branches],
-                    )
+                    number = self._address(step.number)
+                    each = [partial(self._record, branch) for branch in branches]
                     self.device.record_choice(each, number, of_pred=step.of_pred)
                 case HostCall():
                     raise AssertionError("the processor computes while nothing is recorded")
@@ -202,32 +205,21 @@ class Runner:
 
     def _compute(self, call: HostCall) -> None:
         """Let the processor compute, as the interpreter does."""
-        instr, places = call.instruction, [self._address(p) for p in call.arguments]
-        sources = iter(places[: call.reads])
-        operands = [self._value(operand.shape, sources) for operand in instr.operands]
-        targets = iter(places[call.reads :])
-        self._put(evaluate(alone(instr), *operands), targets)
-
-    def _value(self, shape: Shape, places: Iterator[int]) -> Any:
-        """A value of the device's memory, leaf by leaf."""
-        if shape.is_tuple:
-            return tuple(self._value(element, places) for element in shape.elements)
-        if not shape.is_array:
-            return None
-        array, place = np.empty(shape.dims, shape.element_type.dtype), next(places)
-        if array.size:
-            self.device.read(place, array)
-        return array
-
-    def _put(self, value: Any, places: Iterator[int]) -> None:
-        """Write a value to the device's memory."""
-        if isinstance(value, tuple):
-            for element in cast("tuple[Any, ...]", value):
-                self._put(element, places)
-        elif value is not None:
+        instr, places = call.instruction, map(self._address, call.arguments)
+        operands: list[object] = []
+        for operand in instr.operands:
+            shapes = (s for _, s in operand.shape.leaves())
+            arrays = (self._fetched(s, places) if s.is_array else None for s in shapes)
+            operands.append(nested(operand.shape, arrays))
+        for value in leaves(evaluate(alone(instr), *operands)):
+            if value is None:
+                continue
             place = next(places)
             if value.size:
                 self.device.write(place, np.ascontiguousarray(value))
+
+    def _fetched(self, shape: Shape, places: Iterator[int]) -> NDArray[Any]:
+        return fetched(self.device, next(places), shape.dims, shape.element_type.dtype)
 
     def _memory(self, step: Launch) -> list[NamedMemory]:
         """All that a kernel may use: its arguments, each with its name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Literal, Load, Name, Op
@@ -12,19 +12,13 @@ from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
 from codegen.statements import Assign
-from emit_cuda.kernels.concatenating import concatenate_stage
-from emit_cuda.kernels.fourier import fourier_stages
 from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
 from emit_cuda.kernels.kernel import Kernel
 from emit_cuda.kernels.loop import loop_stage
-from emit_cuda.kernels.matrices import cholesky_stages, solve_stages
+from emit_cuda.kernels.passes import KINDS
 from emit_cuda.kernels.products import PRODUCTS
-from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
-from emit_cuda.kernels.scan import scan_stages
-from emit_cuda.kernels.sorting import sort_stages
 from emit_cuda.kernels.stages import CopyStage, Stage, each_thread, stages
-from emit_cuda.kernels.transposing import transpose_stage
 from emit_cuda.libraries.calls import LibraryFft, LibraryGemm, fft_of, gemm_of
 from emit_cuda.libraries.cublas import WORKSPACE
 from emit_cuda.program.host_calls import host_call
@@ -35,7 +29,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from codegen.elements import kernel as shared
     from codegen.elements.kernel import Scope
@@ -46,20 +40,6 @@ if TYPE_CHECKING:
     from emit_cuda.program.module import CudaModuleWriter
     from emit_cuda.program.steps import Step
     from hlo.instruction import Computation, Instruction
-
-
-# Kernels that are faster than loops over elements, where they fit.
-KINDS: dict[str, Callable[[Kernel, Instruction, Sequence[Name]], Stage | Launches | None]] = {
-    **dict.fromkeys(PRODUCTS, gemm_stage),
-    "cholesky": cholesky_stages,
-    "concatenate": concatenate_stage,
-    "fft": fourier_stages,
-    "reduce": reduction_stages,
-    "reduce-window": scan_stages,
-    "sort": sort_stages,
-    "transpose": transpose_stage,
-    "triangular-solve": solve_stages,
-}
 
 
 class CudaSchedule(Schedule):
@@ -170,7 +150,7 @@ class CudaSchedule(Schedule):
     def write_elements(self, scope: Scope, instr: Instruction, pointers: Pointers) -> None:
         """A kernel of the instruction's kind, or one that computes each element by a thread."""
         kernel = self.new_kernel(scope)
-        outputs = _outputs(kernel, instr, pointers)
+        outputs = kernel.outputs(instr, pointers)
         write = KINDS.get(instr.opcode)
         stages = write(kernel, instr, outputs) if write else None
         self.launch(kernel, instr, _all(stages or loop_stage(kernel, [(instr, outputs)])))
@@ -203,7 +183,7 @@ class CudaSchedule(Schedule):
         dot = root if root.opcode in PRODUCTS else epilogue_of(root)
         if dot is not None and are_operands_cheap(dot):
             kernel = self.new_kernel(inner)
-            outputs = _outputs(kernel, root, leaves(target, instr.shape))
+            outputs = kernel.outputs(root, leaves(target, instr.shape))
             stage = gemm_stage(kernel, dot, outputs, root)
             if stage is not None:
                 self.launch(kernel, instr, [stage])
@@ -213,7 +193,7 @@ class CudaSchedule(Schedule):
             return False
         kernel = self.new_kernel(inner)
         pairs = zip(results, leaves(target, instr.shape), strict=True)
-        together = [(r, _outputs(kernel, r, [pointer])) for r, pointer in pairs]
+        together = [(r, kernel.outputs(r, [pointer])) for r, pointer in pairs]
         self.launch(kernel, instr, [loop_stage(kernel, together)])
         return True
 
@@ -226,7 +206,7 @@ class CudaSchedule(Schedule):
         kernel = self.new_kernel(inner)
         results = called.root.operands if called.root.opcode == "tuple" else (called.root,)
         pairs = zip(results, leaves(target, instr.shape), strict=True)
-        outputs = [(r, _outputs(kernel, r, [pointer])[0]) for r, pointer in pairs]
+        outputs = [(r, kernel.outputs(r, [pointer])[0]) for r, pointer in pairs]
         stage = row_stage(kernel, rows, called, outputs)
         if stage is not None:
             self.launch(kernel, instr, [stage])
@@ -241,10 +221,3 @@ def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...]
 def _all(stages: Stage | Launches) -> Launches:
     """The launches, of which there may be one."""
     return [stages] if isinstance(stages, Stage) else stages
-
-
-def _outputs(kernel: Kernel, instr: Instruction, pointers: Pointers) -> list[Name]:
-    """The arrays that hold an instruction's value, as a kernel knows them."""
-    shapes = [s for _, s in instr.shape.leaves()]
-    pairs: Any = zip(shapes, pointers, strict=True)
-    return [kernel.output(s, str(p), instr.name) for s, p in pairs]

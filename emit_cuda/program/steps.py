@@ -99,12 +99,10 @@ class HostCall:
     ----------
     instruction : the custom call.
     arguments : where the leaves of its operands are, and those of its result.
-    reads : how many of them it reads.
     """
 
     instruction: Instruction
     arguments: tuple[Where, ...]
-    reads: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,8 +144,8 @@ class Recording:
 
 
 class Late(HostKernels):
-    def launch(self, *given, stream=0, **told):
-        self.device.later(stream, lambda: HostKernels.launch(self, *given, **told))
+    def run(self, call):
+        self.device.later(call.stream, lambda: HostKernels.run(self, call))
 
 
 def launched(name, reads, writes):

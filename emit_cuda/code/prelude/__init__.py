@@ -34,8 +34,12 @@ typedef double f64;
 typedef u8 pred;
 """
 _FORCED = "__attribute__((always_inline))\nstatic inline "
+# Of complex numbers, C has these, and CUDA does not.
+_OF_COMPLEX = "acos", "acosh", "asin", "asinh", "atanh"
 # CUDA's names for what compilers of C know; all others are the same without `__builtin_`.
 BUILTINS = {
+    **{f"c{name}": f"complex_{name}_c128" for name in _OF_COMPLEX},
+    **{f"c{name}f": f"complex_{name}_c64" for name in _OF_COMPLEX},
     "complex": "make_complex",
     "clz": "__clz",
     "clzll": "__clzll",
@@ -46,19 +50,13 @@ BUILTINS = {
     "nanf": "quiet_nan_f32",
     "bit_cast": "__builtin_bit_cast",  # of C++ itself, and a constant
 }
-_OF_COMPLEX = re.compile(r"c(acos|acosh|asin|asinh|atanh)(f?)")
 _PART = re.compile(r"__(real|imag)__ ((?:\w+|\([^()]*\))(?:\[[^\]]*\]|\((?:[^()]|\([^()]*\))*\))*)")
 
 
-@cache
 def spelled(function: str) -> str:
     """CUDA's name for a function of C."""
-    if not function.startswith("__builtin_"):
-        return function
     name = function.removeprefix("__builtin_")
-    if found := _OF_COMPLEX.fullmatch(name):
-        return f"complex_{found[1]}_{'c64' if found[2] else 'c128'}"
-    return BUILTINS.get(name, name)
+    return function if name == function else BUILTINS.get(name, name)
 
 
 def _as_cuda(paragraph: str) -> str:
@@ -75,7 +73,6 @@ def _as_cuda(paragraph: str) -> str:
 # Defined together with the types of complex numbers.
 _TOGETHER: dict[str, str] = dict.fromkeys(("c128", "make_complex", "real_part", "imag_part"), "c64")
 # Several elements that are loaded or stored at once, as `f32x4`; they are aligned as a whole.
-_VECTOR = re.compile(r"([a-z]\w*?)x(2|4|8)")
 _VECTOR_TEXT = """\
 struct __align__({bytes}) {name} {{
   {kind} all[{count}];
@@ -86,11 +83,11 @@ struct __align__({bytes}) {name} {{
 
 
 def _vector(name: str) -> tuple[str, str] | None:
-    match = _VECTOR.fullmatch(name)
-    if not match or match[1] not in ELEMENT_TYPES:
+    kind, _, count = name.rpartition("x")
+    if kind not in ELEMENT_TYPES or count not in ("2", "4", "8"):
         return None
-    size = ELEMENT_TYPES[match[1]].bytes * int(match[2])
-    return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=match[1], count=match[2])
+    size = ELEMENT_TYPES[kind].bytes * int(count)
+    return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=kind, count=count)
 
 
 @cache
