@@ -231,7 +231,7 @@ CODES: Final[dict[str, Code]] = {
     "HLO196": Code(
         "too much work for kernels on the processor",
         "On the processor each thread of a GPU is run in turn, which takes some hundred times as "
-        "long. So `--platform cuda-host` runs modules of at most 2^32 operations (2^28 with "
+        "long. So `--platform cuda-host` runs modules of at most 2^35 operations (2^31 with "
         "`--checked`), counted as `hlo stats` counts them, with the elements that are stored, in "
         "all turns of loops. PYHLO_CUDA_HOST_OPERATIONS in the environment is another bound.",
     ),

@@ -30,10 +30,10 @@ ENTRY e {
 
 def test_a_module_above_the_bound_is_refused_with_a_way_out():
     with pytest.raises(hlo.HloError) as caught:
-        emit_cuda.compile(hlo.parse(PRODUCT.format(n=2048)), "host")
+        emit_cuda.compile(hlo.parse(PRODUCT.format(n=4096)), "host")
     assert caught.value.code == "HLO196"
     text = str(caught.value)
-    total = 2 * 2048**3 + 2 * 2048**2
+    total = 2 * 4096**3 + 2 * 4096**2
     assert f"{total:,} operations" in text
     assert f"{MOST_OPERATIONS:,} at most" in text
     assert f"PYHLO_CUDA_HOST_OPERATIONS={total}" in text
