@@ -161,6 +161,9 @@ WINDOW_STEPS: Final = 16
 """Chosen: steps of a window along a row, up to which each is a loop of its own."""
 WINDOW_COLUMNS: Final = 4
 """Chosen: rows of fewer outputs of windows are not worth loops of their own."""
+STORED_WORK, LONG_ROW = 1, 4 * LANES
+"""Measured: operations outside of vectors that take as long as to store an element, and to load it,
+among many. Tuned: elements of a row from which on that is weighed."""
 LARGE_WINDOW: Final = LANES
 """Tuned: elements of a window from which on a kernel of its own is faster than one that computes
 something besides: it need not begin anew where windows overlap."""

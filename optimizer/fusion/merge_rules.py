@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from optimizer.fusion.left_over import left_over, most_operations, operations
 from optimizer.fusion.merged import joined
 from optimizer.fusion.nest import LoopNest, nest_of
 
@@ -127,6 +128,20 @@ def cache(merge: Merge) -> str | None:
     )
 
 
+def vectors(merge: Merge) -> str | None:
+    """Parts of rows that fill no vector do not keep much else out of vectors."""
+    members, policy = merge.kernel.members, merge.policy
+    if not policy.vectors:
+        return None
+    cut = min(members, key=most_operations)
+    if operations(members, policy) <= most_operations(cut):
+        return None
+    return (
+        f"{left_over(cut)} elements of each row of %{cut.name} fill no vector, and one kernel "
+        "would take many operations for each"
+    )
+
+
 def benefit(merge: Merge) -> str | None:
     """A merged kernel saves memory traffic."""
     return None if merge.saved > 0 else "one kernel would read and write as many bytes as two"
@@ -139,5 +154,6 @@ MERGE_RULES: dict[str, Callable[[Merge], str | None]] = {
     "index": index,
     "folds": folds,
     "cache": cache,
+    "vectors": vectors,
     "benefit": benefit,
 }

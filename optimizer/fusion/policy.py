@@ -44,6 +44,7 @@ class Policy:
         a branch, which keeps the loop around it out of vector lanes, or a lookup.
     skewed : whether to compute elements whose places in rows are divisions, which keep the loop
         around them out of vector lanes.
+    vectors : whether loops run in vectors, and elements that fill none are computed one by one.
     places : at how many indices one value may be asked for in a fusion. Each is code of its own.
     repeated : cheap operations that are computed again, per iteration of the innermost loop.
     repeated_by_few : the same for a kernel of few iterations: to call another takes as long.
@@ -62,6 +63,7 @@ class Policy:
     concatenated: int
     choices: int
     skewed: bool
+    vectors: bool
     places: int
     repeated: int
     repeated_by_few: int
@@ -87,6 +89,7 @@ CPU = Policy(
     concatenated=8,
     choices=8,
     skewed=False,
+    vectors=True,
     places=8,
     repeated=8,
     repeated_by_few=16,
@@ -104,6 +107,7 @@ GPU = replace(
     operands=96,
     choices=1 << 30,
     skewed=True,
+    vectors=False,
     reductions=1,
     repeated=32,
     repeated_by_few=32,

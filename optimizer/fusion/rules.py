@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from hlo.wording import counted, with_article
 from optimizer import machine
+from optimizer.fusion.left_over import left_over, most_operations, operations, whole_kernel
 from optimizer.fusion.policy import MOVEMENT, is_large_window
 from optimizer.fusion.sources import origin
 
@@ -179,6 +180,21 @@ def skew(setting: Setting, asked: GroupDemand) -> str | None:
     return f"the rows of %{instr.name} are cut anew, which {times:.0f} elements would ask for"
 
 
+def vectors(setting: Setting, asked: GroupDemand) -> str | None:
+    """Parts of rows that fill no vector do not keep much else out of vectors."""
+    instr, policy = asked.instr, setting.policy
+    if not policy.vectors or not left_over(instr):
+        return None
+    for root in (group.root for group in asked.places):
+        same_rows = root.shape.dims[-1:] == instr.shape.dims[-1:]
+        if same_rows and operations(whole_kernel(root), policy) > most_operations(instr):
+            return (
+                f"{left_over(instr)} elements of each row of %{instr.name} fill no vector, and the "
+                f"kernel of %{root.name} takes many operations for each"
+            )
+    return None
+
+
 def expensive(setting: Setting, asked: GroupDemand) -> str | None:
     """An expensive operation is done once for each element."""
     instr = asked.instr
@@ -272,6 +288,7 @@ RULES: dict[str, Rule] = {
     "choices": choices,
     "lookups": lookups,
     "skew": skew,
+    "vectors": vectors,
     "expensive": expensive,
     "repetition": repetition,
     "size": size,
