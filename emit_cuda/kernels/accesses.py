@@ -24,6 +24,7 @@ from codegen.expressions import Cast, Group, Index, Literal, Load, Name, Op
 from codegen.kinds import Pointer, base_of
 from codegen.statements import Assign, For, If, Let, LocalVariable, blocks, trees
 from codegen.walk import children
+from emit_cuda.code.prelude import parts_of
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.wording import counted
 from optimizer.analysis.indexing import Counter, Quotient, Remainder
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 WARP, SECTOR, BANKS, WORD = 32, 32, 32, 4
-# Of vectors, as float4.
-_PARTS = {"float": 4, "double": 8, "int": 4, "uint": 4, "ushort": 2, "short": 2, "char": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,12 +299,10 @@ def _pointed(pointer: Expr) -> Kind | None:
 
 
 def _size(kind: Kind) -> int:
-    """The bytes of an element of a type, or of a pointer's: f32, or CUDA's float4."""
+    """The bytes of an element of a type, or of a pointer's: f32, or a vector as f32x4."""
     word = base_of(kind)
-    if word in ELEMENT_TYPES:
-        return ELEMENT_TYPES[word].bytes
-    name = word.rstrip("0123456789")
-    return _PARTS.get(name, WORD) * int(word.removeprefix(name) or 1)
+    element, count = parts_of(word) or (ELEMENT_TYPES.get(word), 1)
+    return element.bytes * count if element else WORD
 
 
 _NUMBERS: Mapping[str, Callable[[Lanes, Lanes], Any]] = {

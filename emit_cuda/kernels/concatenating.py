@@ -85,10 +85,5 @@ def _copied(
         return live(statements)
 
     width = vectors.width_for([instr, operand]) if size >= vectors.FILLS else 1
-    if width > 1 and size % width == 0:
-        iteration = body.name("v")
-        number = counter(name, size // width) * width + counter(iteration, width)
-        vectorized = vectors.Pack(kernel, iteration, width).loop(copied(number))
-        if vectorized is not None:
-            return size // width, vectorized
-    return size, copied(counter(name, size))
+    vectorized = vectors.in_vectors(kernel, name, size, width, copied)
+    return vectorized or (size, copied(counter(name, size)))

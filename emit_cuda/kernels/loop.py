@@ -6,22 +6,26 @@ and stores at once; one thread computes the elements behind the last whole group
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name, binary, item
-from codegen.statements import For, If, live
+from codegen.expressions import item
+from codegen.statements import live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.stages import Stage, alone, each_thread
-from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
+from optimizer.analysis.indexing import counter, delinear, linear
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from codegen.elements.kernel import Kernel
     from codegen.elements.writer import Values
+    from codegen.expressions import Name
     from codegen.statements import Statement
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Sum
 
-Results = Sequence[tuple["Instruction", Sequence["Name"]]]
+    Results = Sequence[tuple[Instruction, Sequence[Name]]]
 
 
 def loop_stage(kernel: Kernel, results: Results) -> Stage:
@@ -32,11 +36,14 @@ def loop_stage(kernel: Kernel, results: Results) -> Stage:
     results : instructions, each with the kernel's pointers to the arrays of its value.
     """
     count, name = results[0][0].shape.first_leaf.size, "thread"
+    write = partial(_computed, kernel, results)
     if count >= vectors.FILLS:
-        stage = _in_vectors(kernel, results, count)
-        if stage is not None:
-            return stage
-    kept = _computed(kernel, results, counter(name, count))
+        read = [*kernel.scope.arguments, *(o for instr, _ in results for o in instr.operands)]
+        width = vectors.width_for([*(instr for instr, _ in results), *read])
+        found = vectors.in_vectors(kernel, name, count, width, write)
+        if found is not None:
+            return each_thread(name, *found, f"loop of {width}")
+    kept = write(counter(name, count))
     return each_thread(name, count, kept) if count > 1 else alone(kept)
 
 
@@ -54,24 +61,3 @@ def _computed(kernel: Kernel, results: Results, number: Sum) -> tuple[Statement,
                 place = item(pointer, linear(index, leaf.dims))
                 body.assign(place, body.stored(leaf.element_type, value))
     return live(statements)
-
-
-def _in_vectors(kernel: Kernel, results: Results, count: int) -> Stage | None:
-    """A launch whose threads compute several neighbours each; None where no loads are joined."""
-    read = [*kernel.scope.arguments, *(o for instr, _ in results for o in instr.operands)]
-    width = vectors.width_for([*(instr for instr, _ in results), *read])
-    if width == 1:
-        return None
-    iteration, name, groups = kernel.body.name("v"), "thread", count // width
-    number = counter(name, groups) * width + counter(iteration, width)
-    statements = _computed(kernel, results, number)
-    loop = vectors.Pack(kernel, iteration, width).loop(statements)
-    if loop is None:
-        return None
-    if count % width == 0:
-        return each_thread(name, groups, loop, f"loop of {width}")
-    one = kernel.body.name("i")
-    rest = _computed(kernel, results, unknown(one, groups * width, count - 1))
-    tail = For(one, count, rest, start=groups * width)
-    both = If(binary("<", Name(name), groups), tuple(loop), (tail,))
-    return each_thread(name, groups + 1, [both], f"loop of {width}")

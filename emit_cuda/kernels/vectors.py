@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Index, Load, Name, item
+from codegen.expressions import Cast, Index, Load, Name, binary, item
 from codegen.kinds import Pointer, base_of, number_of
 from codegen.statements import (
     Assign,
@@ -29,10 +29,10 @@ from codegen.statements import (
     nested,
     straight,
 )
-from optimizer.analysis.indexing import Counter, Sum
+from optimizer.analysis.indexing import Counter, Sum, counter, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from codegen.elements.kernel import Kernel
     from codegen.expressions import Expr
@@ -59,6 +59,33 @@ def width_of_rows(instructions: Iterable[Instruction], size: int, threads: int) 
     while width > 1 and (size % width or threads * width > size):
         width //= 2
     return width
+
+
+def in_vectors(
+    kernel: Kernel, thread: str, count: int, width: int, write: Callable[[Sum], Sequence[Statement]]
+) -> tuple[int, list[Statement]] | None:
+    """The number of threads that compute `width` neighbours each, and the statements of one.
+
+    None where no loads and stores are joined. Elements behind the last whole vector have a thread
+    of their own.
+
+    Parameters
+    ----------
+    thread : the name of a thread's number.
+    count : elements of all threads.
+    write : gives the statements for the element of a number.
+    """
+    if width == 1:
+        return None
+    iteration, vectors = kernel.body.name("v"), count // width
+    number = counter(thread, vectors) * width + counter(iteration, width)
+    loop = Pack(kernel, iteration, width).loop(write(number))
+    if loop is None or count % width == 0:
+        return (vectors, loop) if loop else None
+    one = kernel.body.name("i")
+    rest = write(unknown(one, vectors * width, count - 1))
+    tail = For(one, count, tuple(rest), start=vectors * width)
+    return vectors + 1, [If(binary("<", Name(thread), vectors), tuple(loop), (tail,))]
 
 
 class Pack:

@@ -75,10 +75,11 @@ def test_threads_that_take_part_and_the_first_turn_of_loops():
 
 
 def test_pointers_into_arrays_and_vectors():
-    four = Cast(Pointer("float4", const=True), Op("+", (X, Literal(4))))
-    assert shown(Let("float4", "v", Load(four, THREAD))) == [
-        "x: load of 16 bytes by 32 threads, 17 sectors, 16 would do"
-    ]
+    for kind in ("f32x4", "f64x2", "bf16x8", "u8x16"):
+        four = Cast(Pointer(kind, const=True), Op("+", (X, Literal(4))))
+        assert shown(Let(kind, "v", Load(four, THREAD))) == [
+            "x: load of 16 bytes by 32 threads, 17 sectors, 16 would do"
+        ]
     row = Let(Pointer("f32", const=True), "row", Op("&", (Load(X, THREAD * 8),)))
     assert shown(row, Let("f32", "v", Load(Name("row"), Literal(0)))) == [
         "x: load of 4 bytes by 32 threads, 32 sectors, 4 would do"

@@ -55,6 +55,13 @@ KINDS = {
         ),
         {"f32x4"},
     ),
+    "a concatenation, two of whose operands have a tail": (
+        (
+            "x = f32[401] parameter(0)  y = f32[64] parameter(1)  z = f32[402] parameter(2)"
+            "  ROOT r = f32[867] concatenate(x, y, z), dimensions={0}"
+        ),
+        {"f32x4"},
+    ),
     "numbers of 16 bytes": ("x = c128[512] parameter(0)  ROOT r = c128[512] negate(x)", set()),
 }
 

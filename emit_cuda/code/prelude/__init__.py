@@ -19,6 +19,8 @@ from hlo.types.element_type import ELEMENT_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from hlo.types.element_type import ElementType
+
 PRELUDE = Prelude(HERE, Path(__file__).parent, tables_as_bits=True)
 TYPEDEFS = """\
 typedef signed char s8;
@@ -82,18 +84,19 @@ struct __align__({bytes}) {name} {{
 """
 
 
-def _vector(name: str) -> tuple[str, str] | None:
+def parts_of(name: str) -> tuple[ElementType, int] | None:
+    """The element type of a vector, and how many it has: of `f32x4` (f32, 4); None for others."""
     kind, _, count = name.rpartition("x")
-    if kind not in ELEMENT_TYPES or count not in ("2", "4", "8"):
-        return None
-    size = ELEMENT_TYPES[kind].bytes * int(count)
-    return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=kind, count=count)
+    known = kind in ELEMENT_TYPES and count.isdecimal()
+    return (ELEMENT_TYPES[kind], int(count)) if known else None
 
 
 @cache
 def _definition(name: str) -> tuple[str, str] | None:
-    if vector := _vector(name):
-        return vector
+    if parts := parts_of(name):
+        kind, count = parts
+        size = kind.bytes * count
+        return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=kind.name, count=count)
     found = PRELUDE.definition(_TOGETHER.get(name, name))
     return (found[0], _as_cuda(found[1])) if found else None
 
