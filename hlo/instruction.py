@@ -37,7 +37,7 @@ Made = TypeVar("Made")
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def _frozen_when_made(made: type[Made]) -> type[Made]:
-    """A dataclass compared by identity; to type checkers it is frozen, `__post_init__` does it."""
+    """A dataclass compared by identity; frozen to type checkers, and by `__post_init__`."""
     return dataclass(eq=False, slots=True)(made)
 
 
@@ -113,7 +113,7 @@ class Instruction(Operators):
         control_predecessors: tuple[Instruction, ...],
         called: tuple[Computation, ...],
     ) -> Instruction:
-        """A copy that uses, follows and calls others."""
+        """A copy with other operands, control predecessors and callees."""
         return Instruction(
             self.name,
             self.opcode,
@@ -144,16 +144,16 @@ class Instruction(Operators):
 
 
 class _Frozen(Instruction):
-    """An instruction that is made."""
+    """An instruction whose fields can no longer be set."""
 
     __slots__ = ()
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Another one, for `dataclasses.replace`, which asks an instruction's own class."""
+        """A new instruction: `dataclasses.replace` calls the class of the one that it copies."""
         return Instruction(*given, **named)  # pyright: ignore[reportReturnType]
 
     def __init__(self, *given: Any, **named: Any) -> None:
-        """Leave it as it was made."""
+        """Do nothing: `__new__` has set the fields."""
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: others hold the instruction too."""
@@ -197,7 +197,7 @@ class Computation:
     execution_thread: str = "main"
     span: Span | None = None
 
-    # Asked for again and again, but not of instructions that a pass makes on its way.
+    # Kept once they are computed, since nearly every pass asks for them.
     @cached_property
     def parameters(self) -> tuple[Instruction, ...]:
         """The parameters by number."""
@@ -322,14 +322,13 @@ def module_of(given: object) -> Module:
     """
     if isinstance(given, Module):
         return given
-    told = f"a module is needed, not {type(given).__name__}"
+    message = f"a module is needed, not {type(given).__name__}"
     if isinstance(given, str):
-        told += "; hlo.parse(text) makes one, hlo.load(path) makes one of a file"
-    raise TypeError(told)
+        message += "; hlo.parse(text) makes one, hlo.load(path) makes one of a file"
+    raise TypeError(message)
 
 
-# The printer and the parser know modules, so modules can't know them: they come here when they are
-# imported.
+# The printer and the parser import this file, so it cannot import them: they register themselves.
 _writers: list[Callable[..., str]] = []
 _instruction_writers: list[Callable[[Instruction], str]] = []
 _readers: list[Callable[[str, str], Module]] = []

@@ -35,12 +35,12 @@ def post_order(start: Computation | Instruction) -> list[Instruction]:
 def needed_first(
     starts: Iterable[Node], needs: Callable[[Node], Iterable[Node]], done: Iterable[Node] = ()
 ) -> list[Node]:
-    """All nodes of a graph that some need, depth first, each after those that it needs itself.
+    """Depth-first post-order from some nodes of a graph: each node after those that it needs.
 
     Parameters
     ----------
     needs : what a node needs, in the order in which to visit it.
-    done : nodes that stand at the beginning.
+    done : nodes that begin the list.
     """
     order = dict.fromkeys(done)
     for start in starts:
@@ -74,7 +74,7 @@ def users(computation: Computation) -> dict[Instruction, list[Instruction]]:
 def users_of(
     computation: Computation, some: Iterable[Instruction]
 ) -> dict[Instruction, list[Instruction]]:
-    """The same as `users` for only some of the instructions, which are few."""
+    """The users of a few instructions, as in `users`."""
     found: dict[Instruction, list[Instruction]] = {i: [] for i in some}
     unused = found.keys().isdisjoint
     for instr in computation.instructions:
@@ -85,7 +85,7 @@ def users_of(
 
 
 def called_first(*starts: Computation) -> list[Computation]:
-    """All computations that some reach, each after those that it calls."""
+    """Some computations and all that they call, callees before callers."""
     return needed_first(starts, lambda computation: computation.callees)
 
 
@@ -163,10 +163,10 @@ class _Rebuilding:
     Attributes
     ----------
     unaffected : instructions at the beginning that need nothing that changes.
-    now : what stands for an instruction that is settled; or for one that is replaced, and whose
-        replacement needs it itself, until that is settled.
-    kept : those of the latter kind.
-    changed : what something else stands for: where it is not used, nothing changes.
+    now : the new instruction for each old one that is settled. An old one whose replacement uses it
+        stands for itself until the replacement is settled.
+    kept : the old instructions that stand for themselves in this way.
+    changed : old instructions that others stand for. Who uses none of them stays the same object.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ class Tally:
     changed : how many of them the pass changed.
     compared : how many of these could be run before and after.
     right : how many came before the first on which it was wrong.
-    rewrites : how often it did what, by the name that it gives to it.
+    rewrites : how often it made each rewrite, by the name that it gives to it.
     known : names of the rules that it has.
     """
 

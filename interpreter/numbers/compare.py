@@ -155,7 +155,7 @@ class Difference:
 
 
 def compare(got: Value, want: Value, promise: Promise = BITS) -> Difference | None:
-    """Whether a result is another one as far as a promise says; None if it is.
+    """The first difference of two results that a promise does not allow; None if there is none.
 
     Parameters
     ----------
@@ -239,8 +239,7 @@ def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Arra
     """A mask of the elements of two rows that break a promise, and the distances of all."""
     if not type_of(want).is_floating:
         return np.asarray(got != want), _distance(widened(got), widened(want))
-    places, wanted = _places(got), _places(want)
-    ulps = _distance(places, wanted)
+    ulps = _distance(_ranks(got), _ranks(want))
     g, w = widened(got), widened(want)
     ulps = np.where(np.isnan(g) | np.isnan(w), np.zeros_like(ulps), ulps)
     finite = np.isfinite(g) & np.isfinite(w)
@@ -267,7 +266,7 @@ def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Arra
     return ~equal, ulps
 
 
-def _places(x: Array) -> Array:
+def _ranks(x: Array) -> Array:
     """The rank of each float in the order of all floats of its type; both zeros at 0."""
     form = float_format(x.dtype)
     bits = x.view(f"u{x.dtype.itemsize}").astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Indexing maps: of which element of an operand an element of the result is a copy.
+"""Indexing maps: the element of an operand that an element of the result copies.
 
 Each opcode that moves elements and computes nothing stands here once. Loops of kernels are made of
 these maps (`codegen.opcodes.movement`), and fusion asks them where kernels can share a loop
@@ -36,7 +36,7 @@ class Copied(NamedTuple):
 
 
 def sources(instr: Instruction, index: Index) -> Sequence[Copied]:
-    """The elements of which an element of the result is a copy; none if the opcode computes it.
+    """The elements that an element of the result may copy; none if the opcode computes it.
 
     Returns
     -------

@@ -51,16 +51,16 @@ class Cse:
             def is_eligible(instr: Instruction) -> bool:
                 return instr not in tied and not has_effect(instr)
 
-            # The dead instructions then depend on the root before: `rewrite_sites` could not tell.
             unique = rebuild(computation, repetitions(computation, is_eligible, identity, log))
-            # Nothing may use the root of a fusion; users of an earlier root are not needed.
+            # Where an earlier instruction has become the root, its users are dead, and have to go:
+            # nothing may use the root of a fusion.
             return unique if unique.root.name == computation.root.name else without_dead(unique)
 
         return rebuild_module(module, change)
 
 
 def is_candidate(instr: Instruction) -> bool:
-    """Whether equality could be told: from the operands, or from the attributes of a constant."""
+    """Whether an instruction can repeat another one: leaves such as parameters cannot."""
     return bool(instr.operands) or instr.opcode in FIXED
 
 
@@ -77,8 +77,8 @@ def repetitions(
     is_eligible : whether an instruction may be replaced, and replace others.
     """
     plan: dict[Instruction, Instruction] = {}
-    # Few instructions have even the opcode, the operands and the sizes of another, and to tell all
-    # that makes an instruction takes long: it is told where there is a second one of a kind.
+    # A full key takes long to compute, and few instructions share even opcode, sizes and operands
+    # with another one. So the first of such a kind waits here for the second one, without its key.
     kinds: dict[Any, Instruction | None] = {}
     first: dict[Any, Instruction] = {}
     # Equal instructions get the number of the first one.

@@ -4,8 +4,8 @@
     s = f32[n] add(x, p)          becomes   r = f32[] fusion(x, y, z, zero), kind=kLoop
     r = f32[] reduce(s, zero)
 
-Which, is decided for the whole computation first (`optimizer.fusion.groups`); then it is rebuilt
-once.
+Which producers go into which loops is decided for the whole computation first
+(`optimizer.fusion.groups`); then it is rebuilt once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Packs blocks of memory that are needed at different times into as few bytes as it can.
 
 To find the fewest is NP-hard (dynamic storage allocation). Taking the blocks by decreasing size and
-putting each into the smallest gap that is free while it is needed comes close, and often there.
+putting each into the smallest gap that is free while it is needed comes close, and often finds it.
 
 References
 ----------
@@ -58,10 +58,10 @@ class Block:
         """Whether both are needed at some moment."""
         i = j = 0
         while i < len(self.spans) and j < len(other.spans):
-            mine, theirs = self.spans[i], other.spans[j]
-            if mine[0] <= theirs[1] and theirs[0] <= mine[1]:
+            one, two = self.spans[i], other.spans[j]
+            if one[0] <= two[1] and two[0] <= one[1]:
                 return True
-            if mine[1] < theirs[1]:
+            if one[1] < two[1]:
                 i += 1
             else:
                 j += 1
@@ -94,7 +94,7 @@ class Heap:
 
     def gap(self, block: Block) -> int:
         """The offset of the smallest gap that is free while a block is needed; else their end."""
-        starts, ends = self._taken(block)
+        starts, ends = self._live_with(block)
         # Before each, all that begins earlier has ended here.
         free = np.maximum.accumulate(np.concatenate([[0], ends]))
         gaps = starts - free[:-1]
@@ -103,7 +103,7 @@ class Heap:
             return int(free[-1])
         return int(free[fitting[np.argmin(gaps[fitting])]])
 
-    def _taken(self, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _live_with(self, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The begins and ends of the blocks that are live together with a block, by begin."""
         starts, ends, first, last, spans = self._table[:, : len(self._blocks)]
         meets = (first <= block.last) & (last >= block.first)
@@ -158,7 +158,7 @@ def _packed(
 
 
 def peak(blocks: Sequence[Block]) -> int:
-    """Bytes that are needed at the worst moment: what no packing can do with less than."""
+    """Bytes that are needed at the worst moment: a lower bound for every packing."""
     return worst_moment(blocks)[1]
 
 

@@ -95,7 +95,7 @@ class Rule:
 
     @cached_property
     def patterns(self) -> tuple[Application, ...]:
-        """The left side with commutative operands in every order; most modules need few rules'."""
+        """The left side with commutative operands in every order, made when it is first needed."""
         return tuple(cast("Iterator[Application]", orders(self.left)))
 
     @property
