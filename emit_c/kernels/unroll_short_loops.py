@@ -75,7 +75,7 @@ def _is_worth_it(loop: For) -> bool:
     inner = [s for s in loop.body if isinstance(s, For)]
     if not inner or not loop.parallel or loop.step != 1:
         return False
-    if trip_count(loop) < machine.BLOCK_OF_LANES:
+    if trip_count(loop) < machine.LANES:
         return False
     if not all(_is_short(each) for each in inner):
         return False

@@ -33,8 +33,8 @@ ENTRY e {
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 11, 16, 17])
 @pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "u8", "s32"])
-def test_short_rows(kind, size):
-    rows = 100
+@pytest.mark.parametrize("rows", [20, 100])
+def test_short_rows(kind, size, rows):
     module = COMPUTATIONS.replace("T[", f"{kind}[").replace("ROWS", str(rows))
     module = hlo.parse(module.replace("N]", f"{size}]"))
     generator = np.random.default_rng(size)
@@ -54,10 +54,10 @@ def test_short_rows(kind, size):
 SUM = (Let("f32", "v", "x[i * 4 + j]"), Assign("t", "t + v"))
 
 
-def nest(iterations, *, parallel=True, folded=SUM):
+def nest(iterations, *, parallel=True, folded=SUM, rows=1000):
     inner = For("j", iterations, folded, simd=True, reductions=(("+", "t"),))
     body = (Variable("f32", "t", "0"), inner, Assign("y[i]", "t"))
-    return [For("i", 1000, body, parallel=parallel)]
+    return [For("i", rows, body, parallel=parallel)]
 
 
 def test_a_short_fold_is_written_out():
@@ -77,11 +77,17 @@ def test_a_short_fold_is_written_out():
     )
 
 
+def test_rows_that_fill_one_vector_are_enough():
+    (loop,) = unroll_short_loops(Names(), nest(2, rows=16))
+    assert loop.simd
+
+
 @pytest.mark.parametrize(
     "statements",
     [
         nest(100),
         nest(2, parallel=False),
+        nest(2, rows=15),
         nest(2, folded=(Call("f", ("j",)),)),
         nest(16, folded=tuple(Let("f32", f"v{k}", "exp_f32(x[j])") for k in range(20))),
         # Each alone would be written out, but a compiler has to take all of them.
