@@ -78,3 +78,11 @@ def whole_kernel(root: Instruction) -> Iterator[Instruction]:
             if alike and operand.opcode in _COMPUTED and operand not in seen:
                 seen.add(operand)
                 stack.append(operand)
+
+
+def folds_few_columns(instr: Instruction) -> bool:
+    """Whether the numbers that a fold keeps apart lie side by side, but fill no vector."""
+    if instr.opcode != "reduce":
+        return False
+    dims, folded = instr.operands[0].shape.dims, a.Dimensions.of(instr).dimensions
+    return 1 < dims[-1] < machine.HALF_VECTOR and len(dims) - 1 not in folded

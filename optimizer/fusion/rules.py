@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 from hlo.wording import counted, with_article
 from optimizer import machine
-from optimizer.fusion.left_over import left_over, most_operations, operations, whole_kernel
+from optimizer.fusion.left_over import (
+    folds_few_columns,
+    left_over,
+    most_operations,
+    operations,
+    whole_kernel,
+)
 from optimizer.fusion.policy import MOVEMENT, is_large_window
 from optimizer.fusion.sources import origin
 
@@ -195,6 +201,22 @@ def vectors(setting: Setting, asked: GroupDemand) -> str | None:
     return None
 
 
+def columns(setting: Setting, asked: GroupDemand) -> str | None:
+    """Columns too few for vectors are folded one by one, and much else in vectors before."""
+    instr, policy = asked.instr, setting.policy
+    if not policy.vectors or instr.opcode in MOVEMENT:
+        return None
+    for group in filter(lambda g: g.reductions, asked.places):
+        again = sum(asked.places[group].values()) > instr.shape.size
+        few = again and any(map(folds_few_columns, group.members))
+        if few and operations(whole_kernel(instr), policy) > machine.SCALAR_WORK:
+            return (
+                f"the kernel of %{group.root.name} folds columns that fill no vector, and would "
+                f"compute %{instr.name} outside of vectors, too"
+            )
+    return None
+
+
 def expensive(setting: Setting, asked: GroupDemand) -> str | None:
     """An expensive operation is done once for each element."""
     instr = asked.instr
@@ -289,6 +311,7 @@ RULES: dict[str, Rule] = {
     "lookups": lookups,
     "skew": skew,
     "vectors": vectors,
+    "columns": columns,
     "expensive": expensive,
     "repetition": repetition,
     "size": size,
