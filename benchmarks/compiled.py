@@ -66,8 +66,8 @@ def kernel_works() -> Iterator[Work]:
 
 
 def program_works() -> Iterator[Work]:
-    """Detection, sequences and science: loops with small kernels."""
-    for name in ("detection", "sequences", "science"):
+    """Detection, sequences, science, simulations and graphs: loops with small kernels."""
+    for name in ("detection", "sequences", "science", "simulations", "graphs"):
         import_module(f"benchmarks.{name}")
     yield from _traced(PROGRAMS)
 

@@ -178,3 +178,23 @@ def assignment_by_auction(values: Array) -> Array:
 
     first = (jnp.zeros(100), jnp.full(100, -1), jnp.array(0))
     return lax.while_loop(lambda s: (s[2] < 200) & (s[1] < 0).any(), body, first)[1]
+
+
+@program("f32[500]", "f32[500,4]", "f32[40,4]")
+def mean_average_precision(scores: Array, found: Array, truth: Array) -> Array:
+    """Detections that take boxes in the order of their scores, at ten thresholds."""
+    shared = overlaps(found[jnp.argsort(-scores)], truth)
+
+    def at(threshold: Array) -> Array:
+        def match(taken: Array, row: Array) -> tuple[Array, Array]:
+            row = jnp.where(taken, -1, row)
+            best = row.argmax()
+            hit = row[best] >= threshold
+            return taken.at[best].set(taken[best] | hit), hit
+
+        hits = lax.scan(match, jnp.zeros(40, bool), shared)[1]
+        right = jnp.cumsum(hits)
+        precision = lax.cummax(right / jnp.arange(1, 501), reverse=True)
+        return (jnp.diff(right / 40, prepend=0) * precision).sum()
+
+    return jax.vmap(at)(jnp.linspace(0.1, 0.9, 10)).mean()

@@ -294,3 +294,46 @@ def histogram(values: Array, groups: Array) -> tuple[Array, Array, Array]:
         jax.ops.segment_sum(values, groups, 100),
         jax.ops.segment_max(values, groups, 100),
     )
+
+
+@program("f32[200,2]")
+def kalman_smoother(seen: Array) -> Array:
+    """A filter of four numbers, and a smoother backwards (Rauch, Tung and Striebel, 1965)."""
+    move = jnp.eye(4) + jnp.diag(jnp.full(2, 0.1), 2)
+    look, noise, error = jnp.eye(2, 4), jnp.eye(4) * 0.01, jnp.eye(2)
+
+    def forward(state: tuple[Array, Array], y: Array) -> tuple[tuple[Array, Array], Any]:
+        x, p = move @ state[0], move @ state[1] @ move.T + noise
+        gain = jnp.linalg.solve(look @ p @ look.T + error, look @ p).T
+        after = x + gain @ (y - look @ x), p - gain @ look @ p
+        return after, (*after, x, p)
+
+    def backward(state: tuple[Array, Array], here: Any) -> tuple[tuple[Array, Array], Array]:
+        x, p, x_next, p_next = here
+        gain = jnp.linalg.solve(p_next, move @ p).T
+        x = x + gain @ (state[0] - x_next)
+        return (x, p + gain @ (state[1] - p_next) @ gain.T), x
+
+    last, (x, p, x_next, p_next) = lax.scan(forward, (jnp.zeros(4), jnp.eye(4)), seen)
+    known = (x[:-1], p[:-1], x_next[1:], p_next[1:])
+    return lax.scan(backward, last, known, reverse=True)[1]
+
+
+@program("f32[32,32]")
+def jacobi_eigenvalues(a: Array) -> Array:
+    """Eigenvalues of a symmetric matrix, whose pairs of rows are turned one after the other."""
+    pairs = jnp.array([(p, q) for p in range(32) for q in range(p + 1, 32)])
+
+    def turn(a: Array, pair: Array) -> tuple[Array, None]:
+        p, q = pair
+        angle = 0.5 * jnp.arctan2(2 * a[p, q], a[q, q] - a[p, p])
+        c, s = jnp.cos(angle), jnp.sin(angle)
+        for _ in range(2):
+            row, other = a[p], a[q]
+            a = a.at[p].set(c * row - s * other).at[q].set(s * row + c * other).T
+        return a, None
+
+    def sweep(a: Array, _: None) -> tuple[Array, None]:
+        return lax.scan(turn, a, pairs)[0], None
+
+    return jnp.sort(jnp.diag(lax.scan(sweep, a + a.T, None, 3)[0]))

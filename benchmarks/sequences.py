@@ -254,3 +254,59 @@ def bag_of_ngrams(tokens: Array, table: Array) -> Array:
     pairs = (tokens[:, :-1] * 31 + tokens[:, 1:]) % 1000
     triples = (pairs[:, :-1] * 31 + tokens[:, 2:]) % 1000
     return (table[tokens].sum(1) + table[pairs].sum(1) + table[triples].sum(1)) / 381
+
+
+@program("f32[100,32]", "f32[32,32]")
+def forward_backward(scores: Array, moves: Array) -> Array:
+    """How likely each of 32 hidden states is in each of 100 steps (Baum and Welch)."""
+
+    def forward(before: Array, score: Array) -> tuple[Array, Array]:
+        now = jax.nn.logsumexp(before[:, None] + moves, 0) + score
+        return now, now
+
+    def backward(after: Array, score: Array) -> tuple[Array, Array]:
+        now = jax.nn.logsumexp(moves + (score + after), 1)
+        return now, now
+
+    ahead = lax.scan(forward, scores[0], scores[1:])[1]
+    behind = lax.scan(backward, jnp.zeros(32), scores[1:], reverse=True)[1]
+    return jax.nn.softmax(ahead[:-1] + behind[1:])
+
+
+@program("f32[8,60,64]", "f32[128,192]", "f32[64,192]", "f32[64,64]")
+def gru_with_attention(memory: Array, into: Array, again: Array, query: Array) -> Array:
+    """A decoder that looks at 60 places in each of 40 steps (Bahdanau et al., 2015)."""
+
+    def step(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
+        hidden, seen = state
+        r, z, n = jnp.split(jnp.concatenate([hidden, seen], -1) @ into / 10, 3, -1)
+        r2, z2, n2 = jnp.split(hidden @ again / 8, 3, -1)
+        r, z = jax.nn.sigmoid(r + r2), jax.nn.sigmoid(z + z2)
+        hidden = (1 - z) * jnp.tanh(n + r * n2) + z * hidden
+        weights = jax.nn.softmax(jnp.einsum("bh,hk,btk->bt", hidden, query, memory) / 8)
+        return (hidden, jnp.einsum("bt,btk->bk", weights, memory)), hidden
+
+    return lax.scan(step, (jnp.zeros((8, 64)), memory[:, 0]), None, 40)[1]
+
+
+@program("f32[64,64]", "f32[64,500]")
+def beam_search_with_lengths(again: Array, out: Array) -> tuple[Array, Array]:
+    """Eight beams of which some end, and compete by the mean over their lengths."""
+
+    def step(state: tuple[Array, ...], _: None) -> tuple[tuple[Array, ...], Array]:
+        hidden, scores, ended, length = state
+        hidden = jnp.tanh(hidden @ again / 8)
+        logits = jax.nn.log_softmax(hidden @ out / 8)
+        stays = jnp.full((500,), -jnp.inf).at[0].set(0.0)
+        total = scores[:, None] + jnp.where(ended[:, None], stays, logits)
+        length = length + jnp.where(ended, 0, 1)
+        ranked = total / ((5 + length[:, None]) / 6) ** 0.6
+        best = lax.top_k(ranked.reshape(-1), 8)[1]
+        beam, token = best // 500, best % 500
+        scores = total.reshape(-1)[best]
+        return (hidden[beam], scores, ended[beam] | (token == 0), length[beam]), token
+
+    first = jnp.where(jnp.arange(8) == 0, 0.0, -1e9)
+    none = (jnp.zeros(8, bool), jnp.zeros(8, jnp.int32))
+    state, tokens = lax.scan(step, (jnp.ones((8, 64)), first, *none), None, 30)
+    return tokens, state[1]

@@ -1,0 +1,155 @@
+"""Simulations: grids, particles and random events, a step at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from benchmarks.programs import program
+
+Array = Any
+
+# The nine ways in which a fluid moves from a cell to its neighbours, and what share goes each way.
+ACROSS = (0, 1, 0, -1, 0, 1, -1, -1, 1)
+DOWN = (0, 0, 1, 0, -1, 1, 1, -1, -1)
+SHARES = (4 / 9, *[1 / 9] * 4, *[1 / 36] * 4)
+
+
+@program("f32[128,128]", "u32[2]")
+def ising(field: Array, key: Array) -> Array:
+    """The spins of a magnet, black and white cells in turn (Metropolis)."""
+    even = (jnp.arange(128)[:, None] + jnp.arange(128)) % 2 == 0
+
+    def step(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
+        spins, key = state
+        for cells in (even, ~even):
+            key, mine = jax.random.split(key)
+            near = sum(jnp.roll(spins, s, d) for s in (1, -1) for d in (0, 1))
+            flips = jax.random.uniform(mine, spins.shape) < jnp.exp(-0.9 * spins * near)
+            spins = jnp.where(cells & flips, -spins, spins)
+        return (spins, key), spins.mean()
+
+    return lax.scan(step, (jnp.where(field < 0, -1.0, 1.0), key), None, 20)[1]
+
+
+@program("u32[2]")
+def gillespie(key: Array) -> Array:
+    """64 populations of which each birth and each death is an event (Gillespie, 1977)."""
+
+    def goes_on(state: tuple[Array, ...]) -> Array:
+        return (state[0] < 20.0).any() & (state[3] < 400)
+
+    def event(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        time, count, key, events = state
+        key, wait, which = jax.random.split(key, 3)
+        total = 10.0 + 0.5 * count
+        time = time + jax.random.exponential(wait, (64,)) / total
+        born = jax.random.uniform(which, (64,)) * total < 10.0
+        change = jnp.where(time < 20.0, jnp.where(born, 1.0, -1.0), 0.0)
+        return time, count + change, key, events + 1
+
+    return lax.while_loop(goes_on, event, (jnp.zeros(64), jnp.zeros(64), key, 0))[1]
+
+
+@program("f32[50,2]", "u32[2]")
+def annealing(towns: Array, key: Array) -> Array:
+    """A round trip, parts of which are turned round if that shortens it, or while it is hot."""
+
+    def length(order: Array) -> Array:
+        way = towns[order]
+        return jnp.sqrt(((way - jnp.roll(way, -1, 0)) ** 2).sum(-1)).sum()
+
+    def step(state: tuple[Array, Array], k: Array) -> tuple[tuple[Array, Array], None]:
+        order, key = state
+        key, ends, luck = jax.random.split(key, 3)
+        i, j = jnp.sort(jax.random.randint(ends, (2,), 0, 50))
+        at = jnp.arange(50)
+        turned = order[jnp.where((at >= i) & (at <= j), i + j - at, at)]
+        gain = (length(order) - length(turned)) * (1 + k)
+        takes = jax.random.uniform(luck) < jnp.exp(jnp.minimum(gain, 0))
+        return (jnp.where(takes, turned, order), key), None
+
+    return lax.scan(step, (jnp.arange(50), key), jnp.arange(300.0))[0][0]
+
+
+@program("f32[64,64,9]")
+def lattice_boltzmann(moving: Array) -> Array:
+    """A fluid on a grid, nine numbers a cell (D2Q9)."""
+    across, down, shares = (jnp.array(a) for a in (ACROSS, DOWN, SHARES))
+
+    def step(f: Array, _: None) -> tuple[Array, None]:
+        ways = zip(ACROSS, DOWN, strict=True)
+        f = jnp.stack([jnp.roll(f[..., n], way, (0, 1)) for n, way in enumerate(ways)], -1)
+        mass = f.sum(-1)
+        u, v = (f * across).sum(-1) / mass, (f * down).sum(-1) / mass
+        along = u[..., None] * across + v[..., None] * down
+        speed = (u * u + v * v)[..., None]
+        rest = mass[..., None] * shares * (1 + 3 * along + 4.5 * along**2 - 1.5 * speed)
+        return f + (rest - f) / 0.6, None
+
+    return lax.scan(step, jnp.abs(moving) + 1, None, 20)[0]
+
+
+@program("f32[64,3]", "s32[64,20]", high=64)
+def neighbour_forces(x: Array, near: Array) -> Array:
+    """Molecules that know their neighbours, 50 steps (Verlet)."""
+
+    def step(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        x, v = state
+        apart = x[near] - x[:, None]
+        square = (apart * apart).sum(-1) + 0.5
+        inverse = 1 / square**3
+        force = (0.1 * inverse - 0.2 * inverse * inverse) / square
+        v = v + 0.001 * (force[..., None] * apart).sum(1)
+        return (x + 0.001 * v, v), None
+
+    return lax.scan(step, (x, jnp.zeros_like(x)), None, 50)[0][0]
+
+
+@program("f32[128,128]")
+def multigrid(charge: Array) -> Array:
+    """Poisson's equation, on coarser and coarser grids."""
+
+    def around(u: Array) -> Array:
+        edged = jnp.pad(u, 1)
+        return edged[:-2, 1:-1] + edged[2:, 1:-1] + edged[1:-1, :-2] + edged[1:-1, 2:]
+
+    def cycle(u: Array, f: Array) -> Array:
+        u = smooth(u, f)
+        if f.shape[0] > 8:
+            half = f.shape[0] // 2
+            wrong = f - (4 * u - around(u))
+            coarse = wrong.reshape(half, 2, half, 2).sum((1, 3))
+            better = cycle(jnp.zeros((half, half)), coarse)
+            u = u + jnp.repeat(jnp.repeat(better, 2, 0), 2, 1) * 0.5
+        return smooth(u, f)
+
+    def smooth(u: Array, f: Array) -> Array:
+        for _ in range(2):
+            u = 0.25 * (around(u) + f)
+        return u
+
+    return lax.fori_loop(0, 5, lambda _, u: cycle(u, charge), jnp.zeros_like(charge))
+
+
+@program("f32[512,4]", "f32[4,64]", "f32[64,64]", "f32[64,1]")
+def cart_pole(start: Array, first: Array, second: Array, last: Array) -> Array:
+    """512 carts that balance poles, each driven by a network of three layers."""
+
+    def step(state: Array, _: None) -> tuple[Array, Array]:
+        x, v, angle, turn = state.T
+        hidden = jnp.tanh(jnp.tanh(state @ first) @ second / 8)
+        force = 10 * jnp.tanh((hidden @ last)[:, 0])
+        sin, cos = jnp.sin(angle), jnp.cos(angle)
+        push = (force + 0.05 * turn * turn * sin) / 1.1
+        faster = (9.8 * sin - cos * push) / (0.5 * (4 / 3 - 0.1 * cos * cos / 1.1))
+        quicker = push - 0.05 * faster * cos / 1.1
+        parts = (x + 0.02 * v, v + 0.02 * quicker, angle + 0.02 * turn, turn + 0.02 * faster)
+        new = jnp.stack(parts, 1)
+        fallen = jnp.abs(new[:, 2:3]) > 2
+        return jnp.where(fallen, 0.01, new), (jnp.abs(angle) < 0.2).sum()
+
+    return lax.scan(step, start * 0.05, None, 100)[1]
