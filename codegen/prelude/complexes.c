@@ -46,7 +46,7 @@ static inline $C limit_of_quotient_$T($C x, $C y) {
 
 // An infinite number counts by its direction: each infinite part as 1, each finite part as 0.
 static inline $T direction_$T($T x) {
-  return __builtin_copysign$f(__builtin_fabs$f(x) == __builtin_inf$f() ? 1 : 0, x);
+  return __builtin_copysign$f(__builtin_fabs$f(x) == __builtin_inf$f() ? 1.0$f : 0.0$f, x);
 }
 
 // In f64 no square of an f32 overflows, or loses anything. What has an infinite part is infinite.

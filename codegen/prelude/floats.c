@@ -41,22 +41,22 @@ static inline f64 clamp_f64(f64 low, f64 x, f64 high) {
 
 // -1, 1, or x itself where it is a zero or NaN.
 static inline f32 sign_f32(f32 x) {
-  return x == 0 || x != x ? x : __builtin_copysignf(1, x);
+  return x == 0 || x != x ? x : __builtin_copysignf(1.0f, x);
 }
 
 static inline f64 sign_f64(f64 x) {
-  return x == 0 || x != x ? x : __builtin_copysign(1, x);
+  return x == 0 || x != x ? x : __builtin_copysign(1.0, x);
 }
 
 // Halves away from zero; not floor(x + 1/2), which rounds 0.49999997 to 1.
 static inline f32 round_afz_f32(f32 x) {
   f32 whole = __builtin_truncf(x);
-  return __builtin_fabsf(x - whole) >= 0.5f ? whole + __builtin_copysignf(1, x) : whole;
+  return __builtin_fabsf(x - whole) >= 0.5f ? whole + __builtin_copysignf(1.0f, x) : whole;
 }
 
 static inline f64 round_afz_f64(f64 x) {
   f64 whole = __builtin_trunc(x);
-  return __builtin_fabs(x - whole) >= 0.5 ? whole + __builtin_copysign(1, x) : whole;
+  return __builtin_fabs(x - whole) >= 0.5 ? whole + __builtin_copysign(1.0, x) : whole;
 }
 
 // A number less a multiple of `divisor`, exactly, that leaves at most the divisor. The number may be

@@ -9,6 +9,8 @@ import hlo
 from emit_cuda import nvrtc
 from emit_cuda.code.names import Names
 from emit_cuda.kernels.file import KernelFile
+from hlo.opcode import OPCODES, having
+from hlo.types.element_type import ELEMENT_TYPES
 from hlo_tools.generate.modules import CALLING, OPCODES_MADE, RARE, random_module
 from optimizer.dynamic_padder.padding import is_dynamic
 from optimizer.pipelines import prepare
@@ -22,6 +24,14 @@ ENTRY e {{
   ROOT c = pred[1000] compare(x, y), direction=NE
 }}"""
 
+ELEMENTWISE = """HloModule m
+ENTRY e {{
+  x = {0}[8] parameter(0)
+  y = {0}[8] parameter(1)
+  z = {0}[8] parameter(2)
+  ROOT r = {1}
+}}"""
+
 
 def test_every_kind_of_type_compiles():
     """Tables of constants, among them, must be constants."""
@@ -29,6 +39,33 @@ def test_every_kind_of_type_compiles():
     for name in TYPES:
         emit_cuda.emit(hlo.parse(CONVERT.format(name)), kernels)
     assert len(nvrtc.compile(kernels.source("")).usage) >= len(TYPES)
+
+
+def elementwise():
+    """Modules of each elementwise opcode and each of its types, and of conversions."""
+    for kind in ELEMENT_TYPES:
+        for opcode in sorted(having("elementwise") - {"convert"}):
+            operands = ("x", "y", "z")[: OPCODES[opcode].arity]
+            results = kind, ELEMENT_TYPES[kind].real.name, "pred", "c64", "c128"
+            for result in dict.fromkeys(results):
+                yield ELEMENTWISE.format(kind, f"{result}[8] {opcode}({', '.join(operands)})")
+            if opcode == "compare":
+                yield ELEMENTWISE.format(kind, "pred[8] compare(x, y), direction=LT")
+        for result in ("pred", "s8", "u64", "bf16", "f64", "c64"):
+            yield ELEMENTWISE.format(kind, f"{result}[8] convert(x)")
+
+
+def test_every_elementwise_opcode_compiles_for_each_of_its_types():
+    """C++ knows several functions of a name, by the types of their arguments, and C one."""
+    kernels, written = KernelFile(Names()), 0
+    for text in elementwise():
+        try:
+            emit_cuda.emit(prepare(hlo.parse(text)), kernels)
+            written += 1
+        except hlo.HloError:
+            continue
+    assert written > 1000
+    assert nvrtc.ptx(kernels.source(""))
 
 
 @pytest.mark.slow

@@ -231,6 +231,14 @@ KINDS = {
         ),
         256,
     ),
+    "convolution on tensor cores": (
+        (
+            "x = bf16[2,10,10,16] parameter(0)  w = bf16[3,3,16,48] parameter(1)"
+            "  ROOT r = bf16[2,8,8,48] convolution(x, w), window={size=3x3},"
+            " dim_labels=b01f_01io->b01f"
+        ),
+        256,
+    ),
     "gradient of a convolution's kernel": (
         (
             "x = bf16[6,20,4] parameter(0)  w = bf16[5,4,24] parameter(1)"
