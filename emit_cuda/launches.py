@@ -7,12 +7,15 @@ it is given, each read or written once.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
 from emit_cuda import nvrtc
 from emit_cuda.kernels.accesses import accesses
+from emit_cuda.kernels.tensor_cores import ON_TENSOR_CORES, TYPES
+from emit_cuda.libraries.calls import LibraryGemm
 from emit_cuda.program.steps import Copy, HostCall, Launch, LibraryCall, Place, flat
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
@@ -108,7 +111,8 @@ def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
             rows.append(Asked(step, moved, Cost(), moved / device.copies, "copies"))
             continue
         instr = instructions.pop(step.about, None)
-        row = Asked(step, moved, *_least(device, moved, cost(instr) if instr else Cost()))
+        spent = cost(instr) if instr else Cost()
+        row = Asked(step, moved, *_least(device, moved, spent, _rate(device, program, step)))
         if isinstance(step, Launch):
             needs, written = usage.get(step.kernel), program.kernels[step.kernel]
             of = prod(step.block), 0, device.architecture
@@ -119,9 +123,25 @@ def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
     return rows
 
 
-def _least(device: DeviceRates, moved: int, spent: Cost = Cost()) -> tuple[Cost, float, str]:  # noqa: B008
+def _rate(device: DeviceRates, program: CudaProgram, step: Launch | LibraryCall) -> float:
+    """The operations a second: tensor cores do more, and of s8 twice as many as of bf16."""
+    if isinstance(step, LibraryCall):
+        narrow = isinstance(step.function, LibraryGemm) and step.function.operands in TYPES
+        return device.matrix if narrow else device.flops
+    if not step.kind.endswith(ON_TENSOR_CORES):
+        return device.flops
+    tiles = program.kernels[step.kernel].stage.shared
+    return device.matrix * (2 if any(kind == "s8" for kind, _, _ in tiles) else 1)
+
+
+def _least(
+    device: DeviceRates,
+    moved: int,
+    spent: Cost = Cost(),  # noqa: B008
+    rate: float = math.inf,
+) -> tuple[Cost, float, str]:
     """The roofline of some bytes and operations: the operations, the seconds, and by which."""
-    work = max(spent.flops / device.flops, spent.transcendentals / device.transcendentals)
+    work = max(spent.flops / rate, spent.transcendentals / device.transcendentals)
     memory = moved / device.memory
     bound = "memory" if memory >= work else "arithmetic"
     if max(work, memory) < device.launch:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import Scalar
 from emit_cuda.kernels.products import PRODUCTS
-from emit_cuda.kernels.tensor_cores import TensorCores, fits
+from emit_cuda.kernels.tensor_cores import ON_TENSOR_CORES, TensorCores, fits
 from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.table import emits_cuda
 
@@ -44,7 +44,7 @@ def gemm_stage(
         stage = writer.write(outputs[0], root or dot)
     kind = "product" if dot.opcode == "dot" else "convolution"
     if on_tensor_cores:
-        kind = f"{kind} on tensor cores"
+        kind += ON_TENSOR_CORES
     return replace(stage, statements=tuple(statements), kind=kind)
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.products import Product
     from optimizer.analysis.indexing import Index, Sum
 
+# So ends the kind of a launch that uses them.
+ON_TENSOR_CORES = " on tensor cores"
 # Bytes at multiples of which they load and store parts of a tile.
 ALIGNED = 32
 # Types that they take, with those of the sums; the least rows and columns that fill most of a tile.

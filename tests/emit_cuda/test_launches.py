@@ -94,6 +94,25 @@ ENTRY e {
 }"""
 
 
+PRODUCT = """HloModule m
+ENTRY e {{
+  x = {0}[4096,4096] parameter(0)
+  y = {0}[4096,4096] parameter(1)
+  ROOT d = {1}[4096,4096] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "result", "rate"),
+    [("f32", "f32", 67e12), ("bf16", "bf16", 989e12), ("s8", "s32", 1978e12)],
+)
+def test_tensor_cores_have_a_roofline_of_their_own(kind, result, rate):
+    program = emit_cuda.emit(prepare(hlo.parse(PRODUCT.format(kind, result))))
+    (row,) = asked(program, device_named("H100"))
+    assert row.bound == "arithmetic"
+    assert row.seconds == pytest.approx(1e-6 + 2 * 4096**3 / rate)
+
+
 def test_a_kernel_is_explained():
     program = emit_cuda.emit(prepare(hlo.parse(ADD)))
     (row,) = asked(program, device_named("sm_100"))
