@@ -126,13 +126,16 @@ MOST_COMPARED = 1 << 22
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """A note that names the nearest known word, or no note where none is near."""
+    """A note that names the nearest known word, or no note where none is near.
+
+    Words that differ in capitals only are the nearest: `Dot` is meant to be `dot`, `lt` `LT`.
+    """
     left = MOST_COMPARED
-    candidates: list[str] = []
+    candidates: dict[str, str] = {}
     for candidate in known:
         left -= len(word) * len(candidate)
         if left < 0:
             break
-        candidates.append(candidate)
-    near = get_close_matches(word, candidates, n=1, cutoff=0.6)
-    return (f"did you mean `{near[0]}`?",) if near else ()
+        candidates.setdefault(candidate.lower(), candidate)
+    near = get_close_matches(word.lower(), candidates, n=1, cutoff=0.6)
+    return (f"did you mean `{candidates[near[0]]}`?",) if near else ()

@@ -12,7 +12,7 @@ from lark import Token, Transformer
 
 from hlo.errors.error import did_you_mean
 from hlo.read.rule_tools import BadValue, integer, integers, present
-from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES, element_type_called
 from hlo.types.shape import (
     OPAQUE_SHAPE,
     TOKEN_SHAPE,
@@ -46,7 +46,9 @@ class ShapeRules(Transformer[Token, Any]):
             return OPAQUE_SHAPE
         element_type = ELEMENT_TYPES.get(str(name))
         if element_type is None or not element_type.is_array:
-            hint = "".join(did_you_mean(name, [*ELEMENT_TYPES, "token"]))
+            meant = element_type_called(str(name))
+            near = did_you_mean(name, [*ELEMENT_TYPES, "token"])
+            hint = f"did you mean `{meant}`?" if meant else "".join(near)
             raise BadValue(f"`{name}` is no element type" + (f": {hint}" if hint else ""), name)
         pairs = present(dims)
         sizes = tuple(size for size, _ in pairs)

@@ -126,3 +126,16 @@ _BY_DTYPE = {type_.dtype: type_ for type_ in ARRAY_TYPES}
 def element_type_of(dtype: np.dtype[Any]) -> ElementType | None:
     """The element type whose values a NumPy type holds; None if XLA has no such type."""
     return _BY_DTYPE.get(dtype)
+
+
+def element_type_called(name: str) -> ElementType | None:
+    """The element type that other languages call so: `int32` in NumPy, `i32` or `ui8` in MLIR."""
+    return _ELSEWHERE.get(name)
+
+
+_INTEGERS = [type_ for type_ in ARRAY_TYPES if type_.is_integer]
+_ELSEWHERE = {
+    **{type_.dtype.name: type_ for type_ in ARRAY_TYPES},
+    **{f"{'' if type_.kind == 'signed' else 'u'}i{type_.bits}": type_ for type_ in _INTEGERS},
+    "i1": PRED,
+}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import hlo
+from hlo.errors.error import did_you_mean
 from hlo.errors.text_codes import TEXT_CODES
 from hlo.errors.verifier_codes import VERIFIER_CODES
 from hlo.frontends import stablehlo
@@ -60,3 +61,18 @@ def test_every_code_that_is_raised_is_explained() -> None:
     files = [p for p in (ROOT / "hlo").rglob("*.py") if not p.name.endswith("codes.py")]
     raised = {code for path in files for code in re.findall(r'"(HLO0\d\d)"', path.read_text())}
     assert raised == {*TEXT_CODES, *VERIFIER_CODES}
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("i32", "s32"), ("bool", "pred"), ("i1", "pred"), ("ui8", "u8"), ("uint16", "u16"),
+     ("bfloat16", "bf16"), ("complex64", "c64"), ("F32", "f32"), ("f23", "f32")],
+)  # fmt: skip
+def test_element_types_of_other_languages_are_known(name: str, meant: str) -> None:
+    with pytest.raises(hlo.HloError, match=f"did you mean `{meant}`"):
+        hlo.parse(f"HloModule m\nENTRY e {{ ROOT x = {name}[4] parameter(0) }}")
+
+
+def test_capitals_do_not_hide_a_word() -> None:
+    assert did_you_mean("Dot", ["not", "dot"]) == ("did you mean `dot`?",)
+    assert did_you_mean("lt", ["LE", "LT"]) == ("did you mean `LT`?",)
