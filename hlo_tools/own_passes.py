@@ -172,8 +172,6 @@ def own_pass(text: str) -> PassMaker:
     path, _, name = text.rpartition(":")
     if text.endswith(".py"):
         path, name = text, ""
-    if not Path(path).is_file():
-        raise HloError("HLO200", f"cannot read {path}: it is no Python file")
     loaded = cast("dict[str, Any]", vars(load(Path(path))))
     name = name or only_name(path, loaded)
     if name not in loaded:
@@ -189,8 +187,10 @@ def load(path: Path) -> Any:
     Raises
     ------
     HloError
-        HLO206 if it can't be compiled, or raises.
+        HLO200 if it can't be read, HLO206 if it can't be compiled, or raises.
     """
+    if not path.is_file():
+        raise HloError("HLO200", f"cannot read {path}: there is no such file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise HloError("HLO200", f"cannot read {path}: it is no Python file")

@@ -8,7 +8,7 @@ finds something to do in what it made itself, or rewrites although there is no f
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,8 +124,28 @@ def try_pass(
     if after is not module and (wrong := malformed(after)):
         shown = after if isinstance(after, Module) else None
         return Outcome(Failure("invalid", wrong, module, first, shown), changed=True)
+    failure, compared = None, False
+    if after is not module:
+        failure, compared = compare_values(pass_, module, after, arguments, most, most_after)
+    found = broken_promise(pass_, module, after) if failure is None else None
+    if found is not None:
+        failure = Failure(*found, module, first, after)
+        if failure.kind == "unstable":
+            failure = wrong_start(pass_, module, arguments, most, most_after) or failure
+    return Outcome(failure, after is not module, compared)
+
+
+def compare_values(
+    pass_: Pass,
+    module: Module,
+    after: Module,
+    arguments: Sequence[Arguments],
+    most: int,
+    most_after: int,
+) -> tuple[Failure | None, bool]:
+    """Where a result gives other values, and whether there were any to compare."""
     compared = False
-    for given in arguments if after is not module else ():
+    for given in arguments:
         try:
             want = run(module, given, most)
         except Exception:
@@ -134,10 +154,25 @@ def try_pass(
         compared = True
         found = wrong_result(pass_, module, after, given, want, most_after)
         if found is not None:
-            return Outcome(Failure(*found, module, given, after), changed=True, compared=True)
-    found = broken_promise(pass_, module, after)
-    failure = Failure(*found, module, first, after) if found else None
-    return Outcome(failure, after is not module, compared)
+            return Failure(*found, module, given, after), compared
+    return None, compared
+
+
+def wrong_start(
+    pass_: Pass, module: Module, arguments: Sequence[Arguments], most: int, most_after: int
+) -> Failure | None:
+    """The failure of the first rewrite of a pass that has always more to do.
+
+    Its last rewrite may undo its first: who changes the sides of a difference twice is right.
+    """
+    try:
+        start = pass_.run(module, Log(fuel=1))
+    except Exception:
+        return None
+    if malformed(start):
+        return None
+    failure, _ = compare_values(pass_, module, start, arguments, most, most_after)
+    return failure and replace(failure, message=f"after its first rewrite, {failure.message}")
 
 
 def runs(module: Module, arguments: Arguments) -> bool:

@@ -27,8 +27,6 @@ def find_rules(word: str) -> list[Rule]:
         HLO200 if the file can't be read, HLO204 if it has no such rules, HLO206 if it fails.
     """
     path, _, name = word.rpartition(":")
-    if not Path(path).is_file():
-        raise HloError("HLO200", f"cannot read {path}: it is no Python file")
     loaded = cast("dict[str, Any]", vars(load(Path(path))))
     if not is_rules(loaded.get(name)):
         known = [known for known in own_names(path, loaded) if is_rules(loaded[known])]

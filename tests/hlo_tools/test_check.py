@@ -5,7 +5,7 @@ import pytest
 WRONG = """
 from hlo.walk import rebuild, rebuild_module
 from interpreter.numbers.compare import ROUNDING
-from optimizer.rewriting.pattern import add, c1, c2, maximum, minimum, x, y
+from optimizer.rewriting.pattern import add, c1, c2, maximum, minimum, subtract, x, y
 from optimizer.rewriting.rule import Rule
 
 
@@ -66,6 +66,7 @@ class Choosy:
 
 
 rounding = Rule(add(add(x, c1), c2), add(x, c1 + c2), name="rounding")
+turned = Rule(subtract(x, y), subtract(y, x), name="turned")
 swapped = [Rule(maximum(x, minimum(x, y)), y, promise=ROUNDING)]
 """
 
@@ -128,6 +129,13 @@ def test_rule_of_ones_own_is_checked(hlo, passes, name) -> None:
     assert f"{name} is wrong" in result.out
 
 
+def test_what_a_rule_undoes_itself_is_shown_after_its_first_rewrite(hlo, passes) -> None:
+    result = hlo("check", f"{passes}:turned")
+    assert result.status == 1
+    assert "after its first rewrite, the value changes" in result.out
+    assert "subtract(%y, %x)" in result.out.partition("// after")[2]
+
+
 def test_promise_of_the_command_line_takes_the_place_of_the_rules(hlo, passes) -> None:
     result = hlo("check", f"{passes}:rounding", "--promise", "ROUNDING", "--examples", 60)
     assert result.status == 0
@@ -143,6 +151,7 @@ def test_unknown_names_are_refused(hlo, passes, monkeypatch, name, code) -> None
     result = hlo("check", name)
     assert result.status == 2
     assert code in result.err
+    assert ("there is no such file" in result.err) == (code == "HLO200")
 
 
 @pytest.mark.parametrize(
