@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 Value = Any  # an array, None for a token, or a tuple of values
+# The first bytes of `.npy` and `.npz` files. Of others NumPy says that they hold pickled objects.
+_BEGINNINGS = (b"\x93NUMPY", b"PK")
 
 
 def leaves(value: Value) -> Iterator[Array]:
@@ -72,6 +74,8 @@ def load(path: str, prefix: str) -> list[Array]:
         return values_of(path, prefix)
     try:
         with Path(path).open("rb") as file:
+            if not file.peek(1).startswith(_BEGINNINGS):
+                raise HloError("HLO202", f"{path} is neither .npy nor .npz")
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 return [cast("Array", loaded)]
@@ -80,7 +84,7 @@ def load(path: str, prefix: str) -> list[Array]:
     except OSError as error:
         raise HloError("HLO200", f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise HloError("HLO202", f"{path} is neither .npy nor .npz: {error}") from error
+        raise HloError("HLO202", f"cannot read the arrays of {path}: {error}") from error
 
 
 def _of_prefix(names: Sequence[str], prefix: str) -> list[str]:

@@ -117,7 +117,8 @@ def progress(checked: Pass, count: int, status: Status) -> Callable[[Tally], Non
 def right(checked: Pass, tally: Tally) -> str:
     """The report of a pass without a failure."""
     text = f"{checked.name} is right on {counted(tally.modules, 'module')}: it changes"
-    compared = f"{tally.compared} of these" if tally.compared < tally.changed else "all of these"
+    every = tally.compared == tally.changed
+    compared = "all of these" if every else f"the {tally.compared} of these that can be run"
     return (
         f"{text} {tally.changed} of them, and keeps the values of {compared}"
         f" (promise: {promise_of(checked)})"

@@ -214,6 +214,17 @@ def test_wrong_inputs_are_refused(hlo, tmp_path: Path) -> None:
     assert "HLO202" in hlo("run", "-", "--fill", 0.5, stdin=integers).err
 
 
+def test_files_without_arrays_are_refused(hlo, tmp_path: Path) -> None:
+    """NumPy calls any text pickled, and proposes to load it in spite of that."""
+    text, objects = tmp_path / "text.npy", tmp_path / "objects.npy"
+    text.write_text("1, 2")
+    np.save(objects, np.array([{}], object), allow_pickle=True)
+    for path, told in ((text, "text.npy is neither .npy nor .npz"), (objects, "Object arrays")):
+        result = hlo("run", "-", "--input", path, stdin=ADD)
+        assert (result.status, told in result.err) == (2, True)
+        assert "unsafely" not in result.err
+
+
 def test_a_module_that_is_not_well_formed_is_refused(hlo) -> None:
     result = hlo("run", "-", stdin=ADD.replace(b"s = f32[2]", b"s = f32[3]"))
     assert result.status == 2
