@@ -19,7 +19,7 @@ from emit_cuda.libraries.calls import LibraryGemm
 from emit_cuda.program.steps import Copy, HostCall, Launch, LibraryCall, Place, flat
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
-from hlo.wording import counted
+from hlo.wording import counted, numbered
 from optimizer.analysis.cost import Cost, cost
 from optimizer.gpu.device import A100, DEVICES
 
@@ -166,10 +166,11 @@ def _lines(row: Asked, device: DeviceRates) -> Iterator[str]:
         yield f"{row.name}: {least}"
         return
     grid, block = ("x".join(str(n) for n in _short(dims)) for dims in (step.grid, step.block))
-    yield f"{step.kernel} ({step.kind}, %{step.about}): {grid} blocks of {block} threads"
+    blocks, threads = prod(step.grid), prod(step.block)
+    launched = f"{grid} {numbered(blocks, 'block')} of {block} {numbered(threads, 'thread')}"
+    yield f"{step.kernel} ({step.kind}, %{step.about}): {launched}"
     if row.usage and row.occupancy:
         full = row.occupancy
-        blocks = prod(step.grid)
         waves = -(-blocks // (full.blocks * device.multiprocessors))
         yield (
             f"  {row.usage.registers} registers a thread, {row.usage.shared_bytes} bytes of shared "

@@ -7,7 +7,12 @@ _PLURALS = {"branch": "branches", "carry": "carries", "entry": "entries", "pass"
 
 def counted(number: int, noun: str) -> str:
     """A number of things: `1 rule`, `2 rules`."""
-    return f"{number:,} {noun if number == 1 else _PLURALS.get(noun, f'{noun}s')}"
+    return f"{number:,} {numbered(number, noun)}"
+
+
+def numbered(number: int, noun: str) -> str:
+    """The form of a noun behind a number: `rule` behind 1, else `rules`."""
+    return noun if number == 1 else _PLURALS.get(noun, f"{noun}s")
 
 
 def with_article(noun: str) -> str:

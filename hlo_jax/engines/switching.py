@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from emit_c.executable.background import background
+from hlo.wording import counted
 from hlo_jax.engines.interpreter import Interpreter
 from hlo_jax.engines.parts import compiled_c
 
@@ -54,7 +55,8 @@ class Switching:
     @property
     def note(self) -> str:
         """The reason why it is no C, or the time that its compilation took."""
-        return self._why or f"after {self._calls} calls of the interpreter, {self._seconds:.2f} s"
+        calls = counted(self._calls, "call")
+        return self._why or f"after {calls} of the interpreter, {self._seconds:.2f} s"
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
         """Call the program."""

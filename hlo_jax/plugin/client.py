@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hlo.wording import counted
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import text
@@ -90,7 +91,9 @@ class Client:
         """
         wanted = tuple(numbers)
         if wrong := [n for n in wanted if not 0 <= n < len(self.devices)]:
-            message = f"there is no device {wrong[0]}; PyHLO has {len(self.devices)} devices"
+            message = (
+                f"there is no device {wrong[0]}; PyHLO has {counted(len(self.devices), 'device')}"
+            )
             hint = f"(PYHLO_JAX_DEVICES={max(wrong) + 1} makes as many)"
             raise PjrtError(ErrorCode.INVALID_ARGUMENT, f"{message} {hint}")
         return tuple(self.devices[n] for n in wanted)

@@ -159,7 +159,8 @@ def explained(text: str, name: str, kernel: str, arguments: Namespace) -> str:
     full = nvrtc.occupancy(usage, threads, arguments.shared, architecture)
     spills = f", {usage.spilled_bytes} bytes spilled" if usage.spilled_bytes else ""
     return (
-        f"{kernel} on {architecture}: {math.prod(arguments.grid)} blocks of {threads} threads; "
+        f"{kernel} on {architecture}: {counted(math.prod(arguments.grid), 'block')} of "
+        f"{counted(threads, 'thread')}; "
         f"{usage.registers} registers a thread{spills}, "
         f"{usage.shared_bytes + arguments.shared} bytes of shared memory a block\n"
         f"a multiprocessor holds {counted(full.blocks, 'block')}, {full.warps} of "

@@ -13,8 +13,10 @@ Graphviz, if it is installed.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.files import read_sound_module, write_text
 from hlo_tools.graphs.drawing import drawn
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from hlo_tools.arguments import Parser
+
+# The forms of files with these ends; those of others, Graphviz writes.
+FORMS = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
+BY_GRAPHVIZ = (".png", ".pdf", ".ps", ".eps", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -62,6 +68,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the picture."""
+    refuse_other_form(arguments.output, arguments.format)
     picture = drawn(
         read_sound_module(arguments.file),
         form=arguments.format,
@@ -74,3 +81,21 @@ def run(arguments: Namespace) -> int:
     )
     write_text(arguments.output, picture)
     return 0
+
+
+def refuse_other_form(path: str, form: str) -> None:
+    """Raise an error where a file's name promises another form than it would be written in.
+
+    Raises
+    ------
+    HloError
+        HLO204.
+    """
+    end = Path(path).suffix.lower()
+    if end in BY_GRAPHVIZ:
+        note = f"`hlo graph FILE --format dot | dot -T{end[1:]} -o {path}` lets Graphviz draw it"
+    elif FORMS.get(end, form) != form:
+        note = f"--format {FORMS[end]} writes such a file"
+    else:
+        return
+    raise HloError("HLO204", f"a graph in the form {form} is no `{end}` file", notes=[note])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from hlo.errors.error import HloError
+from hlo.errors.error import HloError, did_you_mean
 from hlo_tools.trace.kernels import kernel_states, pass_names
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def loops(
     """
     names = pass_names(target)
     if until is not None and until not in names:
-        note = f"there are {', '.join(names)}"
-        raise HloError("HLO204", f"there is no pass over kernels {until!r}", notes=[note])
+        notes = did_you_mean(until, names) or (f"there are {', '.join(names)}",)
+        raise HloError("HLO204", f"there is no pass over kernels `{until}`", notes=notes)
     shown = {"", *(names if until is None else names[: names.index(until) + 1])}
     states = kernel_states(module, target)
     seen = dict.fromkeys(state.kernel for state in states)
     if kernel is not None and kernel not in seen:
         note = f"there are those of {', '.join(seen)}" if seen else "there is none"
-        raise HloError("HLO204", f"no kernel is that of {kernel!r}", notes=[note])
+        raise HloError("HLO204", f"no kernel is that of `{kernel}`", notes=[note])
     found: list[str] = []
     for state in states:
         if kernel in (None, state.kernel) and state.pass_ in shown and state.lines:

@@ -213,9 +213,8 @@ def register_signature(
         results = list(instr.shape.elements if instr.shape.is_tuple else (instr.shape,))
         front = 0 if scalars is None else max(0, len(operands) - len(signature.operands))
         if front < (scalars or 0) or any(s.rank or not s.is_array for s in operands[:front]):
-            return (
-                f"takes {scalars} numbers or more, then {counted(len(signature.operands), 'array')}"
-            )
+            numbers = counted(scalars or 0, "number")
+            return f"takes {numbers} or more, then {counted(len(signature.operands), 'array')}"
         said = config(instr) if scalars is None and options is None else options
         return signature.problem(operands[front:], results, types, said)
 

@@ -57,7 +57,7 @@ WRONG = [
     ("lapack_sormqr_ffi", "f32[4,3] f32[3] f32[5,2]", "f32[5,2]", Q, "p = m"),
     ("lapack_sgtsv_ffi", "f32[4] f32[5] f32[4] f32[4,2]",
      "(f32[4], f32[4], f32[4], f32[4,2], s32[])", "", "operand 1"),
-    ("lapack_spotrf", "f32[2,2]", "(f32[2,2], s32[])", "", "takes 1 numbers or more"),
+    ("lapack_spotrf", "f32[2,2]", "(f32[2,2], s32[])", "", "takes 1 number or more"),
     ("lapack_spotrf", "s32[] f32[2,2]", "(f32[2,3], s32[])", "", "result 0"),
     ("lapack_sgesdd", "s32[] s32[] f32[9,3]",
      "(f32[9,3], f32[3], f32[9,5], f32[3,3], s32[])", "", "u = m"),

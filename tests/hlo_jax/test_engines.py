@@ -43,7 +43,7 @@ def test_c_takes_over_from_the_interpreter(
         return line.split(maxsplit=4)
 
     assert engine()[1] == "interpreter"
-    engine()
+    assert "after 2 calls" in engine()[-1]
     engine()  # the third call: now it is compiled
     assert background().wait(60)
     *counts, note = engine()[1:]

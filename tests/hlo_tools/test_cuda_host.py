@@ -126,7 +126,7 @@ def test_an_architecture_is_for_ptx_and_sass(capsys):
 def test_launches_of_a_module_are_explained(capsys):
     assert main(["opt", str(SOFTMAX), "--stage", "cuda", "--explain-launch", "H100"]) == 0
     shown = capsys.readouterr().out
-    assert "blocks of" in shown
+    assert "): 1 block of " in shown
     assert "load of 4 bytes by 32 threads, 4 sectors" in shown
     assert "us on H100" in shown
     assert main(["opt", str(SOFTMAX), "--explain-launch", "H100"]) == 2

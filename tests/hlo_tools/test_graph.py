@@ -160,6 +160,19 @@ def test_wrong_names_are_refused(hlo) -> None:
     assert other.status == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "form", "told"),
+    [("x.png", "svg", "dot -Tpng"), ("x.PDF", "dot", "dot -Tpdf"),
+     ("x.dot", "svg", "--format dot"), ("x.svg", "dot", "--format svg")],
+)  # fmt: skip
+def test_no_picture_is_written_under_the_name_of_another_form(
+    hlo, softmax: Path, tmp_path: Path, name: str, form: str, told: str
+) -> None:
+    result = hlo("graph", softmax, "--format", form, "-o", tmp_path / name)
+    assert (result.status, told in result.err) == (2, True)
+    assert not (tmp_path / name).exists()
+
+
 def test_dot_has_clusters_and_quotes_whatever_is_in_names(hlo) -> None:
     text = 'ENTRY e { x = f32[] parameter(0) ROOT y = f32[] negate(x), metadata={op_name="\\""} }'
     told = hlo("graph", "-", "--format", "dot", stdin=LOOP.encode()).out
