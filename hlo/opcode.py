@@ -26,11 +26,11 @@ TRAITS: Final = {
     "identity": "the first operand's value, as it is",
     "forwarding": "the first operand's value in the memory where it lies",
     "same_order": "the first operand's elements, in the same row-major order",
-    "alike": "dimension i of an operand of the result's rank is dimension i of the result",
+    "same_dimensions": "dimension i of an operand of the result's rank is dimension i of the result",
     "conversion": "the result's element type need not be the operand's",
-    "declared": "the shape does not follow from operands and attributes: the text has to say it",
+    "explicit_shape": "the shape does not follow from operands and attributes: the text has to say it",
     "given": "the value is there before the computation runs",
-    "fixed": "each element is known when the module is compiled",
+    "compile_time": "each element is known when the module is compiled",
     "tuples": "makes a tuple, or takes an element of one",
     "slicing": "reads no more of the first operand than it yields",
     "updating": "the first operand with other elements in some places",
@@ -109,13 +109,13 @@ def having(trait: str) -> frozenset[str]:
 
 # fmt: off
 # Leaves and plumbing
-_op("parameter",         0, "the n-th argument of the computation",               "leaf given declared", a.ParameterNumber)
-_op("constant",          0, "a literal array or tuple",                           "leaf given fixed declared", a.Constant)
-_op("iota",              0, "0, 1, 2, ... along a dimension",                     "leaf fixed declared", a.Iota)
+_op("parameter",         0, "the n-th argument of the computation",               "leaf given explicit_shape", a.ParameterNumber)
+_op("constant",          0, "a literal array or tuple",                           "leaf given compile_time explicit_shape", a.Constant)
+_op("iota",              0, "0, 1, 2, ... along a dimension",                     "leaf compile_time explicit_shape", a.Iota)
 _op("tuple",          None, "a tuple of the operands", "tuples")
 _op("get-tuple-element", 1, "one element of a tuple",                             "tuples", a.GetTupleElement)
-_op("copy",              1, "the same value in a buffer, layout or memory space of its own", "movement identity view same_order alike")
-_op("bitcast",           1, "the same bytes under another shape or layout",       "movement view same_order declared conversion")
+_op("copy",              1, "the same value in a buffer, layout or memory space of its own", "movement identity view same_order same_dimensions")
+_op("bitcast",           1, "the same bytes under another shape or layout",       "movement view same_order explicit_shape conversion")
 _op("opt-barrier",       1, "the operand; nothing is optimized across it",        "effect identity forwarding same_order")
 _op("after-all",      None, "a token that comes after all operands",              "effect")
 _op("add-dependency",    2, "the first operand, not before the second, a token, is there", "effect identity forwarding same_order")
@@ -130,7 +130,7 @@ _op("asinh",             1, "inverse hyperbolic sine",                          
 _op("atanh",             1, "inverse hyperbolic tangent",                         "elementwise transcendental", a.Accuracy)
 _op("cbrt",              1, "cube root, with the operand's sign",                 "elementwise transcendental", a.Accuracy)
 _op("ceil",              1, "the next whole number up",                           "elementwise")
-_op("convert",           1, "the same number in another element type",            "elementwise declared conversion")
+_op("convert",           1, "the same number in another element type",            "elementwise explicit_shape conversion")
 _op("cosine",            1, "cosine of an angle in radians",                      "elementwise transcendental", a.Accuracy)
 _op("cosh",              1, "hyperbolic cosine",                                  "elementwise transcendental", a.Accuracy)
 _op("count-leading-zeros", 1, "zero bits in front of the first one bit",          "elementwise")
@@ -175,24 +175,24 @@ _op("remainder",         2, "what division leaves, with the sign of the dividend
 _op("shift-left",        2, "x << y; 0 from the type's width on",                 "elementwise")
 _op("shift-right-arithmetic", 2, "x >> y, filled with the sign bit",              "elementwise")
 _op("shift-right-logical", 2, "x >> y, filled with 0",                            "elementwise")
-_op("stochastic-convert", 2, "convert that rounds up or down by random bits",     "elementwise declared conversion")
+_op("stochastic-convert", 2, "convert that rounds up or down by random bits",     "elementwise explicit_shape conversion")
 _op("subtract",          2, "x - y",                                              "elementwise")
 _op("xor",               2, "bitwise exclusive or",                               "elementwise commutative associative")
 _op("clamp",             3, "min(max(low, x), high)",                             "elementwise")
 _op("select",            3, "the second operand where the first holds, else the third", "elementwise")
-_op("map",            None, "a scalar computation applied to each element",       "alike", a.Map, "to_apply")
+_op("map",            None, "a scalar computation applied to each element",       "same_dimensions", a.Map, "to_apply")
 
 # Shape and data movement
-_op("bitcast-convert",   1, "the same bits under another element type",           "alike declared conversion")
-_op("broadcast",         1, "the operand repeated along new dimensions",          "movement view declared", a.Broadcast)
-_op("concatenate",    None, "the operands joined along a dimension",              "movement alike", a.Dimensions)
-_op("dynamic-slice",  None, "a slice whose start comes at run time, clamped",     "movement data_dependent slicing alike", a.DynamicSlice)
-_op("dynamic-update-slice", None, "the operand with a slice replaced, start clamped", "movement data_dependent updating alike")
+_op("bitcast-convert",   1, "the same bits under another element type",           "same_dimensions explicit_shape conversion")
+_op("broadcast",         1, "the operand repeated along new dimensions",          "movement view explicit_shape", a.Broadcast)
+_op("concatenate",    None, "the operands joined along a dimension",              "movement same_dimensions", a.Dimensions)
+_op("dynamic-slice",  None, "a slice whose start comes at run time, clamped",     "movement data_dependent slicing same_dimensions", a.DynamicSlice)
+_op("dynamic-update-slice", None, "the operand with a slice replaced, start clamped", "movement data_dependent updating same_dimensions")
 _op("gather",            2, "slices of the operand at computed places",           "movement data_dependent slicing", a.Gather)
-_op("pad",               2, "the operand with a value around and between its elements", "movement alike", a.Pad)
-_op("reshape",           1, "the same elements, row-major, under other dimensions", "movement view same_order declared", a.Reshape)
-_op("reverse",           1, "the operand with some dimensions flipped",           "movement view alike", a.Dimensions)
-_op("slice",             1, "every stride-th element from start to limit",        "movement view slicing alike", a.Slice)
+_op("pad",               2, "the operand with a value around and between its elements", "movement same_dimensions", a.Pad)
+_op("reshape",           1, "the same elements, row-major, under other dimensions", "movement view same_order explicit_shape", a.Reshape)
+_op("reverse",           1, "the operand with some dimensions flipped",           "movement view same_dimensions", a.Dimensions)
+_op("slice",             1, "every stride-th element from start to limit",        "movement view slicing same_dimensions", a.Slice)
 _op("transpose",         1, "result dimension i is operand dimension dimensions[i]", "movement view", a.Dimensions)
 
 # Contraction, reduction, windows
@@ -201,10 +201,10 @@ _op("dot",               2, "batched product of arrays, summed over contracting 
 _op("ragged-dot",        3, "dot whose lhs rows use the weights of their group",  "contraction", a.RaggedDotDims)
 _op("scaled-dot",        4, "dot of operands that are scaled in blocks",          "contraction", a.DotDims)
 _op("reduce",         None, "folds dimensions with a computation",                "reduction", a.Dimensions, "to_apply")
-_op("reduce-window",  None, "folds each place of a moving window",                "reduction alike", a.Windowed, "to_apply")
-_op("select-and-scatter", 3, "scatters the source to the element selected in each window", "alike", a.Windowed, "select scatter")
+_op("reduce-window",  None, "folds each place of a moving window",                "reduction same_dimensions", a.Windowed, "to_apply")
+_op("select-and-scatter", 3, "scatters the source to the element selected in each window", "same_dimensions", a.Windowed, "select scatter")
 _op("scatter",        None, "combines updates into the operand at computed places", "data_dependent updating", a.Scatter, "to_apply")
-_op("sort",           None, "sorts operands together by a comparator",            "alike", a.Sort, "to_apply")
+_op("sort",           None, "sorts operands together by a comparator",            "same_dimensions", a.Sort, "to_apply")
 _op("topk",              1, "the k extremes of the last dimension, and their indices", "", a.TopK)
 _op("scan",           None, "folds a dimension step by step, keeping each result", "", a.Scan, "to_apply")
 _op("batch-norm-grad",   5, "gradients of batch-norm-training",                   "", a.BatchNorm)
@@ -217,17 +217,17 @@ _op("triangular-solve",  2, "solves a triangular system for many right sides",  
 _op("fft",               1, "Fourier transform over the last dimensions",         "", a.Fft)
 
 # Random numbers
-_op("rng",            None, "random numbers from the device's own generator",     "device declared", a.Rng)
-_op("rng-bit-generator", 1, "random bits that follow from a state, and the next state", "declared", a.RngBitGenerator)
-_op("rng-get-and-update-state", 0, "reads and advances the device's random state", "device effect leaf declared", a.RngGetAndUpdateState)
+_op("rng",            None, "random numbers from the device's own generator",     "device explicit_shape", a.Rng)
+_op("rng-bit-generator", 1, "random bits that follow from a state, and the next state", "explicit_shape", a.RngBitGenerator)
+_op("rng-get-and-update-state", 0, "reads and advances the device's random state", "device effect leaf explicit_shape", a.RngGetAndUpdateState)
 
 # Control
 _op("call",           None, "runs a computation",                                 "control sequential", a.CompositeCall, "to_apply")
 _op("conditional",    None, "runs one of several computations",                   "control sequential", a.Attrs, "true_computation false_computation branch_computations*")
 _op("while",             1, "runs the body as long as the condition holds",       "control sequential", a.Attrs, "condition body")
 _op("fusion",         None, "runs the fused computation as one kernel",           "", a.Fusion, "calls")
-_op("custom-call",    None, "runs a function that is registered under a name",    "declared", a.CustomCall, "to_apply called_computations*")
-_op("async-start",    None, "begins to run a computation",                        "async sequential start wrapper declared", a.AsyncStart, "calls")
+_op("custom-call",    None, "runs a function that is registered under a name",    "explicit_shape", a.CustomCall, "to_apply called_computations*")
+_op("async-start",    None, "begins to run a computation",                        "async sequential start wrapper explicit_shape", a.AsyncStart, "calls")
 _op("async-update",   None, "a step on the way to async-done",                    "async done wrapper")
 _op("async-done",        1, "waits for the computation and yields its result",    "async done wrapper")
 _op("copy-start",        1, "begins to copy",                                     "async start", a.CopyStart)
@@ -235,8 +235,8 @@ _op("copy-done",         1, "waits for the copy",                               
 
 # Dynamic shapes
 _op("get-dimension-size", 1, "the run-time size of a dimension, s32",             "", a.Dimensions)
-_op("set-dimension-size", 2, "the operand with a run-time size for a dimension",  "alike", a.Dimensions)
-_op("dynamic-reshape", None, "reshape to sizes that come at run time",            "declared")
+_op("set-dimension-size", 2, "the operand with a run-time size for a dimension",  "same_dimensions", a.Dimensions)
+_op("dynamic-reshape", None, "reshape to sizes that come at run time",            "explicit_shape")
 
 # Devices
 _op("partition-id",      0, "the number of this partition, u32",                  "device leaf device_number")
@@ -244,10 +244,10 @@ _op("replica-id",        0, "the number of this replica, u32",                  
 _op("all-gather",     None, "the group's pieces joined along a dimension",        "collective", a.AllGather)
 _op("all-gather-start", None, "begins an all-gather",                             "collective async start", a.AllGather)
 _op("all-gather-done",   1, "waits for an all-gather",                            "async done")
-_op("all-reduce",     None, "the group's values folded with a computation",       "collective alike", a.AllReduce, "to_apply")
+_op("all-reduce",     None, "the group's values folded with a computation",       "collective same_dimensions", a.AllReduce, "to_apply")
 _op("all-reduce-start", None, "begins an all-reduce",                             "collective async start", a.AllReduce, "to_apply")
 _op("all-reduce-done",   1, "waits for an all-reduce",                            "async done")
-_op("all-to-all",     None, "member i's j-th piece goes to member j",             "collective declared", a.AllToAll)
+_op("all-to-all",     None, "member i's j-th piece goes to member j",             "collective explicit_shape", a.AllToAll)
 _op("collective-broadcast", None, "each group's first member sends to the rest",  "collective", a.CollectiveBroadcast)
 _op("collective-permute", None, "values go from sources to targets; others get 0", "collective", a.CollectivePermute)
 _op("collective-permute-start", None, "begins a collective-permute",              "collective async start", a.CollectivePermute)
@@ -256,9 +256,9 @@ _op("ragged-all-to-all", 6, "all-to-all with offsets and sizes that come at run 
 _op("reduce-scatter", None, "all-reduce, of which each member keeps its own piece", "collective", a.ReduceScatter, "to_apply")
 
 # The host
-_op("infeed",            1, "the next value of the device's infeed queue, and a token", "device effect declared host", a.Infeed)
+_op("infeed",            1, "the next value of the device's infeed queue, and a token", "device effect explicit_shape host", a.Infeed)
 _op("outfeed",           2, "puts a value into the device's outfeed queue",       "device effect host", a.Outfeed)
-_op("recv",              1, "begins to receive through a channel",                "device effect async start declared host", a.Channel)
+_op("recv",              1, "begins to receive through a channel",                "device effect async start explicit_shape host", a.Channel)
 _op("recv-done",         1, "waits for what is received",                         "device effect async done host", a.Channel)
 _op("send",              2, "begins to send through a channel",                   "device effect async start host", a.Channel)
 _op("send-done",         1, "waits until it is sent",                             "device effect async done host", a.Channel)
@@ -267,10 +267,10 @@ _op("send-done",         1, "waits until it is sent",                           
 ASYNC_ENDS: Final = having("wrapper") & having("done")
 CONTROL: Final = having("control")
 CONVERSIONS: Final = having("conversion")
-DECLARED: Final = having("declared")
+EXPLICIT_SHAPE: Final = having("explicit_shape")
 DONE: Final = having("done")
 ELEMENTWISE: Final = having("elementwise")
-FIXED: Final = having("fixed")
+COMPILE_TIME: Final = having("compile_time")
 FORWARDING: Final = having("forwarding")
 GIVEN: Final = having("given")
 HOST: Final = having("host")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import Entry, Scalar, WholeArray, elemental
 from hlo.attributes import Slice
-from hlo.opcode import CONTROL, FIXED, SAME_ORDER, TUPLES, having
+from hlo.opcode import COMPILE_TIME, CONTROL, SAME_ORDER, TUPLES, having
 from hlo.walk import users
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     Table = OpTable[Entry]
 
 # These only say where an element comes from: computing them again costs nothing.
-_REPEATING = FIXED - {"constant"} | {"broadcast"}
-_INDEXING = FIXED | {"broadcast"}
+_REPEATING = COMPILE_TIME - {"constant"} | {"broadcast"}
+_INDEXING = COMPILE_TIME | {"broadcast"}
 # A loop for one element: never to be run twice for the same one.
 _LOOPS = having("reduction") | having("contraction") | {"map"}
 # Their value is in their operands' memory.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import AsyncStart, Compare, GetTupleElement, Map, Outfeed
 from hlo.errors.error import HloError
 from hlo.infer import infer
-from hlo.opcode import DECLARED
+from hlo.opcode import EXPLICIT_SHAPE
 from hlo.types.element_type import U32
 from hlo.types.shape import TOKEN_SHAPE, array, tuple_of
 from hlo.types.sharding import Sharding
@@ -36,7 +36,7 @@ def with_inferred_shape(instr: Instruction) -> Instruction:
     HloError
         HLO009 if they imply none; what `infer` raises if they do not fit the opcode.
     """
-    if instr.opcode in DECLARED:
+    if instr.opcode in EXPLICIT_SHAPE:
         message = f"{instr.opcode} needs its shape: nothing else says it"
         raise HloError("HLO009", message, instr.span)
     return instr.with_(shape=infer(instr))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import hlo_tools.generate.structured  # pyright: ignore[reportUnusedImport]  # noqa: F401  it fills the table
 from hlo.build import Builder, module
 from hlo.errors.error import HloError
-from hlo.opcode import DECLARED
+from hlo.opcode import EXPLICIT_SHAPE
 from hlo_tools.exercises.finding import Mistake, case_text, raised
 from hlo_tools.generate.operands import TYPES, UnfitError, operands_for, random_shape
 from hlo_tools.generate.values import nasty, tame
@@ -56,7 +56,7 @@ def one_instruction(
                 return
             builder = Builder()
             operands = [builder.parameter(each) for each in wanted.operands]
-            declared = shape if opcode in DECLARED else None
+            declared = shape if opcode in EXPLICIT_SHAPE else None
             builder.add(opcode, *operands, shape=declared, **wanted.attrs)
             made = module(builder.build())
         except (UnfitError, HloError):

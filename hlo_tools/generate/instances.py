@@ -11,7 +11,7 @@ from hlo.build import Builder, instruction, module
 from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction, Module
 from hlo.names import NameSupply
-from hlo.opcode import DECLARED, OPCODES
+from hlo.opcode import EXPLICIT_SHAPE, OPCODES
 from hlo.types.element_type import PRED, ElementType
 from hlo.types.literal import literal
 from hlo.types.shape import Shape, array, tuple_of
@@ -158,7 +158,7 @@ class Instance:
         made = {i: self.make(terms[i], shapes[i]) for i in order}
         operands = [made[i] for i in range(len(terms))]
         called = self.called(side, wanted.called, operands)
-        declared = opcode in DECLARED
+        declared = opcode in EXPLICIT_SHAPE
         new = self.builder.add(
             opcode, *operands, shape=shape if declared else None, called=called, **attrs
         )

@@ -14,7 +14,7 @@ from hlo.build import Builder, instruction, module
 from hlo.errors.error import HloError
 from hlo.infer import infer
 from hlo.names import NameSupply
-from hlo.opcode import DECLARED, OPCODES
+from hlo.opcode import EXPLICIT_SHAPE, OPCODES
 from hlo.types.element_type import PRED, S32
 from hlo.types.literal import literal
 from hlo.types.shape import array, tuple_of
@@ -185,7 +185,7 @@ class ComputationMaker:
         return self.keep(
             opcode,
             *operands,
-            shape=shape if opcode in DECLARED else None,
+            shape=shape if opcode in EXPLICIT_SHAPE else None,
             called=self.called(wanted) if wanted.called else (),
             **wanted.attrs,
         )
@@ -208,7 +208,7 @@ class ComputationMaker:
         if not infer(made).compatible(instr.shape):
             raise UnfitError
         attrs = {f.name: getattr(made.attrs, f.name) for f in fields(made.attrs)}
-        declared = instr.shape if instr.opcode in DECLARED else None
+        declared = instr.shape if instr.opcode in EXPLICIT_SHAPE else None
         return self.keep(
             instr.opcode, *instr.operands, shape=declared, called=instr.called, **attrs
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hlo.opcode import FIXED
+from hlo.opcode import COMPILE_TIME
 from hlo.walk import rebuild, rebuild_module
 from optimizer.effects import has_effect, ordered, without_dead
 from optimizer.identity import Identity
@@ -61,7 +61,7 @@ class Cse:
 
 def is_candidate(instr: Instruction) -> bool:
     """Whether an instruction can repeat another one: leaves such as parameters cannot."""
-    return bool(instr.operands) or instr.opcode in FIXED
+    return bool(instr.operands) or instr.opcode in COMPILE_TIME
 
 
 def repetitions(

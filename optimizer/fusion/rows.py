@@ -17,7 +17,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.opcode import FIXED, GIVEN
+from hlo.opcode import COMPILE_TIME, GIVEN
 from optimizer import machine
 from optimizer.fusion.policy import ELEMENTWISE
 from optimizer.reducers import operation_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Dims = tuple[int, ...]
 # Each element of these is known by its index: nobody stores them, and each kernel has its own.
-LEAVES = FIXED | {"broadcast"}
+LEAVES = COMPILE_TIME | {"broadcast"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.opcode import FIXED
+from hlo.opcode import COMPILE_TIME
 from optimizer.layout.orders import (
     Order,
     reshaped,
@@ -24,14 +24,14 @@ from optimizer.layout.orders import (
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
-FREE = FIXED | {"rng"}
+FREE = COMPILE_TIME | {"rng"}
 # Opcodes with other dimensions than their operands, one function below for each.
 CARRIERS = frozenset({"broadcast", "reduce", "reshape", "transpose"})
 
 
 def is_alike(instr: Instruction) -> bool:
     """Whether operands of the result's rank have the result's dimensions."""
-    return bool(instr.row.traits & {"alike", "elementwise"})
+    return bool(instr.row.traits & {"elementwise", "same_dimensions"})
 
 
 def carries(instr: Instruction) -> bool:

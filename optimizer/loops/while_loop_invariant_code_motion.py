@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.opcode import FIXED, VIEWS
+from hlo.opcode import COMPILE_TIME, VIEWS
 from hlo.walk import called_first, users
 from optimizer.effects import has_effect, ordered
 from optimizer.loops.site import LoopSite, transformed
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from optimizer.log import Log
 
 # These cost little, or can be fused into their users: they go only with others.
-CHEAP = VIEWS - {"copy"} | FIXED | {"tuple"}
+CHEAP = VIEWS - {"copy"} | COMPILE_TIME | {"tuple"}
 
 
 @register

@@ -16,7 +16,7 @@ from hlo.attributes import Constant
 from hlo.build import module as module_of
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
-from hlo.opcode import CONTROL, FIXED, GIVEN, IDENTITIES, TUPLES
+from hlo.opcode import COMPILE_TIME, CONTROL, GIVEN, IDENTITIES, TUPLES
 from hlo.verify import trust
 from hlo.walk import names_of, post_order
 from interpreter.engine.evaluate import evaluate
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # These are shorter than their results, or are not for the compiler to decide.
 _STAYS = (
     GIVEN
-    | FIXED
+    | COMPILE_TIME
     | TUPLES
     | CONTROL
     | IDENTITIES
