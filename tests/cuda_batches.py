@@ -6,7 +6,7 @@ import pytest
 
 import emit_cuda
 import interpreter
-from emit_cuda.code.names import Names
+from emit_cuda.code.names import CudaNames
 from emit_cuda.executable import CudaExecutable
 from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels.file import KernelFile
@@ -29,7 +29,7 @@ class Batch:
 
     optimize: bool = False
     cases: list = field(default_factory=list)
-    kernels: KernelFile = field(default_factory=lambda: KernelFile(Names()))
+    kernels: KernelFile = field(default_factory=lambda: KernelFile(CudaNames()))
 
     def add(self, module, arguments):
         """Add a module, unless it means nothing for these arguments, or its sizes are dynamic."""

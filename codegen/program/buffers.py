@@ -30,7 +30,7 @@ Writer = TypeVar("Writer")
 _PRODUCTS = frozenset({"dot", "convolution"})
 
 
-class Rules(AliasInfo):
+class EmitterAliasInfo(AliasInfo):
     """The rules of aliasing: instructions without memory, or that may write into an operand's.
 
     Parameters
@@ -71,7 +71,7 @@ class Rules(AliasInfo):
 
 
 def with_own_copies(
-    module: Module, rules: Callable[[Module], Rules], write: Callable[[Module], Writer]
+    module: Module, rules: Callable[[Module], EmitterAliasInfo], write: Callable[[Module], Writer]
 ) -> tuple[Module, Writer]:
     """The writer of a module, and the module with the copies that an emitter's rules ask for.
 
@@ -112,7 +112,7 @@ class Memory:
 
     assignment: BufferAssignment
 
-    def __init__(self, module: Module, rules: Rules) -> None:
+    def __init__(self, module: Module, rules: EmitterAliasInfo) -> None:
         self.buffers = shared(module, rules)
         self.spared: Collection[Instruction] = ()
         self.scratch: dict[Instruction, int] = {}

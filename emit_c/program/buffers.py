@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["CAliasInfo", "CMemory"]
 
 
-class CAliasInfo(buffers.Rules):
+class CAliasInfo(buffers.EmitterAliasInfo):
     """The rules of aliasing in C."""
 
     def __init__(self, module: Module) -> None:

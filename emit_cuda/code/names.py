@@ -27,7 +27,7 @@ KEYWORDS = names.C_WORDS | {
 }
 
 
-class Names(names.Names):
+class CudaNames(names.Names):
     """Identifiers of one scope in CUDA C, all different."""
 
     keywords = KEYWORDS

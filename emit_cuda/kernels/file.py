@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from codegen.elements.kernel import Argument
     from codegen.statements import Statement
-    from emit_cuda.code.names import Names
+    from emit_cuda.code.names import CudaNames
     from emit_cuda.kernels.folding import Shared
-    from emit_cuda.kernels.kernel import Kernel
+    from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
 
     # Is shown the instruction that a launch is about, the launch, and the name of its kernel.
@@ -81,7 +81,7 @@ class KernelFile:
     words : the functions and types that they use, for the prelude.
     """
 
-    def __init__(self, names: Names, watch: Watch | None = None) -> None:
+    def __init__(self, names: CudaNames, watch: Watch | None = None) -> None:
         self.names, self.watch = names, watch
         self.texts: dict[str, str] = {}
         self.written: dict[str, Written] = {}
@@ -93,7 +93,9 @@ class KernelFile:
         self._launched: set[str] = set()
         self._names: dict[Any, str] = {}
 
-    def add(self, kernel: Kernel, wanted: str, about: str, stage: Stage) -> tuple[str, list[str]]:
+    def add(
+        self, kernel: CudaKernel, wanted: str, about: str, stage: Stage
+    ) -> tuple[str, list[str]]:
         """Add a kernel that does a launch's statements, unless there is an equal one.
 
         Returns

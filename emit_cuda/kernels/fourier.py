@@ -56,7 +56,7 @@ from optimizer.analysis.indexing import Sum, counter, delinear, linear
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.kernels.kernel import Kernel
+    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -70,7 +70,7 @@ Write = Callable[[Sum, Sum, Pair], None]
 
 
 def fourier_stages(
-    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that transform one dimension after the other; None where lines are too long."""
     attrs, operand = a.Fft.of(instr), instr.operands[0]
@@ -97,7 +97,7 @@ def _parts(n: int, kind: ElementType) -> tuple[int, ...]:
 class _Fourier:
     """Writes the launches of a transform."""
 
-    def __init__(self, kernel: Kernel, instr: Instruction, output: Name) -> None:
+    def __init__(self, kernel: CudaKernel, instr: Instruction, output: Name) -> None:
         self.kernel, self.body, self.instr, self.output = kernel, kernel.body, instr, output
         self.type = a.Fft.of(instr).fft_type
         self.turned = self.type in ("IFFT", "IRFFT")

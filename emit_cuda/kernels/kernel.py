@@ -9,7 +9,7 @@ import numpy as np
 from codegen.elements import constants, kernel
 from codegen.expressions import Name
 from codegen.statements import Call
-from emit_cuda.code.names import Names
+from emit_cuda.code.names import CudaNames
 from emit_cuda.table import emits_cuda
 from hlo.errors.error import HloError
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 POLL = Call("poll_for_stop", ())
 
 
-class Constants(constants.Constants):
+class CudaConstants(constants.Constants):
     """The constant arrays of a module: each lies in the device's memory, and kernels are given it.
 
     Attributes
@@ -33,7 +33,7 @@ class Constants(constants.Constants):
     arrays : by the pointer that a kernel's caller has.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: CudaNames) -> None:
         self.names = names
         self.arrays: dict[str, NDArray[Any]] = {}
         self._found: dict[tuple[str, bytes], str] = {}
@@ -50,7 +50,7 @@ class Constants(constants.Constants):
         return self._found[key]
 
 
-class Kernel(kernel.Kernel):
+class CudaKernel(kernel.Kernel):
     """A kernel in the making, in CUDA C.
 
     Parameters
@@ -64,7 +64,7 @@ class Kernel(kernel.Kernel):
     """
 
     def __init__(self, constants: constants.Constants, scope: Scope) -> None:
-        super().__init__(emits_cuda, Names(), constants, scope)
+        super().__init__(emits_cuda, CudaNames(), constants, scope)
         self.writer.wraps, self.writer.poll = False, POLL
         self.rooms: dict[str, tuple[str, int]] = {}
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Expr
-    from emit_cuda.kernels.kernel import Kernel
+    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
 
 # Rows and columns of a tile, words of its rows, threads of a block, and rows of the least matrix.
@@ -39,7 +39,7 @@ TILE, PITCH, THREADS, LEAST = 32, 33, 256, 16
 
 
 def cholesky_stages(
-    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that factor each matrix of a batch; None for small ones."""
     *batch, n, _ = instr.shape.dims
@@ -73,7 +73,7 @@ def cholesky_stages(
 
 
 def solve_stages(
-    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """A launch that solves each system of a batch; None for small ones."""
     *batch, rows, columns = instr.shape.dims
@@ -92,7 +92,7 @@ def solve_stages(
 
 
 def _tiled(
-    kernel: Kernel,
+    kernel: CudaKernel,
     shared: Sequence[str],
     function: str,
     arguments: Sequence[Expr | int],

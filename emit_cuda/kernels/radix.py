@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.opcodes.comparators import SortKey
     from emit_cuda.kernels.folding import Shared
-    from emit_cuda.kernels.kernel import Kernel
+    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -56,7 +56,7 @@ def digits(instr: Instruction) -> int:
 
 
 def radix_stages(
-    kernel: Kernel, instr: Instruction, axis: int, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, axis: int, outputs: Sequence[Name]
 ) -> list[Stage]:
     """Launches that sort all rows by the keys that the comparator compares.
 
@@ -70,7 +70,7 @@ def radix_stages(
 class _RadixSort:
     """Writes the launches of a sort."""
 
-    def __init__(self, kernel: Kernel, instr: Instruction, axis: int) -> None:
+    def __init__(self, kernel: CudaKernel, instr: Instruction, axis: int) -> None:
         self.body, self.instr = kernel.body, instr
         self.lines = AxisLines(instr.operands[0].shape.dims, axis)
         self.n, self.rows = self.lines.length, self.lines.count

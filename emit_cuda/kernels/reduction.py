@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from emit_cuda.kernels.folding import SharedFold
-    from emit_cuda.kernels.kernel import Kernel
+    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
 
 # Shorter rows and columns are folded by one thread each.
@@ -44,7 +44,7 @@ LEAST_ROW, LEAST_COLUMN = 8, 64
 
 
 def reduction_stages(
-    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches whose threads share the folds of a reduce; None where one thread each is better."""
     attrs = a.Dimensions.of(instr)
@@ -74,7 +74,7 @@ class _Reduction(ABC):
     kind = ""
 
     def __init__(
-        self, kernel: Kernel, fold: SharedFold, count: int, outputs: Sequence[Name]
+        self, kernel: CudaKernel, fold: SharedFold, count: int, outputs: Sequence[Name]
     ) -> None:
         self.kernel, self.body, self.fold = kernel, kernel.body, fold
         self.count, self.outputs = count, outputs
@@ -221,7 +221,7 @@ class _ColumnReduction(_Reduction):
         return Stage((), grid, (WARP, WARP, 1), tuple(arrays))
 
 
-def _read(kernel: Kernel, instr: Instruction) -> list[Instruction]:
+def _read(kernel: CudaKernel, instr: Instruction) -> list[Instruction]:
     """The arrays whose elements a reduce may read, itself or in its fusion."""
     arrays = instr.operands[: len(instr.operands) // 2]
     return [i for i in (*arrays, *kernel.scope.arguments) if i.shape.rank]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from codegen.statements import Statement
     from emit_cuda.kernels.folding import Shared, SharedFold
-    from emit_cuda.kernels.kernel import Kernel
+    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from hlo.types.values import Window
     from optimizer.analysis.indexing import Index
@@ -46,7 +46,7 @@ MANY = 2048
 
 
 def scan_stages(
-    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches for a reduce-window that is a running fold along one dimension; None for others."""
     windows = windows_of(instr)
@@ -93,7 +93,7 @@ class _DirectedAxisLines(AxisLines):
 
 
 def _columns(
-    kernel: Kernel, instr: Instruction, outputs: Sequence[Name], lines: _DirectedAxisLines
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name], lines: _DirectedAxisLines
 ) -> Stage:
     """A thread for each row or column, which runs through it."""
     body, windows = kernel.body, windows_of(instr)
@@ -110,7 +110,7 @@ class _RunningFold:
     """Writes the launches of a running fold."""
 
     def __init__(
-        self, kernel: Kernel, instr: Instruction, fold: SharedFold, lines: _DirectedAxisLines
+        self, kernel: CudaKernel, instr: Instruction, fold: SharedFold, lines: _DirectedAxisLines
     ) -> None:
         self.kernel, self.body, self.fold = kernel, kernel.body, fold
         self.instr, self.lines = instr, lines

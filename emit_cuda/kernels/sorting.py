@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from emit_cuda.kernels.kernel import Kernel
+    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -60,7 +60,7 @@ LEAST = 16
 
 
 def sort_stages(
-    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that sort all rows; None for short rows, and for complex numbers without keys."""
     attrs = a.Sort.of(instr)
@@ -104,7 +104,7 @@ def sort_stages(
 
 
 def _merge(
-    kernel: Kernel,
+    kernel: CudaKernel,
     instr: Instruction,
     axis: int,
     run: int,
@@ -176,7 +176,7 @@ class _SortedTile:
     begin, count : the number of the tile's first element in the row, and how many it has.
     """
 
-    def __init__(self, kernel: Kernel, instr: Instruction, axis: int, size: int) -> None:
+    def __init__(self, kernel: CudaKernel, instr: Instruction, axis: int, size: int) -> None:
         body = self.body = kernel.body
         self.instr, self.size = instr, size
         self.lines = AxisLines(instr.operands[0].shape.dims, axis)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from codegen.program.buffers import with_own_copies
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
-from emit_cuda.code.names import Names
+from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.libraries import Libraries
+from emit_cuda.program.alias_info import CudaAliasInfo
 from emit_cuda.program.control import write_steps
 from emit_cuda.program.module import CudaModuleWriter
 from emit_cuda.program.random import seed_random_state
-from emit_cuda.program.rules import Rules
 from emit_cuda.program.steps import Launch, flat
 from emit_cuda.table import custom_calls, emits_cuda
 from hlo.verify import verify_once
@@ -92,9 +92,9 @@ def emit(
     verify_once(module)
     check_depth(module)
     check(module, emits_cuda, custom_calls, "CUDA")
-    file, called = kernels or KernelFile(Names()), libraries or NONE
+    file, called = kernels or KernelFile(CudaNames()), libraries or NONE
     module, writer = with_own_copies(
-        module, Rules, lambda m: CudaModuleWriter(m, write_steps, file, called)
+        module, CudaAliasInfo, lambda m: CudaModuleWriter(m, write_steps, file, called)
     )
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))

@@ -28,7 +28,7 @@ from codegen.statements import (
     nested,
 )
 from codegen.walk import substitute
-from emit_cuda.code.names import Names
+from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.spelling import mapped
@@ -146,7 +146,7 @@ class _Merging:
     block: int
     inside: Sequence[Step]
     is_grid: bool = False
-    names: Names = field(default_factory=Names)
+    names: CudaNames = field(default_factory=CudaNames)
     given: dict[str, Argument] = field(default_factory=dict[str, Argument])
     shared: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
     about: dict[str, None] = field(default_factory=dict[str, None])

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.program.buffers import Memory
-from emit_cuda.code.names import Names
-from emit_cuda.kernels.kernel import Constants
-from emit_cuda.program.rules import Rules
+from emit_cuda.code.names import CudaNames
+from emit_cuda.kernels.kernel import CudaConstants
+from emit_cuda.program.alias_info import CudaAliasInfo
 from emit_cuda.program.steps import (
     Branch,
     Copy,
@@ -53,9 +53,9 @@ class CudaModuleWriter:
         self, module: Module, write: Write, kernels: KernelFile, libraries: Libraries
     ) -> None:
         self.write, self.libraries = write, libraries
-        self.memory = Memory(module, Rules(module))
-        self.pointers = Names()
-        self.constants = Constants(self.pointers)
+        self.memory = Memory(module, CudaAliasInfo(module))
+        self.pointers = CudaNames()
+        self.constants = CudaConstants(self.pointers)
         self.kernels = kernels
         self.declared: dict[str, tuple[Home, int]] = {}
         self._steps: dict[Computation, tuple[Step, ...]] = {}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.kernel import Scope
 from codegen.statements import Call
-from emit_cuda.kernels.kernel import Kernel
+from emit_cuda.kernels.kernel import CudaKernel
 from emit_cuda.kernels.stages import alone
 from emit_cuda.program.steps import Launch
 
@@ -20,6 +20,6 @@ def seed_random_state(writer: CudaModuleWriter, module: Module) -> tuple[Launch,
     if not any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         return ()
     stage = alone([Call("seed_random_state", ())])
-    kernel = Kernel(writer.constants, Scope())
+    kernel = CudaKernel(writer.constants, Scope())
     name, _ = writer.kernels.add(kernel, "seed", "the state of random numbers at first", stage)
     return (Launch(name, stage.grid, stage.block, (), (), "random state"),)

@@ -13,7 +13,7 @@ from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
 from codegen.statements import Assign
 from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
-from emit_cuda.kernels.kernel import Kernel
+from emit_cuda.kernels.kernel import CudaKernel
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.passes import KINDS
 from emit_cuda.kernels.products import PRODUCTS
@@ -66,19 +66,19 @@ class CudaSchedule(Schedule):
         """A step that copies some bytes."""
         return Copy(target, source, size)
 
-    def new_kernel(self, scope: Scope) -> Kernel:
+    def new_kernel(self, scope: Scope) -> CudaKernel:
         """A kernel in the making."""
-        return Kernel(self.constants, scope)
+        return CudaKernel(self.constants, scope)
 
     def call_kernel(
         self, kernel: shared.Kernel, instr: Instruction, statements: Sequence[Statement]
     ) -> None:
         """Add the kernels that carry out statements, and launch them."""
-        assert isinstance(kernel, Kernel)
+        assert isinstance(kernel, CudaKernel)
         names = {a.name for a in kernel.arguments.values()}
         self.launch(kernel, instr, stages(statements, kernel.writer.own_bytes, names))
 
-    def launch(self, kernel: Kernel, instr: Instruction, launches: Launches) -> None:
+    def launch(self, kernel: CudaKernel, instr: Instruction, launches: Launches) -> None:
         """Add kernels, and steps that launch them."""
         comment = "\n".join(about(kernel, instr))
         for name, (kind, size) in kernel.rooms.items():
@@ -160,7 +160,7 @@ class CudaSchedule(Schedule):
     ) -> bool:
         """Write a whole array by a kernel of the instruction's kind, if that fits."""
         write = KINDS.get(instr.opcode)
-        assert isinstance(kernel, Kernel)
+        assert isinstance(kernel, CudaKernel)
         if instr.opcode == "custom-call" and is_on_host(instr):
             pointers = {a.name: p for p, a in kernel.arguments.items()}
             call = host_call(kernel.scope, instr, [pointers[o.name] for o in outputs])

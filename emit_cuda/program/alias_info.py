@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
 
 
-class Rules(buffers.Rules):
+class CudaAliasInfo(buffers.EmitterAliasInfo):
     """The rules of aliasing on a GPU."""
 
     def __init__(self, module: Module) -> None:
