@@ -159,7 +159,7 @@ def test_where_nan_arises(hlo, tmp_path: Path) -> None:
 
 def test_two_platforms(hlo, softmax: Path) -> None:
     # Sums are made in another order.
-    words = ("minimize", softmax, "--platform", "c", "--ulps", 0, "--seconds", 5)
+    words = ("minimize", softmax, "--platform", "c", "--ulps", 0, "--seconds", 60)
     result = hlo(*words)
     assert result.status == 0
     assert "c and interpreter: " in result.err
