@@ -103,7 +103,15 @@ def _op(
 
 
 def having(trait: str) -> frozenset[str]:
-    """The names of the opcodes with a trait."""
+    """The names of the opcodes with a trait.
+
+    Raises
+    ------
+    ValueError
+        if there is no such trait.
+    """
+    if trait not in TRAITS:
+        raise ValueError(f"unknown trait {trait!r}")
     return frozenset(row.name for row in OPCODES.values() if trait in row.traits)
 
 

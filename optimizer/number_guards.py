@@ -212,7 +212,8 @@ def is_non_negative(x: Instruction) -> bool:
         return source.kind in ("unsigned", "pred") and keeps_all(source, element_type)
     if not element_type.is_floating:
         return False
-    # Of other opcodes, one would have to know the operands; XLA's `IsNonNegative` knows fewer.
+    # XLA's `IsNonNegative` asks the operands of maximum and select, too, and knows nothing of
+    # unsigned numbers, iota, exponential and logistic.
     return x.opcode in ("abs", "exponential", "logistic") or (
         x.opcode == "multiply" and x.operands[0] is x.operands[1]
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from codegen.elements.constants import literal_of
 from codegen.elements.memory import pointer_into
@@ -144,28 +144,40 @@ class Body:
         stop: int | Expr,
         start: int | Expr = 0,
         step: int | Expr = 1,
-        **notes: Any,
+        *,
+        parallel: bool = False,
+        unroll: bool = False,
     ) -> Generator[Name]:
-        """Run a block for each number from `start` below `stop`; `notes` are as in `For`."""
+        """Run a block for each number from `start` below `stop`; for the options see `For`."""
         counted = self.name(name)
         with self.block() as statements:
             yield Name(counted)
-        self.add(For(counted, stop, tuple(statements), start, step, **notes))
+        self.add(
+            For(counted, stop, tuple(statements), start, step, parallel=parallel, unroll=unroll)
+        )
 
     @contextmanager
-    def loops(self, names: Sequence[str], sizes: Sequence[int], **notes: Any) -> Generator[Index]:
+    def loops(
+        self,
+        names: Sequence[str],
+        sizes: Sequence[int],
+        *,
+        parallel: bool = False,
+        unroll: bool = False,
+    ) -> Generator[Index]:
         """Run a block for every index of an array of the given sizes; sizes of 1 need no loop.
 
         Parameters
         ----------
-        notes : as in `For`, with what they ask of the block.
+        parallel, unroll : as in `For`, which says what they ask of the block.
         """
         counters = [self.name(n) if s != 1 else "" for n, s in zip(names, sizes, strict=True)]
         with self.block() as statements:
             yield tuple(counter(c, s) for c, s in zip(counters, sizes, strict=True))
         inner = tuple(statements)
         for name, size in reversed(list(zip(counters, sizes, strict=True))):
-            inner = (For(name, size, inner, **notes),) if size != 1 else inner
+            if size != 1:
+                inner = (For(name, size, inner, parallel=parallel, unroll=unroll),)
         self.add(*inner)
 
     @contextmanager

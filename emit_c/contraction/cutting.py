@@ -116,11 +116,11 @@ class Cutting:
         return prod(d.size for d in self.panels if d.input > self.row.input)
 
     def _is_in_place(self) -> bool:
-        """Whether vectors of the kernel are whole, and as fast to read as if it were packed.
+        """Whether vectors of the kernel are whole, and as fast to read as from a packed copy.
 
-        That they are where its rows are close together. Where they are not, each row is in a page
-        of its own, and many in the same few sets of the first-level cache; so panels are packed
-        unless they are read rarely.
+        Rows that are less than a page apart are as fast to read. Of rows that are farther apart,
+        each is in a page of its own, and many share the few sets of the first-level cache; so
+        panels are packed, unless they are read rarely.
         """
         if self.stride is None:
             return False

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
-# Opcodes that hand on values, whose type is therefore exact, as in XLA's
-# `ShapeVerifier::CheckShape`.
+# Opcodes that hand on values, whose type is therefore exact: those of XLA's
+# `ShapeVerifier::CheckShape`, and fusions, whose root has a type already.
 _HANDING_ON = {"copy-done", "copy-start", "custom-call", "fusion", "opt-barrier"}
 EXACT = CONTROL | GIVEN | TUPLES | HOST | _HANDING_ON
 

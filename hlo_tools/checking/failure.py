@@ -161,9 +161,11 @@ def compare_values(
 def wrong_start(
     pass_: Pass, module: Module, arguments: Sequence[Arguments], most: int, most_after: int
 ) -> Failure | None:
-    """The failure of the first rewrite of a pass that has always more to do.
+    """A failure of a pass's first rewrite alone; None if that rewrite is right.
 
-    Its last rewrite may undo its first: who changes the sides of a difference twice is right.
+    It is asked of passes that rewrite for ever, whose last rewrite may undo the first: two
+    exchanges of the operands of `subtract` keep the value, and one does not. If the pass raises an
+    exception here, the failure that is known already is the one to report.
     """
     try:
         start = pass_.run(module, Log(fuel=1))

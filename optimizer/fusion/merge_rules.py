@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from optimizer.fusion.left_over import left_over, most_operations, operations
 from optimizer.fusion.merged import joined
 from optimizer.fusion.nest import LoopNest, nest_of
+from optimizer.fusion.remainders import most_operations, operations, remainder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +129,7 @@ def cache(merge: Merge) -> str | None:
 
 
 def vectors(merge: Merge) -> str | None:
-    """Parts of rows that fill no vector do not keep much else out of vectors."""
+    """A kernel does not compute much for each element of a remainder."""
     members, policy = merge.kernel.members, merge.policy
     if not policy.vectors:
         return None
@@ -137,7 +137,7 @@ def vectors(merge: Merge) -> str | None:
     if operations(members, policy) <= most_operations(cut):
         return None
     return (
-        f"{left_over(cut)} elements of each row of %{cut.name} fill no vector, and one kernel "
+        f"{remainder(cut)} elements of each row of %{cut.name} fill no vector, and one kernel "
         "would take many operations for each"
     )
 

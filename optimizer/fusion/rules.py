@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from hlo.wording import counted, with_article
 from optimizer import machine
-from optimizer.fusion.left_over import (
+from optimizer.fusion.policy import MOVEMENT, is_large_window
+from optimizer.fusion.remainders import (
     folds_few_columns,
-    left_over,
     most_operations,
     operations,
+    remainder,
     whole_kernel,
 )
-from optimizer.fusion.policy import MOVEMENT, is_large_window
 from optimizer.fusion.sources import origin
 
 if TYPE_CHECKING:
@@ -187,22 +187,22 @@ def skew(setting: Setting, asked: GroupDemand) -> str | None:
 
 
 def vectors(setting: Setting, asked: GroupDemand) -> str | None:
-    """Parts of rows that fill no vector do not keep much else out of vectors."""
+    """A kernel does not compute much for each element of a remainder."""
     instr, policy = asked.instr, setting.policy
-    if not policy.vectors or not left_over(instr):
+    if not policy.vectors or not remainder(instr):
         return None
     for root in (group.root for group in asked.places):
         same_rows = root.shape.dims[-1:] == instr.shape.dims[-1:]
         if same_rows and operations(whole_kernel(root), policy) > most_operations(instr):
             return (
-                f"{left_over(instr)} elements of each row of %{instr.name} fill no vector, and the "
+                f"{remainder(instr)} elements of each row of %{instr.name} fill no vector, and the "
                 f"kernel of %{root.name} takes many operations for each"
             )
     return None
 
 
 def columns(setting: Setting, asked: GroupDemand) -> str | None:
-    """Columns too few for vectors are folded one by one, and much else in vectors before."""
+    """An operand of many operations stays out of a reduction of columns that fill no vector."""
     instr, policy = asked.instr, setting.policy
     if not policy.vectors or instr.opcode in MOVEMENT:
         return None

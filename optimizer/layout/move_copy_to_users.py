@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from hlo.names import NameSupply
     from optimizer.log import Log
 
-# Opcodes that yield no more elements than they read, and in an order that follows from that of what
-# they read: those that XLA's visitor handles, but for pad and concatenate, which yield more.
+# Opcodes that yield no more elements than they read, and in an order that follows from that of
+# their operand: those that XLA's `MoveCopyToUsersVisitor` handles, but for pad and concatenate,
+# which yield more.
 _SHRINKS = frozenset({"dynamic-slice", "reduce", "reduce-window", "reverse", "slice"})
 
 

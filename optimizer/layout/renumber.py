@@ -73,7 +73,8 @@ _NUMBERS = {
     "set-dimension-size": "dimensions",
     "sort": "dimensions",
 }
-# Attributes that say nothing of dimensions. A test holds these tables against the trait `alike`.
+# Attributes that say nothing of dimensions. A test holds these tables against the trait
+# `same_dimensions`.
 _UNCHANGED = frozenset({"all-reduce", "copy", "dynamic-update-slice"})
 
 

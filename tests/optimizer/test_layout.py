@@ -211,7 +211,12 @@ def test_nothing_is_read_in_another_way():
     assert run.run(once) is once
 
 
-def test_attributes_are_renumbered_wherever_dimensions_are_alike():
-    """An opcode that treats dimensions alike is in a table for what its attributes say."""
+def test_attributes_are_renumbered_wherever_dimensions_stay_the_same():
+    """An opcode that keeps dimensions is in a table for its attributes."""
     numbering = renumber._LISTS.keys() | renumber._NUMBERS.keys() | renumber._UNCHANGED
-    assert having("alike") <= numbering | renumber._OTHERS.keys()
+    assert having("same_dimensions") <= numbering | renumber._OTHERS.keys()
+
+
+def test_a_trait_that_does_not_exist_is_no_empty_set():
+    with pytest.raises(ValueError, match="unknown trait 'alike'"):
+        having("alike")

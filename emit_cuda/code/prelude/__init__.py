@@ -36,7 +36,7 @@ typedef double f64;
 typedef u8 pred;
 """
 _FORCED = "__attribute__((always_inline))\nstatic inline "
-# Of complex numbers, C has these, and CUDA does not.
+# Functions of complex numbers that C has, and CUDA has not.
 _OF_COMPLEX = "acos", "acosh", "asin", "asinh", "atanh"
 # CUDA's names for what compilers of C know; all others are the same without `__builtin_`.
 BUILTINS = {

@@ -1,12 +1,12 @@
-"""Elements of rows that fill no vector, which a kernel computes one after the other.
+"""Remainders of rows: elements that fill no vector, and that a kernel computes one by one.
 
     a = f32[128,1] slice(x), slice={[0:128], [127:128]}
     b = f32[128,127] slice(x), slice={[0:128], [0:127]}
     c = f32[128,128] concatenate(a, b), dimensions={1}
 
-A kernel has a loop for each part of a row, so that no iteration asks in which part it is. Vectors
-of 16 leave 1 and 15 elements over here; and the kernel computes all that it does for these alone,
-which takes as long as for whole vectors.
+A kernel has a loop for each part of a row, so that no iteration asks in which part it is. Here
+vectors of 16 elements leave remainders of 1 and 15. Whatever the kernel computes, it computes for
+each element of a remainder alone, and that takes as long as for a whole vector.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 _COMPUTED = ELEMENTWISE | MOVEMENT
 
 
-def left_over(instr: Instruction) -> int:
-    """The elements of a row that fill no vector, since the row is made of several parts.
+def remainder(instr: Instruction) -> int:
+    """The number of elements of a row that fill no vector, as the row is made of several parts.
 
-    Compilers take half of a vector as one. Short rows have none: they are quickly done either way.
+    Half of a vector counts as one element, for compilers have instructions for it. The number is 0
+    for rows of less than `machine.LONG_ROW` elements, which take little time in any case.
     """
     parts = _parts(instr)
     if sum(parts) < machine.LONG_ROW:
@@ -53,22 +54,23 @@ def _parts(instr: Instruction) -> tuple[int, ...]:
 
 
 def most_operations(instr: Instruction) -> float:
-    """The operations on an element that a kernel which computes a value may do for all it does.
+    """The most operations an element of a kernel into which a value may be fused.
 
-    With more, it takes longer for what is left over than to store the value and load it.
+    With more, the remainders take longer than to store the value in a kernel of its own and to
+    load it in this one.
     """
-    left = left_over(instr)
-    return machine.STORED_WORK * instr.shape.dims[-1] / left if left else inf
+    rest = remainder(instr)
+    return machine.STORED_WORK * instr.shape.dims[-1] / rest if rest else inf
 
 
 def operations(members: Iterable[Instruction], policy: Policy) -> int:
-    """The operations of a kernel on each of its elements."""
+    """The number of operations of a kernel on each of its elements."""
     counted = (m for m in members if m.opcode in ELEMENTWISE)
     return sum(machine.FUNCTION_WORK if policy.is_expensive(m) else 1 for m in counted)
 
 
 def whole_kernel(root: Instruction) -> Iterator[Instruction]:
-    """All that may be computed along with a value: arrays of as many elements that it needs."""
+    """A value and the arrays of as many elements from which its kernel may compute it."""
     seen, stack = {root}, [root]
     while stack:
         instr = stack.pop()
@@ -81,7 +83,7 @@ def whole_kernel(root: Instruction) -> Iterator[Instruction]:
 
 
 def folds_few_columns(instr: Instruction) -> bool:
-    """Whether the numbers that a fold keeps apart lie side by side, but fill no vector."""
+    """Whether a reduction keeps the last dimension, whose elements fill no vector."""
     if instr.opcode != "reduce":
         return False
     dims, folded = instr.operands[0].shape.dims, a.Dimensions.of(instr).dimensions
