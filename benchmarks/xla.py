@@ -41,10 +41,25 @@ class Compiled:
         wall, cpu = time.perf_counter(), time.process_time()
         self.executable: Any = devices[0].client.compile_and_load(program, listed)
         self.seconds, self.cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+        self._last: list[Any] = []
 
     def on(self, arguments: Sequence[Any]) -> Callable[[], list[Any]]:
         """A function without arguments that runs it, on arrays that XLA has already."""
+        ask = self.asked(arguments)
+        return lambda: jax.block_until_ready(ask())
+
+    def asked(self, arguments: Sequence[Any]) -> Callable[[], list[Any]]:
+        """The same, but nothing waits for the results, which may still be computed."""
         with jax.enable_x64(True):
             there = [jax.device_put(a, self._device) for a in jax.tree.leaves(list(arguments))]
         execute = self.executable.execute
-        return lambda: jax.block_until_ready(execute(there))
+
+        def ask() -> list[Any]:
+            self._last = execute(there)
+            return self._last
+
+        return ask
+
+    def wait(self) -> None:
+        """Wait for the results of the latest call."""
+        jax.block_until_ready(self._last)

@@ -1,6 +1,12 @@
-"""Many modules in one file of CUDA C: a compiler takes a second for all instead of one for each."""
+"""Many modules in one file of CUDA C: a compiler takes a second for all instead of one for each.
 
+They run on this processor; where `PYHLO_TESTS_ON_GPU=1` is set, those that nothing checks run on a
+GPU, three times each: as launches, while a graph is recorded, and as that graph.
+"""
+
+import os
 from dataclasses import dataclass, field
+from functools import cache
 
 import pytest
 
@@ -8,6 +14,7 @@ import emit_cuda
 import interpreter
 from emit_cuda.code.names import CudaNames
 from emit_cuda.executable import CudaExecutable
+from emit_cuda.gpu import GpuDevice
 from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels.file import KernelFile
 from hlo.errors.error import HloError
@@ -45,11 +52,19 @@ class Batch:
 
     def differences(self, promise=ROUNDING, *, checked=False):
         """What is not as the interpreter says, module by module."""
-        device, found = HostDevice(checked=checked), []
+        device, found = HostDevice(checked=True) if checked else unchecked(), []
         kernels = device.load(self.kernels.source(""))
         for module, arguments, expected, program in self.cases:
             executable = CudaExecutable(module.entry, program, device, kernels)
-            difference = compare(executable(*arguments), expected, promise)
-            if difference is not None:
-                found.append(f"{difference}\n{module}")
+            for call in range(3 if device.captures else 1):
+                difference = compare(executable(*arguments), expected, promise)
+                if difference is not None:
+                    found.append(f"call {call}: {difference}\n{module}")
+                    break
         return found
+
+
+@cache
+def unchecked():
+    """The device that runs what nothing checks."""
+    return GpuDevice() if os.environ.get("PYHLO_TESTS_ON_GPU") else HostDevice()
