@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import optimizer
 from emit_cuda.executable import CudaExecutable, DynamicCudaExecutable
-from emit_cuda.gpu.device import GpuDevice
+from emit_cuda.gpu.device import shared_gpu
 from emit_cuda.host.bounds import refuse_too_much
 from emit_cuda.host.device import HostDevice
 from emit_cuda.libraries import Libraries
@@ -122,7 +122,7 @@ def device_named(device: str | CudaDevice, *, checked: bool = False) -> CudaDevi
     if device == "host":
         return HostDevice(checked=checked)
     if device == "gpu":
-        return GpuDevice()
+        return shared_gpu()
     if isinstance(device, str):
         message = f"there is no device {device!r}: there are gpu and host"
         raise HloError("HLO194", message)

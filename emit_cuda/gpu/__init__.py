@@ -4,6 +4,6 @@
 PyCUDA leaves out.
 """
 
-from emit_cuda.gpu.device import GpuDevice, GpuKernels, missing
+from emit_cuda.gpu.device import GpuDevice, GpuKernels, missing, shared_gpu
 
-__all__ = ["GpuDevice", "GpuKernels", "missing"]
+__all__ = ["GpuDevice", "GpuKernels", "missing", "shared_gpu"]

@@ -386,7 +386,25 @@ class GpuDevice:
             "`--platform cuda-host --checked` runs the same kernels and looks at every access",
         ]
 
+    @property
+    def closed(self) -> bool:
+        """Whether its memory and the context were given back."""
+        return not self._closing.alive
+
     def close(self) -> None:
         """Give memory and the context back, before the process ends or nobody uses the GPU."""
         with self._lock:
             self._closing()
+
+
+_shared: list[GpuDevice] = []
+
+
+def shared_gpu() -> GpuDevice:
+    """The first GPU, for all executables of this process that name no other.
+
+    To make a context takes longer than to compile a small module.
+    """
+    if not _shared or _shared[0].closed:
+        _shared[:] = [GpuDevice()]
+    return _shared[0]

@@ -19,7 +19,7 @@ import interpreter
 from emit_cuda import host
 from emit_cuda.arrays import lent
 from emit_cuda.devices import Purpose
-from emit_cuda.gpu import GpuDevice, missing
+from emit_cuda.gpu import GpuDevice, missing, shared_gpu
 from emit_cuda.nvrtc import Compiled
 from emit_cuda.program.steps import Branch, While
 
@@ -372,6 +372,16 @@ def threads(device):
     assert not wrong
 
 
+def sharing(device):
+    """Executables that name no device share one, until that is closed."""
+    one = shared_gpu()
+    assert shared_gpu() is one
+    assert one is not device
+    one.close()
+    assert one.closed
+    assert not shared_gpu().closed
+
+
 def refusals(device):
     """Wrong launches are refused with their names."""
     kernels = device.load(ADD)
@@ -406,6 +416,7 @@ if __name__ == "__main__":
         donation,
         copies,
         threads,
+        sharing,
         refusals,
     )
     for check in checks:
