@@ -311,21 +311,27 @@ class Dataflow:
             leaf = self._same[leaf]
         return leaf
 
+    def _settled(self, leaf: Leaf) -> Leaf:
+        """A leaf that shows no value's second name."""
+        if not isinstance(leaf, Several):
+            return self._find(leaf)
+        found = dict.fromkeys(map(self._find, leaf))
+        return Several(value for value in found if isinstance(value, Value))
+
     def _settle(self) -> None:
         """Let everything show values that are no other's second name."""
         if self._same:
-            self.at = {i: tuple(map(self._find, leaves)) for i, leaves in self.at.items()}
-            self._reads = [r._replace(leaf=self._find(r.leaf)) for r in self._reads]
-            self.joins = [j._replace(source=self._find(j.source)) for j in self.joins]
+            self.at = {i: tuple(map(self._settled, leaves)) for i, leaves in self.at.items()}
+            self._reads = [r._replace(leaf=self._settled(r.leaf)) for r in self._reads]
+            self.joins = [j._replace(source=self._settled(j.source)) for j in self.joins]
             self.values = [v for v in self.values if v not in self._same]
 
     def _find_live(self) -> None:
         reads: dict[Value, list[Moment]] = {v: [] for v in self.values}
         for leaf, moment, where in self._reads:
             for value in leaf if isinstance(leaf, Several) else (leaf,):
-                found = self._find(value)
-                assert isinstance(found, Value)
-                reads[found].append(last_iteration(self.timeline, found.made, (moment, where)))
+                assert isinstance(value, Value)
+                reads[value].append(last_iteration(self.timeline, value.made, (moment, where)))
         for value, moments in reads.items():
             value.live = self._spans(value, moments)
 

@@ -122,3 +122,38 @@ def test_donated_numbers_that_take_less_than_a_byte_are_copied_whole():
     want = x[::-1] + x
     x.flags.writeable = False
     assert (emit_c.compile(hlo.parse(SMALL_NUMBERS), donate=True)(x) == want).all()
+
+
+HANDED_ON = """HloModule m, input_output_alias={ {}: (1, {}, may-alias) }
+condition {
+  s = (s32[], f32[3,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[3,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[3,3] get-tuple-element(s), index=1
+  j = s32[] add(i, i)
+  ROOT t = (s32[], f32[3,3]) tuple(j, x)
+}
+ENTRY e {
+  i = s32[] parameter(0)
+  x = f32[3,3] parameter(1)
+  z = f32[3,3] parameter(2)
+  t = (s32[], f32[3,3]) tuple(i, x)
+  l = (s32[], f32[3,3]) while(t), condition=condition, body=body
+  c = f32[3,3] get-tuple-element(l), index=1
+  b = f32[3,3] broadcast(c), dimensions={1,0}
+  ROOT y = f32[3,3] add(b, z)
+}"""
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_a_result_waits_for_what_is_read_under_another_name(optimize):
+    """The sum reads the donated array across, by a broadcast of what a loop hands on unchanged."""
+    x = np.arange(9, dtype=np.float32).reshape(3, 3)
+    executable = emit_c.compile(hlo.parse(HANDED_ON), optimize=optimize, donate=True)
+    found = executable(np.int32(1), x.copy(), np.zeros((3, 3), np.float32))
+    assert (found == x.T).all()
