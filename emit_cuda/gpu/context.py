@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from threading import local
+from typing import Any
 
 from emit_cuda.gpu.staging import Staging
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
 # A flag of a stream.
 _NON_BLOCKING = 1
+
+
+class _Entered(local):
+    """The contexts that a thread has entered by `with`, the current one last."""
+
+    def __init__(self) -> None:
+        self.contexts: list[Any] = []
+
+
+_entered = _Entered()
+
+
+class Current:
+    """Makes a context this thread's inside of a `with`; it costs nothing where it is that already.
+
+    Parameters
+    ----------
+    context : PyCUDA's.
+    """
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        contexts = _entered.contexts
+        if not contexts or contexts[-1] is not self._context:
+            self._context.push()
+        contexts.append(self._context)
+
+    def __exit__(self, *_: object) -> None:
+        contexts = _entered.contexts
+        contexts.pop()
+        if not contexts or contexts[-1] is not self._context:
+            self._context.pop()
 
 
 class Context:
@@ -25,6 +59,8 @@ class Context:
 
     Attributes
     ----------
+    current : for a `with`, in which the context is this thread's; several threads and several GPUs
+        may do so.
     streams : PyCUDA's, by number.
     pool : of the GPU's memory.
     allocated : memory taken out of the pool, by address.
@@ -32,22 +68,14 @@ class Context:
 
     def __init__(self, driver: Any, gpu: Any) -> None:
         self._driver, self._context = driver, gpu.retain_primary_context()
+        self.current = Current(self._context)
         tools = import_module("pycuda.tools")
-        with self.current():
+        with self.current:
             self.streams = [self.new_stream()]
             self.pool = tools.DeviceMemoryPool()
             self._page_locked = tools.PageLockedMemoryPool()
             self.staging = Staging(driver, self._page_locked)
         self.allocated: dict[int, Any] = {}
-
-    @contextmanager
-    def current(self) -> Generator[None]:
-        """Make the context this thread's; several threads and several GPUs may do so."""
-        self._context.push()
-        try:
-            yield
-        finally:
-            self._context.pop()
 
     def new_stream(self) -> Any:
         """A stream that does not wait for the one that all libraries share."""
@@ -60,7 +88,7 @@ class Context:
 
     def close(self) -> None:
         """Give memory and the context back; PyCUDA wants that before the process ends."""
-        with self.current():
+        with self.current:
             with suppress(self._driver.Error):  # of a kernel that failed, and was told before
                 self._context.synchronize()
             self.staging.forget()

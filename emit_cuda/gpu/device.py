@@ -2,7 +2,7 @@
 
 Copies from and to the processor are on stream 0, and so is the end of each run of a program;
 kernels may be on others in between. Nothing waits until something is read. Memory that is freed
-goes back to the pool at once, since all later work of stream 0 comes after its last use.
+may be taken again at once, since all later work of stream 0 comes after its last use.
 
 PyCUDA is imported when a device is made, and nowhere else: it is an extra, and needs a driver.
 
@@ -82,6 +82,32 @@ class _StreamCapture(local):
     kernels: list[str] | None = None
 
 
+class _Explained:
+    """Turns the driver's errors inside of a `with` into ours.
+
+    Parameters
+    ----------
+    kind : of the driver's errors.
+    about : what was tried.
+    notes : gives the notes of an error.
+    """
+
+    __slots__ = ("_about", "_kind", "_notes")
+
+    def __init__(
+        self, kind: type[Exception], about: str, notes: Callable[[], Sequence[str]]
+    ) -> None:
+        self._kind, self._about, self._notes = kind, about, notes
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, self._kind):
+            message = f"{self._about}: {error}"
+            raise HloError("HLO192", message, notes=self._notes()) from error
+
+
 class GpuDevice:
     """A GPU.
 
@@ -115,6 +141,8 @@ class GpuDevice:
         self._closing = finalize(self, self._own.close)
         self.place: tuple[int, int] = (CUDA, ordinal)
         self._launched: deque[str] = deque(maxlen=16)
+        # Goes back to the pool before memory is taken the next time: a context is current then.
+        self._freed: list[int] = []
         self._recording = _StreamCapture()
         self._lock = RLock()
         self.conditionals: bool = conditions.has_conditionals()
@@ -129,15 +157,16 @@ class GpuDevice:
 
     def current(self) -> AbstractContextManager[None]:
         """Make the GPU's context this thread's; several threads and several GPUs may do so."""
-        return self._own.current()
+        return self._own.current
 
     def stream(self, number: int = 0) -> Any:
         """PyCUDA's stream of a number; inside of `capture`, the one that records in its place."""
-        with self._lock, self.current():
-            streams = self._recording.streams or self._own.streams
-            while len(streams) <= number:
-                streams.append(self._own.new_stream())
-            return streams[number]
+        streams = self._recording.streams or self._own.streams
+        if number >= len(streams):
+            with self._lock, self.current():
+                while len(streams) <= number:
+                    streams.append(self._own.new_stream())
+        return streams[number]
 
     def load(self, source: str, name: str = "kernels.cu") -> GpuKernels:
         """Compile a file of CUDA C for this GPU, or find it in the cache.
@@ -157,16 +186,15 @@ class GpuDevice:
     def allocate(self, size: int) -> int:
         """The address of memory out of the pool; its contents are undefined."""
         with self._lock, self.current(), self._errors(f"taking {size} bytes"):
+            while self._freed:
+                self._own.allocated.pop(self._freed.pop()).free()
             memory = self._own.pool.allocate(max(size, 1))
             self._own.allocated[int(memory)] = memory
         return int(memory)
 
     def free(self, address: int) -> None:
         """Give memory back to the pool; earlier work of stream 0 may still use it."""
-        with self._lock:
-            if self._closing.alive:
-                with self.current():
-                    self._own.allocated.pop(address).free()
+        self._freed.append(address)
 
     def holds(self, address: int) -> bool:
         """Whether an address of another library is in this GPU's memory."""
@@ -368,17 +396,12 @@ class GpuDevice:
             if self._blocking and not self._recording.streams:
                 stream.synchronize()
 
-    @contextmanager
-    def _errors(self, about: str) -> Generator[None]:
+    def _errors(self, about: str) -> _Explained:
         """Errors of the driver in words; those of kernels come late, and may be any one's."""
-        try:
-            yield
-        except self._driver.Error as error:
-            notes = [] if self._blocking else self._suspects()
-            raise HloError("HLO192", f"{about}: {error}", notes=notes) from error
+        return _Explained(self._driver.Error, about, self._suspects)
 
     def _suspects(self) -> list[str]:
-        if not self._launched:
+        if self._blocking or not self._launched:
             return []
         return [
             f"launched before, the last one last: {', '.join(self._launched)}",

@@ -157,7 +157,7 @@ class Runner:
                     raise AssertionError("the processor computes while nothing is recorded")
 
     def _segment(self, segment: Segment) -> None:
-        if self.graphs is None or len(segment.queue) < 2:
+        if self.graphs is None:
             self._issue(segment)
             return
         key = segment, *self.addresses.values()

@@ -17,9 +17,13 @@ STAND_IN = Path(__file__).parent / "stand_in"
 NO_PYCUDA = importlib.util.find_spec("pycuda") is None
 
 
-def run(where, environment):
+# Those of the script that pass, and each of those that end a process.
+CHECKS = (), ("failures",), ("names",)
+
+
+def run(where, environment, checks):
     """The script's output, in a process of its own."""
-    command = [sys.executable, str(STAND_IN / "script.py"), where]
+    command = [sys.executable, str(STAND_IN / "script.py"), where, *checks]
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, **environment}, check=False
     )
@@ -33,9 +37,10 @@ def test_pycuda_on_a_stand_in_for_the_driver(tmp_path):
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
     build.stand_in(tmp_path)
-    lines, shown = run("stand-in", {"LD_LIBRARY_PATH": str(tmp_path)})
-    assert "all" in lines, shown
-    assert "WARNING" not in shown, shown
+    for checks in CHECKS:
+        lines, shown = run("stand-in", {"LD_LIBRARY_PATH": str(tmp_path)}, checks)
+        assert lines[-1:] == ["all"], shown
+        assert "WARNING" not in shown, shown
 
 
 LAYOUT = """#include <cuda.h>
@@ -79,8 +84,9 @@ def test_the_driver_links_what_sets_conditions():
 
 @pytest.mark.gpu
 @pytest.mark.skipif(bool(missing()), reason=f"no GPU: {missing()}")
-def test_pycuda_on_a_gpu():
-    lines, shown = run("gpu", {})
+@pytest.mark.parametrize("checks", CHECKS)
+def test_pycuda_on_a_gpu(checks):
+    lines, shown = run("gpu", {}, checks)
     assert "all" in lines, shown
 
 

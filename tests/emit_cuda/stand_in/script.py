@@ -1,7 +1,7 @@
 """What a GPU must do, as a script: on the stand-in driver, or on a real one.
 
 It runs in a process of its own, since a process takes one driver, and some mistakes end it.
-    python script.py gpu | stand-in [without-failures]
+    python script.py gpu | stand-in [without-conditionals] [CHECK ...]
 """
 
 import ctypes
@@ -399,36 +399,29 @@ def failures(device):
     assert any("fails" in note for note in caught.value.notes)
 
 
+# Each ends a process: after a kernel has failed, a GPU does nothing more for it.
+ENDINGS = failures, names
+CHECKS = (
+    launches, graphs, recordings, modules, recorded, loops, nested, predicates, arrays, donation,
+    copies, threads, sharing, refusals,
+)  # fmt: skip
+
+
 if __name__ == "__main__":
     assert not missing(), missing()
-    options = {"compiler": on_the_processor} if sys.argv[1] == "stand-in" else {}
+    where, *asked = sys.argv[1:]
+    options = {"compiler": on_the_processor} if where == "stand-in" else {}
     device = GpuDevice(**options)
-    checks = (
-        launches,
-        graphs,
-        recordings,
-        modules,
-        recorded,
-        loops,
-        nested,
-        predicates,
-        arrays,
-        donation,
-        copies,
-        threads,
-        sharing,
-        refusals,
-    )
-    for check in checks:
-        check(device)
-        print(check.__name__, flush=True)
-    if import_module("pycuda.driver").Device.count() > 1:
+    if "without-conditionals" in asked:
+        device.conditionals = False
+        asked.remove("without-conditionals")
+    for check in (*CHECKS, *ENDINGS):
+        if check.__name__ in asked or (not asked and check in CHECKS):
+            check(device)
+            print(check.__name__, flush=True)
+    if not asked and import_module("pycuda.driver").Device.count() > 1:
         several(device, GpuDevice(1, **options))
         print("several", flush=True)
     gc.collect()
     device.close()
-    if "without-failures" not in sys.argv:
-        broken = GpuDevice(**options)
-        failures(broken)
-        names(broken)
     print("all", flush=True)
