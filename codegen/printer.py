@@ -253,7 +253,7 @@ def _loop_lines(loop: For) -> Iterator[str]:
     i = loop.name
     step = f"{i}++" if loop.step == 1 else f"{i} += {_bound(loop.step)}"
     start, stop = _bound(loop.start), _bound(loop.stop)
-    yield f"for (s64 {i} = {start}; {i} < {stop}; {step}) {{"
+    yield f"for ({loop.kind} {i} = {start}; {i} < {stop}; {step}) {{"
     yield from _inside(loop.body)
     yield "}"
 

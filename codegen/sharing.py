@@ -91,7 +91,7 @@ class _FunctionKey:
         for op, name in loop.reductions:
             self.found.append(op)
             self._name(name)
-        self._declare("s64", loop.name)
+        self._declare(loop.kind, loop.name)
 
     def _tree(self, expr: Expr) -> None:
         kind = type(expr)

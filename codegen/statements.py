@@ -61,6 +61,7 @@ class For:
         at once in the lanes of a vector.
     reductions : what is folded over the iterations: (`+`, `total`).
     trip_count : about how many iterations there are, where the bounds do not say it.
+    kind : the type of the counter.
     unroll : each iteration is to have code of its own, so that small arrays stay in registers.
     parallel : its iterations do not depend on each other at all, so that several may run at once on
         several threads. They read what they like, write each to elements of its own, and assign to
@@ -79,6 +80,7 @@ class For:
     parallel: bool = False
     trip_count: int | None = None
     unroll: bool = False
+    kind: str = "s64"
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,14 +147,14 @@ class Body:
         *,
         parallel: bool = False,
         unroll: bool = False,
+        kind: str = "s64",
     ) -> Generator[Name]:
         """Run a block for each number from `start` below `stop`; for the options see `For`."""
         counted = self.name(name)
         with self.block() as statements:
             yield Name(counted)
-        self.add(
-            For(counted, stop, tuple(statements), start, step, parallel=parallel, unroll=unroll)
-        )
+        made = For(counted, stop, tuple(statements), start, step, kind=kind)
+        self.add(replace(made, parallel=parallel, unroll=unroll))
 
     @contextmanager
     def loops(

@@ -13,7 +13,6 @@ from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.spelling import all_in_cuda
-from emit_cuda.kernels.tensor_cores import ALIGNED, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Argument
     from codegen.statements import Statement
     from emit_cuda.code.names import CudaNames
-    from emit_cuda.kernels.folding import Shared
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
 
@@ -33,11 +31,10 @@ if TYPE_CHECKING:
 _PARTS = {"c64": "f32", "c128": "f64"}
 
 
-def _shared(arrays: Shared) -> str:
-    """The declarations of arrays in shared memory; tensor cores take them as they are aligned."""
-    narrow = any(kind in TYPES for kind, _, _ in arrays)
-    aligned = f"__align__({ALIGNED}) " if narrow else ""
-    return "".join(_declared(array, aligned) for array in arrays)
+def _shared(stage: Stage) -> str:
+    """The declarations of arrays in shared memory."""
+    aligned = f"__align__({stage.aligned}) " if stage.aligned else ""
+    return "".join(_declared(array, aligned) for array in stage.shared)
 
 
 def _declared(array: tuple[str, str, int], aligned: str) -> str:
@@ -142,15 +139,16 @@ class KernelFile:
     ) -> str:
         parameters = tuple(Parameter(a.kind, a.name) for a in given)
         function = Function("", parameters, statements)
-        key = key_of(function), stage.block, stage.shared
+        key = key_of(function), stage.block, stage.shared, stage.aligned, stage.resident
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
             self.meant[name], self.about[name] = meant, about
             self.written[name] = Written(stage, statements, tuple(given))
             listed = ", ".join(declared(p.kind, p.name, "__restrict__") for p in parameters)
-            shared = _shared(stage.shared)
+            shared = _shared(stage)
             threads = stage.block[0] * stage.block[1] * stage.block[2]
-            bounds = f"__launch_bounds__({threads}) "
+            resident = f", {stage.resident}" if stage.resident > 1 else ""
+            bounds = f"__launch_bounds__({threads}{resident}) "
             self.texts[name] = (
                 f'{comment(about)}extern "C" __global__ void {bounds}{name}({listed}) {{\n'
                 f"{shared}{text(statements)}}}\n"

@@ -40,7 +40,7 @@ def gemm_stage(
         return None
     on_tensor_cores = fits(product)
     with kernel.body.block() as statements:
-        writer = (TensorCores if on_tensor_cores else Tiles)(product)
+        writer = (TensorCores if on_tensor_cores else Tiles)(kernel, product)
         stage = writer.write(outputs[0], root or dot)
     kind = "product" if dot.opcode == "dot" else "convolution"
     if on_tensor_cores:

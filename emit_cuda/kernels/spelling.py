@@ -48,11 +48,12 @@ def mapped(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
         return tuple(mapped(s, change) for s in statements)
 
     match statement:
-        case For(name, stop, body, start, step, unroll=unroll):
+        case For(name, stop, body, start, step):
             stop, start, step = (
                 n if isinstance(n, int) else change(n) for n in (stop, start, step)
             )
-            return For(name, stop, inside(body), start, step, unroll=unroll)
+            unroll, kind = statement.unroll, statement.kind
+            return For(name, stop, inside(body), start, step, unroll=unroll, kind=kind)
         case If(condition, then, otherwise):
             return If(change(condition), inside(then), inside(otherwise))
         case Forever(body):

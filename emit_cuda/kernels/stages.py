@@ -54,6 +54,9 @@ class Stage:
     shared : arrays in the memory that a block's threads share: type, name, elements.
     own_bytes : memory that all threads together need for themselves.
     waits : threads of a block may wait for each other.
+    aligned : bytes at multiples of which shared arrays begin, where more is asked than by their
+        elements; else 0.
+    resident : blocks that are to run on a multiprocessor at once, so many registers may each take.
     """
 
     statements: tuple[Statement, ...]
@@ -63,6 +66,8 @@ class Stage:
     own_bytes: int = 0
     kind: str = "loop"
     waits: bool = True
+    aligned: int = 0
+    resident: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING
 from codegen.elements.types import wide
 from codegen.expressions import Expr, Group, Literal, Name, Op, item
 from emit_cuda.kernels.folding import BARRIER, WARP
-from emit_cuda.kernels.tiles import DEEP, SIDE, Tiles
+from emit_cuda.kernels.strips import added
+from emit_cuda.kernels.tiles import DEEP, SIDE, Size, Tiles
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from codegen.elements.kernel import Kernel
     from emit_cuda.kernels.products import Product
     from optimizer.analysis.indexing import Index, Sum
 
@@ -52,13 +54,12 @@ def fits(product: Product) -> bool:
 class TensorCores(Tiles):
     """Writes the kernel of a product of narrow floats."""
 
-    def __init__(self, product: Product) -> None:
-        super().__init__(product)
-        self.each = WIDTH // SIDE
-        self.width = WIDTH
+    def __init__(self, kernel: Kernel, product: Product) -> None:
+        super().__init__(kernel, product, Size(WIDTH // SIDE, WIDTH // SIDE, 1.0))
         self.type = product.dot.operands[0].shape.element_type
         # Whole vectors, as the instruction asks for; four banks further each.
         self.pitch, self.sum_pitch = WIDTH + 16 // self.type.bytes, WIDTH + 4
+        self.pitches = self.pitch, self.pitch
         self.sum_kind = wide(product.type)
         self.tile_kind, self.nothing = self.type.name, Literal(0)
 
@@ -70,6 +71,8 @@ class TensorCores(Tiles):
     def begin(self) -> None:
         """Declare the sums, which are zero."""
         body = self.body
+        self.y = body.let("s64", "y", Name("threadIdx.x") / SIDE)
+        self.x = body.let("s64", "x", Name("threadIdx.x") % SIDE)
         self.parts = body.variable(f"{self.sum_kind}_16x16", "parts", size=PARTS)
         with self._each_part() as (_, part):
             body.call(f"clear_{self.sum_kind}_16x16", part)
@@ -79,10 +82,11 @@ class TensorCores(Tiles):
 
     def multiply(self) -> None:
         """Add the products of two tiles."""
-        left, right = self.tiles
+        left, right = (strip.array for strip in self.strips)
+        buffer = self.buffer * (DEEP * self.pitch)
         with self._each_part() as (p, part):
             here = self.column + p * 16
-            ends = item(left, self.buffer + self.row), item(right, self.buffer + here)
+            ends = item(left, buffer + self.row), item(right, buffer + here)
             places = (Op("&", (end,)) for end in ends)
             self.body.call(f"multiply_tiles_{self.type}", part, *places, self.pitch)
 
@@ -90,7 +94,7 @@ class TensorCores(Tiles):
         """Let the sums meet in shared memory."""
         body = self.body
         self.sums = Name(body.name("sums"))
-        self.shared += ((self.sum_kind, self.sums.name, WIDTH * self.sum_pitch),)
+        self.shared.append((self.sum_kind, self.sums.name, WIDTH * self.sum_pitch))
         with self._each_part() as (p, part):
             at = Group(self.row * self.sum_pitch) + self.column + p * 16
             place = Op("&", (item(self.sums, at),))
@@ -103,7 +107,13 @@ class TensorCores(Tiles):
         with self.body.loop("p", PARTS, unroll=True) as p:
             yield p, item(self.parts, p)
 
-    def total(self, m: Sum, n: Sum) -> Expr:
+    @property
+    def aligned(self) -> int:
+        """Bytes at multiples of which parts of a tile are loaded and stored."""
+        return ALIGNED
+
+    def total(self, m: Sum, h: Sum, n: Sum) -> Expr:
         """One sum of a thread's own."""
-        row, column = self.at(self.y, m), self.at(self.x, n)
+        row = added(self.y * self.group, m // self.group * (SIDE * self.group) + m % self.group)
+        column = added(self.x * self.group, h * (SIDE * self.group) + n)
         return item(self.sums, Group(row) * self.sum_pitch + column)

@@ -149,6 +149,7 @@ class _Merging:
     names: CudaNames = field(default_factory=CudaNames)
     given: dict[str, Argument] = field(default_factory=dict[str, Argument])
     shared: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
+    aligned: int = 0
     about: dict[str, None] = field(default_factory=dict[str, None])
     used: dict[str, None] = field(default_factory=dict[str, None])
 
@@ -167,7 +168,8 @@ class _Merging:
         bytes_of = sum(ELEMENT_TYPES[kind].bytes * size for kind, _, size in self.shared)
         if bytes_of > SHARED_BYTES:
             raise _NotMergedError
-        stage = Stage(tuple(body), grid, (self.block, 1, 1), tuple(self.shared), kind=kind)
+        of, shared = (self.block, 1, 1), tuple(self.shared)
+        stage = Stage(tuple(body), grid, of, shared, kind=kind, aligned=self.aligned)
         about = "\n".join([*self.about, print_instruction(instr, _SHORT)])
         parameters = list(self.given.values())
         name = self.file.add_merged(parameters, instr.name, about, stage, self.used)
@@ -263,6 +265,7 @@ class _Merging:
             if not isinstance(kind, str):
                 raise _NotMergedError
             values[argument.name] = self._pointer(str(pointer), kind, writes=writes)
+        self.aligned = max(self.aligned, written.stage.aligned)
         for kind, name, size in written.stage.shared:
             own = self.names.unique(name)
             self.shared.append((kind, own, size))

@@ -1,0 +1,137 @@
+"""Products in tiles of every size: equal to the interpreter, no mistake in checked mode."""
+
+import random
+
+import pytest
+from cuda_batches import Batch
+
+import emit_cuda
+import hlo
+from emit_cuda import nvrtc
+from emit_cuda.kernels import tiles
+from emit_cuda.kernels.tiles import SIZES
+from emit_cuda.launches import asked
+from hlo_tools.generate.values import tame
+from optimizer import prepare
+
+CALLED = """
+dense {
+  x = f32[130,72] parameter(0)  w = f32[72,136] parameter(1)  b = f32[136] parameter(2)
+  d = f32[130,136] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bias = f32[130,136] broadcast(b), dimensions={1}
+  s = f32[130,136] add(d, bias)
+  zero = f32[] constant(0)
+  zeros = f32[130,136] broadcast(zero), dimensions={}
+  ROOT r = f32[130,136] maximum(s, zeros)
+}
+scaled {
+  x = s8[40,72] parameter(0)  s = f32[72] parameter(1)  w = f32[72,132] parameter(2)
+  f = f32[40,72] convert(x)
+  b = f32[40,72] broadcast(s), dimensions={1}
+  q = f32[40,72] multiply(f, b)
+  ROOT d = f32[40,132] dot(q, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+narrow {
+  x = bf16[40,72] parameter(0)  w = f32[72,132] parameter(1)
+  f = f32[40,72] convert(x)
+  d = f32[40,132] dot(f, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = bf16[40,132] convert(d)
+}
+"""
+# Products: ragged and whole tiles, all orders of dimensions, batches, prologues and epilogues.
+PRODUCTS = {
+    "epilogue": "x = f32[130,72] parameter(0)  w = f32[72,136] parameter(1)"
+    "  b = f32[136] parameter(2)  ROOT r = f32[130,136] fusion(x, w, b), kind=kCustom, calls=dense",
+    "prologue": "x = s8[40,72] parameter(0)  s = f32[72] parameter(1)  w = f32[72,132] parameter(2)"
+    "  ROOT r = f32[40,132] fusion(x, s, w), kind=kCustom, calls=scaled",
+    "prologue and epilogue of bf16": "x = bf16[40,72] parameter(0)  w = f32[72,132] parameter(1)"
+    "  ROOT r = bf16[40,132] fusion(x, w), kind=kCustom, calls=narrow",
+    "no neighbours": "x = f32[131,17] parameter(0)  y = f32[17,141] parameter(1)"
+    "  ROOT r = f32[131,141] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "transposed": "x = f32[24,132] parameter(0)  y = f32[260,24] parameter(1)"
+    "  ROOT r = f32[132,260] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={1}",
+    "transposed, no neighbours": "x = f32[18,131] parameter(0)  y = f32[9,18] parameter(1)"
+    "  ROOT r = f32[131,9] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={1}",
+    "batches": "x = f32[3,20,32] parameter(0)  y = f32[32,3,36] parameter(1)"
+    "  ROOT r = f32[3,20,36] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={1},"
+    " lhs_contracting_dims={2}, rhs_contracting_dims={0}",
+    "several contracted": "x = f32[4,20,8] parameter(0)  y = f32[8,4,3,12] parameter(1)"
+    "  ROOT r = f32[20,3,12] dot(x, y), lhs_contracting_dims={0,2}, rhs_contracting_dims={1,0}",
+    "whole tiles": "x = f32[128,32] parameter(0)  y = f32[32,256] parameter(1)"
+    "  ROOT r = f32[128,256] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "f64": "x = f64[66,20] parameter(0)  y = f64[20,70] parameter(1)"
+    "  ROOT r = f64[66,70] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "s32": "x = s32[68,20] parameter(0)  y = s32[72,20] parameter(1)"
+    "  ROOT r = s32[68,72] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+    "s64": "x = s64[20,68] parameter(0)  y = s64[72,20] parameter(1)"
+    "  ROOT r = s64[68,72] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={1}",
+    "c64": "x = c64[20,36] parameter(0)  y = c64[36,33] parameter(1)"
+    "  ROOT r = c64[20,33] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "convolution": "x = f32[2,9,8,8] parameter(0)  w = f32[3,2,8,12] parameter(1)"
+    "  ROOT r = f32[2,9,7,12] convolution(x, w), window={size=3x2 pad=1_1x0_0},"
+    " dim_labels=b01f_01io->b01f",
+    "features first": "x = f32[2,6,7,8] parameter(0)  w = f32[16,3,3,2] parameter(1)"
+    "  ROOT r = f32[2,16,10,8] convolution(x, w), dim_labels=bf01_oi01->bf01,"
+    " feature_group_count=2, window={size=3x2 stride=2x1 pad=4_4x-1_3 lhs_dilate=2x1"
+    " rhs_dilate=1x2 rhs_reversal=1x0}",
+}
+# Types of 8 bytes, of which a thread has fewer sums.
+WIDE = ("f64", "s64", "c64")
+LARGE = """HloModule m
+ENTRY e {{
+  x = {0}[{1},{2}] parameter(0)  y = {0}[{2},{3}] parameter(1)
+  ROOT r = {0}[{1},{3}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}"""
+
+
+def batch_of(bodies):
+    batch = Batch()
+    for number, body in enumerate(bodies):
+        module = hlo.parse(f"HloModule products\n{CALLED}\nENTRY main {{ {body} }}")
+        batch.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
+    return batch
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size.rows}x{size.columns}")
+@pytest.mark.parametrize("checked", [False, True])
+def test_tiles_of_every_size_give_what_the_interpreter_gives(monkeypatch, size, checked):
+    monkeypatch.setattr(tiles, "SIZES", (size,))
+    batch = batch_of(PRODUCTS.values())
+    found = batch.differences(checked=checked)
+    assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+def test_sums_stay_in_registers(monkeypatch, architecture):
+    """And two blocks find room on a multiprocessor, where a thread has 32 sums or more."""
+    for size in SIZES:
+        monkeypatch.setattr(tiles, "SIZES", (size,))
+        wide = size.rows * size.columns * 8 > tiles.OWN_BYTES
+        bodies = [b for b in PRODUCTS.values() if not wide or not any(t in b for t in WIDE)]
+        source = batch_of(bodies).kernels.source("")
+        for name, usage in nvrtc.compile(source, architecture).usage.items():
+            assert usage.stack_bytes == usage.spilled_bytes == 0, (size, name, usage)
+            assert size.rows * size.columns < tiles.MANY or usage.registers <= 128
+
+
+@pytest.mark.parametrize(
+    ("dims", "grid"),
+    [
+        ((4096, 4096, 4096), 32 * 32),  # 128 x 128 sums a block
+        ((1024, 1024, 1024), 8 * 16),  # 128 x 64 sums: 128 blocks for 132 multiprocessors
+        ((512, 512, 512), 8 * 8),  # 64 x 64 sums
+        ((100, 64, 100), 7 * 7),  # 16 x 16 sums
+    ],
+)
+def test_small_products_have_smaller_tiles(dims, grid):
+    (step,) = emit_cuda.emit(prepare(hlo.parse(LARGE.format("f32", *dims)))).steps
+    assert step.grid == (grid, 1, 1)
+
+
+def test_neighbours_are_read_and_stored_at_once_and_meet_other_banks():
+    (row,) = asked(emit_cuda.emit(prepare(hlo.parse(LARGE.format("f32", 1024, 256, 2048)))))
+    memory = {(a.array, a.verb): a for a in row.accesses if not a.shared}
+    assert {each.bytes for each in memory.values()} == {16}
+    assert all(each.requests == each.least for each in memory.values())
+    assert all("no bank conflict" in str(a) for a in row.accesses if a.shared)
