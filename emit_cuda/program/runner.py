@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 Addresses = dict[str, tuple[int, ...]]
+# What a recording is kept by: a part of a program, and the memory that changes from call to call.
+Key = tuple[Any, tuple[int, ...], tuple[int, ...]]
 # Graphs that an executable keeps: of its segments, on the memory of its latest calls.
 MOST_GRAPHS = 64
 
@@ -38,13 +40,16 @@ class Graphs:
     """The segments that were recorded, each on some addresses; the oldest are given up."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[Any, ...], RecordedGraph | None] = OrderedDict()
+        self._kept: OrderedDict[Key, RecordedGraph | None] = OrderedDict()
 
-    def get(self, key: tuple[Any, ...]) -> RecordedGraph | None:
+    def get(self, key: Key) -> RecordedGraph | None:
         """The recorded graph; None if there is none."""
-        return self._kept.get(key)
+        graph = self._kept.get(key)
+        if graph is not None:
+            self._kept.move_to_end(key)
+        return graph
 
-    def is_new(self, key: tuple[Any, ...]) -> bool:
+    def is_new(self, key: Key) -> bool:
         """Whether a segment is run on these addresses for the first time."""
         if key in self._kept:
             self._kept.move_to_end(key)
@@ -52,7 +57,7 @@ class Graphs:
         self.keep(key, None)
         return True
 
-    def keep(self, key: tuple[Any, ...], graph: RecordedGraph | None) -> None:
+    def keep(self, key: Key, graph: RecordedGraph | None) -> None:
         """Keep a recording."""
         self._kept[key] = graph
         if len(self._kept) > MOST_GRAPHS:
@@ -129,7 +134,7 @@ class Runner:
         """
         if self.graphs is None or not self.device.conditionals or _asks_the_host(part):
             return False
-        key = part, *self.addresses.values()
+        key = self._key(part)
         if self.graphs.is_new(key):
             return False
         graph = self.graphs.get(key) or self.device.capture_control(lambda: self._record([part]))
@@ -160,16 +165,19 @@ class Runner:
         if self.graphs is None:
             self._issue(segment)
             return
-        key = segment, *self.addresses.values()
+        key = self._key(segment)
         graph = self.graphs.get(key)
-        if self.graphs.is_new(key):
-            self._issue(segment)
-            return
         if graph is None:
+            if self.graphs.is_new(key):
+                self._issue(segment)
+                return
             with self.device.capture() as graph:
                 self._issue(segment)
             self.graphs.keep(key, graph)
         self.device.replay(graph)
+
+    def _key(self, part: Part) -> Key:
+        return part, self.addresses["argument"], self.addresses["result"]
 
     def _issue(self, segment: Segment) -> None:
         """Ask the device for all steps; other streams begin after stream 0, and end before it."""

@@ -312,9 +312,9 @@ def donation(device):
     executable = emit_cuda.compile(hlo.parse(UPDATE), device, donate=True)
     x, y = np.random.default_rng(0).normal(size=(2, 16)).astype(np.float32)
     state, wanted = executable.on_device(x, y)[0], x + y
-    address = state.address
-    for _ in range(5):
-        state, _ = executable.on_device(state, y)
+    address, there = state.address, executable.device_array(y)
+    for call in range(8):
+        state, _ = executable.on_device(state, y if call < 4 else there)
         wanted = wanted + y
         assert state.address == address
     assert (np.asarray(state) == wanted).all()
