@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 _MOST_DIGITS = 18
 # For so many roots names are looked through; for more, all are taken apart.
@@ -72,23 +72,24 @@ class NameSupply:
 
     def _look_at(self, root: str) -> None:
         """Find the numbers of a root that are taken from the beginning."""
-        if len(self._taken) < _FEW:
-            numbers = list(self._found(root))
-        else:
-            numbers = self._numbers.get(root, [])
-        self._taken[root] = set()
-        for number in numbers:
-            self._take(root, number)
+        numbers = self._found(root) if len(self._taken) < _FEW else self._numbers.get(root, [])
+        taken = self._taken[root] = set(numbers)
+        if len(taken) < len(numbers):  # `add` and `add.0`
+            taken.clear()
+            for number in numbers:
+                self._take(root, number)
 
-    def _found(self, root: str) -> Iterator[int]:
+    def _found(self, root: str) -> list[int]:
         """The numbers of a root, by a search through all names, which takes little for each."""
-        begin = self._text.find(f"\n{root}")
+        text, wanted, found = self._text, f"\n{root}", list[int]()
+        begin = text.find(wanted)
         while begin >= 0:
-            end = self._text.index("\n", begin + 1)
-            other, number, _ = _parts(self._text[begin + 1 : end])
+            end = text.index("\n", begin + 1)
+            other, number, _ = _parts(text[begin + 1 : end])
             if other == root:
-                yield number
-            begin = self._text.find(f"\n{root}", end)
+                found.append(number)
+            begin = text.find(wanted, end)
+        return found
 
     @cached_property
     def _names(self) -> list[str]:

@@ -86,7 +86,13 @@ def users_of(
 
 def called_first(*starts: Computation) -> list[Computation]:
     """Some computations and all that they call, callees before callers."""
-    return needed_first(starts, lambda computation: computation.callees)
+    order: dict[Computation, None] = {}
+    for start in starts:
+        if all(callee in order for callee in start.callees):
+            order[start] = None  # as those of a module stand
+        else:
+            order.update(dict.fromkeys(needed_first((start,), lambda c: c.callees, order)))
+    return list(order)
 
 
 def callers(module: Module) -> dict[Computation, list[Instruction]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Dims = tuple[int, ...]
+Groups = tuple[tuple[Dims, Dims], ...]
 
 
 def common_factors(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[Dims, Dims]]:
@@ -29,27 +31,29 @@ def common_factors(before: Sequence[int], after: Sequence[int]) -> Iterator[tupl
         i, j = i + m, j + n
 
 
-def reshaped_groups(before: Dims, after: Dims) -> list[tuple[Dims, Dims]]:
+# A model reshapes among few shapes, and rules, layouts and fusions ask again and again.
+@lru_cache(maxsize=4096)
+def reshaped_groups(before: Dims, after: Dims) -> Groups:
     """The smallest groups of neighbouring dimensions, before and after a reshape.
 
     Returns
     -------
-    list
+    tuple
         pairs of dimensions before and dimensions after with the same number of elements, in order;
         a dimension of size 1 may come from nowhere or go there. No groups if there is no element.
 
     >>> reshaped_groups((2, 3, 4), (6, 1, 4))
-    [((0, 1), (0,)), ((), (1,)), ((2,), (2,))]
+    (((0, 1), (0,)), ((), (1,)), ((2,), (2,)))
     """
     groups: list[tuple[Dims, Dims]] = []
     if 0 in before or 0 in after:
-        return groups
+        return ()
     for left, right in common_factors(before, after):
         i, j = _leading_ones(left, before), _leading_ones(right, after)
         groups += [((d,), ()) for d in left[:i]]
         groups += [((), (d,)) for d in right[:j]]
         groups.append((left[i:], right[j:]))
-    return groups
+    return tuple(groups)
 
 
 def _leading_ones(dims: Dims, sizes: Dims) -> int:
@@ -57,13 +61,14 @@ def _leading_ones(dims: Dims, sizes: Dims) -> int:
     return next((i for i, d in enumerate(dims) if sizes[d] != 1), 0)
 
 
-def groups_of_many(before: Dims, after: Dims) -> list[tuple[Dims, Dims]]:
+@lru_cache(maxsize=4096)
+def groups_of_many(before: Dims, after: Dims) -> Groups:
     """The groups of a reshape, without dimensions of size 1."""
     groups: list[tuple[Dims, Dims]] = []
     for left, right in common_factors(before, after):
         many = tuple(d for d in left if before[d] != 1), tuple(d for d in right if after[d] != 1)
         groups += [many] if many[0] else []
-    return groups
+    return tuple(groups)
 
 
 def unchanged(before: Dims, after: Dims) -> dict[int, int]:

@@ -11,7 +11,7 @@ Sources: XLA's "Shapes and Layout" and "Tiled layout" pages; `xla/shape.h`, `xla
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from math import prod
 
 from hlo.types.element_type import BUFFER, OPAQUE, TOKEN, TUPLE, ElementType
@@ -156,6 +156,8 @@ class Shape:
     @property
     def first_leaf(self) -> Shape:
         """The shape itself, or the first leaf of a tuple; of an empty tuple, the tuple."""
+        if self.element_type is not TUPLE:
+            return self
         return next((shape for _, shape in self.leaves()), self)
 
     @cached_property
@@ -201,8 +203,14 @@ class Shape:
 
     def with_default_layout(self) -> Shape:
         """The same shape, row-major at every depth."""
+        return self._in_default_layout
+
+    @cached_property
+    def _in_default_layout(self) -> Shape:
+        if self.is_array and not self.dynamic:
+            return array(self.element_type, self.dims)
         if self.is_array:
-            return replace(self, layout=row_major(self.rank))
+            return self.with_layout(row_major(self.rank))
         return replace(self, elements=tuple(e.with_default_layout() for e in self.elements))
 
     def with_dims(self, dims: tuple[int, ...], dynamic: tuple[bool, ...] = ()) -> Shape:
@@ -211,10 +219,10 @@ class Shape:
 
     def with_type(self, element_type: ElementType) -> Shape:
         """The same dimensions, in the same order, with another element type."""
-        layout = (
-            row_major(self.rank) if self.layout is None else replace(self.layout, element_bits=0)
-        )
-        return replace(self, element_type=element_type, layout=layout)
+        layout = row_major(self.rank) if self.layout is None else self.layout
+        if layout.element_bits:
+            layout = replace(layout, element_bits=0)
+        return Shape(element_type, self.dims, layout, self.dynamic, self.elements)
 
     def leaves(self) -> tuple[tuple[tuple[int, ...], Shape], ...]:
         """Every shape in a tuple that is not itself a tuple, with its index, in order."""
@@ -279,7 +287,13 @@ def array(
     element_type: ElementType, dims: tuple[int, ...] = (), dynamic: tuple[bool, ...] = ()
 ) -> Shape:
     """The shape of an array in the default layout."""
-    return Shape(element_type, dims, row_major(len(dims)), dynamic if any(dynamic) else ())
+    return _array(element_type, tuple(map(int, dims)), dynamic if any(dynamic) else ())
+
+
+# A model has few shapes, and what is asked of one is worked out once for all who have it.
+@lru_cache(maxsize=1 << 12)
+def _array(element_type: ElementType, dims: tuple[int, ...], dynamic: tuple[bool, ...]) -> Shape:
+    return Shape(element_type, dims, row_major(len(dims)), dynamic)
 
 
 def tuple_of(*elements: Shape) -> Shape:

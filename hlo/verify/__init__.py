@@ -13,7 +13,7 @@ from hlo.errors.error import HloError
 from hlo.instruction import module_of
 from hlo.verify import calls
 from hlo.verify.aliases import verify_entry_layout, verify_module_aliases
-from hlo.verify.asynchronous import verify_pair
+from hlo.verify.asynchronous import PAIRED, verify_pair
 from hlo.verify.buffers import has_buffers, verify_buffers
 from hlo.verify.collectives import verify_constrained_layouts
 from hlo.verify.scope import ModuleScope, VerifiedScope
@@ -86,17 +86,27 @@ def _verify_instructions(module: Module, sound: set[Instruction]) -> None:
     outer = ModuleScope(module)
     buffers = has_buffers(module)
     known: set[int] = set()
+    # Shapes follow from nothing but these, and parts of a model are alike.
+    alike: set[tuple[str, int, int, tuple[int, ...]]] = set()
     all_reduce: Instruction | None = None
     for computation in module.computations:
         scope = VerifiedScope(outer, computation)
+        paired = not PAIRED.isdisjoint(computation.opcodes)
         for instr in computation.instructions:
             if instr not in sound:
-                verify_shape(instr, known)
+                operands = tuple([id(operand.shape) for operand in instr.operands])
+                key = instr.opcode, id(instr.attrs), id(instr.shape), operands
+                if instr.called:
+                    verify_shape(instr, known)
+                elif key not in alike:
+                    verify_shape(instr, known)
+                    alike.add(key)
                 sound.add(instr)
             rule = verifies.get(instr.opcode)
             if rule is not None:
                 rule(scope, instr, instr.attrs)
-            verify_pair(scope, instr)
+            if paired:
+                verify_pair(scope, instr)
             verify_sharding(instr, outer.partitions)
             if buffers:
                 verify_buffers(scope, instr)

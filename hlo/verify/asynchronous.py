@@ -39,6 +39,8 @@ _LEADERS = {
     **{DONE_OF[start]: frozenset({start, "get-tuple-element"}) for start in _CARRIED},
     **dict.fromkeys(ASYNC_ENDS, _RUNNING),
 }
+# Computations without any of these have no pairs.
+PAIRED = _RUNNING | _LEADERS.keys() | _FOLLOWERS.keys()
 
 
 def verify_pair(scope: VerifiedScope, instr: Instruction) -> None:

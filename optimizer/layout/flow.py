@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.opcode import COMPILE_TIME
+from hlo.opcode import COMPILE_TIME, having
 from optimizer.layout.orders import (
     Order,
     reshaped,
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 FREE = COMPILE_TIME | {"rng"}
 # Opcodes with other dimensions than their operands, one function below for each.
 CARRIERS = frozenset({"broadcast", "reduce", "reshape", "transpose"})
+_ALIKE = having("elementwise") | having("same_dimensions")
 
 
 def is_alike(instr: Instruction) -> bool:
     """Whether operands of the result's rank have the result's dimensions."""
-    return bool(instr.row.traits & {"elementwise", "same_dimensions"})
+    return instr.opcode in _ALIKE
 
 
 def carries(instr: Instruction) -> bool:

@@ -6,6 +6,7 @@ An order lists dimensions from the fastest-varying to the slowest, as `{1,0}` do
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hlo.types.grouping import groups_of_many
@@ -67,6 +68,8 @@ def selected(order: Order, dims: Sequence[int]) -> Order:
     return tuple(place[dim] for dim in order if dim in place)
 
 
+# The planner asks of each reshape several times.
+@lru_cache(maxsize=4096)
 def reshaped(dims: Dims, order: Order, to: Dims) -> Order | None:
     """The order for which a reshape moves no byte; None where there is none.
 

@@ -118,10 +118,12 @@ def reciprocal_is_exact(c: Instruction) -> bool:
     value = value_of(c)
     if value is None or not c.shape.element_type.is_floating:
         return False
+    number = value.astype(np.float64)
+    if not (np.abs(np.frexp(number)[0]) == 0.5).all():
+        return False
     with np.errstate(all="ignore"):
-        number = value.astype(np.float64)
         reciprocal = (1 / number).astype(value.dtype).astype(np.float64)
-        return bool((number * reciprocal == 1).all() and (np.abs(np.frexp(number)[0]) == 0.5).all())
+        return bool((number * reciprocal == 1).all())
 
 
 @guard

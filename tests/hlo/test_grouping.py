@@ -34,6 +34,6 @@ def test_groups_hold_the_same_elements_in_order(sizes, here, there) -> None:
 
 
 def test_a_dimension_of_one_alone_comes_from_nowhere() -> None:
-    assert reshaped_groups((1, 2), (2,)) == [((0,), ()), ((1,), (0,))]
+    assert reshaped_groups((1, 2), (2,)) == (((0,), ()), ((1,), (0,)))
     assert list(common_factors((1, 2), (2,))) == [((0, 1), (0,))]
-    assert groups_of_many((1, 2), (2,)) == [((1,), (0,))]
+    assert groups_of_many((1, 2), (2,)) == (((1,), (0,)),)
