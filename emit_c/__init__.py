@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import optimizer
 from emit_c.executable import module_cache
@@ -27,7 +27,6 @@ from emit_c.executable.tiles import MissingTiles
 from emit_c.program.emit import Program, emit
 from emit_c.program.units import Units
 from emit_c.table import emits_c
-from hlo.opcode import having
 from hlo.support.garbage import no_collection
 from hlo.verify import trust, verify
 from interpreter.engine.elided import warn_of_elided
@@ -35,6 +34,7 @@ from interpreter.engine.memory import refuse_elided
 from interpreter.precision import with_explicit_precision
 from optimizer.dynamic_padder.boundary import to_static
 from optimizer.dynamic_padder.padding import is_dynamic
+from optimizer.log import Log
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)
 
-_CONTRACTIONS = having("contraction")
 # Instructions of a module whose kernels are worth several compilers.
 LARGE = 60
 
@@ -141,7 +140,10 @@ def _compile(
         module = replace(module, header=kept)
     if is_dynamic(module):
         precise = with_explicit_precision(module)
-        static = to_static(_optimized(precise, sound) if optimize else precise)
+        if optimize:
+            precise = optimizer.optimize(precise, target="cpu", observers=())
+            verify(precise, sound)
+        static = to_static(precise)
         program = emit(prepare(static.module), plain=plain)
         return DynamicExecutable(module, static, build(program), lambda: program.source)
     key = module_cache.cache_key(module, optimize, plain) if remember else ""
@@ -156,9 +158,10 @@ def _compile(
                 count = slots() if _is_large(module) else 1
                 # The first file is small, and soon compiled.
                 running.prepare(count + (count > 1))
-                of_tiles.prepare(min(count, 2) if _has_tiles(module) else 0)
-            program, views = _written(module, sound, optimize=optimize, plain=plain, units=units)
-            built = build(program, views, running, tiles)
+            made = _written(module, optimize=optimize, plain=plain, units=units)
+            built = build(
+                made.program, made.views, running, tiles, lambda: verify(made.module, sound)
+            )
         if remember:
             module_cache.store_built(key, built)
         return built
@@ -168,7 +171,7 @@ def _compile(
         return strided(
             module.entry,
             built,
-            lambda: _written(module, sound, optimize=optimize, plain=plain)[0].source,
+            lambda: _written(module, optimize=optimize, plain=plain).program.source,
         )
 
     built = (module_cache.load_built(key) if remember else None) or fresh()
@@ -186,32 +189,35 @@ def _is_large(module: Module) -> bool:
     return sum(1 for _ in module.instructions()) >= LARGE
 
 
-def _has_tiles(module: Module) -> bool:
-    """Whether kernels of a module will call register tiles, as most contractions do."""
-    return any(i.opcode in _CONTRACTIONS for i in module.instructions())
+class _Written(NamedTuple):
+    """The C of a module.
+
+    Attributes
+    ----------
+    module : that the optimizer made.
+    views : how results are to be seen.
+    """
+
+    module: Module
+    program: Program
+    views: Mapping[int, StridedView]
 
 
 def _written(
-    module: Module,
-    sound: set[Instruction],
-    *,
-    optimize: bool,
-    plain: bool,
-    units: Units | None = None,
-) -> tuple[Program, Mapping[int, StridedView]]:
-    """The C of a module, and how its results are to be seen.
+    module: Module, *, optimize: bool, plain: bool, units: Units | None = None
+) -> _Written:
+    """Write a module as C.
 
     Parameters
     ----------
-    sound : instructions that are verified already.
     units : hands out files while others are still being written.
     """
-    made = _optimized(module, sound) if optimize else module
-    made, views = without_last_bitcasts(made)
-    return emit(trust(prepare(made)), units=units, plain=plain), views
-
-
-def _optimized(module: Module, sound: set[Instruction]) -> Module:
-    made = optimizer.optimize(module, target="cpu", observers=())
-    verify(made, sound)
-    return made
+    log = Log()
+    made = optimizer.optimize(module, target="cpu", log=log) if optimize else module
+    viewed, views = without_last_bitcasts(made)
+    prepared = trust(prepare(viewed, log))
+    try:
+        return _Written(made, emit(prepared, units=units, plain=plain), views)
+    except Exception:
+        verify(made)  # its error says more, where there is one
+        raise

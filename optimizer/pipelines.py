@@ -247,6 +247,7 @@ def optimize(
     *,
     strict: bool = False,
     observers: Sequence[Observer] | None = None,
+    log: Log | None = None,
 ) -> Module:
     """Run the standard pipeline on a module.
 
@@ -255,6 +256,7 @@ def optimize(
     strict : only what keeps every bit of every result.
     observers : who watches; if None, the verifier, before the first pass and after every pass that
         changes something. Without it, the module must be known to be well formed.
+    log : in place of one with these observers; `prepare` may go on with it.
 
     Raises
     ------
@@ -263,11 +265,16 @@ def optimize(
     """
     watching = [Verify()] if observers is None else observers
     with no_collection():
-        return Log(observers=watching).run(pipeline(target, strict=strict), module)
+        log = log or Log(observers=watching)
+        return log.run(pipeline(target, strict=strict), module)
 
 
-def prepare(module: Module) -> Module:
+def prepare(module: Module, log: Log | None = None) -> Module:
     """The module that emitters are given in the place of any other: for one device.
+
+    Parameters
+    ----------
+    log : that of `optimize`, if it made the module: what it ended with need not run again.
 
     Returns
     -------
@@ -275,4 +282,4 @@ def prepare(module: Module) -> Module:
         the same object where `optimize` made it of a module for one device.
     """
     with no_collection():
-        return preparation().run(module)
+        return preparation().run(module, log)

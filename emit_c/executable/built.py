@@ -19,7 +19,7 @@ from emit_c.executable.tiles import MissingTiles
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -78,6 +78,7 @@ def build(
     views: Mapping[int, StridedView] | None = None,
     running: Compilers | None = None,
     tiles: MissingTiles | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Built:
     """Compile a program, or find it compiled.
 
@@ -85,6 +86,7 @@ def build(
     ----------
     running : compilers that may be at work on some of its files already.
     tiles : those that may be compiled already; by default nothing is known of any.
+    check : what to do while compilers are at work; what it raises comes before their errors.
 
     Raises
     ------
@@ -97,9 +99,14 @@ def build(
         raise HloError("HLO113", f"it needs {arena_bytes:,} bytes, more than there are addresses")
     tiles = tiles or MissingTiles()
     tiles.look(program.parts.tiles)
-    with ThreadPoolExecutor(1) as meanwhile:
+    with ThreadPoolExecutor(2) as meanwhile:
         compiled = meanwhile.submit(tiles.compile)
-        made = library(program.files(slots()), running=running)
+        files = program.files(slots())
+        checked = meanwhile.submit(check)
+        try:
+            made = library(files, running=running)
+        finally:
+            checked.result()
         compiled.result()
     return Built(
         library=made,
