@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,14 +34,16 @@ from emit_cuda.gpu import GpuDevice, missing
 from emit_cuda.launches import asked, device_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hlo.instruction import Module
 
 ROOT = Path(__file__).parents[1]
 STAND_IN = ROOT / "tests" / "emit_cuda" / "stand_in"
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-PARTS = ("tests", "sanitizer", "benchmark", "model")
+PARTS = ("tests", "sanitizer", "benchmark", "kernels", "model")
+# Of values, as a part of the largest one.
+TOLERANCE = 2e-2
 WARM_UPS, ROUNDS, IN_A_ROUND = 3, 20, 10
 # Rows and columns that the interpreter takes no long time for.
 SMALL = 256
@@ -102,9 +104,8 @@ def seconds(run: Callable[[], Any], wait: Callable[[], Any]) -> float:
     return median(times)
 
 
-def copied(device: GpuDevice, n: int) -> float:
+def copied(device: GpuDevice, size: int = 1 << 30) -> float:
     """Bytes a second that a copy of a large array reads and writes together."""
-    size = 16 * n * n
     source, target = device.allocate(size), device.allocate(size)
     device.fill(source, 1, size)
     times = [device.timed(lambda: device.copy(target, source, size), 0) for _ in range(ROUNDS)]
@@ -113,30 +114,46 @@ def copied(device: GpuDevice, n: int) -> float:
     return 2 * size / median(times)
 
 
-def benchmark(device: GpuDevice, n: int) -> None:
+def modules(n: int) -> Iterator[tuple[str, str, Sequence[Any]]]:
+    """Names, texts and arguments of `cases`."""
+    for name, text in cases(n).items():
+        yield name, text, given(hlo.parse(text))
+
+
+def large_kernels() -> Iterator[tuple[str, str, Sequence[Any]]]:
+    """Those of `gpu_kernels`, which JAX writes as HLO."""
+    yield from importlib.import_module("benchmarks.gpu_kernels").kernels()
+
+
+def benchmark(
+    device: GpuDevice, rows: Iterable[tuple[str, str, Sequence[Any]]], check_by_hand: bool = False
+) -> None:
     """A line for each module: bytes, times of kernels alone, with libraries, and of XLA."""
-    most = copied(device, n)
-    print(f"\n{device.name}, arrays of {n} x {n}; a copy moves {most / 1e9:.0f} GB/s\n")
+    most = copied(device)
+    print(f"\n{device.name}; a copy moves {most / 1e9:.0f} GB/s\n")
     print("| module | MB | kernels us | GB/s | of copy | with libraries us | XLA us | XLA / ours |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for name, text in cases(n).items():
+    ratios: list[float] = []
+    for name, text, arguments in rows:
         module = hlo.parse(text)
-        arguments = given(module)
         moved = sum(p.shape.unpacked_bytes for p in module.entry.parameters)
         moved += sum(s.unpacked_bytes for _, s in module.entry.root.shape.leaves() if s.is_array)
         theirs, wanted = _xla(text, arguments)
-        if wanted is None and n <= SMALL:
+        if wanted is None and check_by_hand:
             wanted = _leaves(interpreter.evaluate(module, *arguments))
         times = [
             _ours(module, device, arguments, wanted or (), libraries=each) for each in (False, True)
         ]
+        ratios += [theirs / min(times)] if theirs else []
         print(
             f"| {name} | {moved / 1e6:.1f} | {times[0] * 1e6:.1f} | {moved / times[0] / 1e9:.0f} | "
             f"{moved / times[0] / most:.2f} | {times[1] * 1e6:.1f} | "
             f"{f'{theirs * 1e6:.1f}' if theirs else '-'} | "
-            f"{f'{theirs / min(times):.2f}' if theirs else '-'} |",
+            f"{f'{ratios[-1]:.2f}' if theirs else '-'} |",
             flush=True,
         )
+    if ratios:
+        print(f"\ngeometric mean of {len(ratios)}: {geometric_mean(ratios):.2f}")
 
 
 def _ours(
@@ -151,11 +168,23 @@ def _ours(
     executable = emit_cuda.compile(module, device, libraries=libraries)
     first = executable.on_device(*given)
     for value, want in zip(_leaves(first), wanted, strict=False):
-        np.testing.assert_allclose(
-            np.asarray(value, np.float32), np.asarray(want, np.float32), rtol=1e-2, atol=1e-2
-        )
+        _look_at(np.asarray(value), np.asarray(want))
     there = [executable.device_array(each) for each in given]
     return seconds(lambda: executable.on_device(*there), device.synchronize)
+
+
+def _look_at(value: Any, wanted: Any) -> None:
+    """Say so where values are not as wanted: whole numbers exactly, others nearly."""
+    if wanted.dtype.kind in "biu":
+        wrong = int((value != wanted).sum())
+    else:
+        kind = np.complex64 if wanted.dtype.kind == "c" else np.float32
+        value, wanted = value.astype(kind), wanted.astype(kind)
+        most = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
+        near = np.isclose(value, wanted, rtol=TOLERANCE, atol=TOLERANCE * most, equal_nan=True)
+        wrong = int((~near).sum())
+    if wrong:
+        print(f"WRONG: {wrong} of {wanted.size} elements of {wanted.dtype}{list(wanted.shape)}")
 
 
 def _leaves(value: Any) -> Sequence[Any]:
@@ -250,7 +279,7 @@ def main() -> int:
         failed += tests(stand_in=arguments.stand_in)
     if "sanitizer" in chosen:
         failed += sanitizer(where)
-    if "benchmark" in chosen:
+    if {"benchmark", "kernels"} & set(chosen):
         if reason := missing():
             print(f"\nno benchmark: {reason}")
             failed += 1
@@ -260,7 +289,11 @@ def main() -> int:
                 sys.path.insert(0, str(STAND_IN))
                 options = {"compiler": importlib.import_module("script").on_the_processor}
             device = GpuDevice(**options)
-            benchmark(device, arguments.size or (64 if arguments.stand_in else 8192))
+            if "benchmark" in chosen:
+                n = arguments.size or (64 if arguments.stand_in else 8192)
+                benchmark(device, modules(n), check_by_hand=n <= SMALL)
+            if "kernels" in chosen and not arguments.stand_in:
+                benchmark(device, large_kernels())
             device.close()
     if "model" in chosen:
         model(arguments.size or 4096)

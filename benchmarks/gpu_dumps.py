@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Module
 
-_AFTER = re.compile(r"(.*?)\.(?:sm_[\d.]+_)?gpu_after_optimizations\.(?:txt|hlo)")
+_AFTER = re.compile(r"(.*?)\.(?:sm_[\w.]+_)?gpu_after_optimizations\.(?:txt|hlo)")
 
 
 def pairs(folder: Path) -> Iterator[tuple[str, Path, Path]]:

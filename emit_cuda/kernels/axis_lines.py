@@ -29,6 +29,11 @@ class AxisLines:
         """The number of lines."""
         return prod((*self.dims[: self.axis], *self.dims[self.axis + 1 :]))
 
+    @property
+    def in_rows(self) -> bool:
+        """Whether the elements of a line are neighbours in memory."""
+        return prod(self.dims[self.axis + 1 :]) == 1
+
     def index(self, line: Sum, k: Sum) -> Index:
         """The index of element k of a line."""
         others = delinear(line, [1 if d == self.axis else n for d, n in enumerate(self.dims)])

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 # Threads of a block, neighbours that each folds, and shorter rows that one thread runs through.
 THREADS, EACH, LEAST = 256, 4, 32
-# So many columns side by side need no block each.
+# So many columns side by side need no block each; nor so many rows of less than a block's threads.
 MANY = 2048
 
 
@@ -55,7 +55,8 @@ def scan_stages(
         return None
     axis, forwards = found
     lines = _DirectedAxisLines(windows.dims, axis, forwards)
-    if len(outputs) > 1 or lines.count >= MANY:
+    apart = lines.in_rows and lines.length >= THREADS
+    if len(outputs) > 1 or (lines.count >= MANY and not apart):
         return [_columns(kernel, instr, outputs, lines)]
     with kernel.body.block():
         fold = shared_fold(kernel.body, instr)

@@ -36,13 +36,18 @@ LEAST, ROWS = 16, 4
 
 
 def transpose_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name]) -> Stage | None:
-    """A launch that transposes tiles; None where rows are rows of the operand, or short."""
-    attrs = a.Dimensions.of(instr)
-    dims, rank = instr.shape.dims, instr.shape.rank
-    if rank < 2:
+    """A launch that transposes tiles; None where rows are rows of the operand, or short.
+
+    Parameters
+    ----------
+    instr : a transpose; or a bitcast, which is one where its layouts tell of another order, since
+        arrays lie in row-major order here, whatever their layouts.
+    """
+    order, dims, rank = _order(instr), instr.shape.dims, instr.shape.rank
+    if rank < 2 or order is None:
         return None
     # The result's dimension whose neighbours are neighbours in the operand, and its own last one.
-    sides = attrs.dimensions.index(rank - 1), rank - 1
+    sides = order.index(rank - 1), rank - 1
     if sides[0] == sides[1] or min(dims[d] for d in sides) < LEAST:
         return None
     body = kernel.body
@@ -55,6 +60,21 @@ def transpose_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name])
         tiles.write(outputs[0])
     shared = ((instr.shape.element_type.name, tiles.tile.name, WARP * (WARP + 1)),)
     return Stage(tuple(statements), (prod(grid), 1, 1), (WARP, ROWS, 1), shared, kind="transpose")
+
+
+def _order(instr: Instruction) -> Sequence[int] | None:
+    """For each dimension of the result, the operand's; None for a bitcast that does more."""
+    if instr.opcode == "transpose":
+        return a.Dimensions.of(instr).dimensions
+    (operand,) = instr.operands
+    shapes = operand.shape, instr.shape
+    if shapes[0].element_type is not shapes[1].element_type:
+        return None
+    before, after = (shape.memory_order for shape in shapes)
+    if [shapes[0].dims[d] for d in before] != [shapes[1].dims[d] for d in after]:
+        return None
+    pairs = dict(zip(after, before, strict=True))
+    return [pairs[d] for d in range(instr.shape.rank)]
 
 
 class _TransposedTiles:
@@ -77,13 +97,13 @@ class _TransposedTiles:
 
     def write(self, output: Name) -> None:
         """Read a tile by rows of the operand, and write it by rows of the result."""
-        body = self.body
-        attrs = a.Dimensions.of(self.instr)
+        body, order = self.body, _order(self.instr)
+        assert order is not None, "it is a transpose"
         kind, pitch = self.instr.shape.element_type, WARP + 1
         with body.block() as read:
             index, exists = self._index(self.thread, self.row)
             with body.block() as inside:
-                source = {d: index[i] for i, d in enumerate(attrs.dimensions)}
+                source = {d: index[i] for i, d in enumerate(order)}
                 place = tuple(source[d] for d in range(len(source)))
                 value = body.element(self.instr.operands[0], place)
                 target = item(self.tile, indexed(self.row * pitch + self.thread))

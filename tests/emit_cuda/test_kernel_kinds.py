@@ -155,6 +155,10 @@ KINDS = {
         ),
         128,
     ),
+    "transpose by a layout": (
+        "x = bf16[3,45,37] parameter(0)  ROOT t = bf16[37,3,45]{0,2,1} bitcast(x)",
+        128,
+    ),
     "transpose": (
         (
             "x = bf16[3,40,5,33] parameter(0)"

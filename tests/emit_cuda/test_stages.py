@@ -132,6 +132,14 @@ def test_a_launch_says_its_kind(name):
     assert kind in {step.kind for step in emit_cuda.emit(module).steps}
 
 
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [((2048, 256), "running fold"), ((2048, 255), "running fold of columns")],
+)
+def test_many_rows_have_a_block_each_if_they_are_as_long(shape, kind):
+    assert [step.kind for step in emit_cuda.emit(run(shape, 1)).steps] == [kind]
+
+
 @pytest.mark.parametrize("checked", [False, True])
 def test_they_give_what_the_interpreter_gives(batch, checked):
     found = batch.differences(checked=checked)
