@@ -98,6 +98,7 @@ def _volume(x: Arrays, w: Arrays) -> Arrays:
 
 def update_rows(x: Arrays, row: Arrays) -> Arrays:
     """A loop that replaces each row."""
+
     def iteration(i: Arrays, x: Arrays) -> Arrays:
         return lax.dynamic_update_slice(x, (row * i)[None], (i, 0))
 
@@ -106,6 +107,7 @@ def update_rows(x: Arrays, row: Arrays) -> Arrays:
 
 def recurrence(h: Arrays, w: Arrays) -> Arrays:
     """A hundred steps of a recurrent network."""
+
     def step(h: Arrays, _: None) -> tuple[Arrays, Arrays]:
         h = jnp.tanh(h @ w / 16)  # less, and it would be chaotic
         return h, h
