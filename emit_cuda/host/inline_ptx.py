@@ -1,14 +1,15 @@
-"""Inline PTX for the processor: `mma.sync` becomes a call of its emulation in `cuda_on_host.h`.
+"""Inline PTX for the processor: some instructions become calls of functions of `cuda_on_host.h`.
 
     asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, ...}, ..." : "=r"(d[0]), ... : ...);
 
     cuda_on_host::mma<32, cuda_on_host::s32, ...>(cuda_on_host::registers(a[0], ...), ..., d[0]);
 
-Other instructions are left as they are: the C++ compiler refuses them.
+Beside `mma.sync` these are `ldmatrix`, and `cp.async` with its groups. Other instructions are
+left as they are: the C++ compiler refuses them.
 
 References
 ----------
-NVIDIA, *PTX ISA*, Warp Level Matrix Multiply-Accumulate Instructions.
+NVIDIA, *PTX ISA*, Warp Level Matrix Multiply-Accumulate Instructions; `ldmatrix`; `cp.async`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 _ASM = re.compile(r"\b(?:asm|__asm__)(?:\s+(?:volatile|__volatile__))?\s*\(")
 _STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"')
@@ -27,10 +28,20 @@ _MMA = re.compile(
     r"\.([a-z]\w+)\.([a-z]\w+)\.([a-z]\w+)\.([a-z]\w+)\s(.*)",
     re.DOTALL,
 )
+_LDMATRIX = re.compile(
+    r"\s*ldmatrix\.sync\.aligned\.m8n8\.x[124](\.trans)?\.shared(?:::cta)?\.b16\s*"
+    r"\{([^{}]*)\}\s*,\s*\[\s*%(\d+)\s*\]\s*;?\s*"
+)
+_COPY = re.compile(
+    r"\s*cp\.async\.c[ag]\.shared(?:::cta)?\.global(?:\.L2::\d+B)?\s*\[\s*(%\d+)\s*\]\s*,"
+    r"\s*\[\s*(%\d+)\s*\]\s*,\s*(%?\d+)(?:\s*,\s*(%?\d+))?\s*;?\s*"
+)
+_END = re.compile(r"\s*cp\.async\.commit_group\s*;?\s*")
+_WAIT = re.compile(r"\s*cp\.async\.wait_(?:group\s+(%?\d+)|all)\s*;?\s*")
 
 
 def with_calls(text: str) -> str:
-    """The file with calls in the place of `mma.sync`, each in as many lines."""
+    """The file with calls in the place of these instructions, each in as many lines."""
     pieces, end = list[str](), 0
     for match in _ASM.finditer(text):
         stop = _closing(text, match.end())
@@ -47,18 +58,55 @@ def _call(inside: str) -> str:
     instruction, at = "", 0
     while string := _STRING.match(inside, at):
         instruction, at = instruction + string[1], string.end()
-    mma = _MMA.match(instruction)
     fields = [list(_split(field, ",")) for field in _split(inside[at:], ":")]
-    operands = [_OPERAND.fullmatch(each) for field in fields for each in field if each.strip()]
-    if not mma or not all(operands):
-        return ""
+    # The fourth field tells what else the instruction changes.
+    operands = [_OPERAND.fullmatch(each) for field in fields[:3] for each in field if each.strip()]
     values = [operand[1] for operand in operands if operand]
+    if len(values) < len(operands):
+        return ""
+    for pattern, write in _CALLS:
+        if match := pattern.fullmatch(instruction):
+            return f"cuda_on_host::{write(match, values)}"
+    return ""
+
+
+def _value(operand: str, values: Sequence[str]) -> str:
+    """A number of the instruction itself, or the value of its operand `%3`."""
+    return values[int(operand[1:])] if operand.startswith("%") else operand
+
+
+def _mma(mma: re.Match[str], values: Sequence[str]) -> str:
     numbers = [re.findall(r"%(\d+)", each) for each in re.findall(r"\{([^{}]*)\}", mma[7])]
     d, a, b, c = (", ".join(values[int(number)] for number in each) for each in numbers)
     types = ", ".join(f"cuda_on_host::{kind}" for kind in mma.groups()[2:6])
     sources = ", ".join(f"cuda_on_host::registers({each})" for each in (a, b, c))
     saturates = "true" if mma[2] else "false"
-    return f"cuda_on_host::mma<{mma[1]}, {types}>({sources}, {saturates}, __LINE__, {d})"
+    return f"mma<{mma[1]}, {types}>({sources}, {saturates}, __LINE__, {d})"
+
+
+def _ldmatrix(match: re.Match[str], values: Sequence[str]) -> str:
+    registers = (values[int(number)] for number in re.findall(r"%(\d+)", match[2]))
+    arguments = ", ".join((values[int(match[3])], "__LINE__", *registers))
+    return f"ldmatrix<{'true' if match[1] else 'false'}>({arguments})"
+
+
+def _copy(match: re.Match[str], values: Sequence[str]) -> str:
+    to, source, size = (_value(each, values) for each in match.groups()[:3])
+    return f"copy_async({to}, {source}, {size}, {_value(match[4] or match[3], values)})"
+
+
+def _wait(match: re.Match[str], values: Sequence[str]) -> str:
+    return f"wait_for_copies({_value(match[1], values)})" if match[1] else "wait_for_all_copies()"
+
+
+# The calls, by the instruction.
+_CALLS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], str]]] = (
+    (_MMA, _mma),
+    (_LDMATRIX, _ldmatrix),
+    (_COPY, _copy),
+    (_END, lambda _match, _values: "end_copies()"),
+    (_WAIT, _wait),
+)
 
 
 def _closing(text: str, at: int) -> int:

@@ -386,6 +386,26 @@ void absent(unsigned lane, const char *what, int line) {
     report(finding, false);
 }
 
+// ---- copies to shared memory ---------------------------------------------------------------------
+__thread uintptr_t shared_place;
+
+void begin_copy(const Copy &copy) { self->copies.push_back({copy, self->copy_group}); }
+
+void end_copies() { ++self->copy_group; }
+
+bool finished_copy(unsigned but_for, Copy &copy) {
+    Thread &thread = *self;
+    if (thread.first_copy == thread.copies.size()) {
+        thread.copies.clear(), thread.first_copy = 0;
+        return false;
+    }
+    const Begun &begun = thread.copies[thread.first_copy];
+    if (begun.group + but_for >= thread.copy_group) return false;
+    ++thread.first_copy;
+    copy = begun;
+    return true;
+}
+
 void fence() {
     if (checked) checker_fences();
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -518,6 +538,7 @@ void Worker::run_block(unsigned number) {
     for (Thread &thread : threads) {
         thread.finished = false, thread.stack = nullptr;
         thread.meeting = nullptr, thread.barrier_line = 0;
+        thread.copies.clear(), thread.first_copy = 0, thread.copy_group = 0;
         if (checked) memset(thread.clock, 0, sizeof thread.clock);
     }
     if (order.at.size() != count || launch->seed) order.shuffle(count, random, launch->seed != 0);

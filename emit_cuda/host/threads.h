@@ -4,6 +4,7 @@
 #include "cuda_on_host.h"
 
 #include <atomic>
+#include <vector>
 
 namespace cuda_on_host {
 
@@ -61,6 +62,7 @@ struct Meeting : Exchange {
     const char *what;
     int line;
 };
+struct Begun : Copy { unsigned group; };
 struct Thread {
     uint3 index;
     unsigned number;      // in its block
@@ -68,6 +70,9 @@ struct Thread {
     Meeting *meeting;     // of the warp for which it waits
     int barrier_line;     // where it waits for the block; 0 if it does not
     bool finished;
+    std::vector<Begun> copies;  // begun and not waited for, the first at `first_copy`
+    size_t first_copy;
+    unsigned copy_group;  // of the next copy
     unsigned clock[32];   // checked: the last step of each lane of its warp that it knows to be over
 };
 struct Warp {

@@ -40,8 +40,8 @@ def gemm_stage(
         return None
     on_tensor_cores = fits(product)
     with kernel.body.block() as statements:
-        writer = (TensorCores if on_tensor_cores else Tiles)(kernel, product)
-        stage = writer.write(outputs[0], root or dot)
+        writer = (TensorCores if on_tensor_cores else Tiles)(kernel, product, root or dot)
+        stage = writer.write(outputs[0])
     kind = "product" if dot.opcode == "dot" else "convolution"
     if on_tensor_cores:
         kind += ON_TENSOR_CORES

@@ -8,13 +8,26 @@ threads. They wait in registers while the tile before is multiplied.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codegen.expressions import NEVER, Cast, Literal, Name, binary, conjoined, item
+from codegen.expressions import (
+    NEVER,
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    Op,
+    binary,
+    conjoined,
+    item,
+)
 from codegen.kinds import Pointer
 from codegen.statements import For, live
 from codegen.walk import names_of, spelled_out
-from emit_cuda.kernels.vectors import Pack
+from emit_cuda.kernels.vectors import BYTES, Pack
 from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
@@ -22,79 +35,99 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from codegen.elements.kernel import Kernel
-    from codegen.expressions import Expr
+    from emit_cuda.kernels.layouts import TileLayout
     from emit_cuda.kernels.products import Product
     from optimizer.analysis.indexing import Index
 
-# Elements along the contraction that neighbouring threads read at least: a sector of f32.
-LEAST_DEEP = 8
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The way in which the threads of a block read tiles of both operands.
+
+    Attributes
+    ----------
+    deep : how far a tile reaches along the contraction.
+    least_deep : elements along the contraction that neighbouring threads read at least.
+    threads : of a block.
+    kind : of the numbers in shared memory.
+    index_kind : of index arithmetic.
+    value : gives an element of an operand, as shared memory has it.
+    nothing : the number outside of an operand.
+    vector : neighbours that may be read at once.
+    copies : may be copied to shared memory by themselves, past the registers.
+    """
+
+    kernel: Kernel
+    product: Product
+    deep: int
+    least_deep: int
+    threads: int
+    kind: str
+    index_kind: str
+    value: Callable[[int, Index], Expr]
+    nothing: Expr
+    vector: int
+    copies: bool = False
 
 
 class Strip:
-    """Brings the tiles of an operand, one after the other along the contraction.
+    """The tiles of an operand, one after the other along the contraction, which are brought here.
 
     Parameters
     ----------
     side : 0 for the left operand, whose tiles have rows of the result; 1 for the right one.
     tile : which tile of rows or of columns the block computes.
-    size, deep : the tile's rows or columns, and how far it reaches along the contraction.
-    threads : of a block.
-    kind : of the numbers in shared memory.
-    value : gives an element of the operand, as shared memory has it.
-    pitch : from one element along the contraction to the next.
-    vector : how many neighbours may be read at once.
+    size : the tile's rows or columns.
+    layout : of a tile in shared memory.
     masked : where there is no element, that is noted, too.
 
     Attributes
     ----------
-    width : how many neighbours a thread reads.
+    width : neighbours that a thread reads at once.
+    copies : whether they are copied past the registers.
     """
 
     def __init__(
         self,
-        kernel: Kernel,
-        product: Product,
+        reading: Reading,
         side: int,
-        *,
         tile: Expr,
         size: int,
-        deep: int,
-        threads: int,
-        kind: str,
-        index_kind: str,
-        value: Callable[[int, Index], Expr],
-        nothing: Expr,
-        pitch: int,
-        vector: int,
+        layout: TileLayout,
+        *,
         masked: bool,
     ) -> None:
-        self.kernel, self.body, self.product, self.side = kernel, kernel.body, product, side
-        self.tile, self.size, self.deep, self.threads = tile, size, deep, threads
-        self.kind, self.index_kind, self.value, self.nothing = kind, index_kind, value, nothing
-        self.pitch, self.masked = pitch, masked
-        self.free = (product.rows, product.columns)[side]
-        self.deep_last = product.is_deep_last(side)
+        self.reading, self.kernel, self.product = reading, reading.kernel, reading.product
+        self.body = self.kernel.body
+        self.side, self.tile, self.size, self.layout, self.masked = side, tile, size, layout, masked
+        self.free = (self.product.rows, self.product.columns)[side]
+        self.deep_last = self.product.is_deep_last(side)
         self.name = ("left", "right")[side]
         self.array = Name(self.body.name(self.name))
         self.present = Name(self.body.name("present")) if masked else None
-        if not self._can_read(vector):
-            self._can_read(1)
+        self.copies = reading.copies and layout.deep_last == self.deep_last and not masked
+        width = reading.vector
+        self.copies = self.copies and self._can_read(width)
+        while not self.copies and not self._can_read(width):
+            width //= 2
 
     def declare(self) -> None:
         """Declare where a thread reads, and the registers that its elements wait in."""
-        body, thread = self.body, Name("threadIdx.x")
+        body, thread, kind = self.body, Name("threadIdx.x"), self.reading.index_kind
         at_deep, at_free = f"{self.name}_deep", f"{self.name}_{('row', 'column')[self.side]}"
         quick = self.along[0] if self.deep_last else self.along[1]
         names = (at_deep, at_free) if self.deep_last else (at_free, at_deep)
-        first = body.let(self.index_kind, names[0], thread % quick)
-        second = body.let(self.index_kind, names[1], thread / quick)
+        first = body.let(kind, names[0], thread % quick)
+        second = body.let(kind, names[1], thread / quick)
         self.own = (first, second) if self.deep_last else (second, first)
+        self.there: Name | None = None
+        if self.copies:
+            return
         count = self.passes[0] * self.passes[1]
-        kind = self.kind if self.width == 1 else f"{self.kind}x{self.width}"
-        self.waiting = body.variable(kind, f"next_{self.name}", size=count)
-        self.there = (
-            body.variable("pred", "next_there", size=count * self.width) if self.masked else None
-        )
+        vector = self._vector(self.reading.kind)
+        self.waiting = body.variable(vector, f"next_{self.name}", size=count)
+        if self.masked:
+            self.there = body.variable("pred", "next_there", size=count * self.width)
 
     def fetch(self, batch: Sum, deep: Expr) -> None:
         """Read a tile into registers; elements outside of the operand are zero.
@@ -106,6 +139,11 @@ class Strip:
         with self._passes() as (e, f):
             self._fetch_pass(batch, deep, e, f)
 
+    def copy(self, batch: Sum, deep: Expr, buffer: Expr) -> None:
+        """Begin to copy a tile into a part of shared memory."""
+        with self._passes() as (e, f):
+            self._copy_pass(batch, deep, buffer, e, f)
+
     def bring(self, buffer: Expr) -> None:
         """Bring a tile from registers into shared memory.
 
@@ -114,74 +152,149 @@ class Strip:
         buffer : the number of the part of shared memory.
         """
         body, width = self.body, self.width
+        whole = width == self.layout.vector and self.layout.deep_last == self.deep_last
         with self._passes() as (e, f):
-            number = e * self.passes[1] + f
-            if self.deep_last or width == 1:
-                with body.loops(["i"], [width], unroll=True) as (i,):
-                    here = item(self.waiting, number)
-                    value = here if width == 1 else item(here, i)
-                    at = self._in_tile(buffer, e, f, i)
-                    body.assign(item(self.array, at), value)
-                    if self.present and self.there:
-                        flag = item(self.there, number * width + i)
-                        body.assign(item(self.present, at), flag)
-                return
-            place = Cast(Pointer(f"{self.kind}x{width}"), self.array)
-            at = self._in_tile(buffer, e, f, Sum(0), width)
-            body.assign(item(place, at), item(self.waiting, number))
-            if self.present and self.there:
-                with body.loops(["i"], [width], unroll=True) as (i,):
-                    at = self._in_tile(buffer, e, f, i)
-                    body.assign(item(self.present, at), item(self.there, number * width + i))
+            here = item(self.waiting, e * self.passes[1] + f)
+            places = self._in_tile(e, f)
+            if whole and width > 1:
+                array = Cast(Pointer(self._vector(self.reading.kind)), self.array)
+                at = self.layout.vector_number(*places)
+                body.assign(item(array, self._behind(buffer, at, width)), here)
+                if not self.present:
+                    return
+            with body.loops(["i"], [width], unroll=True) as (i,):
+                at = self._behind(buffer, self._element(places, i))
+                if not whole or width == 1:
+                    body.assign(item(self.array, at), here if width == 1 else item(here, i))
+                if self.present and self.there:
+                    flag = item(self.there, (e * self.passes[1] + f) * width + i)
+                    body.assign(item(self.present, at), flag)
+
+    def _vector(self, kind: str) -> str:
+        """The type of neighbours that are read at once."""
+        return kind if self.width == 1 else f"{kind}x{self.width}"
 
     def _share_out(self, width: int) -> None:
         """Deal out a tile: how many threads lie along each side, and how often each reads."""
-        self.width = width
+        self.width, threads, deep = width, self.reading.threads, self.reading.deep
         if self.deep_last:
-            along = max(LEAST_DEEP // width, self.threads // self.size, 1)
-            along = min(along, self.deep // width)
-            self.along = along, self.threads // along
-            self.reach = along * width, self.threads // along
+            along = max(self.reading.least_deep // width, threads // self.size, 1)
+            along = min(along, deep // width)
+            self.along = along, threads // along
+            self.reach = along * width, threads // along
         else:
-            along = min(self.size // width, self.threads)
-            self.along = self.threads // along, along
-            self.reach = self.threads // along, along * width
-        self.passes = self.deep // self.reach[0], self.size // self.reach[1]
+            along = min(self.size // width, threads)
+            self.along = threads // along, along
+            self.reach = threads // along, along * width
+        self.passes = deep // self.reach[0], self.size // self.reach[1]
 
     def _can_read(self, width: int) -> bool:
         """Let threads read so many neighbours at once, if that can be."""
         self._share_out(width)
         if width == 1:
-            return True
+            return not self.copies
         along = self.product.depth if self.deep_last else self.free
         if along % width or 0 in self.passes:
             return False
+        zero = Sum(0)
         with self.body.block():
             self.declare()
-            return self._fetch_pass(Sum(0), Literal(0), Sum(0), Sum(0))
+            if self.copies:
+                return self._copy_pass(zero, Literal(0), Literal(0), zero, zero)
+            return self._fetch_pass(zero, Literal(0), zero, zero)
 
     def _passes(self) -> AbstractContextManager[Index]:
         return self.body.loops(["e", "f"], self.passes, unroll=True)
 
-    def _in_tile(self, buffer: Expr, e: Sum, f: Sum, i: Sum, unit: int = 1) -> Expr:
-        """Where an element, or a vector of `unit`, lies in shared memory."""
-        deep, free = self.own
-        pitch, size = self.pitch // unit, self.deep * self.pitch // unit
-        if self.deep_last:
-            more = e * (self.reach[0] * pitch) + i * pitch + f * self.reach[1]
-            at = times(deep, self.width * pitch) + free
+    def _in_tile(self, e: Sum, f: Sum) -> tuple[Expr, Expr]:
+        """The row in shared memory of a thread's elements, and the place in it.
+
+        The place in it counts vectors, if the operand's place along the same dimension does.
+        """
+        reach = list(self.reach)
+        reach[0 if self.deep_last else 1] //= self.width
+        deep, free = (
+            added(own, counted * step)
+            for own, counted, step in zip(self.own, (e, f), reach, strict=True)
+        )
+        return (free, deep) if self.layout.deep_last else (deep, free)
+
+    def _element(self, places: tuple[Expr, Expr], i: Sum) -> Expr:
+        """The number in shared memory of one of several neighbours."""
+        slow, quick = places
+        if self.layout.deep_last == self.deep_last:
+            quick = added(times(quick, self.width), i)
         else:
-            more = e * (self.reach[0] * pitch) + f * (self.reach[1] // unit) + i
-            at = deep * pitch + times(free, self.width // unit)
-        at = added(at, more)
-        return at if buffer == Literal(0) else buffer * size + at
+            slow = added(times(slow, self.width), i)
+        return self.layout.element(_grouped(slow), _grouped(quick))
+
+    def _behind(self, buffer: Expr, at: Expr, unit: int = 1) -> Expr:
+        """A place in a part of shared memory."""
+        if buffer == Literal(0):
+            return at
+        return buffer * (self.layout.elements // unit) + at
 
     def _fetch_pass(self, batch: Sum, deep: Expr, e: Sum, f: Sum) -> bool:
         """One read of each thread; whether it is one of several neighbours at once."""
-        body, width, product = self.body, self.width, self.product
+        body, width = self.body, self.width
         number = e * self.passes[1] + f
+        condition, index, inner = self._read(batch, deep, e, f)
+        if condition is not None and not set(inner.names).isdisjoint(names_of(condition)):
+            return False
+        waiting = item(self.waiting, number)
+        register = waiting if width == 1 else item(waiting, inner)
+        flag = item(self.there, number * width + inner) if self.there else None
+        if condition is not None:
+            with self._each(inner):
+                body.assign(register, self.reading.nothing)
+                if flag:
+                    body.assign(flag, 0)
+        if condition == NEVER:
+            return width == 1
+        with body.when(condition):
+            with body.block() as statements:
+                body.assign(register, self.reading.value(self.side, index))
+                if flag:
+                    body.assign(flag, 1)
+            if width == 1:
+                body.add(*live(statements))
+                return True
+            loop = Pack(self.kernel, inner.names[0], width).loop(statements)
+            if loop is None:
+                return False
+            body.add(*loop)
+        return True
+
+    def _copy_pass(self, batch: Sum, deep: Expr, buffer: Expr, e: Sum, f: Sum) -> bool:
+        """One copy of each thread; whether the operand has the neighbours as shared memory has."""
+        body, width, kind = self.body, self.width, self.reading.kind
+        condition, index, inner = self._read(batch, deep, e, f)
+        if condition is not None and not set(inner.names).isdisjoint(names_of(condition)):
+            return False
+        with body.block() as statements:
+            value = self.reading.value(self.side, index)
+        pack = Pack(self.kernel, inner.names[0], width)
+        source = pack.source(statements, value)
+        if source is None or width != self.layout.vector:
+            return False
+        array = Cast(Pointer(self._vector(kind)), self.array)
+        at = self._behind(
+            buffer, self.layout.vector_number(*map(_grouped, self._in_tile(e, f))), width
+        )
+        count: Expr = Literal(BYTES)
+        if condition is not None:
+            count = Choose(condition, count, Literal(0))
+        body.call("copy_16_bytes", Op("&", (item(array, at),)), Op("&", (source,)), count)
+        return True
+
+    def _read(self, batch: Sum, deep: Expr, e: Sum, f: Sum) -> tuple[Expr | None, Index, Sum]:
+        """The condition that a thread's elements are there, their index, and a counter of neighbours.
+
+        The counter's loop is left to the caller, as are the names that the condition asks for.
+        """
+        product, width = self.product, self.width
         at_deep, at_free = self._places(deep, e, f)
-        inner = counter(body.name("i"), width)
+        inner = counter(self.body.name("i"), width)
         units = (width, 1) if self.deep_last else (1, width)
         deep_sum = counter(at_deep.name, product.depth // units[0]) * units[0]
         free_sum = counter(at_free.name, self.free // units[1]) * units[1]
@@ -190,35 +303,13 @@ class Strip:
         else:
             free_sum = free_sum + inner
         condition, index = product.operand(self.side, batch, free_sum, deep_sum)
-        limits = self._limits(at_deep, product.depth, self.deep, units[0])
+        if condition == NEVER:
+            return NEVER, index, inner
+        limits = self._limits(at_deep, product.depth, self.reading.deep, units[0])
         limits += self._limits(at_free, self.free, self.size, units[1])
         if condition is not None:
             limits.append(condition)
-            if width > 1 and not set(inner.names).isdisjoint(names_of(condition)):
-                return False
-        waiting = item(self.waiting, number)
-        register = waiting if width == 1 else item(waiting, inner)
-        flag = item(self.there, number * width + inner) if self.there else None
-        if limits:
-            with self._each(inner):
-                body.assign(register, self.nothing)
-                if flag:
-                    body.assign(flag, 0)
-        if condition == NEVER:
-            return False
-        with body.when(conjoined(limits) if limits else None):
-            with body.block() as statements:
-                body.assign(register, self.value(self.side, index))
-                if flag:
-                    body.assign(flag, 1)
-            if width == 1:
-                body.add(*live(statements))
-                return False
-            loop = Pack(self.kernel, inner.names[0], width).loop(statements)
-            if loop is None:
-                return False
-            body.add(*loop)
-        return True
+        return conjoined(limits) if limits else None, index, inner
 
     @contextmanager
     def _each(self, inner: Sum) -> Generator[None]:
@@ -236,6 +327,7 @@ class Strip:
         One of both counts vectors, if they are read.
         """
         body, width, (own_deep, own_free) = self.body, self.width, self.own
+        kind = self.reading.index_kind
         names = ["k", ("row", "column")[self.side]]
         reach = list(self.reach)
         if width > 1:
@@ -248,13 +340,17 @@ class Strip:
         elif width > 1:
             size //= width
         at = own_deep if deep == Literal(0) else deep + own_deep
-        at_deep = body.let(self.index_kind, names[0], added(at, e * reach[0]))
+        at_deep = body.let(kind, names[0], added(at, e * reach[0]))
         at = self.tile * size + own_free
-        return at_deep, body.let(self.index_kind, names[1], added(at, f * reach[1]))
+        return at_deep, body.let(kind, names[1], added(at, f * reach[1]))
 
     def _limits(self, at: Name, count: int, size: int, unit: int) -> list[Expr]:
         """The condition that a place is in the operand, where tiles reach out of it."""
         return [binary("<", at, count // unit)] if count % size else []
+
+
+def _grouped(value: Expr) -> Expr:
+    return value if isinstance(value, Name | Literal) else Group(value)
 
 
 def times(value: Expr, factor: int) -> Expr:

@@ -1,43 +1,75 @@
-"""Products of bf16, f16 and s8 on tensor cores: a warp multiplies 16 x 16 in one instruction.
+"""Products of bf16, f16 and s8 on tensor cores, which multiply 16 x 16 numbers in an instruction.
 
-A block of eight warps has a tile of 64 x 64 sums, of which each warp has two parts of 16 x 16 in
-registers. Operands come into shared memory as they are stored, without a conversion. Products of
-floats are exact in f32, in which they are added up, in an order and with a rounding that the
-hardware does not tell; products of s8 are added up in s32, exactly. The sums meet in shared memory
-for the epilogue.
+A block of four warps or more has a tile of the result, of which each warp has a part; its sums
+stay in registers. Operands come into shared memory as they are stored, without a conversion:
+where the index map proves that they lie side by side, 16 bytes are copied at once and past the
+registers, several tiles ahead. Products of floats are exact in f32, in which they are added up, in
+an order and with a rounding that the hardware does not tell; products of s8 are added up in s32,
+exactly.
 
 References
 ----------
-NVIDIA, *CUDA C++ Programming Guide*, Warp Matrix Functions; *PTX ISA*, `wmma.load`, which asks that
-a row or column of 16 numbers begins at a multiple of its bytes.
+NVIDIA, *PTX ISA*, Matrix Fragments for mma.m16n8k16 and mma.m16n8k32; `ldmatrix`; `cp.async`.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import wide
-from codegen.expressions import Expr, Group, Literal, Name, Op, item
-from emit_cuda.kernels.folding import BARRIER, WARP
-from emit_cuda.kernels.strips import added
-from emit_cuda.kernels.tiles import DEEP, SIDE, Size, Tiles
+from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, binary, conjoined, item
+from codegen.kinds import Pointer
+from codegen.statements import live
+from emit_cuda.kernels.folding import WARP
+from emit_cuda.kernels.layouts import TurnedRows
+from emit_cuda.kernels.strips import Reading, added
+from emit_cuda.kernels.tiles import MULTIPROCESSORS, Tiles
+from emit_cuda.kernels.vectors import BYTES, Pack
+from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from codegen.elements.kernel import Kernel
     from emit_cuda.kernels.products import Product
-    from optimizer.analysis.indexing import Index, Sum
+    from emit_cuda.kernels.strips import Strip
+    from optimizer.analysis.indexing import Index
 
 # So ends the kind of a launch that uses them.
 ON_TENSOR_CORES = " on tensor cores"
-# Bytes at multiples of which they load and store parts of a tile.
-ALIGNED = 32
-# Types that they take, with those of the sums; the least rows and columns that fill most of a tile.
-TYPES, LEAST = {"bf16": "f32", "f16": "f32", "s8": "s32"}, 32
-# Sums that a block has, along a side, and parts of 16 x 16 of each warp.
-WIDTH, PARTS = 64, 2
+# Types that they take, with those of the sums; the least rows, columns and depth that are worth it.
+TYPES, LEAST, LEAST_DEEP = {"bf16": "f32", "f16": "f32", "s8": "s32"}, 32, 16
+# Rows and columns of a part, which an instruction multiplies, and sums of it that a lane has.
+PART, OF_LANE = 16, 8
+
+
+@dataclass(frozen=True, slots=True)
+class WarpSize:
+    """The size of tiles, and of the part of each warp.
+
+    Attributes
+    ----------
+    rows, columns : of a block's tile.
+    deep_bytes : how far a tile reaches along the contraction.
+    warp_rows, warp_columns : of a warp's part.
+    buffers : tiles of each operand in shared memory.
+    share : of the operations a second that such tiles reach, about.
+    """
+
+    rows: int
+    columns: int
+    deep_bytes: int
+    warp_rows: int
+    warp_columns: int
+    buffers: int
+    share: float = 1.0
+
+    @property
+    def warps(self) -> tuple[int, int]:
+        """Warps along the rows, and along the columns."""
+        return self.rows // self.warp_rows, self.columns // self.warp_columns
+
+
+SIZES = (WarpSize(128, 128, 64, 64, 64, 3), WarpSize(64, 64, 64, 32, 32, 3, 0.6))
+# Of tiles that wait in registers, which a thread can't have many of.
+WAITING = WarpSize(64, 64, 64, 32, 32, 2)
 
 
 def fits(product: Product) -> bool:
@@ -46,74 +78,162 @@ def fits(product: Product) -> bool:
     Holes are no zeros there: those would be multiplied by infinities.
     """
     kinds = {operand.shape.element_type.name for operand in product.dot.operands[:2]}
-    enough = min(product.rows, product.columns) >= LEAST and product.depth >= DEEP
+    enough = min(product.rows, product.columns) >= LEAST and product.depth >= LEAST_DEEP
     supported = len(kinds) == 1 and TYPES.get(kinds.pop()) == product.type.name
     return enough and supported and not product.has_holes
 
 
+def _time(product: Product, size: WarpSize) -> float:
+    """The time that a large GPU takes for a product, in tiles of a size, about."""
+    down, across = -(-product.rows // size.rows), -(-product.columns // size.columns)
+    turns = -(-product.batch * down * across // MULTIPROCESSORS)
+    return turns * size.rows * size.columns / size.share
+
+
 class TensorCores(Tiles):
-    """Writes the kernel of a product of narrow floats."""
+    """Writes the kernel of a product on tensor cores."""
 
-    def __init__(self, kernel: Kernel, product: Product) -> None:
-        super().__init__(kernel, product, Size(WIDTH // SIDE, WIDTH // SIDE, 1.0))
-        self.type = product.dot.operands[0].shape.element_type
-        # Whole vectors, as the instruction asks for; four banks further each.
-        self.pitch, self.sum_pitch = WIDTH + 16 // self.type.bytes, WIDTH + 4
-        self.pitches = self.pitch, self.pitch
-        self.sum_kind = wide(product.type)
-        self.tile_kind, self.nothing = self.type.name, Literal(0)
+    def choose(self) -> None:
+        """Choose the size of tiles: the one with the least time, if operands can be copied."""
+        self.type = self.product.dot.operands[0].shape.element_type
+        self._take(WAITING)
+        if all(self._copies(side) for side in range(2)):
+            self._take(min(SIZES, key=lambda size: _time(self.product, size)))
 
-    def value(self, side: int, index: Index) -> Expr:
+    def _take(self, size: WarpSize) -> None:
+        """Use tiles of a size."""
+        self.size, self.buffers = size, size.buffers
+        self.sizes = size.rows, size.columns
+        self.threads = WARP * size.warps[0] * size.warps[1]
+        self.vector = BYTES // self.type.bytes
+        self.deep = size.deep_bytes // self.type.bytes
+        self.layouts = [self._layout(side) for side in range(2)]
+        self.aligned, self.resident = 128, 1
+
+    def _layout(self, side: int) -> TurnedRows:
+        """The layout of an operand's tiles: as in memory, but that bytes must lie side by side."""
+        if self.type.bytes == 1 or self.product.is_deep_last(side):
+            return TurnedRows(self.sizes[side], self.deep, self.vector, deep_last=True)
+        return TurnedRows(self.deep, self.sizes[side], self.vector, deep_last=False)
+
+    def _copies(self, side: int) -> bool:
+        """Whether an operand can be copied to shared memory."""
+        with self.body.block():
+            strip = self.strip(side, Name("tile"))
+        return strip.copies
+
+    def reading(self) -> Reading:
+        """The way in which threads read operands: as they are stored."""
+        return Reading(
+            self.kernel, self.product, self.deep, self.deep, self.threads, self.type.name,
+            self.index_kind, self._value, Literal(0), self.vector, copies=True,
+        )  # fmt: skip
+
+    def _value(self, side: int, index: Index) -> Expr:
         """An element of an operand as it is stored."""
         operand = self.product.dot.operands[side]
         return self.body.stored(self.type, self.body.element(operand, index))
 
     def begin(self) -> None:
-        """Declare the sums, which are zero."""
-        body = self.body
-        self.y = body.let("s64", "y", Name("threadIdx.x") / SIDE)
-        self.x = body.let("s64", "x", Name("threadIdx.x") % SIDE)
-        self.parts = body.variable(f"{self.sum_kind}_16x16", "parts", size=PARTS)
-        with self._each_part() as (_, part):
-            body.call(f"clear_{self.sum_kind}_16x16", part)
-        warp = Name("threadIdx.x") / WARP
-        self.row = body.let("s64", "part_row", warp / PARTS * 16)
-        self.column = body.let("s64", "part_column", warp % PARTS * (16 * PARTS))
+        """Declare the sums, which are zero, and say where a warp's part of the tile is."""
+        body, kind, size = self.body, self.index_kind, self.size
+        thread = Name("threadIdx.x")
+        warp = Group(thread / WARP)
+        self.lane = body.let(kind, "lane", thread % WARP)
+        self.corner = (
+            body.let(kind, "part_row", warp / size.warps[1] * size.warp_rows),
+            body.let(kind, "part_column", warp % size.warps[1] * size.warp_columns),
+        )
+        self.counts = size.warp_rows // PART, size.warp_columns // PART
+        count = self.counts[0] * self.counts[1]
+        self.sums = body.variable(f"{self.kind}x{OF_LANE}", "sums", size=count)
+        with body.loops(["s", "i"], [count, OF_LANE], unroll=True) as (s, i):
+            body.assign(
+                item(item(self.sums, s), i), Literal(0.0, "f32") if self.kind == "f32" else 0
+            )
 
     def multiply(self) -> None:
-        """Add the products of two tiles."""
-        left, right = (strip.array for strip in self.strips)
-        buffer = self.buffer * (DEEP * self.pitch)
-        with self._each_part() as (p, part):
-            here = self.column + p * 16
-            ends = item(left, buffer + self.row), item(right, buffer + here)
-            places = (Op("&", (end,)) for end in ends)
-            self.body.call(f"multiply_tiles_{self.type}", part, *places, self.pitch)
-
-    def end(self) -> None:
-        """Let the sums meet in shared memory."""
+        """Add the products of two tiles, 32 bytes along the contraction after the others."""
         body = self.body
-        self.sums = Name(body.name("sums"))
-        self.shared.append((self.sum_kind, self.sums.name, WIDTH * self.sum_pitch))
-        with self._each_part() as (p, part):
-            at = Group(self.row * self.sum_pitch) + self.column + p * 16
-            place = Op("&", (item(self.sums, at),))
-            body.call(f"store_{self.sum_kind}_16x16", place, part, self.sum_pitch)
-        body.add(BARRIER)
+        steps = self.size.deep_bytes // (2 * BYTES)
+        self.own = [self._own(strip) for strip in self.strips]
+        with body.loops(["step"], [steps], unroll=True) as (step,):
+            parts = [
+                self._load(strip, own, step)
+                for strip, own in zip(self.strips, self.own, strict=True)
+            ]
+            with body.loops(["p", "q"], self.counts, unroll=True) as (p, q):
+                sums = item(self.sums, p * self.counts[1] + q)
+                left, right = item(parts[0], p), item(parts[1], q)
+                body.call(f"multiply_parts_{self.type}", sums, left, right)
 
-    @contextmanager
-    def _each_part(self) -> Generator[tuple[Name, Expr]]:
-        """Statements for each part of a warp: its number, and its sums."""
-        with self.body.loop("p", PARTS, unroll=True) as p:
-            yield p, item(self.parts, p)
+    def _own(self, strip: Strip) -> tuple[Expr, Expr]:
+        """The row in shared memory that a lane tells the place of, and which of two chunks.
 
-    @property
-    def aligned(self) -> int:
-        """Bytes at multiples of which parts of a tile are loaded and stored."""
-        return ALIGNED
+        The four matrices of 8 x 16 bytes that are loaded at once are in the order in which the
+        product's instruction takes them: of the left operand rows come first, of the right one the
+        contraction.
+        """
+        lane = self.lane
+        if (strip.side == 0) == strip.layout.deep_last:
+            return lane % PART, lane / PART
+        return lane % 8 + lane / PART * 8, lane / 8 % 2
 
-    def total(self, m: Sum, h: Sum, n: Sum) -> Expr:
-        """One sum of a thread's own."""
-        row = added(self.y * self.group, m // self.group * (SIDE * self.group) + m % self.group)
-        column = added(self.x * self.group, h * (SIDE * self.group) + n)
-        return item(self.sums, Group(row) * self.sum_pitch + column)
+    def _load(self, strip: Strip, own: tuple[Expr, Expr], step: Sum) -> Name:
+        """The parts of a tile that a warp multiplies."""
+        body, side, layout = self.body, strip.side, strip.layout
+        count, kind = self.counts[side], f"{self.type}x{self.vector}"
+        parts = body.variable("u32x4", f"{strip.name}_parts", size=count)
+        turned = "" if layout.deep_last else "_turned"
+        with body.loops(["p"], [count], unroll=True) as (p,):
+            if layout.deep_last:
+                slow = added(self.corner[side] + own[0], p * PART)
+                quick = added(own[1], step * 2)
+            else:
+                slow = added(own[0], step * PART)
+                quick = added(self.corner[side] / self.vector + own[1], p * (PART // self.vector))
+            at = layout.vector_number(Group(slow), Group(quick))
+            if self.buffer != Literal(0):
+                at = self.buffer * (layout.elements // self.vector) + at
+            source = item(Cast(Pointer(kind, const=True), strip.array), at)
+            body.call(f"load_parts{turned}", item(parts, p), Op("&", (source,)))
+        return parts
+
+    def put(self, batch: Sum, output: Name) -> None:
+        """Store the sums, after the epilogue: two neighbours at once, where they are aligned."""
+        body, product, kind = self.body, self.product, self.index_kind
+        width = 2 if product.columns % 2 == 0 else 1
+        tile_row, tile_column = self.tile
+        own_row, own_column = self.lane / 4, self.lane % 4
+        row_at = tile_row * self.sizes[0] + self.corner[0] + own_row
+        sizes = [*self.counts, 2, 2, *([2] if width == 1 else [])]
+        with body.loops(["p", "q", "r", "h", "n"][: len(sizes)], sizes, unroll=True) as at:
+            p, q, r, h, *rest = at
+            row = body.let(kind, "row", added(row_at, p * PART + r * 8))
+            if width == 2:
+                inner = counter(body.name("n"), 2)
+                begin = tile_column * (self.sizes[1] // 2) + self.corner[1] / 2 + own_column
+                place = body.let(kind, "column_vector", added(begin, q * (PART // 2) + h * 4))
+                column = counter(place.name, product.columns // 2) * 2 + inner
+            else:
+                inner = rest[0]
+                begin = tile_column * self.sizes[1] + self.corner[1] + own_column * 2
+                place = body.let(kind, "column", added(begin, q * PART + h * 8 + inner))
+                column = counter(place.name, product.columns)
+            conditions = [
+                binary("<", here, count)
+                for here, count, size in (
+                    (row, product.rows, self.sizes[0]),
+                    (place, product.columns // width, self.sizes[1] // width),
+                )
+                if count % size
+            ]
+            total = item(item(self.sums, p * self.counts[1] + q), h * 4 + r * 2 + inner)
+            with body.when(conjoined(conditions) if conditions else None):
+                with body.block() as statements:
+                    index = product.index(batch, counter(row.name, product.rows), column)
+                    self.store(output, index, total)
+                if width == 2:
+                    body.add(*Pack(self.kernel, inner.names[0], 2).around(statements))
+                else:
+                    body.add(*live(statements))

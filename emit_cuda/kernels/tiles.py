@@ -34,15 +34,17 @@ from codegen.expressions import (
 from codegen.kinds import Pointer
 from codegen.opcodes.scalar import expression
 from codegen.statements import live
+from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER, WARP
+from emit_cuda.kernels.layouts import PaddedRows
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage
-from emit_cuda.kernels.strips import Strip, added, times
+from emit_cuda.kernels.strips import Reading, Strip, added, times
 from emit_cuda.kernels.vectors import BYTES, Pack
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from codegen.elements.kernel import Kernel
     from emit_cuda.kernels.products import Product
@@ -51,8 +53,12 @@ if TYPE_CHECKING:
 
 # Threads along each side of a block, and elements of the contraction that a tile has.
 SIDE, DEEP = 16, 16
+# Elements along the contraction that neighbouring threads read at least: a sector of f32.
+LEAST_DEEP = 8
 # Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
 BUFFERS = 2
+# Rows of tiles that blocks with neighbouring numbers compute.
+TOGETHER = 8
 # Multiprocessors that are to have blocks: an H100 has 132.
 MULTIPROCESSORS = 132
 # The sum of a product and a number, rounded once.
@@ -103,106 +109,174 @@ def _time(product: Product, size: Size) -> float:
 
 
 class Tiles:
-    """Writes the kernel of a product."""
+    """Writes the kernel of a product: each thread has sums of its own, in registers.
 
-    def __init__(self, kernel: Kernel, product: Product, size: Size | None = None) -> None:
-        self.kernel, self.product, self.body = kernel, product, product.body
-        size = size or size_for(product)
-        self.each = size.rows, size.columns
-        self.sizes = SIDE * size.rows, SIDE * size.columns
+    Attributes
+    ----------
+    threads : of a block.
+    sizes : rows and columns of a block's tile.
+    group : neighbours among a thread's sums.
+    """
+
+    threads, deep, buffers = SIDE * SIDE, DEEP, BUFFERS
+
+    def __init__(self, kernel: Kernel, product: Product, root: Instruction) -> None:
+        self.kernel, self.product, self.body, self.root = kernel, product, product.body, root
+        self.index_kind = index_kind((root, product.dot))
         self.kind = wide(product.type)
-        # Neighbours among a thread's sums: as many as are read at once from shared memory.
-        whole = product.type.kind != "complex" and min(self.each) > 1
-        self.group = max(1, BYTES // ELEMENT_TYPES[self.kind].bytes) if whole else 1
-        self.group = min(self.group, *self.each)
-        self.vector = self.group
-        # Rows of a tile begin at other banks, and stay aligned.
-        self.pitches = tuple(width + self.group for width in self.sizes)
-        # Tiles hold numbers in the type of the sums.
-        self.tile_kind, self.nothing = self.kind, literal(product.type, product.type.dtype.type(0))
+        self.buffer: Expr = Literal(0)
         self.strips: list[Strip] = []
         self.shared: list[tuple[str, str, int]] = []
-        self.buffer: Expr = Literal(0)
+        self.choose()
 
-    def write(self, output: Name, root: Instruction) -> Stage:
+    def choose(self) -> None:
+        """Choose the size of tiles."""
+        self.deep, self.buffers = DEEP, BUFFERS
+        size, bytes_each = size_for(self.product), ELEMENT_TYPES[self.kind].bytes
+        self.each = size.rows, size.columns
+        self.sizes = SIDE * size.rows, SIDE * size.columns
+        # Neighbours among a thread's sums: as many as are read at once from shared memory.
+        whole = self.product.type.kind != "complex" and min(self.each) > 1
+        self.group = min(max(1, BYTES // bytes_each), *self.each) if whole else 1
+        # Rows of a tile begin at other banks, and stay aligned.
+        self.layouts = [PaddedRows(DEEP, width, self.group) for width in self.sizes]
+        self.aligned = self.group * bytes_each if self.group > 1 else 0
+        self.resident = 2 if size.rows * size.columns >= MANY else 1
+
+    def reading(self) -> Reading:
+        """The way in which threads read operands: tiles hold numbers in the type of the sums."""
+        nothing = literal(self.product.type, self.product.type.dtype.type(0))
+        return Reading(
+            self.kernel, self.product, DEEP, LEAST_DEEP, self.threads, self.kind, self.index_kind,
+            self.product.element, nothing, self.group, copies=self.aligned == BYTES,
+        )  # fmt: skip
+
+    def write(self, output: Name) -> Stage:
         """All statements."""
-        body, product = self.body, self.product
-        self.index_kind = index_kind((root, product.dot))
+        body, product, kind = self.body, self.product, self.index_kind
         down, across = (
             -(-n // size)
             for n, size in zip((product.rows, product.columns), self.sizes, strict=True)
         )
-        kind, block = self.index_kind, Name("blockIdx.x")
+        block: Expr = Name("blockIdx.x")
         batch = Sum(0)
         if product.batch > 1:
             name = body.let(kind, "batch", block / (down * across))
             batch = counter(name.name, product.batch)
             block = body.let(kind, "tile", block % (down * across))
-        self.tile = (
-            body.let(kind, "tile_row", block / across),
-            body.let(kind, "tile_column", block % across),
-        )
+        self.tile = self._tile(block, down, across)
         self.begin()
-        buffers = self._buffers()
-        self._make_strips(buffers)
-        self._multiply_strips(batch, buffers)
-        self.end()
-        self._put(batch, output, root)
-        grid = product.batch * down * across, 1, 1
-        block, shared = (SIDE * SIDE, 1, 1), tuple(self.shared)
-        return Stage((), grid, block, shared, aligned=self.aligned, resident=self.resident)
+        self._make_strips()
+        self._multiply_strips(batch)
+        self.put(batch, output)
+        grid, block_of = (product.batch * down * across, 1, 1), (self.threads, 1, 1)
+        shared = tuple(self.shared)
+        return Stage((), grid, block_of, shared, aligned=self.aligned, resident=self.resident)
 
-    @property
-    def aligned(self) -> int:
-        """Bytes at multiples of which shared arrays begin."""
-        return self.group * ELEMENT_TYPES[self.kind].bytes if self.group > 1 else 0
+    def _tile(self, block: Expr, down: int, across: int) -> tuple[Name, Name]:
+        """The tile that a block computes.
 
-    @property
-    def resident(self) -> int:
-        """Blocks that run at once, so that some compute while others wait."""
-        return 2 if self.each[0] * self.each[1] >= MANY else 1
+        Blocks that run at once have tiles of a square, so that they read the same operands.
+        """
+        body, kind = self.body, self.index_kind
+        if down % TOGETHER or across <= TOGETHER:
+            row, column = block / across, block % across
+        else:
+            many = TOGETHER * across
+            row = block / many * TOGETHER + block % TOGETHER
+            column = block % many / TOGETHER
+        return body.let(kind, "tile_row", row), body.let(kind, "tile_column", column)
 
-    def _make_strips(self, buffers: int) -> None:
+    def strip(self, side: int, tile: Expr) -> Strip:
+        """The tiles of an operand."""
+        masked = side == 0 and self.product.has_holes
+        size, layout = self.sizes[side], self.layouts[side]
+        return Strip(self.reading(), side, tile, size, layout, masked=masked)
+
+    def _make_strips(self) -> None:
         """Decide how the tiles of both operands come into shared memory."""
-        for side in range(2):
-            masked = side == 0 and self.product.has_holes
-            strip = Strip(
-                self.kernel, self.product, side,
-                tile=self.tile[side], size=self.sizes[side], deep=DEEP, threads=SIDE * SIDE,
-                kind=self.tile_kind, index_kind=self.index_kind, value=self.value,
-                nothing=self.nothing, pitch=self.pitches[side], vector=self.vector, masked=masked,
-            )  # fmt: skip
-            self.strips.append(strip)
-            size = buffers * DEEP * self.pitches[side]
-            self.shared.append((self.tile_kind, strip.array.name, size))
+        reading = self.reading()
+        self.strips = [self.strip(side, self.tile[side]) for side in range(2)]
+        bytes_each = [ELEMENT_TYPES[reading.kind].bytes + s.masked for s in self.strips]
+        elements = [s.layout.elements for s in self.strips]
+        bytes_of = sum(n * b for n, b in zip(elements, bytes_each, strict=True))
+        if self.buffers * bytes_of > SHARED_BYTES or self.product.depth <= self.deep:
+            self.buffers = 1
+        for strip, count in zip(self.strips, elements, strict=True):
+            self.shared.append((reading.kind, strip.array.name, self.buffers * count))
             if strip.present:
-                self.shared.append(("pred", strip.present.name, size))
+                self.shared.append(("pred", strip.present.name, self.buffers * count))
         for strip in self.strips:
             strip.declare()
 
-    def _multiply_strips(self, batch: Sum, buffers: int) -> None:
-        """Add up the products of all tiles of a strip; the next ones are on their way meanwhile."""
-        body, product = self.body, self.product
-        if buffers > 1:
-            for strip in self.strips:
-                strip.fetch(batch, Literal(0))
-        kind = self.index_kind
-        with body.loop("deep", product.depth, step=DEEP, kind=kind) as deep:
-            if buffers > 1:
-                self.buffer = body.let(self.index_kind, "buffer", deep / DEEP % buffers)
-            for strip in self.strips:
-                if buffers == 1:
-                    strip.fetch(batch, deep)
-                strip.bring(self.buffer)
+    def _multiply_strips(self, batch: Sum) -> None:
+        """Add up the products of all tiles of a strip."""
+        copied = [strip for strip in self.strips if strip.copies]
+        others = [strip for strip in self.strips if not strip.copies]
+        if self.buffers > 1:
+            self._multiply_ahead(batch, copied, others)
+            return
+        body = self.body
+        with body.loop("deep", self.product.depth, step=self.deep, kind=self.index_kind) as deep:
+            for strip in others:
+                strip.fetch(batch, deep)
+                strip.bring(Literal(0))
+            for strip in copied:
+                strip.copy(batch, deep, Literal(0))
+            if copied:
+                body.call("end_copies")
+                body.call("wait_but_for_0_copies")
             body.add(BARRIER)
-            if buffers > 1:
-                following = body.let(self.index_kind, "next_deep", deep + DEEP)
-                with body.when(binary("<", following, product.depth)):
-                    for strip in self.strips:
-                        strip.fetch(batch, following)
             self.multiply()
-            if buffers == 1:
-                body.add(BARRIER)
+            body.add(BARRIER)
+
+    def _multiply_ahead(self, batch: Sum, copied: Sequence[Strip], others: Sequence[Strip]) -> None:
+        """Add up products, while the next tiles are on their way to other parts of memory."""
+        body, ahead = self.body, self.buffers - 1
+        if copied:
+            self._copy_first(batch, copied, ahead)
+        for strip in others:
+            strip.fetch(batch, Literal(0))
+        with body.loop("deep", self.product.depth, step=self.deep, kind=self.index_kind) as deep:
+            self.buffer = body.let(self.index_kind, "buffer", deep / self.deep % self.buffers)
+            for strip in others:
+                strip.bring(self.buffer)
+            if copied:
+                body.call(f"wait_but_for_{ahead - 1}_copies")
+            body.add(BARRIER)
+            if others:
+                self._fetch_next(batch, others, deep)
+            if copied:
+                self._copy_next(batch, copied, deep, ahead)
+            self.multiply()
+
+    def _fetch_next(self, batch: Sum, strips: Sequence[Strip], deep: Name) -> None:
+        """Read the next tiles into registers."""
+        following = self.body.let(self.index_kind, "next_deep", deep + self.deep)
+        with self.body.when(binary("<", following, self.product.depth)):
+            for strip in strips:
+                strip.fetch(batch, following)
+
+    def _copy_first(self, batch: Sum, strips: Sequence[Strip], ahead: int) -> None:
+        """Begin to copy the first tiles, each of which is waited for on its own."""
+        body = self.body
+        with body.loops(["n"], [ahead], unroll=True) as (n,):
+            deep = spelled_out(n * self.deep)
+            sure = (ahead - 1) * self.deep < self.product.depth
+            with body.when(None if sure else binary("<", deep, self.product.depth)):
+                for strip in strips:
+                    strip.copy(batch, deep, spelled_out(n))
+            body.call("end_copies")
+
+    def _copy_next(self, batch: Sum, strips: Sequence[Strip], deep: Name, ahead: int) -> None:
+        """Begin to copy later tiles, to where all threads have read the last ones."""
+        body, kind = self.body, self.index_kind
+        later = body.let(kind, "later_deep", deep + ahead * self.deep)
+        with body.when(binary("<", later, self.product.depth)):
+            free = body.let(kind, "free_buffer", later / self.deep % self.buffers)
+            for strip in strips:
+                strip.copy(batch, later, free)
+        body.call("end_copies")
 
     def begin(self) -> None:
         """Declare the sums, which are zero, and say which a thread has.
@@ -217,24 +291,11 @@ class Tiles:
         vector = self.kind if self.group == 1 else f"{self.kind}x{self.group}"
         self.sums = body.variable(vector, "sums", size=count // self.group)
         with body.loops(["s", "n"], [count // self.group, self.group], unroll=True) as (s, n):
-            body.assign(_part(self.sums, s, n, self.group), self.nothing)
-
-    def value(self, side: int, index: Index) -> Expr:
-        """An element of an operand as tiles hold it."""
-        return self.product.element(side, index)
-
-    def end(self) -> None:
-        """Nothing has to be done before sums are read."""
+            body.assign(_part(self.sums, s, n, self.group), self.reading().nothing)
 
     def total(self, m: Sum, h: Sum, n: Sum) -> Expr:
         """One sum of a thread's own: in row `m`, the `n`th of group `h`."""
         return _part(self.sums, m * (self.each[1] // self.group) + h, n, self.group)
-
-    def _buffers(self) -> int:
-        """The number of tiles of each operand that lie in shared memory at once."""
-        bytes_each = ELEMENT_TYPES[self.tile_kind].bytes + self.product.has_holes
-        fit = BUFFERS * DEEP * sum(self.pitches) * bytes_each <= SHARED_BYTES
-        return BUFFERS if fit and self.product.depth > DEEP else 1
 
     def multiply(self) -> None:
         """Add the products of two tiles."""
@@ -260,7 +321,7 @@ class Tiles:
     def _factors(self, kind: str, array: Name, side: int, k: Sum, own: Name) -> Name:
         """A thread's factors of a row of a tile, as registers."""
         body, group, count = self.body, self.group, self.each[side] // self.group
-        pitch = self.pitches[side] // group
+        pitch = self.layouts[side].elements // DEEP // group
         vector = kind if group == 1 else f"{kind}x{group}"
         made = body.variable(vector, f"factors_{side}", size=count)
         source = array if group == 1 else Cast(Pointer(vector, const=True), array)
@@ -282,7 +343,7 @@ class Tiles:
         assert sum_ is not None
         return sum_
 
-    def _put(self, batch: Sum, output: Name, root: Instruction) -> None:
+    def put(self, batch: Sum, output: Name) -> None:
         """Store the sums, after the epilogue: neighbours at once, where they are aligned."""
         body, product = self.body, self.product
         width = self.group if product.columns % self.group == 0 else 1
@@ -314,7 +375,7 @@ class Tiles:
             with body.when(conjoined(conditions) if conditions else None):
                 with body.block() as statements:
                     place = product.index(batch, counter(row.name, product.rows), column)
-                    self._store(output, place, total, root)
+                    self.store(output, place, total)
                 if width > 1:
                     body.add(*Pack(self.kernel, inner.names[0], width).around(statements))
                 else:
@@ -327,9 +388,9 @@ class Tiles:
         at = self.tile[0] * self.sizes[0] + times(self.y, group)
         return self.body.let(self.index_kind, "row", added(at, more))
 
-    def _store(self, output: Name, at: Index, total: Expr, root: Instruction) -> None:
+    def store(self, output: Name, at: Index, total: Expr) -> None:
         """Store one sum, after the epilogue."""
-        body, product = self.body, self.product
+        body, product, root = self.body, self.product, self.root
         result = product.result(body.let(self.kind, "sum", total))
         kind = wide(product.dot.shape.element_type)
         value = body.let(kind, product.dot.name, result)

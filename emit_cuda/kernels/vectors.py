@@ -115,6 +115,19 @@ class Pack:
             kept = tuple(each for s in self._varying(kept) for each in self._changed(s))
         return [*self.before, For(self.iteration, self.width, kept, unroll=short), *self.behind]
 
+    def source(self, statements: Sequence[Statement], value: Expr) -> Load | None:
+        """The vector in memory of which a value is one element as it is; None for other values."""
+        loads = {s.name: s for s in statements if isinstance(s, Let)}
+        found = loads.get(value.name) if isinstance(value, Name) else None
+        match found:
+            case Let(kind, _, Load(Name() as pointer, Index(number))):
+                first = self._aligned(number)
+                if first is not None:
+                    return self._vector(number_of(kind), pointer, first, const=True)
+            case _:
+                pass
+        return None
+
     def _varying(self, statements: Sequence[Statement]) -> list[Statement]:
         """The statements that differ between iterations; loads may need the others before."""
         changed = (base(s.target) for s in nested(statements) if isinstance(s, Assign))

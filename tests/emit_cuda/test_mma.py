@@ -1,8 +1,9 @@
-"""`mma.sync` in a student's kernel: lanes hold the elements that the PTX ISA says.
+"""PTX in a student's kernel: products, loads of matrices and copies are what the PTX ISA says.
 
 References
 ----------
-NVIDIA, *PTX ISA*, Matrix Fragments for mma.m16n8k8, mma.m16n8k16, mma.m16n8k32, mma.m16n8k64.
+NVIDIA, *PTX ISA*, Matrix Fragments for mma.m16n8k8, mma.m16n8k16, mma.m16n8k32, mma.m16n8k64;
+`ldmatrix`, `cp.async`.
 """
 
 import ml_dtypes
@@ -145,6 +146,83 @@ def test_the_kernels_compile(architecture):
     # Floats of 8 bits come with sm_89.
     cases = [case for case in CASES if architecture != "sm_80" or not case.startswith("e")]
     assert nvrtc.compile("".join([*map(source_of, cases), HALVES]), architecture)
+
+
+MATRICES = """
+extern "C" __global__ void matrices(const unsigned short *x, unsigned *y, unsigned *z) {
+  __shared__ __align__(16) unsigned short tile[32 * 8];
+  int lane = threadIdx.x;
+  for (int i = lane; i < 32 * 8; i += 32) tile[i] = x[i];
+  __syncwarp();
+  unsigned place = (unsigned)__cvta_generic_to_shared(tile + lane * 8);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(y[lane]), "=r"(y[32 + lane]), "=r"(y[64 + lane]), "=r"(y[96 + lane])
+               : "r"(place));
+  unsigned first, second;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(first), "=r"(second) : "r"(place) : "memory");
+  z[lane] = first;
+  z[32 + lane] = second;
+}
+"""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_matrices_are_loaded_as_the_instruction_set_says(checked):
+    """A lane has two neighbours of row `lane / 4` of each; of columns, where they are turned."""
+    x = np.arange(256, dtype=np.uint16).reshape(4, 8, 8)
+    y, z = np.zeros((4, 32), np.uint32), np.zeros((2, 32), np.uint32)
+    library = host.compile(MATRICES, checked=checked)
+    memory = [host.NamedMemory(a.ctypes.data, a.nbytes, "array") for a in (x, y, z)]
+    given = [a.ctypes.data for a in (x, y, z)]
+    assert not library.launch("matrices", (1, 1, 1), (32, 1, 1), 0, given, memory=memory, seed=1)
+    np.testing.assert_array_equal(y.view(np.uint16).reshape(4, 8, 8), x)
+    np.testing.assert_array_equal(z.view(np.uint16).reshape(2, 8, 8), x[:2].transpose(0, 2, 1))
+
+
+COPIES = """
+extern "C" __global__ void copies(const float *x, float *y, int count) {
+  __shared__ __align__(16) float tile[2][4];
+  unsigned first = (unsigned)__cvta_generic_to_shared(tile[0]);
+  unsigned second = (unsigned)__cvta_generic_to_shared(tile[1]);
+  for (int i = 0; i < 8; ++i) tile[i / 4][i % 4] = -1;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(first), "l"(x) : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
+               :: "r"(second), "l"(x + 4), "r"(count) : "memory");
+  asm volatile("cp.async.commit_group;");
+  asm volatile("cp.async.wait_group 1;" ::: "memory");
+  for (int i = 0; i < 8; ++i) y[i] = tile[i / 4][i % 4];
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  for (int i = 0; i < 8; ++i) y[8 + i] = tile[i / 4][i % 4];
+}
+"""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_copies_are_there_when_their_thread_has_waited(checked):
+    """As late as may be: the second group is not there before all are waited for."""
+    x, y = np.arange(8, dtype=np.float32), np.zeros(16, np.float32)
+    library = host.compile(COPIES, checked=checked)
+    memory = [host.NamedMemory(a.ctypes.data, a.nbytes, "array") for a in (x, y)]
+    given = x.ctypes.data, y.ctypes.data, np.int32(4)
+    assert not library.launch("copies", (1, 1, 1), (1, 1, 1), 0, given, memory=memory, seed=1)
+    assert list(y[:8]) == [0, 1, 2, 3, -1, -1, -1, -1]
+    assert list(y[8:]) == [0, 1, 2, 3, 4, 0, -1, -1]
+
+
+def test_copies_reach_out_of_no_array():
+    x, y = np.arange(5, dtype=np.float32), np.zeros(16, np.float32)
+    library = host.compile(COPIES, checked=True)
+    memory = [host.NamedMemory(a.ctypes.data, a.nbytes, name) for a, name in ((x, "x"), (y, "y"))]
+    given = x.ctypes.data, y.ctypes.data, np.int32(8)
+    found = library.launch("copies", (1, 1, 1), (1, 1, 1), 0, given, memory=memory, seed=1)
+    assert {each.fault for each in found} == {"out of bounds"}
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+def test_loads_and_copies_compile():
+    assert nvrtc.compile(MATRICES + COPIES, "sm_80")
 
 
 def test_other_inline_ptx_is_refused():

@@ -8,7 +8,7 @@ from cuda_batches import Batch
 import emit_cuda
 import hlo
 from emit_cuda import nvrtc
-from emit_cuda.kernels import tiles
+from emit_cuda.kernels import tensor_cores, tiles
 from emit_cuda.kernels.tiles import SIZES
 from emit_cuda.launches import asked
 from hlo_tools.generate.values import tame
@@ -36,6 +36,13 @@ narrow {
   f = f32[40,72] convert(x)
   d = f32[40,132] dot(f, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   ROOT r = bf16[40,132] convert(d)
+}
+gated {
+  x = bf16[40,72] parameter(0)  w = bf16[72,132] parameter(1)  b = f32[132] parameter(2)
+  n = bf16[40,72] negate(x)
+  d = f32[40,132] dot(n, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bias = f32[40,132] broadcast(b), dimensions={1}
+  ROOT r = f32[40,132] add(d, bias)
 }
 """
 # Products: ragged and whole tiles, all orders of dimensions, batches, prologues and epilogues.
@@ -75,6 +82,32 @@ PRODUCTS = {
     " feature_group_count=2, window={size=3x2 stride=2x1 pad=4_4x-1_3 lhs_dilate=2x1"
     " rhs_dilate=1x2 rhs_reversal=1x0}",
 }
+# The same on tensor cores: bytes are copied past the registers, or wait there.
+ON_TENSOR_CORES = {
+    "copied": "x = bf16[130,72] parameter(0)  y = bf16[72,136] parameter(1)"
+    "  ROOT r = bf16[130,136] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "whole tiles of f16": "x = f16[128,96] parameter(0)  y = f16[96,128] parameter(1)"
+    "  ROOT r = f32[128,128] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "transposed": "x = bf16[24,136] parameter(0)  y = bf16[264,24] parameter(1)"
+    "  ROOT r = f32[136,264] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={1}",
+    "no neighbours": "x = bf16[131,17] parameter(0)  y = bf16[17,141] parameter(1)"
+    "  ROOT r = f32[131,141] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "one side copied": "x = f16[40,72] parameter(0)  y = f16[72,37] parameter(1)"
+    "  ROOT r = f16[40,37] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "four neighbours": "x = f16[36,44] parameter(0)  y = f16[44,52] parameter(1)"
+    "  ROOT r = f16[36,52] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "batches": "x = bf16[3,40,32] parameter(0)  y = bf16[32,3,48] parameter(1)"
+    "  ROOT r = bf16[3,40,48] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={1},"
+    " lhs_contracting_dims={2}, rhs_contracting_dims={0}",
+    "bytes": "x = s8[70,160] parameter(0)  y = s8[90,160] parameter(1)"
+    "  ROOT r = s32[70,90] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+    "bytes to be turned": "x = s8[70,50] parameter(0)  y = s8[50,96] parameter(1)"
+    "  ROOT r = s32[70,96] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "prologue and epilogue": "x = bf16[40,72] parameter(0)  w = bf16[72,132] parameter(1)"
+    "  b = f32[132] parameter(2)  ROOT r = f32[40,132] fusion(x, w, b), kind=kCustom, calls=gated",
+    "convolution": "x = bf16[2,10,10,16] parameter(0)  w = bf16[3,3,16,48] parameter(1)"
+    "  ROOT r = bf16[2,8,8,48] convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f",
+}
 # Types of 8 bytes, of which a thread has fewer sums.
 WIDE = ("f64", "s64", "c64")
 LARGE = """HloModule m
@@ -97,6 +130,16 @@ def batch_of(bodies):
 def test_tiles_of_every_size_give_what_the_interpreter_gives(monkeypatch, size, checked):
     monkeypatch.setattr(tiles, "SIZES", (size,))
     batch = batch_of(PRODUCTS.values())
+    found = batch.differences(checked=checked)
+    assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+@pytest.mark.parametrize("size", tensor_cores.SIZES, ids=lambda size: f"{size.rows}x{size.columns}")
+@pytest.mark.parametrize("checked", [False, True])
+def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked):
+    monkeypatch.setattr(tensor_cores, "SIZES", (size,))
+    batch = batch_of(ON_TENSOR_CORES.values())
+    assert all(s.kind.endswith("on tensor cores") for *_, p in batch.cases for s in p.steps)
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
 

@@ -1,58 +1,85 @@
-// Sums of a tile of 16 x 16 products of matrices, spread over the lanes of a warp.
-#include <mma.h>
-struct f32_16x16 {
-  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> lanes;
-};
-
-static __device__ inline void clear_f32_16x16(f32_16x16 &sums) {
-  nvcuda::wmma::fill_fragment(sums.lanes, 0.0f);
+// Begins to copy 16 bytes to shared memory, past the registers; of no bytes, zeros.
+static __device__ inline void copy_16_bytes(void *to, const void *from, s32 bytes) {
+  u32 place = (u32)__cvta_generic_to_shared(to);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :: "r"(place), "l"(from), "r"(bytes) : "memory");
 }
 
-static __device__ inline void store_f32_16x16(f32 *to, const f32_16x16 &sums, u32 pitch) {
-  nvcuda::wmma::store_matrix_sync(to, sums.lanes, pitch, nvcuda::wmma::mem_row_major);
+// Puts the copies that a thread has begun together; it waits for all of them at once.
+static __device__ inline void end_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// The same of integers.
-#include <mma.h>
-struct s32_16x16 {
-  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, int> lanes;
-};
-
-static __device__ inline void clear_s32_16x16(s32_16x16 &sums) {
-  nvcuda::wmma::fill_fragment(sums.lanes, 0);
+// Waits for the copies that a thread has begun.
+static __device__ inline void wait_but_for_0_copies() {
+  asm volatile("cp.async.wait_group 0;" ::: "memory");
 }
 
-static __device__ inline void store_s32_16x16(s32 *to, const s32_16x16 &sums, u32 pitch) {
-  nvcuda::wmma::store_matrix_sync(to, sums.lanes, pitch, nvcuda::wmma::mem_row_major);
+// Waits for them, but for the last ones that were put together.
+static __device__ inline void wait_but_for_1_copies() {
+  asm volatile("cp.async.wait_group 1;" ::: "memory");
 }
 
-// Adds the product of two tiles of 16 x 16, of which the left one lies column after column.
-static __device__ inline void multiply_tiles_bf16(f32_16x16 &sums, const bf16 *left,
-                                                  const bf16 *right, u32 pitch) {
-  using namespace nvcuda::wmma;
-  fragment<matrix_a, 16, 16, 16, __nv_bfloat16, col_major> a;
-  fragment<matrix_b, 16, 16, 16, __nv_bfloat16, row_major> b;
-  load_matrix_sync(a, (const __nv_bfloat16 *)left, pitch);
-  load_matrix_sync(b, (const __nv_bfloat16 *)right, pitch);
-  mma_sync(sums.lanes, a, b, sums.lanes);
+// The same, but for the last two.
+static __device__ inline void wait_but_for_2_copies() {
+  asm volatile("cp.async.wait_group 2;" ::: "memory");
 }
 
-static __device__ inline void multiply_tiles_f16(f32_16x16 &sums, const f16 *left,
-                                                 const f16 *right, u32 pitch) {
-  using namespace nvcuda::wmma;
-  fragment<matrix_a, 16, 16, 16, half, col_major> a;
-  fragment<matrix_b, 16, 16, 16, half, row_major> b;
-  load_matrix_sync(a, (const half *)left, pitch);
-  load_matrix_sync(b, (const half *)right, pitch);
-  mma_sync(sums.lanes, a, b, sums.lanes);
+// Loads four matrices of 8 rows of 16 bytes, spread over a warp: of each row a lane has 4 bytes.
+// Lanes 0 to 7 say where the rows of the first one are, the next eight those of the second one.
+static __device__ inline void load_parts(u32x4 &to, const void *row) {
+  u32 place = (u32)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to.all[0]), "=r"(to.all[1]), "=r"(to.all[2]), "=r"(to.all[3])
+               : "r"(place) : "memory");
 }
 
-static __device__ inline void multiply_tiles_s8(s32_16x16 &sums, const s8 *left, const s8 *right,
-                                                u32 pitch) {
-  using namespace nvcuda::wmma;
-  fragment<matrix_a, 16, 16, 16, signed char, col_major> a;
-  fragment<matrix_b, 16, 16, 16, signed char, row_major> b;
-  load_matrix_sync(a, left, pitch);
-  load_matrix_sync(b, right, pitch);
-  mma_sync(sums.lanes, a, b, sums.lanes);
+// The same of matrices of 2-byte numbers, which become columns.
+static __device__ inline void load_parts_turned(u32x4 &to, const void *row) {
+  u32 place = (u32)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to.all[0]), "=r"(to.all[1]), "=r"(to.all[2]), "=r"(to.all[3])
+               : "r"(place) : "memory");
+}
+
+// Adds the product of 16 x 16 by 16 x 16 numbers: of 8 columns, and of the next 8.
+static __device__ inline void multiply_parts_bf16(f32x8 &sums, const u32x4 &left, const u32x4 &right) {
+  f32 *s = sums.all;
+  const u32 *x = left.all, *y = right.all;
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
+      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(s[4]), "+f"(s[5]), "+f"(s[6]), "+f"(s[7])
+      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[2]), "r"(y[3]));
+}
+
+// The same of f16.
+static __device__ inline void multiply_parts_f16(f32x8 &sums, const u32x4 &left, const u32x4 &right) {
+  f32 *s = sums.all;
+  const u32 *x = left.all, *y = right.all;
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
+      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(s[4]), "+f"(s[5]), "+f"(s[6]), "+f"(s[7])
+      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[2]), "r"(y[3]));
+}
+
+// The same of 16 x 32 by 32 x 16 whole numbers.
+static __device__ inline void multiply_parts_s8(s32x8 &sums, const u32x4 &left, const u32x4 &right) {
+  s32 *s = sums.all;
+  const u32 *x = left.all, *y = right.all;
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(s[0]), "+r"(s[1]), "+r"(s[2]), "+r"(s[3])
+      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(s[4]), "+r"(s[5]), "+r"(s[6]), "+r"(s[7])
+      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[2]), "r"(y[3]));
 }

@@ -1,0 +1,127 @@
+"""Layouts of a tile in shared memory: where its elements lie, so that threads ask different banks.
+
+Shared memory answers 32 words at once, if they are in different banks. A tile whose rows are a
+power of two long has all elements of a column in few banks; so its rows are made a little longer
+(`PaddedRows`), or the parts of each row change places, in each row in another way (`TurnedRows`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from codegen.expressions import Group
+
+if TYPE_CHECKING:
+    from codegen.expressions import Expr
+
+# Bytes of all banks together, and of the parts of a row that change places.
+BANKS_BYTES, CHUNK = 128, 16
+
+
+class TileLayout(Protocol):
+    """A tile's layout.
+
+    Attributes
+    ----------
+    deep_last : neighbours along the contraction lie side by side; else neighbours along the other
+        dimension, which is of rows of the left operand, of columns of the right one.
+    vector : elements that lie side by side for certain.
+    elements : that the tile takes.
+    """
+
+    @property
+    def deep_last(self) -> bool: ...  # noqa: D102
+    @property
+    def vector(self) -> int: ...  # noqa: D102
+    @property
+    def elements(self) -> int: ...  # noqa: D102
+    def element(self, slow: Expr, quick: Expr) -> Expr:
+        """The number of an element, by its row in shared memory and its place in that."""
+        ...
+
+    def vector_number(self, slow: Expr, quick: Expr) -> Expr:
+        """The number of a vector, by its row in shared memory and its number in that."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedRows:
+    """Rows with some unused elements behind each; each has one place along the contraction.
+
+    Attributes
+    ----------
+    rows, columns : of elements that are used.
+    padding : elements behind each row.
+    """
+
+    rows: int
+    columns: int
+    padding: int
+    deep_last: bool = False
+
+    @property
+    def vector(self) -> int:
+        """As many elements as the padding has, which keeps rows aligned."""
+        return self.padding
+
+    @property
+    def pitch(self) -> int:
+        """Elements from a row to the next."""
+        return self.columns + self.padding
+
+    @property
+    def elements(self) -> int:
+        """Of all rows."""
+        return self.rows * self.pitch
+
+    def element(self, slow: Expr, quick: Expr) -> Expr:
+        """The number of an element."""
+        return slow * self.pitch + quick
+
+    def vector_number(self, slow: Expr, quick: Expr) -> Expr:
+        """The number of a vector."""
+        return slow * (self.pitch // self.vector) + quick
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedRows:
+    """Rows of chunks of 16 bytes, whose numbers are changed by an exclusive or with the row's.
+
+    So eight chunks below each other, which tensor cores load at once, are in different banks.
+
+    Attributes
+    ----------
+    rows, columns : of elements.
+    vector : elements of a chunk.
+    """
+
+    rows: int
+    columns: int
+    vector: int
+    deep_last: bool
+
+    @property
+    def chunks(self) -> int:
+        """Chunks of a row."""
+        return self.columns // self.vector
+
+    @property
+    def elements(self) -> int:
+        """Of all rows."""
+        return self.rows * self.columns
+
+    def turn(self, slow: Expr) -> Expr:
+        """The number with which those of a row's chunks are changed."""
+        together = max(1, BANKS_BYTES // CHUNK // self.chunks)
+        shared = slow / together if together > 1 else slow
+        return shared % min(self.chunks, BANKS_BYTES // CHUNK)
+
+    def element(self, slow: Expr, quick: Expr) -> Expr:
+        """The number of an element."""
+        chunk = self.vector_number(slow, quick / self.vector)
+        return Group(chunk) * self.vector + quick % self.vector
+
+    def vector_number(self, slow: Expr, quick: Expr) -> Expr:
+        """The number of a chunk."""
+        return slow * self.chunks + Group(quick ^ Group(self.turn(slow)))
