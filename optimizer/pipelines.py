@@ -125,7 +125,6 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             *stages.passes_of(stages.BEFORE[target], strict=strict),
             # The iterations of a former scan call its computation.
             CallInliner(),
-            *([find("stable-sort-expander")()] if target == "gpu" else []),
             ConditionalCanonicalizer(),
             simplification,
             # Iterations of a short loop over large arrays become one kernel, as the five of

@@ -1,7 +1,9 @@
 """Sorts: a block sorts a row in shared memory, or a tile of one; any comparator inlined.
 
 Threads exchange the numbers of the row's elements. Of two that the comparator finds equal the first
-one comes first, so that every sort is stable; padding up to a power of two comes last.
+one comes first, so that every sort is stable; padding up to a power of two comes last. Where the
+comparator compares a key of 32 bits, an element is one word: its key above its number, and words
+are exchanged by their size alone.
 
 Of rows that do not fit, blocks sort tiles, and each further launch merges pairs of sorted runs, or
 the keys that comparators compare are sorted digit by digit (`emit_cuda.kernels.radix`). A launch
@@ -36,6 +38,8 @@ from codegen.expressions import (
     item,
     tree,
 )
+from codegen.opcodes.comparators import keys
+from codegen.opcodes.ordering import word_of_key
 from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.axis_lines import AxisLines
@@ -57,6 +61,11 @@ if TYPE_CHECKING:
 MOST_THREADS = 512
 # Shorter rows are sorted by one thread each.
 LEAST = 16
+# Of a word with a key and a number, and of a number alone.
+WORD_BYTES, NUMBER_BYTES = 8, 4
+# Picoseconds that an H200 took for an element in a launch that merges, and in those of a digit; and
+# for a launch itself.
+MERGE, DIGIT, LAUNCH = 50, 12, 2_000_000
 
 
 def sort_stages(
@@ -66,21 +75,21 @@ def sort_stages(
     attrs = a.Sort.of(instr)
     axis, dims = attrs.dimensions[0], instr.operands[0].shape.dims
     n = dims[axis]
-    bytes_each = 4 + sum(o.shape.element_type.bytes for o in instr.operands)
     complexes = any(o.shape.element_type.is_complex for o in instr.operands)
     by_digits = digits(instr) if n < 1 << 31 else 0
     if n < LEAST or (complexes and not by_digits):
         return None
-    size = 1 << max(n - 1, 1).bit_length()
-    while size * bytes_each > SHARED_BYTES:
-        size //= 2
+    kind, size = _SortedTile, _tile(instr, n, NUMBER_BYTES)
+    # Words are larger than numbers, and yet worth a tile less.
+    by_words = _tile(instr, n, WORD_BYTES)
+    if _has_word(instr) and (by_words == size or size < n):
+        kind, size = _TileOfWords, by_words
     tiles = -(-n // size)
-    # A launch that merges takes about as long as those that move by a digit.
-    if complexes or (by_digits and (tiles - 1).bit_length() >= by_digits):
+    if complexes or (by_digits and _is_faster(by_digits, (tiles - 1).bit_length(), prod(dims))):
         return radix_stages(kernel, instr, axis, outputs)
     rooms = [kernel.room(o.shape.element_type.name, "sorted", prod(dims)) for o in instr.operands]
     with kernel.body.block() as statements:
-        row = _SortedTile(kernel, instr, axis, size)
+        row = kind(kernel, instr, axis, size)
         row.read()
         row.sort()
         row.write(outputs if tiles == 1 else rooms)
@@ -101,6 +110,32 @@ def sort_stages(
         stages.append(_merge(kernel, instr, axis, run, (sources, targets), last=last))
         sources, others, run = targets, sources, run * 2
     return stages
+
+
+def _tile(instr: Instruction, n: int, bytes_each: int) -> int:
+    """The elements that a block can sort, a power of two, of rows of a length.
+
+    Parameters
+    ----------
+    bytes_each : of shared memory, beside those of the elements.
+    """
+    bytes_each += sum(o.shape.element_type.bytes for o in instr.operands)
+    size = 1 << max(n - 1, 1).bit_length()
+    while size * bytes_each > SHARED_BYTES:
+        size //= 2
+    return size
+
+
+def _has_word(instr: Instruction) -> bool:
+    """Whether a key of an element and its number are one word."""
+    found = keys(instr.called[0])
+    return len(found) == 1 and found[0].bits <= 32
+
+
+def _is_faster(digits: int, merges: int, elements: int) -> bool:
+    """Whether rows are sorted faster by digits than by tiles and merges."""
+    by_digits = (3 * digits + 2) * LAUNCH + digits * DIGIT * elements
+    return merges * (LAUNCH + MERGE * elements) > by_digits
 
 
 def _merge(
@@ -176,6 +211,8 @@ class _SortedTile:
     begin, count : the number of the tile's first element in the row, and how many it has.
     """
 
+    order_name, order_kind = "order", "s32"
+
     def __init__(self, kernel: CudaKernel, instr: Instruction, axis: int, size: int) -> None:
         body = self.body = kernel.body
         self.instr, self.size = instr, size
@@ -184,7 +221,7 @@ class _SortedTile:
         self.types = [o.shape.element_type for o in instr.operands]
         self.threads = min(max(size // 2, WARP), MOST_THREADS)
         self.values = [Name(body.name("values")) for _ in self.types]
-        self.order = Name(body.name("order"))
+        self.order = Name(body.name(self.order_name))
         tiles = -(-self.n // size)
         self.number, self.begin, self.count = Sum(0), Sum(0), tree(self.n)
         block: Expr = Name("blockIdx.x")
@@ -202,7 +239,7 @@ class _SortedTile:
         """The elements of the row, and their numbers in order."""
         pairs = zip(self.types, self.values, strict=True)
         rows = [(kind.name, name.name, self.size) for kind, name in pairs]
-        return (*rows, ("s32", self.order.name, self.size))
+        return (*rows, (self.order_kind, self.order.name, self.size))
 
     def _at(self, j: Sum) -> Index:
         return self.lines.index(self.number, self.begin + j)
@@ -211,13 +248,25 @@ class _SortedTile:
         """Bring the row into shared memory."""
         body = self.body
         with self._in_turns("j", self.size) as number:
-            body.assign(item(self.order, number), Cast("s32", number))
+            self._number(number)
             j = counter(number.name, self.n)
             with body.when(binary("<", number, self.count) if self.n % self.size else None):
                 values = [body.element(o, self._at(j)) for o in self.instr.operands]
                 for array, kind, value in zip(self.values, self.types, values, strict=True):
                     body.assign(item(array, j), body.stored(kind, value))
+                self._found(number, values)
         body.add(BARRIER)
+
+    def _number(self, number: Name) -> None:
+        """Write the order's entry of an element or of padding, before any value is known."""
+        self.body.assign(item(self.order, number), Cast("s32", number))
+
+    def _found(self, number: Name, values: Sequence[Expr]) -> None:
+        """Write the order's entry of an element, once its values are known."""
+
+    def _number_at(self, place: Name) -> Expr:
+        """The number of the element that comes at a place."""
+        return item(self.order, place)
 
     def _in_turns(self, name: str, stop: int | Expr) -> AbstractContextManager[Name]:
         """Statements for each number below a bound, each by one of the block's threads."""
@@ -264,10 +313,41 @@ class _SortedTile:
         """Store the row in order; of tiles, one row after the other."""
         body = self.body
         with self._in_turns("j", self.count) as place:
-            number = body.let("s64", "number", item(self.order, place))
+            number = body.let("s64", "number", self._number_at(place))
             j = counter(place.name, self.n)
             target = linear(self._at(j), self.lines.dims)
             if self.n > self.size:
                 target = self.number * self.n + self.begin + j
             for output, array in zip(outputs, self.values, strict=True):
                 body.assign(item(output, target), item(array, number))
+
+
+class _TileOfWords(_SortedTile):
+    """Writes the code of a block that sorts words: keys above numbers."""
+
+    order_name, order_kind = "words", "u64"
+
+    def _number(self, number: Name) -> None:
+        # Padding has the largest key, and larger numbers than all elements.
+        if self.n % self.size:
+            self.body.assign(item(self.order, number), self._word(Literal(0xFFFFFFFF), number))
+
+    def _found(self, number: Name, values: Sequence[Expr]) -> None:
+        (key,) = keys(self.instr.called[0])
+        word = word_of_key(self.body, self.instr, key, values)
+        self.body.assign(item(self.order, number), self._word(word, number))
+
+    def _word(self, key: Expr, number: Name) -> Expr:
+        return Group(Cast("u64", key) << 32) | Cast("u32", number)
+
+    def _number_at(self, place: Name) -> Expr:
+        return Cast("u32", item(self.order, place))
+
+    def _exchange(self, first: Expr, second: Expr, level: Name) -> None:
+        """Put two words in the order of their run."""
+        body = self.body
+        x, y = (body.let("u64", "word", item(self.order, at)) for at in (first, second))
+        forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
+        ascending = body.let("pred", "forwards", forwards)
+        turned = (Assign(item(self.order, first), y), Assign(item(self.order, second), x))
+        body.add(If(binary("==", Group(binary("<", y, x)), ascending), turned))

@@ -7,6 +7,7 @@ Some of XLA's are not among them, though they are passes here too:
 - tree_reduction_rewriter, reduce-window-rewriter: kernels for a GPU fold what is long in two
   launches, and run through rows in blocks, themselves;
 - float-normalization, change-op-data-type: our backends compute small floats in f32 themselves;
+- stable-sort-expander: whichever way our kernels sort, equal elements keep their order;
 - dot-merger: to join two weights costs more bytes than it saves (T5: 1.3 times as many);
 - qr_expander, eigh_expander: our backends hand these to LAPACK;
 - convolution-canonicalization: there is no Eigen that wants its order;
