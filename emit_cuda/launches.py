@@ -115,7 +115,7 @@ def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
         row = Asked(step, moved, *_least(device, moved, spent, _rate(device, program, step)))
         if isinstance(step, Launch):
             needs, written = usage.get(step.kernel), program.kernels[step.kernel]
-            of = prod(step.block), 0, device.architecture
+            of = prod(step.block), step.shared_bytes, device.architecture
             full = nvrtc.occupancy(needs, *of) if needs else None
             reads = accesses(written.stage, written.statements, written.arguments)
             row = replace(row, usage=needs, occupancy=full, accesses=tuple(reads))
@@ -170,10 +170,10 @@ def _lines(row: Asked, device: DeviceRates) -> Iterator[str]:
     launched = f"{grid} {numbered(blocks, 'block')} of {block} {numbered(threads, 'thread')}"
     yield f"{step.kernel} ({step.kind}, %{step.about}): {launched}"
     if row.usage and row.occupancy:
-        full = row.occupancy
+        full, shared = row.occupancy, row.usage.shared_bytes + step.shared_bytes
         waves = -(-blocks // (full.blocks * device.multiprocessors))
         yield (
-            f"  {row.usage.registers} registers a thread, {row.usage.shared_bytes} bytes of shared "
+            f"  {row.usage.registers} registers a thread, {shared} bytes of shared "
             f"memory a block: {full.blocks} blocks on a multiprocessor, {full.share:.0%} of its "
             f"warps, limited by {' and '.join(full.limits)}; {counted(waves, 'wave')}"
         )

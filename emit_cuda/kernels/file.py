@@ -13,6 +13,7 @@ from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.spelling import all_in_cuda
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +35,13 @@ _PARTS = {"c64": "f32", "c128": "f64"}
 def _shared(stage: Stage) -> str:
     """The declarations of arrays in shared memory."""
     aligned = f"__align__({stage.aligned}) " if stage.aligned else ""
+    if stage.extern_bytes:
+        lines, begin = [f"  extern __shared__ {aligned}u8 shared_memory[];\n"], 0
+        for kind, name, size in stage.shared:
+            at = f"(shared_memory + {begin})" if begin else "shared_memory"
+            lines.append(f"  {kind} *const {name} = ({kind} *){at};\n")
+            begin += ELEMENT_TYPES[kind].bytes * size
+        return "".join(lines)
     return "".join(_declared(array, aligned) for array in stage.shared)
 
 

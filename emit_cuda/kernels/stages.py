@@ -25,6 +25,7 @@ from codegen.statements import (
     names_in,
     nested,
 )
+from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import counter, delinear
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
 # Threads of a block; a multiple of a warp's 32.
 BLOCK, WARP = 128, 32
-# Bytes of shared memory that every GPU gives a block.
-SHARED_BYTES = 48 << 10
+# Bytes of shared memory that every GPU gives a block; and a block that says so as it is launched.
+SHARED_BYTES, MOST_SHARED_BYTES = 48 << 10, 99 << 10
 # Bytes that all threads of a launch may need for themselves.
 MOST_OWN = 1 << 26
 # The work of one thread, which can't be divided, or is not worth it.
@@ -68,6 +69,12 @@ class Stage:
     waits: bool = True
     aligned: int = 0
     resident: int = 1
+
+    @property
+    def extern_bytes(self) -> int:
+        """Bytes of shared memory for which the launch asks, as there are more than always."""
+        size = sum(ELEMENT_TYPES[kind].bytes * count for kind, _, count in self.shared)
+        return size if size > SHARED_BYTES else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -288,7 +288,7 @@ class Strip:
         return True
 
     def _read(self, batch: Sum, deep: Expr, e: Sum, f: Sum) -> tuple[Expr | None, Index, Sum]:
-        """The condition that a thread's elements are there, their index, and a counter of neighbours.
+        """The condition that there are a thread's elements, their index, a counter of neighbours.
 
         The counter's loop is left to the caller, as are the names that the condition asks for.
         """

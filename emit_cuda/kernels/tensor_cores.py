@@ -22,6 +22,7 @@ from codegen.kinds import Pointer
 from codegen.statements import live
 from emit_cuda.kernels.folding import WARP
 from emit_cuda.kernels.layouts import TurnedRows
+from emit_cuda.kernels.stages import MOST_SHARED_BYTES
 from emit_cuda.kernels.strips import Reading, added
 from emit_cuda.kernels.tiles import MULTIPROCESSORS, Tiles
 from emit_cuda.kernels.vectors import BYTES, Pack
@@ -67,7 +68,7 @@ class WarpSize:
         return self.rows // self.warp_rows, self.columns // self.warp_columns
 
 
-SIZES = (WarpSize(128, 128, 64, 64, 64, 3), WarpSize(64, 64, 64, 32, 32, 3, 0.6))
+SIZES = (WarpSize(128, 128, 64, 64, 64, 4), WarpSize(64, 64, 64, 32, 32, 3, 0.6))
 # Of tiles that wait in registers, which a thread can't have many of.
 WAITING = WarpSize(64, 64, 64, 32, 32, 2)
 
@@ -108,7 +109,7 @@ class TensorCores(Tiles):
         self.vector = BYTES // self.type.bytes
         self.deep = size.deep_bytes // self.type.bytes
         self.layouts = [self._layout(side) for side in range(2)]
-        self.aligned, self.resident = 128, 1
+        self.aligned, self.resident, self.most_shared = 128, 1, MOST_SHARED_BYTES
 
     def _layout(self, side: int) -> TurnedRows:
         """The layout of an operand's tiles: as in memory, but that bytes must lie side by side."""

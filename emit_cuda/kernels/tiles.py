@@ -115,10 +115,12 @@ class Tiles:
     ----------
     threads : of a block.
     sizes : rows and columns of a block's tile.
+    deep : how far a tile reaches along the contraction.
+    buffers : tiles of each operand in shared memory, which has `most_shared` bytes.
     group : neighbours among a thread's sums.
     """
 
-    threads, deep, buffers = SIDE * SIDE, DEEP, BUFFERS
+    threads, deep, buffers, most_shared = SIDE * SIDE, DEEP, BUFFERS, SHARED_BYTES
 
     def __init__(self, kernel: Kernel, product: Product, root: Instruction) -> None:
         self.kernel, self.product, self.body, self.root = kernel, product, product.body, root
@@ -200,7 +202,7 @@ class Tiles:
         bytes_each = [ELEMENT_TYPES[reading.kind].bytes + s.masked for s in self.strips]
         elements = [s.layout.elements for s in self.strips]
         bytes_of = sum(n * b for n, b in zip(elements, bytes_each, strict=True))
-        if self.buffers * bytes_of > SHARED_BYTES or self.product.depth <= self.deep:
+        if self.buffers * bytes_of > self.most_shared or self.product.depth <= self.deep:
             self.buffers = 1
         for strip, count in zip(self.strips, elements, strict=True):
             self.shared.append((reading.kind, strip.array.name, self.buffers * count))

@@ -120,6 +120,8 @@ def _size(file: KernelFile, step: Step) -> tuple[int, int]:
             count, stage = prod(grid) * prod(block), file.written[kernel].stage
             if not stage.waits:
                 return count, 0
+            if stage.extern_bytes:
+                raise _NotMergedError
             if grid[1:] != (1, 1) or block[1:] != (1, 1):
                 raise _NotMergedError
             return count, block[0]

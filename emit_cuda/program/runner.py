@@ -202,7 +202,7 @@ class Runner:
                 assert self.kernels is not None, "there is a launch"
                 purpose = Purpose(step.about, self._memory(step) if self.device.watches else None)
                 self.kernels.launch(
-                    kernel, grid, block, 0, pointers, stream=stream, purpose=purpose
+                    kernel, grid, block, step.shared_bytes, pointers, stream=stream, purpose=purpose
                 )
             case LibraryCall(function, arguments):
                 pointers = [self._address(place) for place in arguments]

@@ -95,7 +95,8 @@ class CudaSchedule(Schedule):
                 kernel.arguments[place] = Argument(Pointer("u8"), "own_memory", place)
             name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
             at = pointed(kernel, used)
-            launch = Launch(name, stage.grid, stage.block, *at, instr.name, stage.kind)
+            what = instr.name, stage.kind, stage.extern_bytes
+            launch = Launch(name, stage.grid, stage.block, *at, *what)
             self.step(launch, uses=used)
             if stage.own_bytes:
                 del kernel.arguments[place]  # pyright: ignore[reportPossiblyUnboundVariable]

@@ -55,6 +55,7 @@ class Launch:
     writes : for each argument, whether the kernel may write to it.
     about : the instruction that it computes.
     kind : of kernel: how it shares its work among threads.
+    shared_bytes : of `extern __shared__` memory.
     """
 
     kernel: str
@@ -64,6 +65,7 @@ class Launch:
     writes: tuple[bool, ...]
     about: str = ""
     kind: str = "loop"
+    shared_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
