@@ -119,6 +119,9 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             DegenerateCollectiveRemover(),
             find("custom-call-expander")(),
             CallInliner(),
+            # Frameworks write a sum for each of a hundred reductions, and each pass would look at
+            # all of them.
+            ComputationDeduplicator(),
             ZeroSizedHloElimination(),
             ConditionalToSelect(),
             MapInliner(),
