@@ -18,6 +18,8 @@ from optimizer.fusion.rules import RULES
 from optimizer.fusion.sources import least_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.policy import Policy
 
@@ -46,6 +48,7 @@ class GroupPlanner:
         self.homes: dict[Instruction, list[FusionGroup]] = {}
         self._users = users(computation)
         self._numbers = PlaceNumbers()
+        self._of_operands: dict[Instruction, dict[Instruction, list[int]]] = {}
         for instr in reversed(computation.instructions):
             self._settle(instr)
 
@@ -100,14 +103,22 @@ class GroupPlanner:
         """The ways in which the kernels that need a value ask for it."""
         asked = GroupDemand(instr)
         for user in self._users[instr]:
-            numbers = [k for k, operand in enumerate(user.operands) if operand is instr]
             for group in self.homes[user]:
                 merged = asked.places.setdefault(group, {})
-                for number in numbers:
+                for number in self._operands_of(user)[instr]:
                     news = self._numbers.of_operand(user, number, group.members[user])
                     for place, times in news.items():
                         merged[place] = max(merged.get(place, 0), times)
         return asked
+
+    def _operands_of(self, user: Instruction) -> Mapping[Instruction, Sequence[int]]:
+        """The numbers of each operand of an instruction: a tuple may have thousands."""
+        known = self._of_operands.get(user)
+        if known is None:
+            known = self._of_operands[user] = {}
+            for number, operand in enumerate(user.operands):
+                known.setdefault(operand, []).append(number)
+        return known
 
     def _decide(self, asked: GroupDemand) -> FusionDecision:
         for name, rule in RULES.items():

@@ -41,17 +41,15 @@ class PlaceNumbers:
 
     def of_operand(self, user: Instruction, number: int, places: Places) -> Places:
         """The places and evaluations of an operand, from those of its user."""
-        operand = user.operands[number]
-        found: Places = {}
-        for place, times in places.items():
-            if operand.shape.rank == 0:
-                at = SCALAR
-            elif user.row.elementwise or user.opcode in ("copy", "map"):
-                at = place
-            else:
-                at = self.operand(user, number, place)
-            found[at] = max(found.get(at, 0), times * _evaluations(user, number))
-        return found
+        evaluations = _evaluations(user, number)
+        if user.operands[number].shape.rank == 0:
+            return {SCALAR: max(places.values()) * evaluations} if places else {}
+        if user.row.elementwise or user.opcode in ("copy", "map"):
+            return {place: times * evaluations for place, times in places.items()}
+        return {
+            self.operand(user, number, place): times * evaluations
+            for place, times in places.items()
+        }
 
 
 def _evaluations(user: Instruction, number: int) -> float:

@@ -163,11 +163,11 @@ class BufferAssignment:
         sizes = [host.size for host, _ in hosts]
         left: list[Buffer] = []
         for buffer in sorted(rest, key=lambda b: -b.bytes):
-            enough = bisect_left(sizes, buffer.bytes)
+            enough, needed = bisect_left(sizes, buffer.bytes), block(buffer)
             for host, heap in hosts[enough : enough + HOSTS] if buffer.bytes else ():
-                offset = heap.gap(block(buffer))
+                offset = heap.gap(needed)
                 if offset + buffer.bytes <= host.size:
-                    heap.put(block(buffer), offset)
+                    heap.put(needed, offset)
                     self._put(buffer, host, offset)
                     break
             else:
