@@ -119,9 +119,9 @@ def _reading(statements: Iterable[Statement], used: Collection[str]) -> tuple[St
             case Let(name=name) if name not in used:
                 pass
             case For() | Forever():
-                found.append(replace(statement, body=_reading(statement.body, used)))
-            case If(condition, then, otherwise):
-                found.append(If(condition, _reading(then, used), _reading(otherwise, used)))
+                found.append(statement.with_body(_reading(statement.body, used)))
+            case If(_, then, otherwise):
+                found.append(statement.with_blocks(_reading(then, used), _reading(otherwise, used)))
             case _:
                 found.append(statement)
     return tuple(found)
@@ -144,19 +144,23 @@ def calling(statements: Iterable[Statement], names: Mapping[str, str]) -> tuple[
 def _calling(statement: Statement, names: Mapping[str, str]) -> Statement:
     match statement:
         case Let(kind=kind, value=value) | LocalVariable(kind=kind, value=value):
-            made = None if value is None else _tree(value, names)
-            return replace(statement, kind=_kind(kind, names), value=made)
+            made, other = None if value is None else _tree(value, names), _kind(kind, names)
+            same = made is value and other is kind
+            return statement if same else replace(statement, kind=other, value=made)
         case Call(function, arguments) | Try(function, arguments):
             given = tuple(_tree(each, names) for each in arguments)
             return replace(statement, function=names.get(function, function), arguments=given)
         case For() | Forever():
-            return replace(statement, body=calling(statement.body, names))
+            return statement.with_body(calling(statement.body, names))
         case If(condition, then, otherwise):
-            return If(_tree(condition, names), calling(then, names), calling(otherwise, names))
+            made = statement.with_blocks(calling(then, names), calling(otherwise, names))
+            asked = _tree(condition, names)
+            return made if asked is condition else replace(made, condition=asked)
         case Break(condition):
             return Break(_tree(condition, names))
         case _:
-            return replace(statement, value=_tree(statement.value, names))
+            value = _tree(statement.value, names)
+            return statement if value is statement.value else replace(statement, value=value)
 
 
 def _tree(expr: Expr, names: Mapping[str, str]) -> Expr:
@@ -166,9 +170,9 @@ def _tree(expr: Expr, names: Mapping[str, str]) -> Expr:
             return Name(names[name])
         case Apply(function, args) if function in names:
             return Apply(names[function], args)
-        case Struct(kind, values) if kind is not None:
+        case Struct(kind, values) if kind is not None and _kind(kind, names) is not kind:
             return Struct(_kind(kind, names), values)
-        case Cast(kind, value):
+        case Cast(kind, value) if _kind(kind, names) is not kind:
             return Cast(_kind(kind, names), value)
         case _:
             return made
@@ -176,9 +180,9 @@ def _tree(expr: Expr, names: Mapping[str, str]) -> Expr:
 
 def _kind(kind: Kind, names: Mapping[str, str]) -> Kind:
     match kind:
-        case Record(name):
-            return Record(names.get(name, name))
-        case Pointer(Record(name)):
-            return replace(kind, to=Record(names.get(name, name)))
+        case Record(name) if name in names:
+            return Record(names[name])
+        case Pointer(Record(name)) if name in names:
+            return replace(kind, to=Record(names[name]))
         case _:
             return kind

@@ -74,4 +74,6 @@ def is_const(kind: Kind) -> bool:
 
 def unrestricted(kind: Kind) -> Kind:
     """A type without `restrict`: other pointers may lead to the same memory."""
-    return replace(kind, restrict=False) if isinstance(kind, Pointer) else kind
+    if isinstance(kind, Pointer) and kind.restrict:
+        return replace(kind, restrict=False)
+    return kind

@@ -7,6 +7,7 @@ trees: see `codegen.expressions`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Name
@@ -82,6 +83,14 @@ class For:
     unroll: bool = False
     kind: str = "s64"
 
+    def with_body(self, body: Iterable[Statement]) -> For:
+        """The same loop over other statements; the very same where they are the same.
+
+        Passes go through all loops and change few of them.
+        """
+        made = tuple(body)
+        return self if _are_same(made, self.body) else replace(self, body=made)
+
 
 @dataclass(frozen=True, slots=True)
 class If:
@@ -91,12 +100,23 @@ class If:
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...] = ()
 
+    def with_blocks(self, then: Iterable[Statement], otherwise: Iterable[Statement]) -> If:
+        """The same condition of other statements; the very same where they are the same."""
+        blocks = tuple(then), tuple(otherwise)
+        same = _are_same(blocks[0], self.then) and _are_same(blocks[1], self.otherwise)
+        return self if same else If(self.condition, *blocks)
+
 
 @dataclass(frozen=True, slots=True)
 class Forever:
     """A loop that only `Break` leaves."""
 
     body: tuple[Statement, ...]
+
+    def with_body(self, body: Iterable[Statement]) -> Forever:
+        """The same loop over other statements; the very same where they are the same."""
+        made = tuple(body)
+        return self if _are_same(made, self.body) else Forever(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +191,7 @@ def _vectorized(statement: Statement) -> Statement:
         return statement
     if any(isinstance(s, LocalVariable) for s in statement.body):
         return statement
-    return replace(statement, body=vectorized(statement.body))
+    return statement.with_body(vectorized(statement.body))
 
 
 def scalar(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -184,10 +204,9 @@ def _scalar(statement: Statement) -> Statement:
         body = scalar(statement.body)
         return replace(statement, body=body, simd=False, reductions=(), parallel=False)
     if isinstance(statement, Forever):
-        return replace(statement, body=scalar(statement.body))
+        return statement.with_body(scalar(statement.body))
     if isinstance(statement, If):
-        sides = scalar(statement.then), scalar(statement.otherwise)
-        return replace(statement, then=sides[0], otherwise=sides[1])
+        return statement.with_blocks(scalar(statement.then), scalar(statement.otherwise))
     return statement
 
 
@@ -226,6 +245,10 @@ def trees(statement: Statement) -> Iterator[Expr]:
             pass
 
 
+def _are_same(made: tuple[Statement, ...], old: tuple[Statement, ...]) -> bool:
+    return len(made) == len(old) and all(map(is_, made, old))
+
+
 def blocks(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
     """The blocks inside of a statement."""
     match statement:
@@ -249,10 +272,17 @@ def names_in(statements: Iterable[Statement]) -> list[str]:
     """The names that statements read and write, each as often as it stands there."""
     found: list[str] = []
     for statement in nested(statements):
-        for each in trees(statement):
-            found += names_of(each)
-        if isinstance(statement, For):
-            found += [name for _, name in statement.reductions]
+        found += own_names(statement)
+    return found
+
+
+def own_names(statement: Statement) -> list[str]:
+    """The same of one statement, without those inside of it."""
+    found: list[str] = []
+    for each in trees(statement):
+        found += names_of(each)
+    if isinstance(statement, For):
+        found += [name for _, name in statement.reductions]
     return found
 
 
@@ -265,11 +295,15 @@ def rewritten(statement: Statement, change: Callable[[Expr], Expr]) -> Statement
     """A statement of other trees: values, targets and the conditions of choices."""
     match statement:
         case Let(kind, name, value):
-            return Let(kind, name, change(value))
+            made = change(value)
+            return statement if made is value else Let(kind, name, made)
         case Assign(target, value):
-            return Assign(change(target), change(value))
+            place, made = change(target), change(value)
+            same = place is target and made is value
+            return statement if same else Assign(place, made)
         case LocalVariable(value=value):
-            return statement if value is None else replace(statement, value=change(value))
+            made = None if value is None else change(value)
+            return statement if made is value else replace(statement, value=made)
         case For() | Forever() | If():
             return _rewritten_inside(statement, change)
         case _:
@@ -281,11 +315,13 @@ def _rewritten_inside(statement: For | Forever | If, change: Callable[[Expr], Ex
     match statement:
         case For(reductions=reductions):
             folds = tuple((op, _changed(name, change)) for op, name in reductions)
-            return replace(statement, body=inside[0], reductions=folds)
+            made = statement.with_body(inside[0])
+            return made if folds == reductions else replace(made, reductions=folds)
         case Forever():
-            return Forever(*inside)
+            return statement.with_body(inside[0])
         case If(condition):
-            return If(change(condition), *inside)
+            asked, made = change(condition), statement.with_blocks(*inside)
+            return made if asked is condition else replace(made, condition=asked)
 
 
 def _changed(name: str, change: Callable[[Expr], Expr]) -> str:

@@ -35,7 +35,7 @@ def _without(statement: Statement) -> Statement:
         case For(simd=True):
             return replace(statement, simd=False) if _copies_far_pairs(statement) else statement
         case For() | Forever():
-            return replace(statement, body=copy_far_pairs(statement.body))
+            return statement.with_body(copy_far_pairs(statement.body))
         case If(condition, then, otherwise):
             return If(condition, copy_far_pairs(then), copy_far_pairs(otherwise))
         case _:

@@ -64,7 +64,7 @@ def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement]:
         if rows.apart and rows.can_be_gathered():
             return rows.statements()
         return [statement]
-    return [replace(statement, body=tuple(gather_short_rows(body, statement.body)))]
+    return [statement.with_body(gather_short_rows(body, statement.body))]
 
 
 def _has_short_rows(loop: For) -> bool:

@@ -36,7 +36,7 @@ def _with_limits(body: Body, statement: Statement) -> tuple[Statement, ...]:
         case For(simd=True, stop=int()):
             return _MaskedLoop(body, with_loads_first(statement)).statements()
         case For() | Forever():
-            return (replace(statement, body=hoist_masks(body, statement.body)),)
+            return (statement.with_body(hoist_masks(body, statement.body)),)
         case If(condition, then, otherwise):
             both = (hoist_masks(body, block) for block in (then, otherwise))
             return (If(condition, *both),)

@@ -30,6 +30,7 @@ from codegen.statements import (
     Statement,
     base,
     names_in,
+    own_names,
     renamed,
     trees,
 )
@@ -89,14 +90,14 @@ def _nested(statement: Statement, kinds: Mapping[str, Kind], uses: Counter[str])
         case For() | Forever():
             body, words = _inlined(statement.body, kinds)
             uses.update(words)
-            uses.update(names_in([replace(statement, body=())]))
-            return replace(statement, body=body)
+            uses.update(own_names(statement))
+            return statement.with_body(body)
         case If(condition, then, otherwise):
             uses.update(names_of(condition))
             blocks = [_inlined(block, kinds) for block in (then, otherwise)]
             for _, words in blocks:
                 uses.update(words)
-            return If(condition, blocks[0][0], blocks[1][0])
+            return statement.with_blocks(blocks[0][0], blocks[1][0])
         case _:
             for each in trees(statement):
                 uses.update(names_of(each))

@@ -13,7 +13,6 @@ whose bound is below 2^31 fits into 32 bits. Powers of two are shifts and masks.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Index, Literal, total_of
@@ -39,7 +38,7 @@ def _with_narrow(statement: Statement) -> Statement:
         case For(simd=True):
             return rewritten(statement, _narrow)
         case For() | Forever():
-            return replace(statement, body=narrow_divisions(statement.body))
+            return statement.with_body(narrow_divisions(statement.body))
         case If(condition, then, otherwise):
             return If(condition, narrow_divisions(then), narrow_divisions(otherwise))
         case _:

@@ -44,7 +44,7 @@ def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
         case For(simd=True) if times * _calls(trip_count(statement)) > machine.FEW_CALLS:
             return _whole_vectors(statement, times)
         case For(body=body):
-            return [replace(statement, body=outline_math(body, times * trip_count(statement)))]
+            return [statement.with_body(outline_math(body, times * trip_count(statement)))]
         case If(condition, then, otherwise):
             return [If(condition, outline_math(then, times), outline_math(otherwise, times))]
         case Forever(body):

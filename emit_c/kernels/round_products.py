@@ -36,9 +36,9 @@ def _with_rounded(statement: Statement) -> Statement:
         case For(simd=True, body=body):
             names = _added(body)
             rounded = tuple(_rounded(s) if _name(s) in names else s for s in body)
-            return replace(statement, body=rounded)
+            return statement.with_body(rounded)
         case For() | Forever():
-            return replace(statement, body=round_products(statement.body))
+            return statement.with_body(round_products(statement.body))
         case If(condition, then, otherwise):
             return If(condition, round_products(then), round_products(otherwise))
         case _:

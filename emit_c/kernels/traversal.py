@@ -385,4 +385,4 @@ def _hoisted(loop: For) -> tuple[Statement, ...]:
         kept.append(statement)
         if isinstance(statement, Let | LocalVariable):
             inside.add(statement.name)
-    return (*before, replace(loop, body=tuple(kept)))
+    return (*before, loop.with_body(kept))

@@ -61,13 +61,13 @@ def _without(body: Body, statement: Statement) -> Statement:
             tuple(_without(body, each) for each in branch)
             for branch in (statement.then, statement.otherwise)
         )
-        return replace(statement, then=then, otherwise=otherwise)
+        return statement.with_blocks(then, otherwise)
     if not isinstance(statement, For):
         return statement
     if _is_worth_it(statement):
         written = tuple(made for s in statement.body for made in written_out(body, s))
         return replace(statement, body=written, simd=True)
-    return replace(statement, body=tuple(_without(body, each) for each in statement.body))
+    return statement.with_body(_without(body, each) for each in statement.body)
 
 
 def _is_worth_it(loop: For) -> bool:

@@ -83,7 +83,7 @@ def _in_lanes(
             inside = vectorize_reductions(
                 body, statement.body, kinds, times * trip_count(statement)
             )
-            return (replace(statement, body=inside),)
+            return (statement.with_body(inside),)
         case Forever():
             return (Forever(vectorize_reductions(body, statement.body, kinds, times)),)
         case If(_, then, otherwise):

@@ -44,7 +44,7 @@ def _widened(body: Body, statement: Statement) -> Sequence[Statement]:
         case For(simd=True, start=0, stop=int(), step=1) if _has_costly_rest(statement):
             return _with_wide_loads(body, statement)
         case For() | Forever():
-            return (replace(statement, body=widen_bytes(body, statement.body)),)
+            return (statement.with_body(widen_bytes(body, statement.body)),)
         case If(condition, then, otherwise):
             return (If(condition, widen_bytes(body, then), widen_bytes(body, otherwise)),)
         case _:
