@@ -539,6 +539,20 @@ inline uint16_t bfloat16_of(float x) {
     return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
 }
 inline float float_of_bfloat16(uint16_t bfloat16) { return bits<float>((uint32_t)bfloat16 << 16); }
+// `max.NaN` and `min.NaN` of inline PTX: +0 is larger than -0.
+inline void max_or_nan(float &to, float x, float y) {
+    if (x != x || y != y) to = bits<float>(0x7fffffffu);
+    else to = x > y || (x == y && !__builtin_signbit(x)) ? x : y;
+}
+inline void min_or_nan(float &to, float x, float y) {
+    if (x != x || y != y) to = bits<float>(0x7fffffffu);
+    else to = x < y || (x == y && __builtin_signbit(x)) ? x : y;
+}
+// `cvt` of inline PTX.
+inline void to_f16(uint16_t &to, float from) { to = half_of(from); }
+inline void to_bf16(uint16_t &to, float from) { to = bfloat16_of(from); }
+inline void from_f16(float &to, uint16_t from) { to = float_of_half(from); }
+inline void from_bf16(float &to, uint16_t from) { to = float_of_bfloat16(from); }
 template <class T> struct Rounded { static float once(T x) { return rounded_to_odd((double)x); } };
 template <> struct Rounded<float> { static float once(float x) { return x; } };
 }  // namespace cuda_on_host

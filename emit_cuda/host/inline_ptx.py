@@ -4,12 +4,13 @@
 
     cuda_on_host::mma<32, cuda_on_host::s32, ...>(cuda_on_host::registers(a[0], ...), ..., d[0]);
 
-Beside `mma.sync` these are `ldmatrix`, and `cp.async` with its groups. Other instructions are
-left as they are: the C++ compiler refuses them.
+Beside `mma.sync` these are `ldmatrix`, `cp.async` with its groups, `cvt` between f32 and a type of
+16 bits, and `max.NaN` and `min.NaN` of f32. Other instructions are left as they are: the C++ compiler
+refuses them.
 
 References
 ----------
-NVIDIA, *PTX ISA*, Warp Level Matrix Multiply-Accumulate Instructions; `ldmatrix`; `cp.async`.
+NVIDIA, *PTX ISA*, Warp Level Matrix Multiply-Accumulate Instructions; `ldmatrix`; `cp.async`; `cvt`; `max`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ _COPY = re.compile(
 )
 _END = re.compile(r"\s*cp\.async\.commit_group\s*;?\s*")
 _WAIT = re.compile(r"\s*cp\.async\.wait_(?:group\s+(%?\d+)|all)\s*;?\s*")
+_CONVERT = re.compile(
+    r"\s*cvt\.(?:rn\.(bf16|f16)\.f32|f32\.(bf16|f16))\s+(%\d+)\s*,\s*(%\d+)\s*;?\s*"
+)
+_EXTREME = re.compile(r"\s*(max|min)\.NaN\.f32\s+(%\d+)\s*,\s*(%\d+)\s*,\s*(%\d+)\s*;?\s*")
 
 
 def with_calls(text: str) -> str:
@@ -99,6 +104,16 @@ def _wait(match: re.Match[str], values: Sequence[str]) -> str:
     return f"wait_for_copies({_value(match[1], values)})" if match[1] else "wait_for_all_copies()"
 
 
+def _convert(match: re.Match[str], values: Sequence[str]) -> str:
+    to, source = (_value(each, values) for each in match.groups()[2:])
+    return f"{f'to_{match[1]}' if match[1] else f'from_{match[2]}'}({to}, {source})"
+
+
+def _extreme(match: re.Match[str], values: Sequence[str]) -> str:
+    to, x, y = (_value(each, values) for each in match.groups()[1:])
+    return f"{match[1]}_or_nan({to}, {x}, {y})"
+
+
 # The calls, by the instruction.
 _CALLS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], str]]] = (
     (_MMA, _mma),
@@ -106,6 +121,8 @@ _CALLS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[str]],
     (_COPY, _copy),
     (_END, lambda _match, _values: "end_copies()"),
     (_WAIT, _wait),
+    (_CONVERT, _convert),
+    (_EXTREME, _extreme),
 )
 
 

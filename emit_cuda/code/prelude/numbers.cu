@@ -33,6 +33,20 @@ static __device__ constexpr f64 quiet_nan_f64() {
   return __builtin_bit_cast(f64, 0x7ff8000000000000ll);
 }
 
+// The larger number; NaN if either is, and of the zeros +0.
+static __device__ inline f32 maximum_f32(f32 x, f32 y) {
+  f32 larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(x), "f"(y));
+  return larger;
+}
+
+// The smaller number; NaN if either is, and of the zeros -0.
+static __device__ inline f32 minimum_f32(f32 x, f32 y) {
+  f32 smaller;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(smaller) : "f"(x), "f"(y));
+  return smaller;
+}
+
 // Ends the launch if the program is interrupted. A GPU can't be asked from within a kernel.
 static __device__ inline void poll_for_stop() {
 #ifdef CUDA_ON_HOST
