@@ -5,12 +5,13 @@
     cuda_on_host::mma<32, cuda_on_host::s32, ...>(cuda_on_host::registers(a[0], ...), ..., d[0]);
 
 Beside `mma.sync` these are `ldmatrix`, `cp.async` with its groups, `cvt` between f32 and a type of
-16 bits, and `max.NaN` and `min.NaN` of f32. Other instructions are left as they are: the C++ compiler
-refuses them.
+16 bits, and `max.NaN` and `min.NaN` of f32. Other instructions are left as they are: the C++
+compiler refuses them.
 
 References
 ----------
-NVIDIA, *PTX ISA*, Warp Level Matrix Multiply-Accumulate Instructions; `ldmatrix`; `cp.async`; `cvt`; `max`.
+NVIDIA, *PTX ISA*, Warp Level Matrix Multiply-Accumulate Instructions; `ldmatrix`; `cp.async`;
+`cvt`; `max`.
 """
 
 from __future__ import annotations
