@@ -156,8 +156,8 @@ def _compile(
             units = Units(slots(), running.take, tiles.look) if remember else Units(slots())
             if remember:
                 count = slots() if _is_large(module) else 1
-                # The first file is small, and soon compiled.
-                running.prepare(count + (count > 1))
+                # The first files are small, and soon compiled.
+                running.prepare(count + 2 * (count > 1))
             made = _written(module, optimize=optimize, plain=plain, units=units)
             built = build(
                 made.program, made.views, running, tiles, lambda: verify(made.module, sound)

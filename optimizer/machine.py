@@ -201,7 +201,7 @@ LEAST_TEXT: Final = 8_000
 """Chosen: characters of kernels, some seven of them, that are worth a compiler of their own."""
 CALLERS_TEXT: Final = 3
 """Measured: compilers take as long for a character of a kernel as for so many of its callers."""
-FIRST_CUT: Final = 14_000
+FIRST_CUT: Final = 8_000
 """Chosen: characters of the first file that is cut off while more are to come; each is twice as
 large as the one before."""
 

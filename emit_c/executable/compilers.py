@@ -14,9 +14,11 @@ import hashlib
 import os
 import re
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import TYPE_CHECKING, Self
 
 from emit_c.executable.source_lines import place
@@ -71,6 +73,7 @@ class Compilers:
         self._folder = TemporaryDirectory(dir=folder, prefix="build-")
         self._all: list[_Compiler] = []
         self._waiting: list[_Compiler] = []
+        self._starting: Thread | None = None
         self._busy: dict[str, _Compiler] = {}  # by text
         self._there: dict[str, Path] = {}  # what is compiled already, by text
 
@@ -83,24 +86,49 @@ class Compilers:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._have_started()
         for compiler in self._all:
             with compiler.process:
                 compiler.begin()
         self._folder.cleanup()
 
     def prepare(self, count: int) -> None:
-        """Start some compilers that wait for a file."""
-        for _ in range(count if _OPEN.is_dir() else 0):
-            text = self._path(".c")
-            out, gate = os.pipe()
+        """Start some compilers that wait for a file, while the caller goes on."""
+        if count and _OPEN.is_dir():
+            # A thread waits for each to begin, which takes some milliseconds of a busy machine.
+            self._starting = Thread(target=self._prepare, args=(count,))
+            self._starting.start()
+
+    def _prepare(self, count: int) -> None:
+        # Whoever needs one that could not be started will hear of it.
+        with suppress(OSError):
+            for _ in range(count):
+                self._wait_for_a_file()
+
+    def _wait_for_a_file(self) -> None:
+        text = self._path(".c")
+        out, gate = os.pipe()
+        try:
             waits = text.with_suffix(".wait.c")
             waits.write_text(f'#include "{_OPEN}/{out}"\n#include "{text.name}"\n')
-            self._waiting.append(self._start(waits, text, (out,)))
-            self._waiting[-1].gate = gate
+            compiler = self._start(waits, text, (out,))
+        except OSError:
+            os.close(gate)
+            raise
+        finally:
             os.close(out)
+        compiler.gate = gate
+        self._waiting.append(compiler)
+
+    def _have_started(self) -> None:
+        """Wait until all that are prepared have started."""
+        if self._starting is not None:
+            self._starting.join()
+            self._starting = None
 
     def take(self, unit: str) -> None:
         """Compile a file, if it never was; others can be compiled at the same time."""
+        self._have_started()
         kept = find_library(self._name(unit))
         if kept:
             self._there[unit] = kept
