@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from codegen.printer import text
 from emit_cuda.kernels.concatenating import concatenate_stage
 from emit_cuda.kernels.fourier import fourier_stages
-from emit_cuda.kernels.gemm import gemm_stage
+from emit_cuda.kernels.gemm import gemm_stages
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.matrices import cholesky_stages, solve_stages
 from emit_cuda.kernels.radix import KINDS as RADIX
@@ -44,8 +44,12 @@ _WRITERS: Final[Sequence[tuple[Write, Sequence[str], Sequence[str]]]] = (
     (cholesky_stages, ["cholesky"], ["cholesky of a panel", "update behind a panel", "triangle"]),
     (concatenate_stage, ["concatenate"], ["concatenation"]),
     (fourier_stages, ["fft"], ["transform"]),
-    (gemm_stage, ["convolution"], ["convolution", "convolution on tensor cores"]),
-    (gemm_stage, ["dot"], ["product", "product on tensor cores"]),
+    (
+        gemm_stages,
+        ["convolution"],
+        ["convolution", "convolution on tensor cores", "sums of a convolution"],
+    ),
+    (gemm_stages, ["dot"], ["product", "product on tensor cores", "sums of a product"]),
     (radix_stages, [], RADIX),
     (
         reduction_stages,

@@ -14,18 +14,20 @@ NVIDIA, *PTX ISA*, Matrix Fragments for mma.m16n8k16 and mma.m16n8k32; `ldmatrix
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, binary, conjoined, item
 from codegen.kinds import Pointer
 from codegen.statements import live
+from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.folding import WARP
 from emit_cuda.kernels.layouts import TurnedRows
 from emit_cuda.kernels.stages import MOST_SHARED_BYTES
 from emit_cuda.kernels.strips import Reading, added
-from emit_cuda.kernels.tiles import MULTIPROCESSORS, Tiles
+from emit_cuda.kernels.tile_sizes import best
+from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES, Pack
+from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
@@ -41,38 +43,6 @@ TYPES, LEAST, LEAST_DEEP = {"bf16": "f32", "f16": "f32", "s8": "s32"}, 32, 16
 PART, OF_LANE = 16, 8
 
 
-@dataclass(frozen=True, slots=True)
-class WarpSize:
-    """The size of tiles, and of the part of each warp.
-
-    Attributes
-    ----------
-    rows, columns : of a block's tile.
-    deep_bytes : how far a tile reaches along the contraction.
-    warp_rows, warp_columns : of a warp's part.
-    buffers : tiles of each operand in shared memory.
-    share : of the operations a second that such tiles reach, about.
-    """
-
-    rows: int
-    columns: int
-    deep_bytes: int
-    warp_rows: int
-    warp_columns: int
-    buffers: int
-    share: float = 1.0
-
-    @property
-    def warps(self) -> tuple[int, int]:
-        """Warps along the rows, and along the columns."""
-        return self.rows // self.warp_rows, self.columns // self.warp_columns
-
-
-SIZES = (WarpSize(128, 128, 64, 64, 64, 4), WarpSize(64, 64, 64, 32, 32, 3, 0.6))
-# Of tiles that wait in registers, which a thread can't have many of.
-WAITING = WarpSize(64, 64, 64, 32, 32, 2)
-
-
 def fits(product: Product) -> bool:
     """Whether tensor cores multiply the types of a product, and have enough work.
 
@@ -84,30 +54,25 @@ def fits(product: Product) -> bool:
     return enough and supported and not product.has_holes
 
 
-def _time(product: Product, size: WarpSize) -> float:
-    """The time that a large GPU takes for a product, in tiles of a size, about."""
-    down, across = -(-product.rows // size.rows), -(-product.columns // size.columns)
-    turns = -(-product.batch * down * across // MULTIPROCESSORS)
-    return turns * size.rows * size.columns / size.share
-
-
 class TensorCores(Tiles):
     """Writes the kernel of a product on tensor cores."""
 
     def choose(self) -> None:
         """Choose the size of tiles: the one with the least time, if operands can be copied."""
         self.type = self.product.dot.operands[0].shape.element_type
-        self._take(WAITING)
+        self._take(tile_sizes.WAITING)
         if all(self._copies(side) for side in range(2)):
-            self._take(min(SIZES, key=lambda size: _time(self.product, size)))
+            bytes_each = ELEMENT_TYPES[self.kind].bytes
+            self._take(*best(self.product, tile_sizes.WARP_SIZES, bytes_each))
 
-    def _take(self, size: WarpSize) -> None:
-        """Use tiles of a size."""
+    def _take(self, size: tile_sizes.WarpSize, parts: int = 1) -> None:
+        """Use tiles of a size, and add up parts of each sum."""
         self.size, self.buffers = size, size.buffers
         self.sizes = size.rows, size.columns
         self.threads = WARP * size.warps[0] * size.warps[1]
         self.vector = BYTES // self.type.bytes
         self.deep = size.deep_bytes // self.type.bytes
+        self.split(parts)
         self.layouts = [self._layout(side) for side in range(2)]
         self.aligned, self.resident, self.most_shared = 128, 1, MOST_SHARED_BYTES
 

@@ -16,13 +16,14 @@ NVIDIA, *CUTLASS: Fast Linear Algebra in CUDA C++*, which explains this hierarch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal, wide
 from codegen.expressions import (
     Apply,
     Cast,
+    Choose,
     Expr,
     Group,
     Literal,
@@ -35,10 +36,12 @@ from codegen.kinds import Pointer
 from codegen.opcodes.scalar import expression
 from codegen.statements import live
 from codegen.walk import spelled_out
+from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.folding import BARRIER, WARP
 from emit_cuda.kernels.layouts import PaddedRows
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage
 from emit_cuda.kernels.strips import Reading, Strip, added, times
+from emit_cuda.kernels.tile_sizes import SIDE, best
 from emit_cuda.kernels.vectors import BYTES, Pack
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, linear
@@ -51,16 +54,14 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
-# Threads along each side of a block, and elements of the contraction that a tile has.
-SIDE, DEEP = 16, 16
+# Elements of the contraction that a tile has.
+DEEP = 16
 # Elements along the contraction that neighbouring threads read at least: a sector of f32.
 LEAST_DEEP = 8
 # Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
 BUFFERS = 2
 # Rows of tiles that blocks with neighbouring numbers compute.
 TOGETHER = 8
-# Multiprocessors that are to have blocks: an H100 has 132.
-MULTIPROCESSORS = 132
 # The sum of a product and a number, rounded once.
 FUSED = {"f32": "__fmaf_rn", "f64": "__fma_rn"}
 # Bytes of sums that a thread has at most, so that they stay in registers.
@@ -69,43 +70,6 @@ OWN_BYTES = 8 * 8 * 4
 MANY = 32
 # Index arithmetic in 32 bits is shorter; it is used for arrays of fewer elements than this.
 LARGE_ARRAY = 1 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """The number of sums that each thread has, of 16 x 16.
-
-    Attributes
-    ----------
-    rows, columns : of sums of each thread.
-    share : of a multiprocessor's products a second that such tiles reach, about.
-    """
-
-    rows: int
-    columns: int
-    share: float
-
-
-SIZES = (Size(8, 8, 1.0), Size(8, 4, 0.85), Size(4, 4, 0.7), Size(1, 1, 0.15))
-
-
-def size_for(product: Product) -> Size:
-    """The tiles with which a product takes the least time on a large GPU.
-
-    Large tiles read less, but there may be too few of them for all multiprocessors.
-    """
-    bytes_each = ELEMENT_TYPES[wide(product.type)].bytes
-    sizes = [s for s in SIZES if s.rows * s.columns * bytes_each <= OWN_BYTES] or SIZES[-1:]
-    return min(sizes, key=lambda size: _time(product, size))
-
-
-def _time(product: Product, size: Size) -> float:
-    down, across = (
-        -(-product.rows // (SIDE * size.rows)),
-        -(-product.columns // (SIDE * size.columns)),
-    )
-    turns = -(-product.batch * down * across // MULTIPROCESSORS)
-    return turns * size.rows * size.columns / size.share
 
 
 class Tiles:
@@ -117,10 +81,11 @@ class Tiles:
     sizes : rows and columns of a block's tile.
     deep : how far a tile reaches along the contraction.
     buffers : tiles of each operand in shared memory, which has `most_shared` bytes.
+    parts : of each sum, which as many blocks add up.
     group : neighbours among a thread's sums.
     """
 
-    threads, deep, buffers, most_shared = SIDE * SIDE, DEEP, BUFFERS, SHARED_BYTES
+    threads, deep, buffers, most_shared, parts = SIDE * SIDE, DEEP, BUFFERS, SHARED_BYTES, 1
 
     def __init__(self, kernel: Kernel, product: Product, root: Instruction) -> None:
         self.kernel, self.product, self.body, self.root = kernel, product, product.body, root
@@ -134,16 +99,20 @@ class Tiles:
     def choose(self) -> None:
         """Choose the size of tiles."""
         self.deep, self.buffers = DEEP, BUFFERS
-        size, bytes_each = size_for(self.product), ELEMENT_TYPES[self.kind].bytes
-        self.each = size.rows, size.columns
-        self.sizes = SIDE * size.rows, SIDE * size.columns
+        bytes_each = ELEMENT_TYPES[self.kind].bytes
+        most = OWN_BYTES // bytes_each * SIDE * SIDE
+        sizes = [s for s in tile_sizes.SIZES if s.rows * s.columns <= most]
+        size, parts = best(self.product, sizes or tile_sizes.SIZES, bytes_each)
+        self.sizes = size.rows, size.columns
+        self.split(parts)
+        self.each = size.rows // SIDE, size.columns // SIDE
         # Neighbours among a thread's sums: as many as are read at once from shared memory.
         whole = self.product.type.kind != "complex" and min(self.each) > 1
         self.group = min(max(1, BYTES // bytes_each), *self.each) if whole else 1
         # Rows of a tile begin at other banks, and stay aligned.
         self.layouts = [PaddedRows(DEEP, width, self.group) for width in self.sizes]
         self.aligned = self.group * bytes_each if self.group > 1 else 0
-        self.resident = 2 if size.rows * size.columns >= MANY else 1
+        self.resident = 2 if self.each[0] * self.each[1] >= MANY else 1
 
     def reading(self) -> Reading:
         """The way in which threads read operands: tiles hold numbers in the type of the sums."""
@@ -161,7 +130,10 @@ class Tiles:
             for n, size in zip((product.rows, product.columns), self.sizes, strict=True)
         )
         block: Expr = Name("blockIdx.x")
-        batch = Sum(0)
+        batch, blocks = Sum(0), product.batch * down * across
+        if self.parts > 1:
+            self.part = body.let(kind, "part", block / blocks)
+            block = body.let(kind, "block", block % blocks)
         if product.batch > 1:
             name = body.let(kind, "batch", block / (down * across))
             batch = counter(name.name, product.batch)
@@ -171,7 +143,7 @@ class Tiles:
         self._make_strips()
         self._multiply_strips(batch)
         self.put(batch, output)
-        grid, block_of = (product.batch * down * across, 1, 1), (self.threads, 1, 1)
+        grid, block_of = (blocks * self.parts, 1, 1), (self.threads, 1, 1)
         shared = tuple(self.shared)
         return Stage((), grid, block_of, shared, aligned=self.aligned, resident=self.resident)
 
@@ -212,19 +184,29 @@ class Tiles:
             strip.declare()
 
     def _multiply_strips(self, batch: Sum) -> None:
-        """Add up the products of all tiles of a strip."""
+        """Add up the products of all tiles of a strip, or of a part of it."""
+        body, depth = self.body, self.product.depth
+        self.begins: Expr = Literal(0)
+        self.depth: Expr | int = depth
+        if self.parts > 1:
+            self.begins = body.let(self.index_kind, "first_deep", self.part * self.part_depth)
+            self.depth = self.part_depth
+            if depth % self.part_depth:
+                rest = body.let(self.index_kind, "rest", depth - self.begins)
+                least = Choose(binary("<", rest, self.depth), rest, Literal(self.depth))
+                self.depth = body.let(self.index_kind, "depth", least)
         copied = [strip for strip in self.strips if strip.copies]
         others = [strip for strip in self.strips if not strip.copies]
         if self.buffers > 1:
             self._multiply_ahead(batch, copied, others)
             return
-        body = self.body
-        with body.loop("deep", self.product.depth, step=self.deep, kind=self.index_kind) as deep:
+        with body.loop("deep", self.depth, step=self.deep, kind=self.index_kind) as deep:
+            at = self._at(deep)
             for strip in others:
-                strip.fetch(batch, deep)
+                strip.fetch(batch, at)
                 strip.bring(Literal(0))
             for strip in copied:
-                strip.copy(batch, deep, Literal(0))
+                strip.copy(batch, at, Literal(0))
             if copied:
                 body.call("end_copies")
                 body.call("wait_but_for_0_copies")
@@ -232,52 +214,65 @@ class Tiles:
             self.multiply()
             body.add(BARRIER)
 
+    def split(self, parts: int) -> None:
+        """Let so many blocks add up parts of each sum, which are whole tiles deep."""
+        self.part_depth = -(-self.product.depth // (parts * self.deep)) * self.deep
+        self.parts = -(-self.product.depth // self.part_depth)
+
+    def _at(self, deep: Expr) -> Expr:
+        """The place along the contraction that is so far behind the first one of a block's part."""
+        if self.begins == Literal(0):
+            return deep
+        if deep == Literal(0):
+            return self.begins
+        return self.body.let(self.index_kind, "at_deep", self.begins + deep)
+
     def _multiply_ahead(self, batch: Sum, copied: Sequence[Strip], others: Sequence[Strip]) -> None:
         """Add up products, while the next tiles are on their way to other parts of memory."""
-        body, ahead = self.body, self.buffers - 1
+        body, kind, ahead = self.body, self.index_kind, self.buffers - 1
         if copied:
             self._copy_first(batch, copied, ahead)
         for strip in others:
-            strip.fetch(batch, Literal(0))
-        with body.loop("deep", self.product.depth, step=self.deep, kind=self.index_kind) as deep:
-            self.buffer = body.let(self.index_kind, "buffer", deep / self.deep % self.buffers)
+            strip.fetch(batch, self._at(Literal(0)))
+        with body.loop("deep", self.depth, step=self.deep, kind=kind) as deep:
+            self.buffer = body.let(kind, "buffer", deep / self.deep % self.buffers)
             for strip in others:
                 strip.bring(self.buffer)
             if copied:
                 body.call(f"wait_but_for_{ahead - 1}_copies")
             body.add(BARRIER)
             if others:
-                self._fetch_next(batch, others, deep)
+                following = body.let(kind, "next_deep", deep + self.deep)
+                with body.when(binary("<", following, self.depth)):
+                    at = self._at(following)
+                    for strip in others:
+                        strip.fetch(batch, at)
             if copied:
                 self._copy_next(batch, copied, deep, ahead)
             self.multiply()
-
-    def _fetch_next(self, batch: Sum, strips: Sequence[Strip], deep: Name) -> None:
-        """Read the next tiles into registers."""
-        following = self.body.let(self.index_kind, "next_deep", deep + self.deep)
-        with self.body.when(binary("<", following, self.product.depth)):
-            for strip in strips:
-                strip.fetch(batch, following)
 
     def _copy_first(self, batch: Sum, strips: Sequence[Strip], ahead: int) -> None:
         """Begin to copy the first tiles, each of which is waited for on its own."""
         body = self.body
         with body.loops(["n"], [ahead], unroll=True) as (n,):
             deep = spelled_out(n * self.deep)
-            sure = (ahead - 1) * self.deep < self.product.depth
-            with body.when(None if sure else binary("<", deep, self.product.depth)):
+            least = self.product.depth - (self.parts - 1) * self.part_depth
+            sure = (ahead - 1) * self.deep < least
+            with body.when(None if sure else binary("<", deep, self.depth)):
+                at = self._at(deep)
                 for strip in strips:
-                    strip.copy(batch, deep, spelled_out(n))
+                    strip.copy(batch, at, spelled_out(n))
             body.call("end_copies")
 
     def _copy_next(self, batch: Sum, strips: Sequence[Strip], deep: Name, ahead: int) -> None:
         """Begin to copy later tiles, to where all threads have read the last ones."""
         body, kind = self.body, self.index_kind
         later = body.let(kind, "later_deep", deep + ahead * self.deep)
-        with body.when(binary("<", later, self.product.depth)):
+        with body.when(binary("<", later, self.depth)):
             free = body.let(kind, "free_buffer", later / self.deep % self.buffers)
+            at = self._at(later)
             for strip in strips:
-                strip.copy(batch, later, free)
+                strip.copy(batch, at, free)
         body.call("end_copies")
 
     def begin(self) -> None:
@@ -391,6 +386,15 @@ class Tiles:
         return self.body.let(self.index_kind, "row", added(at, more))
 
     def store(self, output: Name, at: Index, total: Expr) -> None:
+        """Store one sum, after the epilogue; or a part of a sum."""
+        if self.parts > 1:
+            dims = self.product.dot.shape.dims
+            first = counter(self.part.name, self.parts) * prod(dims)
+            self.body.assign(item(output, first + linear(at, dims)), total)
+        else:
+            self.store_whole(output, at, total)
+
+    def store_whole(self, output: Name, at: Index, total: Expr) -> None:
         """Store one sum, after the epilogue."""
         body, product, root = self.body, self.product, self.root
         result = product.result(body.let(self.kind, "sum", total))

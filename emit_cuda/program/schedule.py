@@ -12,7 +12,7 @@ from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
 from codegen.statements import Assign
-from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
+from emit_cuda.kernels.gemm import epilogue_of, gemm_stages
 from emit_cuda.kernels.kernel import CudaKernel
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.passes import KINDS
@@ -185,9 +185,9 @@ class CudaSchedule(Schedule):
         if dot is not None and are_operands_cheap(dot):
             kernel = self.new_kernel(inner)
             outputs = kernel.outputs(root, leaves(target, instr.shape))
-            stage = gemm_stage(kernel, dot, outputs, root)
-            if stage is not None:
-                self.launch(kernel, instr, [stage])
+            stages = gemm_stages(kernel, dot, outputs, root)
+            if stages is not None:
+                self.launch(kernel, instr, stages)
                 return True
         results = results_together(instr.called[0])
         if not results:

@@ -8,8 +8,9 @@ from cuda_batches import Batch
 import emit_cuda
 import hlo
 from emit_cuda import nvrtc
-from emit_cuda.kernels import tensor_cores, tiles
-from emit_cuda.kernels.tiles import SIZES
+from emit_cuda.kernels import tile_sizes
+from emit_cuda.kernels.tile_sizes import SIDE, SIZES, WARP_SIZES
+from emit_cuda.kernels.tiles import MANY, OWN_BYTES
 from emit_cuda.launches import asked
 from hlo_tools.generate.values import tame
 from optimizer import prepare
@@ -128,18 +129,31 @@ def batch_of(bodies):
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size.rows}x{size.columns}")
 @pytest.mark.parametrize("checked", [False, True])
 def test_tiles_of_every_size_give_what_the_interpreter_gives(monkeypatch, size, checked):
-    monkeypatch.setattr(tiles, "SIZES", (size,))
+    monkeypatch.setattr(tile_sizes, "SIZES", (size,))
     batch = batch_of(PRODUCTS.values())
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
 
 
-@pytest.mark.parametrize("size", tensor_cores.SIZES, ids=lambda size: f"{size.rows}x{size.columns}")
+@pytest.mark.parametrize("size", WARP_SIZES, ids=lambda size: f"{size.rows}x{size.columns}")
 @pytest.mark.parametrize("checked", [False, True])
 def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked):
-    monkeypatch.setattr(tensor_cores, "SIZES", (size,))
+    monkeypatch.setattr(tile_sizes, "WARP_SIZES", (size,))
     batch = batch_of(ON_TENSOR_CORES.values())
     assert all(s.kind.endswith("on tensor cores") for *_, p in batch.cases for s in p.steps)
+    found = batch.differences(checked=checked)
+    assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+@pytest.mark.parametrize("parts", [2, 3, 16])
+@pytest.mark.parametrize("checked", [False, True])
+def test_parts_of_sums_are_added_up_in_a_second_launch(monkeypatch, parts, checked):
+    monkeypatch.setattr(tile_sizes, "SPLITS", (parts,))
+    monkeypatch.setattr(tile_sizes, "LEAST_DEPTH", 1)
+    batch = batch_of([*PRODUCTS.values(), *ON_TENSOR_CORES.values()])
+    kinds = [[step.kind for step in program.steps] for *_, program in batch.cases]
+    assert ["product", "sums of a product"] in kinds
+    assert ["product on tensor cores", "sums of a product"] in kinds
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
 
@@ -149,13 +163,14 @@ def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked
 def test_sums_stay_in_registers(monkeypatch, architecture):
     """And two blocks find room on a multiprocessor, where a thread has 32 sums or more."""
     for size in SIZES:
-        monkeypatch.setattr(tiles, "SIZES", (size,))
-        wide = size.rows * size.columns * 8 > tiles.OWN_BYTES
+        monkeypatch.setattr(tile_sizes, "SIZES", (size,))
+        sums = size.rows * size.columns // SIDE**2
+        wide = sums * 8 > OWN_BYTES
         bodies = [b for b in PRODUCTS.values() if not wide or not any(t in b for t in WIDE)]
         source = batch_of(bodies).kernels.source("")
         for name, usage in nvrtc.compile(source, architecture).usage.items():
             assert usage.stack_bytes == usage.spilled_bytes == 0, (size, name, usage)
-            assert size.rows * size.columns < tiles.MANY or usage.registers <= 128
+            assert sums < MANY or usage.registers <= 128
 
 
 @pytest.mark.parametrize(
@@ -163,13 +178,20 @@ def test_sums_stay_in_registers(monkeypatch, architecture):
     [
         ((4096, 4096, 4096), 32 * 32),  # 128 x 128 sums a block
         ((1024, 1024, 1024), 8 * 16),  # 128 x 64 sums: 128 blocks for 132 multiprocessors
-        ((512, 512, 512), 8 * 8),  # 64 x 64 sums
+        ((640, 256, 640), 10 * 10),  # 64 x 64 sums
         ((100, 64, 100), 7 * 7),  # 16 x 16 sums
     ],
 )
 def test_small_products_have_smaller_tiles(dims, grid):
     (step,) = emit_cuda.emit(prepare(hlo.parse(LARGE.format("f32", *dims)))).steps
     assert step.grid == (grid, 1, 1)
+
+
+def test_deep_products_of_few_tiles_are_split():
+    first, second = emit_cuda.emit(prepare(hlo.parse(LARGE.format("f32", 256, 16384, 256)))).steps
+    assert first.grid[0] >= 100
+    assert second.kind == "sums of a product"
+    assert len(emit_cuda.emit(prepare(hlo.parse(LARGE.format("f32", 256, 512, 256)))).steps) == 1
 
 
 def test_neighbours_are_read_and_stored_at_once_and_meet_other_banks():
