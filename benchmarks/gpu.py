@@ -44,7 +44,7 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 PARTS = ("tests", "sanitizer", "benchmark", "kernels", "model")
 # Of values, as a part of the largest one.
 TOLERANCE = 2e-2
-WARM_UPS, ROUNDS, IN_A_ROUND = 3, 20, 10
+WARM_UPS, ROUNDS, IN_A_ROUND, MOST_SECONDS = 3, 20, 10, 0.15
 # Rows and columns that the interpreter takes no long time for.
 SMALL = 256
 FOLDS = """most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT m = f32[] maximum(a, b) }
@@ -90,17 +90,25 @@ def given(module: Module) -> list[Any]:
 
 
 def seconds(run: Callable[[], Any], wait: Callable[[], Any]) -> float:
-    """The median of some rounds; in each, calls follow each other, and the last one is awaited."""
+    """The median of some rounds; in each, calls follow each other, and the last one is awaited.
+
+    Of slow calls there are fewer.
+    """
     for _ in range(WARM_UPS):
         run()
     wait()
+    start = time.perf_counter()
+    run()
+    wait()
+    calls = max(MOST_SECONDS / (time.perf_counter() - start), 3)
+    in_a_round = min(IN_A_ROUND, int(calls / 3))
     times: list[float] = []
-    for _ in range(ROUNDS):
+    for _ in range(min(ROUNDS, int(calls / in_a_round))):
         start = time.perf_counter()
-        for _ in range(IN_A_ROUND):
+        for _ in range(in_a_round):
             run()
         wait()
-        times.append((time.perf_counter() - start) / IN_A_ROUND)
+        times.append((time.perf_counter() - start) / in_a_round)
     return median(times)
 
 
