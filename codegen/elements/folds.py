@@ -1,15 +1,17 @@
 """The parts of folds: operations, neutral elements, other variables.
 
-The operations are OpenMP's, and two more. `sum_of_floats` is `+` where a sum may begin with -0, as
-OpenMP's never does. `first` comes after a `max`, and folds the places of numbers to the least place
+The operations are OpenMP's, and some more. `sum_of_floats` is `+` where a sum may begin with -0, as
+OpenMP's never does. `maximum` and `minimum` are those of f32, with NaN beyond all numbers. `first`
+comes after a `max`, and folds the places of numbers to the least place
 of those that are the maximum.
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Choose, Expr, Group, Literal, Op, binary
+from codegen.expressions import Apply, Cast, Choose, Expr, Group, Literal, Op, binary
 from codegen.statements import Assign
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 
 SUM_OF_FLOATS = "sum_of_floats"
+# With the neutral element of each.
+EXTREMES = {"maximum": -inf, "minimum": inf}
 
 
 def neutral(operation: str, kind: str) -> Expr | None:
@@ -30,6 +34,8 @@ def neutral(operation: str, kind: str) -> Expr | None:
         return Literal(0) if integer else Literal(-0.0, kind) if is_float else None
     if operation == "*":
         return Literal(1) if integer or is_float else None
+    if operation in EXTREMES:
+        return Literal(EXTREMES[operation], kind) if kind == "f32" else None
     if kind == "pred":
         number = {"|": 0, "^": 0, "&": 1}.get(operation)
         return None if number is None else Literal(number)
@@ -58,6 +64,8 @@ def joined(operation: str, x: Expr, y: Expr) -> Expr:
     """Two numbers folded into one."""
     if operation in ("max", "min"):
         return Choose(Op(">" if operation == "max" else "<", (y, x)), y, x)
+    if operation in EXTREMES:
+        return Apply(f"{operation}_f32", (x, y))
     return binary("+" if operation == SUM_OF_FLOATS else operation, x, y)
 
 

@@ -58,6 +58,7 @@ class Writer:
     poll : the statement with which loops ask whether they have to stop; None if they never do.
     fails : whether a function that is called may fail, so that the kernel ends with its status.
     wraps : signed integers wrap around in the language.
+    has_extremes : the machine takes the maximum of two f32 in one instruction, with NaN beyond all.
     argument : gives the name in the kernel of a pointer that its caller has, of a C type.
     """
 
@@ -77,7 +78,7 @@ class Writer:
         self.trace: AccessTrace | None = None
         self.poll: Try | Call | None = None
         self.fails = False
-        self.wraps = True
+        self.wraps, self.has_extremes = True, False
 
     @property
     def has_status(self) -> bool:

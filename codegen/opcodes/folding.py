@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from codegen.elements.folds import SUM_OF_FLOATS, joined, neutral
+from codegen.elements.folds import EXTREMES, SUM_OF_FLOATS, joined, neutral
 from codegen.elements.types import narrowed, wide
 from codegen.expressions import Apply, Cast, Choose, Expr, Name, Op, binary, condition_of, item
 from codegen.opcodes.extremes import first_extreme
@@ -79,8 +79,10 @@ class Fold:
         self.operation = single_operation(computation)
         kinds = [wide(t) for t in types]
         # The extremes of floats are found among integers of the same order, whose maximum is
-        # simple: NaN is beyond all of them. See `ordered_f32` in prelude/floats.c.
-        self.ordered = self.operation in ("maximum", "minimum") and types[0].is_floating
+        # simple: NaN is beyond all of them. See `ordered_f32` in prelude/floats.c. A GPU has an
+        # instruction for f32.
+        extreme = self.operation in EXTREMES and types[0].is_floating
+        self.ordered = extreme and not (body.writer.has_extremes and kinds[0] == "f32")
         values = list(initial)
         # The parts of complex numbers are added up for themselves, which can be done in lanes.
         self.in_parts = self.operation == "add" and types[0].is_complex
@@ -103,6 +105,8 @@ class Fold:
                 sign = _LANES_OF_PRED.get(self.operation or "", sign)
             elif sign == "+" and (types[0].is_floating or self.in_parts):
                 sign = SUM_OF_FLOATS
+            elif extreme and not self.ordered:
+                sign = self.operation or ""
             self.lanes = tuple((sign, base(name)) for name in self.names)
 
     def _key(self, value: Expr) -> Expr:

@@ -65,7 +65,7 @@ class CudaKernel(kernel.Kernel):
 
     def __init__(self, constants: constants.Constants, scope: Scope) -> None:
         super().__init__(emits_cuda, CudaNames(), constants, scope)
-        self.writer.wraps, self.writer.poll = False, POLL
+        self.writer.wraps, self.writer.poll, self.writer.has_extremes = False, POLL, True
         self.rooms: dict[str, tuple[str, int]] = {}
 
     def room(self, kind: str, wanted: str, size: int) -> Name:
