@@ -22,6 +22,7 @@ from emit_cuda.host.device import HostDevice
 from emit_cuda.libraries import Libraries
 from emit_cuda.libraries import libraries as find_libraries
 from emit_cuda.program.emit import CudaProgram, emit
+from emit_cuda.program.entry_layout import row_major_entry
 from emit_cuda.table import emits_cuda
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
@@ -101,7 +102,7 @@ def compile(  # noqa: A001 - so it is named
 
 def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
     """The module that `compile` emits, if it is for one device and has no dynamic sizes."""
-    result = optimizer.optimize(module, target="gpu", observers=())
+    result = optimizer.optimize(row_major_entry(module), target="gpu", observers=())
     verify(result, sound or set())
     return result
 

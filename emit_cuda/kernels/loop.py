@@ -1,7 +1,8 @@
 """The loop kernel: each thread computes one element, and where results are alike one of each.
 
 Where there are enough for all threads of a GPU, each computes several neighbours, which it loads
-and stores at once; one thread computes the elements behind the last whole group.
+and stores at once; one thread computes the elements behind the last whole group. Where operands are
+read transposed, blocks compute tiles (`transposing`).
 """
 
 from __future__ import annotations
@@ -13,22 +14,23 @@ from codegen.expressions import item
 from codegen.statements import live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.stages import Stage, alone, each_thread
+from emit_cuda.kernels.transposing import transpose_stage
 from optimizer.analysis.indexing import counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.elements.kernel import Kernel
     from codegen.elements.writer import Values
     from codegen.expressions import Name
     from codegen.statements import Statement
+    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
-    from optimizer.analysis.indexing import Sum
+    from optimizer.analysis.indexing import Index, Sum
 
     Results = Sequence[tuple[Instruction, Sequence[Name]]]
 
 
-def loop_stage(kernel: Kernel, results: Results) -> Stage:
+def loop_stage(kernel: CudaKernel, results: Results) -> Stage:
     """A launch that computes arrays of equal dimensions.
 
     Parameters
@@ -36,7 +38,14 @@ def loop_stage(kernel: Kernel, results: Results) -> Stage:
     results : instructions, each with the kernel's pointers to the arrays of its value.
     """
     count, name = results[0][0].shape.first_leaf.size, "thread"
-    write = partial(_computed, kernel, results)
+    tiled = transpose_stage(kernel, [i for i, _ in results], partial(_computed, results))
+    if tiled is not None:
+        return tiled
+    dims = results[0][0].shape.first_leaf.dims
+
+    def write(number: Sum) -> tuple[Statement, ...]:
+        return _computed(results, kernel, delinear(number, dims))
+
     if count >= vectors.FILLS:
         read = [*kernel.scope.arguments, *(o for instr, _ in results for o in instr.operands)]
         width = vectors.width_for([*(instr for instr, _ in results), *read])
@@ -47,11 +56,10 @@ def loop_stage(kernel: Kernel, results: Results) -> Stage:
     return each_thread(name, count, kept) if count > 1 else alone(kept)
 
 
-def _computed(kernel: Kernel, results: Results, number: Sum) -> tuple[Statement, ...]:
+def _computed(results: Results, kernel: CudaKernel, index: Index) -> tuple[Statement, ...]:
     """Statements that compute and store one element of each result."""
     body = kernel.body
     with body.block() as statements:
-        index = delinear(number, results[0][0].shape.first_leaf.dims)
         computed: list[tuple[Instruction, Sequence[Name], Values]] = [
             (instr, pointers, body.elements(instr, index)) for instr, pointers in results
         ]

@@ -65,7 +65,7 @@ _WRITERS: Final[Sequence[tuple[Write, Sequence[str], Sequence[str]]]] = (
     (solve_stages, ["triangular-solve"], ["triangular solve"]),
     (sort_stages, ["sort"], ["sort", "sort of tiles", "merge of sorted runs"]),
     (stages, [], [PARALLEL, ALONE]),
-    (transpose_stage, ["transpose", "bitcast"], ["transpose"]),
+    (transpose_stage, [], ["transpose"]),
 )
 KINDS: Final[dict[str, Write]] = {
     opcode: write for write, opcodes, _ in _WRITERS for opcode in opcodes

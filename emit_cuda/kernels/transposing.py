@@ -1,9 +1,11 @@
-"""Transposes through shared memory: rows are read as they lie, and written as they lie.
+"""Loops that read an array transposed, by tiles: rows are read as they lie, and written so.
 
-Where the last dimension of the result is another one than the operand's, threads that write
-neighbours would read elements far apart. So a block reads a tile of 32 x 32 elements by rows of the
-operand, and writes it by rows of the result. The tile's rows are one element longer, so that
-threads which read its columns ask different banks.
+Where neighbours of the result come from elements far apart in an operand, a warp would read one of
+each sector of memory. So a block computes a tile of the result. It first reads what the tile needs
+of such operands, by their rows, into shared memory; then it computes the tile by rows of the
+result, with the elementwise work around the transposes, and reads all other operands in place. The
+rows in shared memory are one element longer, so that threads which read columns ask different
+banks.
 
 References
 ----------
@@ -12,123 +14,319 @@ XLA, `xla/backends/gpu/codegen/emitters/transpose.cc`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Expr, Name, binary, conjoined, indexed, item
-from codegen.statements import For, live
+from codegen.expressions import Index, Load, Name, binary, conjoined, indexed, item
+from codegen.kinds import number_of
+from codegen.statements import Let, Statement, live, straight
+from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import BARRIER, WARP
-from emit_cuda.kernels.stages import Stage
-from hlo import attributes as a
-from optimizer.analysis.indexing import counter, delinear, linear
+from emit_cuda.kernels.groups import WAVE
+from emit_cuda.kernels.stages import SHARED_BYTES, Stage
+from hlo.types.element_type import ELEMENT_TYPES
+from optimizer.analysis.indexing import Counter, Sum, counter, delinear
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from codegen.elements.body import Body
-    from codegen.elements.kernel import Kernel
-    from codegen.statements import Statement
+    from codegen.elements.kernel import Scope
+    from codegen.expressions import Expr
+    from codegen.kinds import Kind
+    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
-    from optimizer.analysis.indexing import Index, Sum
+    from optimizer.analysis.indexing import Index as Place
+
+    # Gives a kernel's statements that compute and store the element of an index.
+    Write = Callable[[CudaKernel, Place], Sequence[Statement]]
 
 # Smaller dimensions are left to a thread for each element, as in XLA; rows of a block's threads.
-LEAST, ROWS = 16, 4
+LEAST, ROWS = 16, 8
+# Bytes of a tile's row at most: so much of a row is read from memory at once.
+ROW_BYTES = 256
+
+WORD = 4
 
 
-def transpose_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name]) -> Stage | None:
-    """A launch that transposes tiles; None where rows are rows of the operand, or short.
+@dataclass(frozen=True, slots=True)
+class TransposedRead:
+    """An array that the loop over a tile reads transposed.
+
+    Attributes
+    ----------
+    along : by how much the number of the element grows from one column of the result to the next;
+        from one row to the next it grows by one.
+    rest : all else in that number.
+    """
+
+    kind: Kind
+    pointer: Name
+    along: int
+    rest: Sum
+
+    @property
+    def bytes(self) -> int:
+        """Of an element."""
+        return ELEMENT_TYPES[number_of(self.kind)].bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TileShape:
+    """The size of a tile.
+
+    Attributes
+    ----------
+    width : neighbours that a thread reads and writes at once.
+    parts : how often a warp goes on along a row.
+    """
+
+    width: int
+    parts: int
+
+    @property
+    def edge(self) -> int:
+        """The rows, and as many columns."""
+        return WARP * self.width * self.parts
+
+    def pitch(self, read: TransposedRead) -> int:
+        """Elements from one row in shared memory to the next, which begins in another bank."""
+        return self.edge + max(1, WORD // (read.bytes * self.width))
+
+
+def transpose_stage(kernel: CudaKernel, roots: Sequence[Instruction], write: Write) -> Stage | None:
+    """A launch that computes arrays of equal dimensions by tiles; None where loops are as good.
 
     Parameters
     ----------
-    instr : a transpose; or a bitcast, which is one where its layouts tell of another order, since
-        arrays lie in row-major order here, whatever their layouts.
+    roots : that are computed.
     """
-    order, dims, rank = _order(instr), instr.shape.dims, instr.shape.rank
-    if rank < 2 or order is None:
+    dims = roots[0].shape.first_leaf.dims
+    if prod(dims) < LEAST * LEAST or not _may_transpose(kernel.scope, roots):
         return None
-    # The result's dimension whose neighbours are neighbours in the operand, and its own last one.
-    sides = order.index(rank - 1), rank - 1
-    if sides[0] == sides[1] or min(dims[d] for d in sides) < LEAST:
+    # What it takes is found out with a kernel that is thrown away.
+    trial = type(kernel)(kernel.writer.constants, kernel.scope)
+    sides = _sides(trial, dims, write)
+    if sides is None:
         return None
-    body = kernel.body
-    others = [1 if d in sides else n for d, n in enumerate(dims)]
-    grid = [*others, *(-(-dims[d] // WARP) for d in sides)]
-    with body.block() as statements:
-        block = body.let("s64", "block", Name("blockIdx.x"))
-        *outer, down, across = delinear(counter(block.name, prod(grid)), grid)
-        tiles = _TransposedTiles(body, instr, sides, tuple(outer), (down, across))
-        tiles.write(outputs[0])
-    shared = ((instr.shape.element_type.name, tiles.tile.name, WARP * (WARP + 1)),)
-    return Stage(tuple(statements), (prod(grid), 1, 1), (WARP, ROWS, 1), shared, kind="transpose")
+    tile = _TransposedTiles(trial, dims, sides, write).shape()
+    return None if tile is None else _TransposedTiles(kernel, dims, sides, write).stage(tile)
 
 
-def _order(instr: Instruction) -> Sequence[int] | None:
-    """For each dimension of the result, the operand's; None for a bitcast that does more."""
-    if instr.opcode == "transpose":
-        return a.Dimensions.of(instr).dimensions
-    (operand,) = instr.operands
-    shapes = operand.shape, instr.shape
-    if shapes[0].element_type is not shapes[1].element_type:
+def _may_transpose(scope: Scope, roots: Sequence[Instruction]) -> bool:
+    """Whether something in a kernel has its dimensions in another order than its operand."""
+    seen = dict.fromkeys(roots)
+    stack = list(seen)
+    while stack:
+        instr = stack.pop()
+        shapes = instr.shape, *(o.shape for o in instr.operands)
+        if instr.opcode == "transpose":
+            return True
+        # Arrays lie in row-major order here, whatever their layouts.
+        if instr.opcode == "bitcast" and not all(shape.is_row_major for shape in shapes):
+            return True
+        new = [o for o in instr.operands if o not in seen and scope.tree(o) is None]
+        seen |= dict.fromkeys(new)
+        stack += new
+    return False
+
+
+def _sides(kernel: CudaKernel, dims: Sequence[int], write: Write) -> tuple[range, range] | None:
+    """The dimensions of a tile's rows and of its columns; None where nothing is read transposed.
+
+    Either are dimensions of the result that are one dimension in the operand, too.
+    """
+    names = [kernel.body.name("d") for _ in dims]
+    index = tuple(counter(name, n) for name, n in zip(names, dims, strict=True))
+    statements = live(write(kernel, index))
+    if not straight(statements) or len(statements) > vectors.MOST_STATEMENTS:
         return None
-    before, after = (shape.memory_order for shape in shapes)
-    if [shapes[0].dims[d] for d in before] != [shapes[1].dims[d] for d in after]:
-        return None
-    pairs = dict(zip(after, before, strict=True))
-    return [pairs[d] for d in range(instr.shape.rank)]
+    last = max(d for d, n in enumerate(dims) if n > 1)
+    for _, _, number in filter(None, map(_load, statements)):
+        factors = _plain(number)
+        steps = [factors.get(name, 0) for name in names]
+        if steps[last] > 1 and 1 in steps:
+            sides = _run(steps, dims, steps.index(1)), _run(steps, dims, last)
+            if min(prod(dims[d] for d in side) for side in sides) >= LEAST:
+                return sides
+    return None
+
+
+def _run(steps: Sequence[int], dims: Sequence[int], last: int) -> range:
+    """The dimensions, up to one of them, that follow each other in the operand as they do here."""
+    first = last
+    while first and steps[first - 1] == steps[first] * dims[first]:
+        first -= 1
+    return range(first, last + 1)
+
+
+def _load(statement: Statement) -> tuple[Kind, Name, Sum] | None:
+    """The type, the array and the number of an element that is loaded."""
+    match statement:
+        case Let(kind, _, Load(Name() as pointer, Index(number))):
+            return kind, pointer, number
+        case _:
+            return None
+
+
+def _plain(number: Sum) -> dict[str, int]:
+    """The factors of counters that are in no quotient or remainder of a sum."""
+    terms = ((atom.name, factor) for atom, factor in number.terms if isinstance(atom, Counter))
+    return {name: factor for name, factor in terms if number.names.count(name) == 1}
 
 
 class _TransposedTiles:
-    """Writes the code of a block.
+    """Writes the code of a block, whose threads are warps one above the other.
 
     Parameters
     ----------
-    sides : the dimensions of the result that a tile has.
-    outer : the index along all others; `numbers` of the tile along the sides.
+    sides : the dimensions of the result that the rows and the columns of a tile count.
     """
 
     def __init__(
-        self, body: Body, instr: Instruction, sides: tuple[int, int], outer: Index, numbers: Index
+        self, kernel: CudaKernel, dims: Sequence[int], sides: tuple[range, range], write: Write
     ) -> None:
-        self.body, self.instr, self.sides = body, instr, sides
-        self.outer, self.numbers = outer, numbers
-        self.tile, self.step = Name(body.name("tile")), body.name("step")
-        self.thread = counter(body.let("s64", "thread", Name("threadIdx.x")).name, WARP)
-        self.row = counter(self.step, WARP)
+        self.kernel, self.body, self.dims, self.sides = kernel, kernel.body, dims, sides
+        self.write = write
+        self.sizes = [prod(dims[d] for d in side) for side in sides]
+        in_tile = {d for side in sides for d in side}
+        self.others = [1 if d in in_tile else n for d, n in enumerate(dims)]
+        self.row, self.column = self.body.name("row"), self.body.name("column")
+        self.lane = self.body.name("v")
 
-    def write(self, output: Name) -> None:
-        """Read a tile by rows of the operand, and write it by rows of the result."""
-        body, order = self.body, _order(self.instr)
-        assert order is not None, "it is a transpose"
-        kind, pitch = self.instr.shape.element_type, WARP + 1
-        with body.block() as read:
-            index, exists = self._index(self.thread, self.row)
-            with body.block() as inside:
-                source = {d: index[i] for i, d in enumerate(order)}
-                place = tuple(source[d] for d in range(len(source)))
-                value = body.element(self.instr.operands[0], place)
-                target = item(self.tile, indexed(self.row * pitch + self.thread))
-                body.assign(target, body.stored(kind, value))
-            with body.when(exists):
-                body.add(*live(inside))
-        self._each_row(read)
-        body.add(BARRIER)
-        with body.block() as written:
-            index, exists = self._index(self.row, self.thread)
-            with body.when(exists):
-                element = item(self.tile, indexed(self.thread * pitch + self.row))
-                body.assign(item(output, linear(index, self.instr.shape.dims)), element)
-        self._each_row(written)
+    def shape(self) -> TileShape | None:
+        """A good size of a tile: of long rows, if that leaves blocks for all multiprocessors."""
+        outer = delinear(counter(self.body.name("block"), prod(self.others)), self.others)
+        reads = dict.fromkeys(self._reads(self._computed(outer, 1), outer).values())
+        if not reads:
+            return None
+        least = min(read.bytes for read in reads)
+        width = max(1, WORD // least)
+        if any(n % width for n in self.sizes):
+            width = 1
+        for tile in (TileShape(width, 2), TileShape(width, 1)):
+            edge = tile.edge
+            blocks = prod(self.others) * prod(-(-n // edge) for n in self.sizes)
+            fits = sum(r.bytes * edge * tile.pitch(r) for r in reads) <= SHARED_BYTES
+            wanted = edge * least <= ROW_BYTES and blocks >= WAVE
+            if fits and (wanted or tile.parts == 1):
+                return tile
+        return None
 
-    def _each_row(self, statements: Sequence[Statement]) -> None:
-        loop = For(self.step, WARP, tuple(statements), start=Name("threadIdx.y"), step=ROWS)
-        self.body.add(loop)
+    def stage(self, tile: TileShape) -> Stage:
+        """The launch."""
+        body, edge = self.body, tile.edge
+        grid = [*self.others, *(-(-n // edge) for n in self.sizes)]
+        with body.block() as statements:
+            block = body.let("s64", "block", Name("blockIdx.x"))
+            *others, down, across = delinear(counter(block.name, prod(grid)), grid)
+            outer = tuple(others)
+            lane = counter(body.let("s64", "lane", Name("threadIdx.x")).name, WARP)
+            warp = counter(body.let("s64", "warp", Name("threadIdx.y")).name, ROWS)
+            computed = self._computed(outer, tile.width)
+            reads = self._reads(computed, outer)
+            tiles = {r: Name(body.name("tile")) for r in dict.fromkeys(reads.values())}
+            with body.loops(["j", "i"], [edge // ROWS, tile.parts], unroll=True) as (j, i):
+                inside = warp + j * ROWS, lane + i * WARP
+                self._read(tile, tiles, (down, across), inside)
+            body.add(BARRIER)
+            with body.loops(["j", "i"], [edge // ROWS, tile.parts], unroll=True) as (j, i):
+                inside = warp + j * ROWS, lane + i * WARP
+                place = inside[1] * tile.width + counter(self.lane, tile.width)
+                kept = list(computed)
+                for number, statement in enumerate(computed):
+                    if isinstance(statement, Let) and (read := reads.get(statement)):
+                        at = place * tile.pitch(read) + inside[0]
+                        kept[number] = replace(statement, value=item(tiles[read], at))
+                self._computes(tile, (down, across), inside, kept)
+        arrays = [
+            (number_of(read.kind), name.name, edge * tile.pitch(read))
+            for read, name in tiles.items()
+        ]
+        return Stage(
+            tuple(statements), (prod(grid), 1, 1), (WARP, ROWS, 1), tuple(arrays), kind="transpose"
+        )
 
-    def _index(self, *inside: Sum) -> tuple[Index, Expr | None]:
-        """The index of an element by its place in the tile, and the condition that it exists."""
-        index, ragged, dims = list(self.outer), list[Expr](), self.instr.shape.dims
-        for d, number, part in zip(self.sides, self.numbers, inside, strict=True):
-            name = self.body.let("s64", f"i{d}", indexed(number * WARP + part))
-            index[d] = counter(name.name, dims[d])
-            if dims[d] % WARP:
-                ragged.append(binary("<", name, dims[d]))
-        return tuple(index), conjoined(ragged) if ragged else None
+    def _read(
+        self,
+        tile: TileShape,
+        tiles: dict[TransposedRead, Name],
+        block: tuple[Sum, Sum],
+        inside: tuple[Sum, Sum],
+    ) -> None:
+        """Read neighbours of a tile by rows of the operands, which are columns of the result."""
+        body, width, edge = self.body, tile.width, tile.edge
+        (down, across), (r, c) = block, inside
+        rows = body.let("s64", "from_row", indexed(down * (edge // width) + c))
+        column = body.let("s64", "from_column", indexed(across * edge + r))
+        v = counter(self.lane, width)
+        at = counter(rows.name, -(-self.sizes[0] // width)) * width + v
+        with body.when(self._exists(tile, rows, column, 0)):
+            with body.block() as statements:
+                for read, name in tiles.items():
+                    number = at + counter(column.name, self.sizes[1]) * read.along + read.rest
+                    value = body.let(read.kind, read.pointer.name, item(read.pointer, number))
+                    body.assign(item(name, r * tile.pitch(read) + c * width + v), value)
+            self._add(width, statements)
+
+    def _computes(
+        self,
+        tile: TileShape,
+        block: tuple[Sum, Sum],
+        inside: tuple[Sum, Sum],
+        statements: Sequence[Statement],
+    ) -> None:
+        """Compute neighbours in a row of the result."""
+        body, width, edge = self.body, tile.width, tile.edge
+        (down, across), (r, c) = block, inside
+        body.add(
+            Let("s64", self.row, indexed(down * edge + r)),
+            Let("s64", self.column, indexed(across * (edge // width) + c)),
+        )
+        with body.when(self._exists(tile, Name(self.column), Name(self.row), 1)):
+            self._add(width, statements)
+
+    def _exists(self, tile: TileShape, vector: Name, other: Name, side: int) -> Expr | None:
+        """The condition that there are elements of a vector along a side, where tiles reach out."""
+        sizes, edge = self.sizes, tile.edge
+        limits = [(vector, sizes[side] // tile.width, sizes[side]), (other, *[sizes[1 - side]] * 2)]
+        asked = [binary("<", name, limit) for name, limit, size in limits if size % edge]
+        return conjoined(asked) if asked else None
+
+    def _add(self, width: int, statements: Sequence[Statement]) -> None:
+        """Statements for each neighbour of a vector."""
+        if width > 1:
+            statements = vectors.Pack(self.kernel, self.lane, width).around(statements)
+        self.body.add(*statements)
+
+    def _computed(self, outer: Place, width: int) -> Sequence[Statement]:
+        """The statements for the element at a row and a column, for one of a vector of columns."""
+        lane, index = counter(self.lane, width), list(outer)
+        row = counter(self.row, self.sizes[0])
+        column = counter(self.column, -(-self.sizes[1] // width))
+        for side, place in zip(self.sides, (row, column * width + lane), strict=True):
+            for d, part in zip(side, delinear(place, [self.dims[d] for d in side]), strict=True):
+                index[d] = part
+        return live(self.write(self.kernel, tuple(index)))
+
+    def _reads(
+        self, statements: Sequence[Statement], outer: Place
+    ) -> dict[Statement, TransposedRead]:
+        """The loads of arrays that are read transposed, at places that a block knows."""
+        known = {name for number in outer for name in number.names}
+        found = ((statement, self._transposed(statement)) for statement in statements)
+        return {s: read for s, read in found if read and known.issuperset(read.rest.names)}
+
+    def _transposed(self, statement: Statement) -> TransposedRead | None:
+        load = _load(statement)
+        if load is None:
+            return None
+        kind, pointer, number = load
+        own, factors = {self.row, self.column, self.lane}, _plain(number)
+        along = factors.get(self.lane) or factors.get(self.column, 0)
+        rest = tuple(
+            (a, f) for a, f in number.terms if not (isinstance(a, Counter) and a.name in own)
+        )
+        if factors.get(self.row) != 1 or along < 2:
+            return None
+        return TransposedRead(kind, pointer, along, Sum(number.constant, rest))

@@ -184,6 +184,10 @@ def run(arguments: Namespace) -> int:
 def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
     """A module after the passes, at the stage that is asked for."""
     until, last = arguments.until, None
+    if arguments.stage in _OF_CUDA:
+        from emit_cuda.program.entry_layout import row_major_entry  # noqa: PLC0415
+
+        module = row_major_entry(module)
     if arguments.stage == "loops":
         until, last = None, arguments.until  # it is a pass over kernels, not one over the module
     passes = chosen_pipeline(arguments)
