@@ -221,8 +221,8 @@ def model(n: int) -> None:
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name, text in cases(n).items():
         module = hlo.parse(text)
-        program = emit_cuda.emit(optimizer.prepare(emit_cuda.optimized(module)))
-        plain = asked(emit_cuda.emit(optimizer.prepare(module)), device_named("H100"))
+        program = emit_cuda.emit(optimizer.prepare(emit_cuda.optimized(module), "gpu"))
+        plain = asked(emit_cuda.emit(optimizer.prepare(module, "gpu")), device_named("H100"))
         rows, later = (asked(program, device_named(gpu)) for gpu in ("H100", "B200"))
         full = [row.occupancy.share for row in rows if row.occupancy]
         known = [a for row in rows for a in row.accesses if a.requests and not a.shared]

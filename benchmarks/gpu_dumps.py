@@ -64,7 +64,7 @@ def compare(folder: Path) -> int:
     failed = 0
     for name, before, after in pairs(folder):
         try:
-            made = optimizer.prepare(emit_cuda.optimized(hlo.load(before)))
+            made = optimizer.prepare(emit_cuda.optimized(hlo.load(before)), "gpu")
             rows = asked(emit_cuda.emit(made), device_named("H100"))
             theirs, their_bytes = launched(hlo.load(after))
         except HloError as error:

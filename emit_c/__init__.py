@@ -215,7 +215,7 @@ def _written(
     log = Log()
     made = optimizer.optimize(module, target="cpu", log=log) if optimize else module
     viewed, views = without_last_bitcasts(made)
-    prepared = trust(prepare(viewed, log))
+    prepared = trust(prepare(viewed, log=log))
     try:
         return _Written(made, emit(prepared, units=units, plain=plain), views)
     except Exception:

@@ -159,10 +159,10 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     )
 
 
-def preparation() -> Pipeline:
+def preparation(target: Target = "cpu") -> Pipeline:
     """The passes that a module needs before code for one device is emitted.
 
-    It leaves alone what `pipeline` has made for one device.
+    It leaves alone what `pipeline` has made for one device of the target.
 
     References
     ----------
@@ -177,7 +177,7 @@ def preparation() -> Pipeline:
             *stages.passes_of(stages.NEEDED, strict=False),
             # Dead instructions need not be ones that can be emitted.
             Dce(),
-            CopyInsertion(),
+            CopyInsertion(target),
         ),
     )
 
@@ -211,7 +211,7 @@ def schedules(target: Target) -> tuple[Pass, ...]:
     Devices compute while they send; what is small could run beside something else on a GPU too, but
     XLA leaves it to the user to say so (async-wrapper).
     """
-    copies = OptimizeInputOutputBufferAlias(), CopyInsertion()
+    copies = OptimizeInputOutputBufferAlias(), CopyInsertion(target)
     if target == "cpu":
         return HloMemoryScheduler(), *copies
     return AsyncCollectiveCreator(), HloMemoryScheduler(), LatencyHidingScheduler(), *copies
@@ -271,7 +271,7 @@ def optimize(
         return log.run(pipeline(target, strict=strict), module)
 
 
-def prepare(module: Module, log: Log | None = None) -> Module:
+def prepare(module: Module, target: Target = "cpu", log: Log | None = None) -> Module:
     """The module that emitters are given in the place of any other: for one device.
 
     Parameters
@@ -284,4 +284,4 @@ def prepare(module: Module, log: Log | None = None) -> Module:
         the same object where `optimize` made it of a module for one device.
     """
     with no_collection():
-        return preparation().run(module, log)
+        return preparation(target).run(module, log)

@@ -46,7 +46,7 @@ class Batch:
             return
         if is_dynamic(module):
             return
-        made = prepare(emit_cuda.optimized(module) if self.optimize else module)
+        made = prepare(emit_cuda.optimized(module) if self.optimize else module, "gpu")
         program = emit_cuda.emit(made, self.kernels)
         self.cases.append((module, arguments, expected, program))
 

@@ -1,32 +1,19 @@
-"""The buffer assignment of a module in C."""
+"""The memory of a module whose C is being written."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.program import buffers
+from codegen.program.buffers import Memory
 from emit_c.program.swapping import find_swaps
-from emit_c.program.sweeps import common_loops
 from emit_c.table import emits_c
+from optimizer.memory.alias_info import ALIAS_INFO
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Module
-
-__all__ = ["CAliasInfo", "CMemory"]
+    from hlo.instruction import Module
 
 
-class CAliasInfo(buffers.EmitterAliasInfo):
-    """The rules of aliasing in C."""
-
-    def __init__(self, module: Module) -> None:
-        super().__init__(module, emits_c)
-
-    def is_one_kernel(self, computation: Computation) -> bool:
-        """Whether one loop nest computes all results of a fusion."""
-        return common_loops(computation) is not None
-
-
-class CMemory(buffers.Memory):
+class CMemory(Memory):
     """The memory of a module whose C is being written.
 
     Attributes
@@ -35,6 +22,6 @@ class CMemory(buffers.Memory):
     """
 
     def __init__(self, module: Module) -> None:
-        super().__init__(module, CAliasInfo(module))
+        super().__init__(module, emits_c, ALIAS_INFO["cpu"])
         self.swaps = find_swaps(self.buffers)
         self.spared = {swap.copy for swaps in self.swaps.values() for swap in swaps}

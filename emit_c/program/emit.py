@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from codegen.program.buffers import with_own_copies
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
 from codegen.statements import Call
 from emit_c.code.definition import defined
 from emit_c.custom_calls.table import kernel as custom_calls
-from emit_c.program.buffers import CAliasInfo
 from emit_c.program.module import ModuleWriter
 from emit_c.program.relocatable import ENTRY
 from emit_c.program.schedule import write_function
@@ -93,8 +91,6 @@ def emit(
 ) -> Program:
     """Write a module as C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
-    Only copies are added, where the rules of C's kernels ask for more than the optimizer's do.
-
     Parameters
     ----------
     profile : let it take the time of every call of a kernel.
@@ -110,17 +106,13 @@ def emit(
     HloError
         HLO020 to HLO099 if the module is not well-formed; HLO181 if an instruction can't be
         emitted; HLO101 if it means nothing for its types; HLO115 if computations call each other
-        too deeply.
+        too deeply; HLO171 if copies are missing.
     """
     verify_once(module)
     check_depth(module)
     check(module, emits_c, custom_calls, "C")
     sites: list[KernelSite] | None = [] if profile else None
-    module, writer = with_own_copies(
-        module,
-        CAliasInfo,
-        lambda m: ModuleWriter(m, write_function, sites, units, watch, plain=plain),
-    )
+    writer = ModuleWriter(module, write_function, sites, units, watch, plain=plain)
     if any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(module.entry, "the entry", ENTRY)

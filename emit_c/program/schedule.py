@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from codegen.elements.memory import copied
 from codegen.elements.table import Element
 from codegen.expressions import Name, binary, item
+from codegen.program.placement import in_memory
 from codegen.program.trees import leaves
 from codegen.statements import Call, If, Try, names_in
 from codegen.walk import substitute
@@ -16,8 +17,9 @@ from emit_c.program.control import CONTROL
 from emit_c.program.function import FunctionWriter
 from emit_c.program.kernel_reuse import KnownCalls
 from emit_c.program.relocatable import ENTRY
-from emit_c.program.sweeps import common_loops, write_sweeps
+from emit_c.program.sweeps import write_sweeps
 from emit_c.table import emits_c
+from optimizer.fusion.together import common_nest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,11 +101,14 @@ class ScheduledFunction(FunctionWriter):
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
         """One kernel for all that a fusion yields, where its loops have a nest in common."""
-        nest = common_loops(instr.called[0])
+        called, nest = instr.called[0], common_nest(instr.called[0])
         if nest is None:
             return False
-        root = instr.called[0].root
+        root = called.root
         results = root.operands if root.opcode == "tuple" else (root,)
+        if len(results) == 1 and not nest.folds and len(in_memory(emits_c, called)) == 1:
+            # Its opcode may have a faster way to compute whole arrays.
+            return False
         kernel = self.new_kernel(inner)
         outputs: dict[Instruction, list[Name]] = {}
         pointers = leaves(target, instr.shape)

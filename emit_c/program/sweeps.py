@@ -9,22 +9,17 @@ different folds, some of them are folded side by side, and each variable is an a
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from codegen.elements.table import elemental
 from codegen.elements.types import load, wide
 from codegen.expressions import Name, item
 from codegen.opcodes.folding import fold_of, in_lanes, over
-from codegen.program.placement import in_memory
 from codegen.statements import For, live, vectorized
 from emit_c.kernels.writing import write_loops
 from emit_c.opcodes.folding import blocks, of_columns
-from emit_c.table import emits_c
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter, linear
-from optimizer.fusion.nest import nest_of
-from optimizer.fusion.policy import CPU, is_large_window
+from optimizer.fusion.policy import CPU
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -34,41 +29,13 @@ if TYPE_CHECKING:
     from codegen.opcodes.folding import Fold
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
-    from hlo.instruction import Computation, Instruction
+    from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
     from optimizer.fusion.digits import Place
     from optimizer.fusion.nest import LoopNest
 
 
 Pointers = dict["Instruction", list[Name]]
-
-
-# Several ask it of each fusion, one after the other.
-@lru_cache(maxsize=256)
-def common_loops(computation: Computation) -> LoopNest | None:
-    """The loops of all that a fusion computes; None if it has no common ones, or plain ones."""
-    root = computation.root
-    outputs = root.operands if root.opcode == "tuple" else (root,)
-    plumbing = {*computation.parameters, *([root] if root.opcode == "tuple" else [])}
-    members = [i for i in computation.instructions if i not in plumbing]
-    computed = set(members)
-    if any(o not in computed for o in outputs) or not all(map(_is_plain, members)):
-        return None
-    folds = any(m.opcode == "reduce" for m in members)
-    if len(outputs) == 1 and not folds and len(in_memory(emits_c, computation)) == 1:
-        return None
-    nest = nest_of(members, outputs)
-    if isinstance(nest, str) or (nest.sweeps > 1 and nest.row_bytes() > CPU.row_bytes):
-        return None
-    # A value asked for at several indices is better stored than computed at each of them.
-    return nest if folds or all(m in nest.place for m in members) else None
-
-
-def _is_plain(instr: Instruction) -> bool:
-    """Whether a loop can compute the elements of a value; large windows have loops of their own."""
-    if not instr.shape.is_array or instr.shape.size == 0 or not elemental(emits_c, instr.opcode):
-        return False
-    return not is_large_window(instr)
 
 
 def write_sweeps(kernel: CKernel, nest: LoopNest, outputs: Pointers) -> tuple[Statement, ...]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from codegen.program.buffers import with_own_copies
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
 from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.libraries import Libraries
-from emit_cuda.program.alias_info import CudaAliasInfo
 from emit_cuda.program.control import write_steps
 from emit_cuda.program.module import CudaModuleWriter
 from emit_cuda.program.random import seed_random_state
@@ -74,8 +72,6 @@ def emit(
 ) -> CudaProgram:
     """Write a module as CUDA C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
-    Only copies are added, where the rules of CUDA's kernels ask for more than the optimizer's do.
-
     Parameters
     ----------
     kernels : those of other modules, to which this one adds its own; a compiler takes less time for
@@ -87,15 +83,13 @@ def emit(
     HloError
         HLO020 to HLO099 if the module is not well-formed; HLO181 if an instruction can't be
         emitted; HLO101 if it means nothing for its types; HLO115 if computations call each other
-        too deeply.
+        too deeply; HLO171 if copies are missing.
     """
     verify_once(module)
     check_depth(module)
     check(module, emits_cuda, custom_calls, "CUDA")
     file, called = kernels or KernelFile(CudaNames()), libraries or NONE
-    module, writer = with_own_copies(
-        module, CudaAliasInfo, lambda m: CudaModuleWriter(m, write_steps, file, called)
-    )
+    writer = CudaModuleWriter(module, write_steps, file, called)
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))
     writer.memory.settle()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from codegen.program.buffers import Memory
 from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.kernel import CudaConstants
-from emit_cuda.program.alias_info import CudaAliasInfo
 from emit_cuda.program.steps import (
     Branch,
     Copy,
@@ -19,6 +18,8 @@ from emit_cuda.program.steps import (
     Step,
     While,
 )
+from emit_cuda.table import emits_cuda
+from optimizer.memory.alias_info import ALIAS_INFO
 from optimizer.memory.buffers import Buffer
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class CudaModuleWriter:
         self, module: Module, write: Write, kernels: KernelFile, libraries: Libraries
     ) -> None:
         self.write, self.libraries = write, libraries
-        self.memory = Memory(module, CudaAliasInfo(module))
+        self.memory = Memory(module, emits_cuda, ALIAS_INFO["gpu"])
         self.pointers = CudaNames()
         self.constants = CudaConstants(self.pointers)
         self.kernels = kernels

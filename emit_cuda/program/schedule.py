@@ -23,10 +23,10 @@ from emit_cuda.libraries.calls import LibraryFft, LibraryGemm, fft_of, gemm_of
 from emit_cuda.libraries.cublas import WORKSPACE
 from emit_cuda.program.host_calls import host_call
 from emit_cuda.program.steps import Copy, Launch, LibraryCall
-from emit_cuda.program.together import are_operands_cheap, results_together
 from emit_cuda.table import emits_cuda, is_on_host
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
+from optimizer.fusion.together import is_cheap, results_together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -222,3 +222,15 @@ def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...]
 def _all(stages: Stage | Launches) -> Launches:
     """The launches, of which there may be one."""
     return [stages] if isinstance(stages, Stage) else stages
+
+
+def are_operands_cheap(dot: Instruction) -> bool:
+    """Whether all that a product multiplies is computed from parameters as it is read."""
+    stack, seen = list(dot.operands), set(dot.operands)
+    while stack:
+        instr = stack.pop()
+        if not is_cheap(instr):
+            return False
+        stack += [o for o in instr.operands if o not in seen]
+        seen.update(instr.operands)
+    return True

@@ -73,7 +73,7 @@ def cuda_sections(module: Module) -> list[CodeSection]:
     from emit_cuda.code.names import CudaNames  # noqa: PLC0415
     from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
 
-    prepared, kernels = prepare(static_form(module)), KernelFile(CudaNames())
+    prepared, kernels = prepare(static_form(module), "gpu"), KernelFile(CudaNames())
     program = emit_cuda.emit(prepared, kernels)
     known = {instr.name for instr in prepared.instructions()}
     first = next(iter(kernels.texts.values()), "")

@@ -98,8 +98,10 @@ def kernel_states(module: Module, target: str = "cpu") -> list[KernelState]:
     HloError
         HLO181 if the module can't be emitted.
     """
-    made = prepare(static_form(module))
-    return _states_in_cuda(made) if target == "gpu" else _states_in_c(made)
+    made = static_form(module)
+    if target == "gpu":
+        return _states_in_cuda(prepare(made, "gpu"))
+    return _states_in_c(prepare(made))
 
 
 def pass_names(target: str) -> list[str]:

@@ -232,7 +232,7 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
     if stage in ("dot", "svg"):
         return drawn(module, form=stage)
     if stage in _OF_CUDA:
-        return cuda_text(prepare(static_form(module)), arguments)
+        return cuda_text(prepare(static_form(module), "gpu"), arguments)
     if stage == "loops":
         return loops(module, arguments.kernel, until, arguments.target)
     # It takes as long to import as all the rest.

@@ -11,18 +11,22 @@ XLA, `HloDataflowAnalysis::GetInPlaceInputOutputPairs` and `CanShareOperandBuffe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo import attributes as a
-from hlo.opcode import FORWARDING, TUPLES
+from hlo.opcode import FORWARDING, TUPLES, having
 from hlo.walk import users
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from hlo.instruction import Computation, Instruction
     from hlo.types.shape import Shape
 
 _ALWAYS_FORWARDED = TUPLES | FORWARDING | {"reshape"}
+_PRODUCTS = having("contraction")
 # A slice of the updated array may be read, if it is the very slice that is written.
 _SLICES = frozenset({"dynamic-slice"})
 
@@ -35,20 +39,23 @@ class InPlace(NamedTuple):
     leaf: int
 
 
+@dataclass(frozen=True)
 class AliasInfo:
-    """The rules of a backend whose kernels are those that XLA's CPU and GPU backends emit.
+    """The rules of a backend each of whose fusions is one kernel.
 
     All arrays lie row-major one after the other, whatever their layouts say, so a reshape never
     moves anything, and a bitcast only where it looks at another order.
+
+    Attributes
+    ----------
+    recomputed : instructions that are computed anew wherever they are used, and never stored.
     """
+
+    recomputed: Collection[Instruction] = frozenset()
 
     def forwards(self, instr: Instruction) -> bool:
         """Whether an instruction's value is memory of its operands, under another name."""
         return renames(instr) if instr.opcode == "bitcast" else instr.opcode in _ALWAYS_FORWARDED
-
-    def recomputed(self, instr: Instruction) -> bool:  # noqa: ARG002
-        """Whether an instruction is computed anew wherever it is used, and never stored."""
-        return False
 
     def must_share(self, instr: Instruction) -> tuple[InPlace, ...]:
         """The parts of operands that an instruction changes where they are."""
@@ -63,18 +70,26 @@ class AliasInfo:
     def may_share(self, instr: Instruction, operand: int, leaf: int) -> bool:
         """Whether a leaf of the result may be written into an operand, an array, as it is read.
 
-        So it is where each element is read, for the last time, before it is written. Leaves that
+        So it is where each element is read, for the last time, before it is written. A copy in the
+        same place is none; sorts and products may use the result as room for work. Leaves that
         `must_share` are not asked for.
         """
+        if instr.opcode == "copy":
+            return instr.shape.is_array
         source, target = instr.operands[operand].shape, _leaf(instr.shape, leaf)
         if source != target and not _same_bytes(source, target):
             return False
         if instr.opcode == "fusion":
-            return leaf in _elementwise(instr.called[0], operand)
-        if instr.opcode == "sort":
-            # A row is sorted outside, then written back whole.
-            return True
+            called = instr.called[0]
+            return leaf in _elementwise(called, operand) and self.is_one_kernel(called)
         return instr.row.elementwise
+
+    def is_one_kernel(self, computation: Computation) -> bool:  # noqa: ARG002
+        """Whether a fusion reads each element before it writes a result there, where it may be so.
+
+        It may where all results read it element by element.
+        """
+        return True
 
 
 DEFAULT = AliasInfo()
@@ -183,6 +198,8 @@ def _elementwise(computation: Computation, number: int) -> frozenset[int]:
                 seen.add(user)
                 stack.append(user)
     reached = frozenset(leaf for leaf, root in enumerate(_roots(computation)) if root in seen)
+    if any(i.opcode in _PRODUCTS for i in computation.instructions):
+        return frozenset()
     folds = any(not i.row.elementwise and i.called for i in computation.instructions)
     return reached if len(reached) == 1 or not folds else frozenset()
 

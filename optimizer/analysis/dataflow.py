@@ -137,6 +137,11 @@ class Dataflow:
         self._settle()
         self._find_live()
 
+    def read_by(self, instr: Instruction) -> tuple[Value, ...]:
+        """The values that an instruction which is computed anew reads wherever it is used."""
+        leaves = self.at.get(instr, ())
+        return tuple(v for leaf in leaves if isinstance(leaf, Several) for v in leaf)
+
     # ------------------------------------------------------------------ values
 
     def _value(self, instr: Instruction, leaf: int, shape: Shape, kind: Kind, made: int) -> Value:
@@ -196,7 +201,7 @@ class Dataflow:
         now = self.timeline.time[instr]
         if instr.opcode == "constant":
             return self._values(instr, "constant", now)
-        if self.info.recomputed(instr):
+        if instr in self.info.recomputed:
             parts = dict.fromkeys(
                 v for leaf in operands for v in (leaf if isinstance(leaf, Several) else (leaf,))
             )

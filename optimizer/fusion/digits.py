@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 Place = tuple[int, ...]
-_SAME_NUMBER = SAME_ORDER | {"map"}
+_SAME_NUMBER = SAME_ORDER | {"map", "bitcast-convert"}
 
 
 class Digits:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.attributes import Fusion, GetTupleElement
 from optimizer.analysis.cost import traffic
 from optimizer.effects import has_effect, ordered
-from optimizer.fusion.policy import is_large_window
+from optimizer.fusion.policy import is_plain
 from optimizer.identity import Identity
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def mergeable(
         placed = sharded and instr.annotations.sharding is not None
         if instr not in tied and not placed and _is_loop(instr, policy) and not has_effect(instr):
             kernel = _kernel_of(instr, users)
-            if kernel is not None and all(_is_plain(m, policy) for m in kernel.members):
+            if kernel is not None and all(is_plain(m, policy) for m in kernel.members):
                 found.append(kernel)
     return found
 
@@ -93,16 +93,7 @@ def _is_loop(instr: Instruction, policy: Policy) -> bool:
         attrs = Fusion.of(instr)
         # A fusion that shares buffers does so on purpose, and keeps unused outputs.
         return attrs.kind in ("kLoop", "kInput") and not attrs.output_to_operand_aliasing
-    return instr.opcode in policy.roots and _is_plain(instr, policy)
-
-
-def _is_plain(member: Instruction, policy: Policy) -> bool:
-    """Whether a loop can compute a value, and an element of it alone."""
-    known = member.opcode in policy.producers or member.opcode in policy.roots
-    fixed = not any(i.shape.is_dynamic for i in (member, *member.operands))
-    array = member.shape.is_array and member.shape.size > 0 and fixed
-    alone = member.opcode == "dynamic-update-slice" or is_large_window(member)
-    return known and array and not alone
+    return instr.opcode in policy.roots and is_plain(instr, policy)
 
 
 def _kernel_of(instr: Instruction, users: Users) -> MergedKernel | None:

@@ -65,9 +65,27 @@ class LoopNest:
         whole = [o for o in self.outputs if self.place[o] == self.order]
         return 1 + max((self.sweep[i] for i in (*self.folds, *whole)), default=0)
 
+    @property
+    def repeated(self) -> Instruction | None:
+        """A value that each iteration computes at several indices, though nothing is folded.
+
+        Such a value is better stored: what shifts the indices, as a concatenate does, cuts the loop
+        into pieces, whose remainders compute everything else one by one as well.
+        """
+        if self.folds:
+            return None
+        return next((m for m in self.members if not self._is_computed_once(m)), None)
+
+    def _is_computed_once(self, member: Instruction) -> bool:
+        return member in self.place or member.opcode == "constant"
+
     def count(self, place: Place) -> int:
         """The number of iterations of the loops of some digits."""
         return prod(self.digits.size(d) for d in place)
+
+    def is_cached(self, most: int) -> bool:
+        """Whether a cache of some bytes holds a row until the last sweep over it."""
+        return self.sweeps == 1 or self.row_bytes() <= most
 
     def row_bytes(self) -> int:
         """The bytes that the sweeps over a row keep in the cache."""

@@ -119,6 +119,15 @@ GPU = replace(
 POLICIES = {"cpu": CPU, "gpu": GPU}
 
 
+def is_plain(instr: Instruction, policy: Policy) -> bool:
+    """Whether a loop can compute a value, and an element of it alone."""
+    known = instr.opcode in policy.producers or instr.opcode in policy.roots
+    fixed = not any(i.shape.is_dynamic for i in (instr, *instr.operands))
+    array = instr.shape.is_array and instr.shape.size > 0 and fixed
+    alone = instr.opcode == "dynamic-update-slice" or is_large_window(instr)
+    return known and array and not alone
+
+
 def is_large_window(instr: Instruction) -> bool:
     """Whether a kernel of its own shows windows faster than one that does something else besides.
 

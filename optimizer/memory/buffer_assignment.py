@@ -196,16 +196,17 @@ def assign(module: Module, info: AliasInfo = DEFAULT) -> BufferAssignment:
     HloError
         HLO170 if computations have several sequential callers, HLO171 if copies are missing.
     """
-    return BufferAssignment(shared(module, info))
-
-
-def shared(module: Module, info: AliasInfo = DEFAULT) -> Buffers:
-    """The buffers of a module, as few as the rules allow; errors are those of `assign`."""
-    return as_few_as_may_be(Buffers(module, info))
+    return BufferAssignment(as_few_as_may_be(Buffers(module, info)))
 
 
 def as_few_as_may_be(buffers: Buffers) -> Buffers:
-    """Buffers that share memory with their operands' where that is allowed."""
+    """Buffers that share memory with their operands' where that is allowed.
+
+    Raises
+    ------
+    HloError
+        HLO171 if copies are missing.
+    """
     for wish, clash in buffers.refused[:1]:
         told = f"%{clash.one.name} and %{clash.other.name} must share memory, and cannot"
         notes = ["run the pass copy-insertion first"]

@@ -114,7 +114,7 @@ class Checker:
             return self._element(instr.operands[0], attrs.index)
         if self.info.forwards(instr):
             return tuple(flat) if instr.opcode == "tuple" else operands[0]
-        if self.info.recomputed(instr):
+        if instr in self.info.recomputed:
             return (tuple(pair for leaf in flat for pair in leaf),)
         self._read(instr, *flat)
         self._see_what_it_writes(instr, operands)

@@ -23,15 +23,13 @@ from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation, Instruction
 from hlo.types.shape import tuple_of
 from hlo.walk import names_of, rebuild_module
-from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.timeline import can_be_planned
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
+from optimizer.memory.alias_info import ALIAS_INFO
 from optimizer.memory.buffers import Buffers, Update
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hlo.instruction import Module
     from hlo.names import NameSupply
     from optimizer.analysis.alias import AliasInfo
@@ -80,31 +78,31 @@ class CopyInsertion:
     """Adds the copies without which values that share a buffer would overwrite each other.
 
     The order of instructions counts as the order in which they run.
+
+    Attributes
+    ----------
+    target : whose kernels decide which results may lie in operands: cpu or gpu.
     """
 
     name = "copy-insertion"
     xla = "xla/service/copy_insertion.cc"
+    target: str = "cpu"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with copies, and with a computation of its own for each sequential call."""
-        return with_copies(module, lambda _: DEFAULT, log)
+        return with_copies(module, ALIAS_INFO[self.target], log)
 
 
-def with_copies(module: Module, rules: Callable[[Module], AliasInfo], log: Log) -> Module:
-    """Add the copies that the rules of a backend ask for.
-
-    Parameters
-    ----------
-    rules : gives those for a module, which changes on the way.
-    """
+def with_copies(module: Module, info: AliasInfo, log: Log) -> Module:
+    """Add the copies that the rules of a backend ask for."""
     module = FlattenCallGraph().run(module, log)
     if not can_be_planned(module):
         return module
-    return copied(module, rules, log)[0]
+    return copied(module, info, log)[0]
 
 
 def copied(
-    module: Module, rules: Callable[[Module], AliasInfo], log: Log, flow: Dataflow | None = None
+    module: Module, info: AliasInfo, log: Log, flow: Dataflow | None = None
 ) -> tuple[Module, Buffers]:
     """A module that can be planned with the copies that it needs, and its buffers.
 
@@ -112,7 +110,7 @@ def copied(
     ----------
     flow : of the same computations, if it is known.
     """
-    buffers = Buffers(module, rules(module), flow)
+    buffers = Buffers(module, info, flow)
     for _ in range(ROUNDS):
         before, places = module, needed(buffers)
         if not places:
@@ -123,7 +121,7 @@ def copied(
         )
         if module is before:
             break
-        buffers = Buffers(module, rules(module))
+        buffers = Buffers(module, info)
     return module, buffers
 
 

@@ -184,7 +184,7 @@ class HloRematerialization:
 
 def needed(module: Module) -> int:
     """Bytes of all arrays but constants and arguments at the worst moment, with all copies."""
-    buffers = Buffers(with_copies(module, lambda _: DEFAULT, Log()))
+    buffers = Buffers(with_copies(module, DEFAULT, Log()))
     share_operands(buffers)
     return peak([block(b) for b in buffers if not b.fixed])
 

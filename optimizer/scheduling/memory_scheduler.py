@@ -153,7 +153,7 @@ def peak_bytes(module: Module, info: AliasInfo = DEFAULT, flow: Dataflow | None 
     module : each of its sequential computations has one caller.
     flow : of the same computations, if it is known.
     """
-    _, buffers = copied(module, lambda _: info, Log(), flow)
+    _, buffers = copied(module, info, Log(), flow)
     changing = [b for b in as_few_as_may_be(buffers) if not b.fixed]
     room = [b.bytes for b in changing if b.output]
     large = [block(b) for b in changing if not b.output and b.bytes > max(room, default=0)]

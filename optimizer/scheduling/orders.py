@@ -47,7 +47,7 @@ class DependencyGraph:
         for instr in self.instructions:
             made = [v for v in flow.at[instr] if isinstance(v, Value)]
             self.makes[instr] = [v for v in made if v.instruction is instr and v.kind == "result"]
-            hands_on = flow.info.forwards(instr) or flow.info.recomputed(instr)
+            hands_on = flow.info.forwards(instr) or instr in flow.info.recomputed
             self.reads[instr] = [] if hands_on else list(_read(instr, flow))
         self._order_updates(flow)
 

@@ -1,22 +1,35 @@
 """The memory of emitted C: nothing is overwritten while it is needed, scratch memory included."""
 
+import re
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from strategies.loops import busy_module
 
+import emit_c
 import hlo
 from emit_c.program.emit import emit
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
+from hlo_tools.assigned import assigned as shown
 from hlo_tools.generate.modules import random_module
+from interpreter import evaluate
 from optimizer import machine, optimize, prepare
+from optimizer.dynamic_padder.boundary import static_form
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.check import check
+from optimizer.memory.heap import aligned
 
 MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.hlo"))
+CASES = sorted((Path(__file__).parents[1] / "cases").glob("*/*.hlo"))
+# The functions of computations, and in them the pointers into memory.
+FUNCTION = re.compile(r"int (\w+)\(const void.*?{\n(.*?)\n}\n", re.DOTALL)
+POINTER = re.compile(
+    r"(\w+) = \([\w ]+ \*\)\(*(?:u8 \*\))?(arena|in\[\d+\]|out\[\d+\])(?: \+ (\d+))?"
+)
 
 
 def assigned(module):
@@ -113,3 +126,92 @@ def test_what_threads_need_for_themselves_is_aligned():
     assert program.slot_bytes
     assert program.arena_bytes
     assert program.arena_bytes % machine.CACHE_LINE == 0
+
+
+@pytest.mark.parametrize(
+    "path", [*MODELS, *CASES], ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
+def test_c_has_the_buffers_that_are_shown(path):
+    """The emitter adds no copies, and each pointer leads to where its value is shown."""
+    module, program = emitted(path)
+    assignment = shown(module).assignment
+    assert program.arena_bytes == aligned(assignment.temporary_bytes)
+    places = values_of(assignment)
+    everywhere = set().union(*places.values())
+    for function, body in FUNCTION.findall(program.source):
+        for pointer, base, offset in POINTER.findall(body):
+            place = base, int(offset or 0)
+            own = places.get(program.meant[function].get(pointer), everywhere)
+            assert place in own or is_scratch(assignment, *place)
+
+
+def emitted(path):
+    """A module as the optimizer leaves it, and its C."""
+    module = hlo.parse(path.read_text().partition("// EXPECT")[0])
+    if module.header.num_partitions * module.header.replica_count > 1:
+        pytest.skip("it needs several devices")
+    try:
+        optimized = optimize(module, observers=())
+        made = static_form(optimized)
+        program = emit(prepare(made))
+    except hlo.HloError as error:
+        if error.code not in ("HLO043", "HLO076", "HLO181"):
+            raise
+        pytest.skip(f"there is no C: {error.message}")
+    # Only what was dynamic has to be prepared.
+    assert prepare(made) is made or made is not optimized
+    return optimized, program
+
+
+def is_scratch(assignment, base, offset):
+    """Whether a byte belongs to what single instructions need for themselves."""
+    found = assignment.scratch.values()
+    return base == "arena" and any(s.offset <= offset < s.offset + s.size for s in found)
+
+
+def values_of(assignment):
+    """Where the values of each instruction lie, as C says it."""
+    places = {}
+    for each in assignment.allocations:
+        number = each.parameter if each.output is None else each.output
+        base = "arena" if number is None else f"{'in' if each.output is None else 'out'}[{number}]"
+        for buffer, offset in each.buffers.items():
+            for value in buffer.values:
+                places.setdefault(value.instruction.name, set()).add((base, offset))
+    return places
+
+
+LATE = """HloModule late
+condition {
+  s = (s32[], f32[3,3], f32[3,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[3,3], f32[3,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[3,3] get-tuple-element(s), index=1
+  y = f32[3,3] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  b = f32[3,3] broadcast(x), dimensions={1,0}
+  x2 = f32[3,3] add(x, x)
+  y2 = f32[3,3] add(b, y)
+  ROOT t = (s32[], f32[3,3], f32[3,3]) tuple(j, x2, y2)
+}
+ENTRY e {
+  x = f32[3,3] parameter(0)
+  zero = s32[] constant(0)
+  t = (s32[], f32[3,3], f32[3,3]) tuple(zero, x, x)
+  ROOT l = (s32[], f32[3,3], f32[3,3]) while(t), condition=condition, body=body
+}"""
+
+
+def test_what_would_need_a_copy_is_not_computed_anew():
+    """The sum would read the state across, when its next value lies there already."""
+    module = prepare(hlo.parse(LATE))
+    assert "b_kernel" in emit(module).source
+    x = np.arange(9, dtype=np.float32).reshape(3, 3)
+    found = emit_c.compile(module, optimize=False)(x)
+    assert all(map(np.array_equal, found, evaluate(module, x)))

@@ -39,7 +39,7 @@ def test_the_optimized_module_is_emitted(path, target):
     if module.header.num_partitions * module.header.replica_count > 1:
         pytest.skip("it needs several devices")
     optimized = optimize(module, target, observers=())
-    assert prepare(optimized) is optimized
+    assert prepare(optimized, target) is optimized
     verify(optimized)
     with no_pass_runs():
         program = (emit_c if target == "cpu" else emit_cuda).emit(optimized)

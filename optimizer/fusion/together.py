@@ -1,0 +1,62 @@
+"""Fusions whose results one kernel computes together.
+
+Where it does, an element of an operand is read before a result is stored in its place. Else the
+results are computed by one kernel after another, and none may lie where a later one reads. So these
+are asked by emitters, which write that kernel, and by `optimizer.memory.alias_info`, which says
+what may lie where: a fusion for which one of these holds must be one kernel.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from optimizer.fusion.nest import nest_of
+from optimizer.fusion.policy import CPU, GPU, is_plain
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+    from optimizer.fusion.nest import LoopNest
+
+
+# Several ask it of each fusion, one after the other.
+@lru_cache(maxsize=4096)
+def common_nest(computation: Computation) -> LoopNest | None:
+    """The loops in which a CPU computes all results of a fusion; None if they have none in common.
+
+    They are those of one result, too, where nothing is computed at several indices.
+    """
+    results = _results(computation)
+    others = {*computation.parameters, *([computation.root] if results else ())}
+    outputs = results or (computation.root,)
+    members = [instr for instr in computation.instructions if instr not in others]
+    if not set(outputs) <= set(members) or not all(is_plain(m, CPU) for m in members):
+        return None
+    nest = nest_of(members, outputs)
+    if isinstance(nest, str) or nest.repeated is not None or not nest.is_cached(CPU.row_bytes):
+        return None
+    return nest
+
+
+@lru_cache(maxsize=4096)
+def results_together(computation: Computation) -> tuple[Instruction, ...]:
+    """The results that one thread of a GPU computes an element each of; none for other fusions.
+
+    They have equal dimensions, and nothing is computed that is worth being stored before.
+    """
+    results, root = _results(computation), computation.root
+    if any(not r.shape.is_array or r.shape.size == 0 or r.opcode == "parameter" for r in results):
+        return ()
+    cheap = all(is_cheap(instr) for instr in computation.instructions if instr is not root)
+    return results if cheap and len({r.shape.dims for r in results}) == 1 else ()
+
+
+def is_cheap(instr: Instruction) -> bool:
+    """Whether a GPU as well computes an element where it is read, as it stores it before."""
+    return instr.opcode in GPU.producers or instr.opcode == "parameter"
+
+
+def _results(computation: Computation) -> tuple[Instruction, ...]:
+    """The results of a fusion that has several."""
+    root = computation.root
+    return root.operands if root.opcode == "tuple" else ()
