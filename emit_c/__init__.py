@@ -8,6 +8,7 @@ module: buffers, schedule, control flow) and `executable` (compiling, loading, c
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -149,10 +150,12 @@ def _compile(
     key = module_cache.cache_key(module, optimize, plain) if remember else ""
 
     def fresh() -> Built:
-        with compilers() as running, compilers() as of_tiles:
+        with ExitStack() as ends:
+            running = ends.enter_context(compilers())
             # A module that the cache does not know is most likely new, so compilers may begin with
             # parts of it before it is known whether its library is there.
-            tiles = MissingTiles(of_tiles if remember else None)
+            of_tiles = (lambda: ends.enter_context(compilers())) if remember else None
+            tiles = MissingTiles(of_tiles)
             units = Units(slots(), running.take, tiles.look) if remember else Units(slots())
             if remember:
                 count = slots() if _is_large(module) else 1

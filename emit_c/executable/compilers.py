@@ -22,7 +22,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Self
 
 from emit_c.executable.source_lines import place
-from emit_c.executable.toolchain import MEANING, SHARED
+from emit_c.executable.toolchain import MATHEMATICS, MEANING, SHARED, needs_mathematics
 from hlo.errors.error import HloError
 from hlo.support.libraries import find_library, keep_library
 
@@ -163,7 +163,10 @@ class Compilers:
             _finish(self._busy[unit].process, unit)
         objects = [str(self._there.get(unit) or self._busy[unit].made) for unit in units]
         made = self._path(".so")
-        linked = self._toolchain.linked if linked is None else linked
+        if linked is None:
+            linked = self._toolchain.linked
+            if not any(map(needs_mathematics, units)):
+                linked = [flag for flag in linked if flag != MATHEMATICS]
         command = [*self._command, *SHARED, "-o", str(made), *objects, *linked]
         linker = _process(command)
         # A file of its own needs nothing kept but its library.

@@ -17,7 +17,7 @@ from emit_c.executable.runtime import slots
 from hlo.support.libraries import find_library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from emit_c.executable.compilers import Compilers
@@ -33,11 +33,13 @@ class MissingTiles:
 
     Parameters
     ----------
-    running : compilers that may begin with some tiles while kernels are still being written.
+    start : gives compilers that may begin with some tiles while kernels are still being written;
+        it is asked once, when enough tiles are missing.
     """
 
-    def __init__(self, running: Compilers | None = None) -> None:
-        self._running = running
+    def __init__(self, start: Callable[[], Compilers] | None = None) -> None:
+        self._start = start
+        self._running: Compilers | None = None
         self._seen: set[str] = set()
         self._missing: list[str] = []
         self._files: list[str] = []  # those that compilers have
@@ -50,7 +52,8 @@ class MissingTiles:
         missing = [name for name in new if name not in _LOADED and not _file(name)]
         self._missing += missing
         self._waiting += missing
-        if self._running and len(self._waiting) >= FEW:
+        if self._start and len(self._waiting) >= FEW:
+            self._running = self._running or self._start()
             self._files.append(exported(self._waiting))
             self._running.take(self._files[-1])
             self._waiting = []

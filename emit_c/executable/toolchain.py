@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 
@@ -37,8 +38,15 @@ SHARED = (
 )
 # A module's library needs none of a program's startup files, and finds memcpy and its like loaded
 # by Python; half of the linker's time would go into looking at them.
-LINKED = ("-lm",)
-LINKED_BY_GCC = ("-nostdlib", "-lm", "-lgcc")
+MATHEMATICS = "-lm"
+LINKED = (MATHEMATICS,)
+LINKED_BY_GCC = ("-nostdlib", MATHEMATICS, "-lgcc")
+# Built-in functions for which compilers have code of their own, or which are no mathematics. (A
+# multiply-add stands only where the processor has one.)
+_OWN_CODE = {
+    *("clz", "clzll", "complex", "copysign", "fabs", "fma", "inf", "memcpy", "memmove", "memset"),
+    *("mul_overflow", "nan", "shufflevector", "sqrt"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,15 @@ class Toolchain:
     def key(self) -> str:
         """All of it, for the key of a cache."""
         return "\0".join((*self.command, *self.linked, self.version, self.processor))
+
+
+def needs_mathematics(text: str) -> bool:
+    """Whether a C file may call the library of mathematical functions, as far as its words tell.
+
+    A linker takes a third of its time to read that library.
+    """
+    named = set(re.findall(r"__builtin_(\w+)", text))
+    return any(n not in _OWN_CODE and n.removesuffix("f") not in _OWN_CODE for n in named)
 
 
 def toolchain() -> Toolchain:

@@ -9,6 +9,7 @@ import emit_c
 import hlo
 from emit_c.executable import compilers as processes
 from emit_c.executable.libraries import compilers
+from emit_c.executable.toolchain import needs_mathematics
 from emit_c.program import units
 from optimizer import machine
 
@@ -50,6 +51,18 @@ def test_those_that_nothing_was_given_to_end():
         assert folder.exists()
     assert not folder.exists()
     assert open_files() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("x = __builtin_sqrtf(x); __builtin_memcpy(&x, &y, 4); x = __builtin_inff();", False),
+        ("x = __builtin_rintf(x);", True),
+        ("x = __builtin_sqrt(x) + __builtin_pow(x, y);", True),
+    ],
+)
+def test_what_may_call_the_mathematical_library_is_linked_with_it(text, wanted):
+    assert needs_mathematics(text) is wanted
 
 
 def test_an_error_has_the_line_of_the_text():

@@ -83,7 +83,7 @@ def test_tiles_are_compiled_while_kernels_are_still_written(monkeypatch):
     monkeypatch.setattr(tiles, "FEW", 2)
     module = hlo.parse(TWO_DOTS)
     with compilers() as running:
-        missing = tiles.MissingTiles(running)
+        missing = tiles.MissingTiles(lambda: running)
         begun = []
         monkeypatch.setattr(running, "take", begun.append)
         program = emit_c.emit(module, units=Units(2, hand_out_tiles=missing.look))
