@@ -305,7 +305,8 @@ def main() -> int:
             device.close()
     if "model" in chosen:
         model(arguments.size or 4096)
-        failed += gpu_dumps.compare(arguments.xla_dump) if arguments.xla_dump else 0
+        texts = gpu_dumps.pairs(arguments.xla_dump) if arguments.xla_dump else gpu_dumps.stored()
+        failed += gpu_dumps.compare(texts)
     return failed
 
 

@@ -3,6 +3,8 @@
     XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text' python program.py   # where there is a GPU
     python -m benchmarks.gpu --only model --xla-dump DIR                     # anywhere
 
+`xla_gpu/` has such texts, of an H200, of some of the tests' models.
+
 XLA's side is read from its optimized text: each instruction that is neither a name for memory nor
 control flow is one launch, or one call of a library; `optimizer.analysis.cost` counts its bytes. A
 loop counts one iteration on both sides.
@@ -11,6 +13,8 @@ loop counts one iteration on both sides.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import emit_cuda
@@ -22,11 +26,11 @@ from hlo.opcode import SEQUENTIAL
 from optimizer.analysis.cost import FREE, cost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
     from hlo.instruction import Computation, Module
 
+ROOT = Path(__file__).parents[1]
 _AFTER = re.compile(r"(.*?)\.(?:sm_[\w.]+_)?gpu_after_optimizations\.(?:txt|hlo)")
 
 
@@ -56,24 +60,50 @@ def _launched(computation: Computation) -> tuple[int, int]:
     return count, moved
 
 
-def compare(folder: Path) -> int:
-    """Print a line for each module of a dump; how many could not be read or compiled."""
-    print(f"\nBeside XLA's GPU pipeline, by the texts in {folder}\n")
+def stored() -> Iterator[tuple[str, Path, Path]]:
+    """The tests' models of which there are texts of XLA's: names, texts before and after."""
+    for after in sorted((ROOT / "benchmarks" / "xla_gpu").glob("*.hlo")):
+        yield after.stem, ROOT / "tests" / "models" / after.name, after
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Launches, and the bytes that they move: PyHLO's and XLA's."""
+
+    launches: int
+    bytes: int
+    xla_launches: int
+    xla_bytes: int
+
+
+def beside(before: Path, after: Path) -> Beside:
+    """Both sides of a module, by its texts before and after XLA's passes.
+
+    Raises
+    ------
+    HloError
+        if one can't be read or compiled.
+    """
+    made = optimizer.prepare(emit_cuda.optimized(hlo.load(before)))
+    rows = asked(emit_cuda.emit(made), device_named("H100"))
+    return Beside(len(rows), sum(row.bytes for row in rows), *launched(hlo.load(after)))
+
+
+def compare(modules: Iterable[tuple[str, Path, Path]]) -> int:
+    """Print a line for each module; how many could not be read or compiled."""
+    print("\nBeside XLA's GPU pipeline, by its texts\n")
     print("| module | launches | XLA | MB | XLA | bytes of XLA / ours |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     failed = 0
-    for name, before, after in pairs(folder):
+    for name, before, after in modules:
         try:
-            made = optimizer.prepare(emit_cuda.optimized(hlo.load(before)), "gpu")
-            rows = asked(emit_cuda.emit(made), device_named("H100"))
-            theirs, their_bytes = launched(hlo.load(after))
+            both = beside(before, after)
         except HloError as error:
             failed += 1
             print(f"| {name} | {error.code} | | | | |")
             continue
-        ours = sum(row.bytes for row in rows)
         print(
-            f"| {name} | {len(rows)} | {theirs} | {ours / 1e6:.1f} | {their_bytes / 1e6:.1f} | "
-            f"{their_bytes / max(ours, 1):.2f} |"
+            f"| {name} | {both.launches} | {both.xla_launches} | {both.bytes / 1e6:.1f} | "
+            f"{both.xla_bytes / 1e6:.1f} | {both.xla_bytes / max(both.bytes, 1):.2f} |"
         )
     return failed
