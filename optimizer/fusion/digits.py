@@ -14,8 +14,10 @@ cut into several where sizes differ. That is how two kernels find their common l
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
+from hlo.attributes import Gather
 from hlo.opcode import SAME_ORDER
 from optimizer.analysis.indexing_map import per_dimension
 
@@ -130,12 +132,23 @@ class Digits:
             return ()
         if user.row.elementwise or user.opcode in _SAME_NUMBER:
             return place if operand.size == user.shape.first_leaf.size else None
-        if user.opcode not in ("broadcast", "transpose"):
-            return None
         groups = self.grouped(place, user.shape.dims)
         if groups is None:
             return None
+        if user.opcode == "gather":
+            return _starts(user, number, groups)
+        if user.opcode not in ("broadcast", "transpose"):
+            return None
         return tuple([digit for group in per_dimension(user, groups) for digit in group])
+
+
+def _starts(gather: Instruction, number: int, groups: Sequence[Place]) -> Place | None:
+    """The place at which a gather asks for where a slice starts, if that is one number."""
+    attrs, starts = Gather.of(gather), gather.operands[1].shape
+    if number != 1 or starts.size != prod(starts.dims[: attrs.index_vector_dim]):
+        return None
+    batch = (group for d, group in enumerate(groups) if d not in attrs.offset_dims)
+    return tuple([digit for group in batch for digit in group])
 
 
 def _pieces(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int, int]] | None:
