@@ -138,7 +138,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
                 expand_factor_threshold=400,
                 state_bytes_threshold=1 << 16,
             ),
-            *stages.passes_of(stages.BETWEEN, strict=strict),
+            *stages.passes_of(stages.BETWEEN[target], strict=strict),
             *stages.passes_of(_scattered(target), strict=strict),
             *stages.passes_of(stages.VECTORS if target == "gpu" else (), strict=strict),
             simplification,

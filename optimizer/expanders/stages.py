@@ -61,12 +61,12 @@ BEFORE: dict[str, tuple[str, ...]] = {
 }
 # In every round of simplification.
 DURING: tuple[str, ...] = ("gather_expander{simple=true}", "gather_simplifier")
-# Between simplification and a second time of it.
-BETWEEN: tuple[str, ...] = (
-    "select_and_scatter_expander",
-    "scatter_expander{simple=true}",
-    "scatter_simplifier",
-)
+# Between simplification and a second time of it. A GPU's threads would scatter to where data say.
+_SCATTERS = "scatter_expander{simple=true}", "scatter_simplifier"
+BETWEEN: dict[str, tuple[str, ...]] = {
+    "cpu": ("select_and_scatter_expander", *_SCATTERS),
+    "gpu": ("select_and_scatter_expander{most-windows=9}", *_SCATTERS),
+}
 # A GPU's threads meet in atomic operations, whose order changes sums of floats; or, of many updates
 # for which there is no such operation, have to be kept from meeting.
 SCATTERED, IN_ORDER = (

@@ -73,6 +73,41 @@ def test_opcode_is_gone(name):
         assert not {i.opcode for i in after.instructions()} & REMOVES[name]
 
 
+POOLING = """HloModule pooling
+ge {{
+  a = {kind}[] parameter(0)
+  b = {kind}[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=GE
+}}
+add {{ p = {kind}[] parameter(0)  q = {kind}[] parameter(1)  ROOT s = {kind}[] add(p, q) }}
+ENTRY main {{
+  x = {kind}[{n},3] parameter(0)
+  g = {kind}[{windows},3] parameter(1)
+  i = {kind}[] parameter(2)
+  ROOT y = {kind}[{n},3] select-and-scatter(x, g, i), select=ge, scatter=add,
+    window={{size={size}x1 stride={stride}x1 pad={low}_{high}x0_0}}
+}}"""
+
+
+@pytest.mark.parametrize("kind", ["f32", "bf16", "s32"])
+def test_elements_look_at_windows_in_their_order(kind):
+    """Sums of gradients have the very bits: they are added up as windows come."""
+    run = parse_pipeline("select_and_scatter_expander{most-windows=3}")
+    for seed in range(40):
+        random = Random(seed)
+        n, size, stride = random.randint(4, 9), random.randint(1, 4), random.randint(1, 3)
+        low, high = random.randint(0, size - 1), random.randint(0, size - 1)
+        windows = (n + low + high - size) // stride + 1
+        sizes = {"n": n, "size": size, "stride": stride, "low": low, "high": high}
+        text = POOLING.format(kind=kind, windows=windows, **sizes)
+        before = hlo.parse(text)
+        after = run.run(before)
+        scatters = {i.opcode for i in after.instructions()} & {"scatter", "select-and-scatter"}
+        assert bool(scatters) == (size > 3 * stride)
+        given = [nasty(p.shape, random) for p in before.entry.parameters]
+        assert compare(evaluate(after, *given), evaluate(before, *given)) is None, text
+
+
 @pytest.mark.parametrize("backend", sorted(SUPPORTED))
 def test_small_floats_are_computed_where_they_are_supported(backend):
     """Nothing computes in a small float that the backend lacks, and every bit stays."""
