@@ -11,7 +11,6 @@ tile, and what one module has compiled, no other one has to: see `emit_c.contrac
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 from textwrap import indent
@@ -36,8 +35,9 @@ if TYPE_CHECKING:
 MOST_ROWS = {32: {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}, 16: {2: 6, 3: 4, 4: 3, 1: 12}}
 # Rows that are reached from one pointer, by the multiples of a step that addresses may hold.
 REACHED = ("", " + row", " + row * 2", " + row_3")
-_NAME = re.compile(r"hlo_tile_([nrv])(\d*)([nrv])_(\d+)x(\d+)x(\d+)_(\d+)_([a-z]+\d+)")
-# For the kinds in names of tiles of bytes, the types of numbers and vectors.
+# No name that comes from HLO begins so.
+_PREFIX = "hlo_tile_"
+# The kinds in names of tiles of bytes, for the signs of numbers and vectors.
 _SIGNS = {f"{signs}8": signs for signs in ("us", "su", "ss", "uu")}
 
 
@@ -71,11 +71,11 @@ class Tile:
 
     @property
     def name(self) -> str:
-        """Of the C function. No name that comes from HLO begins so."""
+        """Of the C function: all that a process which looks for a compiled one knows of it."""
         size = f"{self.rows}x{self.vectors}x{self.lanes}"
         each = self.each if self.apart is None else f"{self.each}{self.apart}"
         kind = f"{self.signs}8" if self.signs else self.kind
-        return f"hlo_tile_{each}{self.shared}_{size}_{self.loops}_{kind}"
+        return f"{_PREFIX}{each}{self.shared}_{size}_{self.loops}_{kind}"
 
     @property
     def width(self) -> int:
@@ -85,14 +85,16 @@ class Tile:
 
 def tile_of(name: str) -> Tile | None:
     """The tile of a name, if it is one."""
-    match = _NAME.fullmatch(name)
-    if match is None:
+    parts = name.removeprefix(_PREFIX).split("_")
+    if not name.startswith(_PREFIX) or len(parts) != 4:
         return None
-    rows, vectors, lanes, loops = (int(n) for n in match.groups()[3:7])
-    apart = int(match[2]) if match[2] else None
-    signs = _SIGNS.get(match[8], "")
-    kind = S32 if signs else ELEMENT_TYPES[match[8]]
-    return Tile(match[1], match[3], rows, vectors, lanes, loops, kind, apart, signs)
+    factors, size, loops, word = parts
+    rows, vectors, lanes = map(int, size.split("x"))
+    apart, signs = factors[1:-1], _SIGNS.get(word, "")
+    return Tile(
+        factors[0], factors[-1], rows, vectors, lanes, int(loops),
+        S32 if signs else ELEMENT_TYPES[word], int(apart) if apart else None, signs,
+    )  # fmt: skip
 
 
 def has_offset(signs: str) -> bool:
