@@ -22,7 +22,7 @@ import numpy as np
 
 from codegen.expressions import Cast, Group, Index, Literal, Load, Name, Op
 from codegen.kinds import Pointer, base_of
-from codegen.statements import Assign, For, If, Let, LocalVariable, blocks, trees
+from codegen.statements import Assign, Call, For, If, Let, LocalVariable, blocks, trees
 from codegen.walk import children
 from emit_cuda.code.prelude import parts_of
 from hlo.types.element_type import ELEMENT_TYPES
@@ -126,6 +126,8 @@ class _Warp:
             for each in trees(statement):
                 self._loads(each, mask, is_target=_is_target(each, statement))
             match statement:
+                case Call("copy_16_bytes", (Op("&", (Load() as target,)), *_)):
+                    self._access(target, "store", mask)
                 case Assign(Load() as target, _):
                     self._access(target, "store", mask)
                 case Assign(Name(name), value):
@@ -160,7 +162,7 @@ class _Warp:
 
     def _loads(self, expr: Expr, mask: Mask, *, is_target: bool = False) -> None:
         for each in children(expr):
-            self._loads(each, mask)
+            self._loads(each, mask, is_target=is_target and isinstance(expr, Op))
         if isinstance(expr, Load) and not is_target:
             self._access(expr, "load", mask)
 
@@ -257,7 +259,13 @@ class _Warp:
 
 def _is_target(expr: Expr, statement: Statement) -> bool:
     """Whether an expression is the place that a statement stores to."""
-    return isinstance(statement, Assign) and expr is statement.target
+    match statement:
+        case Assign(target, _):
+            return expr is target
+        case Call("copy_16_bytes", (target, *_)):
+            return expr is target
+        case _:
+            return False
 
 
 def _quotient(x: Lanes, y: Lanes) -> Lanes:

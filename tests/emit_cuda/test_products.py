@@ -8,7 +8,7 @@ from cuda_batches import Batch
 import emit_cuda
 import hlo
 from emit_cuda import nvrtc
-from emit_cuda.kernels import tile_sizes
+from emit_cuda.kernels import tile_sizes, tiles
 from emit_cuda.kernels.tile_sizes import SIDE, SIZES, WARP_SIZES
 from emit_cuda.kernels.tiles import MANY, OWN_BYTES
 from emit_cuda.launches import asked
@@ -143,6 +143,13 @@ def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked
     assert all(s.kind.endswith("on tensor cores") for *_, p in batch.cases for s in p.steps)
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+def test_index_arithmetic_of_large_arrays_has_64_bits(monkeypatch):
+    monkeypatch.setattr(tiles, "LARGE_ARRAY", 1)
+    batch = batch_of([PRODUCTS["epilogue"], PRODUCTS["batches"], ON_TENSOR_CORES["copied"]])
+    assert "s32 row" not in batch.kernels.source("")
+    assert not batch.differences(checked=True)
 
 
 @pytest.mark.parametrize("parts", [2, 3, 16])
