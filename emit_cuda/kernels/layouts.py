@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from codegen.expressions import Group
+from codegen.expressions import Group, grouped
 
 if TYPE_CHECKING:
     from codegen.expressions import Expr
@@ -88,7 +88,8 @@ class PaddedRows:
 class TurnedRows:
     """Rows of chunks of 16 bytes, whose numbers are changed by an exclusive or with the row's.
 
-    So eight chunks below each other, which tensor cores load at once, are in different banks.
+    So eight chunks below each other, which tensor cores load at once, are in different banks. A row
+    has 128 bytes at most; what is behind lies behind all rows, as another tile would.
 
     Attributes
     ----------
@@ -104,24 +105,24 @@ class TurnedRows:
     @property
     def chunks(self) -> int:
         """Chunks of a row."""
-        return self.columns // self.vector
+        return min(self.columns // self.vector, BANKS_BYTES // CHUNK)
 
     @property
     def elements(self) -> int:
         """Of all rows."""
         return self.rows * self.columns
 
-    def turn(self, slow: Expr) -> Expr:
-        """The number with which those of a row's chunks are changed."""
-        together = max(1, BANKS_BYTES // CHUNK // self.chunks)
-        shared = slow / together if together > 1 else slow
-        return shared % min(self.chunks, BANKS_BYTES // CHUNK)
-
     def element(self, slow: Expr, quick: Expr) -> Expr:
         """The number of an element."""
-        chunk = self.vector_number(slow, quick / self.vector)
+        chunk = self.vector_number(slow, grouped(quick / self.vector))
         return Group(chunk) * self.vector + quick % self.vector
 
     def vector_number(self, slow: Expr, quick: Expr) -> Expr:
         """The number of a chunk."""
-        return slow * self.chunks + Group(quick ^ Group(self.turn(slow)))
+        chunks, most = self.chunks, BANKS_BYTES // CHUNK
+        turn = slow % chunks if chunks == most else slow / (most // chunks) % chunks
+        row = slow
+        if chunks * self.vector < self.columns:
+            row = Group(quick / chunks * self.rows + slow)
+            quick = grouped(quick % chunks)
+        return row * chunks + Group(quick ^ Group(turn))

@@ -16,14 +16,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, binary, conjoined, item
+from codegen.expressions import (
+    Cast,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    Op,
+    apply,
+    binary,
+    conjoined,
+    item,
+)
 from codegen.kinds import Pointer
 from codegen.statements import live
+from codegen.walk import spelled_out
 from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.folding import WARP
 from emit_cuda.kernels.layouts import TurnedRows
 from emit_cuda.kernels.stages import MOST_SHARED_BYTES
-from emit_cuda.kernels.strips import Reading, added
+from emit_cuda.kernels.strips import Reading, added, times
 from emit_cuda.kernels.tile_sizes import best
 from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES, Pack
@@ -39,6 +51,8 @@ if TYPE_CHECKING:
 ON_TENSOR_CORES = " on tensor cores"
 # Types that they take, with those of the sums; the least rows, columns and depth that are worth it.
 TYPES, LEAST, LEAST_DEEP = {"bf16": "f32", "f16": "f32", "s8": "s32"}, 32, 16
+# Bytes at multiples of which tiles begin: rows of 128 bytes, or eight of them.
+ALIGNED, ALIGNED_TOGETHER = 128, 1024
 # Rows and columns of a part, which an instruction multiplies, and sums of it that a lane has.
 PART, OF_LANE = 16, 8
 
@@ -61,9 +75,13 @@ class TensorCores(Tiles):
         """Choose the size of tiles: the one with the least time, if operands can be copied."""
         self.type = self.product.dot.operands[0].shape.element_type
         self._take(tile_sizes.WAITING)
-        if all(self._copies(side) for side in range(2)):
+        self.copies = True
+        with self.body.block():
+            self.copies = all(self.strip(side, Name("tile")).copies for side in range(2))
+        if self.copies:
             bytes_each = ELEMENT_TYPES[self.kind].bytes
-            self._take(*best(self.product, tile_sizes.WARP_SIZES, bytes_each))
+            sizes = [s for s in tile_sizes.WARP_SIZES if self.type.bytes == 2 or not s.together]
+            self._take(*best(self.product, sizes or [tile_sizes.WAITING], bytes_each))
 
     def _take(self, size: tile_sizes.WarpSize, parts: int = 1) -> None:
         """Use tiles of a size, and add up parts of each sum."""
@@ -74,7 +92,8 @@ class TensorCores(Tiles):
         self.deep = size.deep_bytes // self.type.bytes
         self.split(parts)
         self.layouts = [self._layout(side) for side in range(2)]
-        self.aligned, self.resident, self.most_shared = 128, 1, MOST_SHARED_BYTES
+        self.aligned = ALIGNED_TOGETHER if size.together else ALIGNED
+        self.resident, self.most_shared = 1, MOST_SHARED_BYTES
 
     def _layout(self, side: int) -> TurnedRows:
         """The layout of an operand's tiles: as in memory, but that bytes must lie side by side."""
@@ -82,17 +101,11 @@ class TensorCores(Tiles):
             return TurnedRows(self.sizes[side], self.deep, self.vector, deep_last=True)
         return TurnedRows(self.deep, self.sizes[side], self.vector, deep_last=False)
 
-    def _copies(self, side: int) -> bool:
-        """Whether an operand can be copied to shared memory."""
-        with self.body.block():
-            strip = self.strip(side, Name("tile"))
-        return strip.copies
-
     def reading(self) -> Reading:
         """The way in which threads read operands: as they are stored."""
         return Reading(
             self.kernel, self.product, self.deep, self.deep, self.threads, self.type.name,
-            self.index_kind, self._value, Literal(0), self.vector, copies=True,
+            self.index_kind, self._value, Literal(0), self.vector, copies=self.copies,
         )  # fmt: skip
 
     def _value(self, side: int, index: Index) -> Expr:
@@ -118,9 +131,24 @@ class TensorCores(Tiles):
                 item(item(self.sums, s), i), Literal(0.0, "f32") if self.kind == "f32" else 0
             )
 
+    def wait_but_for(self, groups: int) -> None:
+        """Wait for copies, but for the last ones."""
+        super().wait_but_for(groups)
+        if self.size.together:
+            self.body.call("show_copies")
+
     def multiply(self) -> None:
         """Add the products of two tiles, 32 bytes along the contraction after the others."""
         body = self.body
+        if self.size.together:
+            places = [
+                item(strip.array, times(self.buffer, strip.layout.elements))
+                for strip in self.strips
+            ]
+            turned = [int(not strip.layout.deep_last) for strip in self.strips]
+            ends = [Op("&", (place,)) for place in places]
+            body.call(f"multiply_tiles_{self.type}", self.sums, *ends, *turned)
+            return
         steps = self.size.deep_bytes // (2 * BYTES)
         self.own = [self._own(strip) for strip in self.strips]
         with body.loops(["step"], [steps], unroll=True) as (step,):
@@ -165,26 +193,34 @@ class TensorCores(Tiles):
             body.call(f"load_parts{turned}", item(parts, p), Op("&", (source,)))
         return parts
 
+    def _corner(self, p: Sum, q: Sum, number: Sum) -> tuple[Expr, Expr]:
+        """The first row and column in a tile of a part of a warp's sums."""
+        if self.size.together:
+            part = spelled_out(number)
+            return apply("row_of_part", part), apply("column_of_part", part)
+        return Group(added(self.corner[0], p * PART)), Group(added(self.corner[1], q * PART))
+
     def put(self, batch: Sum, output: Name) -> None:
         """Store the sums, after the epilogue: two neighbours at once, where they are aligned."""
         body, product, kind = self.body, self.product, self.index_kind
         width = 2 if product.columns % 2 == 0 else 1
         tile_row, tile_column = self.tile
-        own_row, own_column = self.lane / 4, self.lane % 4
-        row_at = tile_row * self.sizes[0] + self.corner[0] + own_row
+        row_at = tile_row * self.sizes[0] + self.lane / 4
         sizes = [*self.counts, 2, 2, *([2] if width == 1 else [])]
         with body.loops(["p", "q", "r", "h", "n"][: len(sizes)], sizes, unroll=True) as at:
             p, q, r, h, *rest = at
-            row = body.let(kind, "row", added(row_at, p * PART + r * 8))
+            number = p * self.counts[1] + q
+            part_row, part_column = self._corner(p, q, number)
+            row = body.let(kind, "row", added(row_at + part_row, r * 8))
             if width == 2:
                 inner = counter(body.name("n"), 2)
-                begin = tile_column * (self.sizes[1] // 2) + self.corner[1] / 2 + own_column
-                place = body.let(kind, "column_vector", added(begin, q * (PART // 2) + h * 4))
+                begin = tile_column * (self.sizes[1] // 2) + part_column / 2 + self.lane % 4
+                place = body.let(kind, "column_vector", added(begin, h * 4))
                 column = counter(place.name, product.columns // 2) * 2 + inner
             else:
                 inner = rest[0]
-                begin = tile_column * self.sizes[1] + self.corner[1] + own_column * 2
-                place = body.let(kind, "column", added(begin, q * PART + h * 8 + inner))
+                begin = tile_column * self.sizes[1] + part_column + self.lane % 4 * 2
+                place = body.let(kind, "column", added(begin, h * 8 + inner))
                 column = counter(place.name, product.columns)
             conditions = [
                 binary("<", here, count)
@@ -194,7 +230,7 @@ class TensorCores(Tiles):
                 )
                 if count % size
             ]
-            total = item(item(self.sums, p * self.counts[1] + q), h * 4 + r * 2 + inner)
+            total = item(item(self.sums, number), h * 4 + r * 2 + inner)
             with body.when(conjoined(conditions) if conditions else None):
                 with body.block() as statements:
                     index = product.index(batch, counter(row.name, product.rows), column)

@@ -49,12 +49,14 @@ class WarpSize(TileSize):
     deep_bytes : how far a tile reaches along the contraction.
     warp_rows, warp_columns : of a warp's part.
     buffers : tiles of each operand in shared memory.
+    together : four warps multiply whole tiles, as `multiply_tiles_bf16` of the prelude does.
     """
 
     deep_bytes: int
     warp_rows: int
     warp_columns: int
     buffers: int
+    together: bool = False
 
     @property
     def warps(self) -> tuple[int, int]:
@@ -85,16 +87,24 @@ def best(product: Product, sizes: Sequence[Size], sum_bytes: int) -> tuple[Size,
     ----------
     sum_bytes : of a sum.
     """
-    depth = product.depth
-    splits = [n for n in SPLITS if n == 1 or depth >= n * LEAST_DEPTH]
-    plans = [(size, parts) for size in sizes for parts in splits]
+    plans = [
+        (size, parts)
+        for size in sizes
+        for parts in SPLITS
+        if parts == 1
+        or (product.depth >= parts * LEAST_DEPTH and _tiles(product, size) < MULTIPROCESSORS)
+    ]
     return min(plans, key=lambda plan: _seconds(product, *plan, sum_bytes))
+
+
+def _tiles(product: Product, size: TileSize) -> int:
+    down, across = -(-product.rows // size.rows), -(-product.columns // size.columns)
+    return product.batch * down * across
 
 
 def _seconds(product: Product, size: TileSize, parts: int, sum_bytes: int) -> float:
     """The time of a product, about, in which each multiprocessor computes a block at a time."""
-    down, across = -(-product.rows // size.rows), -(-product.columns // size.columns)
-    turns = -(-product.batch * down * across * parts // MULTIPROCESSORS)
+    turns = -(-_tiles(product, size) * parts // MULTIPROCESSORS)
     depth = -(-product.depth // parts)
     seconds = turns * size.rows * size.columns * depth / (size.rate * 1e9)
     if parts > 1:

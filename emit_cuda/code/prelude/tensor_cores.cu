@@ -43,28 +43,14 @@ static __device__ inline void load_parts_turned(u32x4 &to, const void *row) {
 }
 
 // Adds the product of 16 x 16 by 16 x 16 numbers: of 8 columns, and of the next 8.
-static __device__ inline void multiply_parts_bf16(f32x8 &sums, const u32x4 &left, const u32x4 &right) {
+static __device__ inline void multiply_parts_$T(f32x8 &sums, const u32x4 &left, const u32x4 &right) {
   f32 *s = sums.all;
   const u32 *x = left.all, *y = right.all;
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.$T.$T.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
       "{%8, %9}, {%0, %1, %2, %3};"
       : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
       : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(s[4]), "+f"(s[5]), "+f"(s[6]), "+f"(s[7])
-      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[2]), "r"(y[3]));
-}
-
-// The same of f16.
-static __device__ inline void multiply_parts_f16(f32x8 &sums, const u32x4 &left, const u32x4 &right) {
-  f32 *s = sums.all;
-  const u32 *x = left.all, *y = right.all;
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
-      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.$T.$T.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
       "{%8, %9}, {%0, %1, %2, %3};"
       : "+f"(s[4]), "+f"(s[5]), "+f"(s[6]), "+f"(s[7])
       : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[2]), "r"(y[3]));
@@ -82,4 +68,123 @@ static __device__ inline void multiply_parts_s8(s32x8 &sums, const u32x4 &left, 
       "{%8, %9}, {%0, %1, %2, %3};"
       : "+r"(s[4]), "+r"(s[5]), "+r"(s[6]), "+r"(s[7])
       : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[2]), "r"(y[3]));
+}
+
+// Adds the product of 64 x 16 by 16 x 128 numbers, which four warps of an H100 multiply together. The
+// instruction reads both from shared memory, of which it has descriptions. A tile is turned if its
+// rows in shared memory are along the contraction, as those of a matrix are that it is made from.
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+template <int LEFT_TURNED, int RIGHT_TURNED>
+static __device__ inline void multiply_together_$T(f32x8 *s, u64 left, u64 right) {
+  asm volatile(
+      "{ .reg .pred added; setp.ne.b32 added, 1, 0; "
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.$T.$T "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, added, 1, 1, %66, %67; }"
+      : "+f"(s[0].all[0]), "+f"(s[0].all[1]), "+f"(s[0].all[2]), "+f"(s[0].all[3]), "+f"(s[0].all[4]), "+f"(s[0].all[5]), "+f"(s[0].all[6]), "+f"(s[0].all[7]),
+        "+f"(s[1].all[0]), "+f"(s[1].all[1]), "+f"(s[1].all[2]), "+f"(s[1].all[3]), "+f"(s[1].all[4]), "+f"(s[1].all[5]), "+f"(s[1].all[6]), "+f"(s[1].all[7]),
+        "+f"(s[2].all[0]), "+f"(s[2].all[1]), "+f"(s[2].all[2]), "+f"(s[2].all[3]), "+f"(s[2].all[4]), "+f"(s[2].all[5]), "+f"(s[2].all[6]), "+f"(s[2].all[7]),
+        "+f"(s[3].all[0]), "+f"(s[3].all[1]), "+f"(s[3].all[2]), "+f"(s[3].all[3]), "+f"(s[3].all[4]), "+f"(s[3].all[5]), "+f"(s[3].all[6]), "+f"(s[3].all[7]),
+        "+f"(s[4].all[0]), "+f"(s[4].all[1]), "+f"(s[4].all[2]), "+f"(s[4].all[3]), "+f"(s[4].all[4]), "+f"(s[4].all[5]), "+f"(s[4].all[6]), "+f"(s[4].all[7]),
+        "+f"(s[5].all[0]), "+f"(s[5].all[1]), "+f"(s[5].all[2]), "+f"(s[5].all[3]), "+f"(s[5].all[4]), "+f"(s[5].all[5]), "+f"(s[5].all[6]), "+f"(s[5].all[7]),
+        "+f"(s[6].all[0]), "+f"(s[6].all[1]), "+f"(s[6].all[2]), "+f"(s[6].all[3]), "+f"(s[6].all[4]), "+f"(s[6].all[5]), "+f"(s[6].all[6]), "+f"(s[6].all[7]),
+        "+f"(s[7].all[0]), "+f"(s[7].all[1]), "+f"(s[7].all[2]), "+f"(s[7].all[3]), "+f"(s[7].all[4]), "+f"(s[7].all[5]), "+f"(s[7].all[6]), "+f"(s[7].all[7])
+      : "l"(left), "l"(right), "n"(LEFT_TURNED), "n"(RIGHT_TURNED));
+}
+#endif
+
+// The description of a tile whose rows have 128 bytes, in parts that are turned as by `place_in_tile`:
+// the address, the bytes to the next 64 columns and to the next 8 rows, all divided by 16.
+static __device__ inline u64 description(const void *tile) {
+  u64 address = __cvta_generic_to_shared(tile);
+  return (address & 0x3ffff) >> 4 | 512ull << 16 | 64ull << 32 | 1ull << 62;
+}
+
+// The number of 16 bytes in a tile of 64 numbers along the contraction, which has the number at a
+// place along it in a row or column. Eight such parts are a row of 128 bytes; their numbers are
+// changed by an exclusive or with the row's, so that those below each other are in other banks.
+static __device__ inline s32 place_in_tile(s32 free, s32 deep, s32 turned) {
+  s32 row = turned ? free / 64 * 64 + deep : free, part = turned ? free / 8 % 8 : deep / 8;
+  return row * 8 + (part ^ row % 8);
+}
+
+// The first row of a part of 16 x 16 of a warp's sums, of which each has 16.
+static __device__ inline s32 row_of_part(s32 part) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  return part / 8 * 64 + threadIdx.x / 32 * 16;
+#else
+  return threadIdx.x / 64 * 64 + part / 4 * 16;
+#endif
+}
+
+// Its first column.
+static __device__ inline s32 column_of_part(s32 part) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  return part % 8 * 16;
+#else
+  return threadIdx.x / 32 % 2 * 64 + part % 4 * 16;
+#endif
+}
+
+// Lets the instructions by which warps multiply together see what was copied to shared memory.
+static __device__ inline void show_copies() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+// Adds the product of tiles of 128 x 64 by 64 x 128 numbers, by four warps: on an H100 together,
+// else each multiplies 64 x 64 of them in parts of 16 x 16.
+static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, const void *right,
+                                                s32 left_turned, s32 right_turned) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  u64 x = description(left), y = description(right);
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+  for (s32 step = 0; step < 4; step++) {
+#pragma unroll
+    for (s32 p = 0; p < 2; p++) {
+      u64 a = x + (p * 512 + step * (left_turned ? 128 : 2)), b = y + step * (right_turned ? 128 : 2);
+      if (left_turned && right_turned)
+        multiply_together_$T<1, 1>(sums + p * 8, a, b);
+      else if (left_turned)
+        multiply_together_$T<1, 0>(sums + p * 8, a, b);
+      else if (right_turned)
+        multiply_together_$T<0, 1>(sums + p * 8, a, b);
+      else
+        multiply_together_$T<0, 0>(sums + p * 8, a, b);
+    }
+  }
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#else
+  s32 lane = threadIdx.x % 32, sixteen = lane % 16, eight = lane / 16 * 8;
+  s32 other = lane % 8 + lane / 16 * 8, half = lane / 8 % 2 * 8;
+  s32 row = row_of_part(0) + (left_turned ? half : sixteen), row_deep = left_turned ? other : eight;
+  s32 column = column_of_part(0) + (right_turned ? eight : other);
+  s32 column_deep = right_turned ? sixteen : half;
+  const u32x4 *x = (const u32x4 *)left, *y = (const u32x4 *)right;
+#pragma unroll
+  for (s32 deep = 0; deep < 64; deep += 16) {
+    u32x4 a[4], b[4];
+#pragma unroll
+    for (s32 p = 0; p < 4; p++) {
+      const u32x4 *from_x = x + place_in_tile(row + p * 16, row_deep + deep, left_turned);
+      const u32x4 *from_y = y + place_in_tile(column + p * 16, column_deep + deep, right_turned);
+      if (left_turned)
+        load_parts_turned(a[p], from_x);
+      else
+        load_parts(a[p], from_x);
+      if (right_turned)
+        load_parts_turned(b[p], from_y);
+      else
+        load_parts(b[p], from_y);
+    }
+#pragma unroll
+    for (s32 part = 0; part < 16; part++) multiply_parts_$T(sums[part], a[part / 4], b[part % 4]);
+  }
+#endif
 }
