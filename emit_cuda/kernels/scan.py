@@ -3,8 +3,8 @@
 Each thread folds four neighbours; the threads of a warp find by shuffles the results of the ones
 before them, the warps of a block through shared memory, and a block carries its result from tile to
 tile. Where rows are few and long, a first launch folds each part of a row, so that a block of the
-second one can begin with the fold of all parts before its own. Columns need no scan: side by side
-they are as many as threads, each of which runs down one.
+second one can begin with the fold of all parts before its own. Columns need no scan: each thread
+runs down one. Where they are too few for all threads of a GPU, it runs down a part of one.
 
 References
 ----------
@@ -15,10 +15,12 @@ M. Harris et al., "Parallel prefix sum (scan) with CUDA", *GPU Gems 3*, 2007; XL
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import neutral
-from codegen.expressions import Choose, Expr, Name, binary, item
+from codegen.elements.types import store
+from codegen.expressions import Choose, Expr, Literal, Name, binary, indexed, item
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.kernels import vectors
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 THREADS, EACH, LEAST = 256, 4, 32
 # So many columns side by side need no block each; nor so many rows of less than a block's threads.
 MANY = 2048
+# Elements of a part of a column at least.
+LEAST_PART = 64
 
 
 def scan_stages(
@@ -55,12 +59,18 @@ def scan_stages(
         return None
     axis, forwards = found
     lines = _DirectedAxisLines(windows.dims, axis, forwards)
-    apart = lines.in_rows and lines.length >= THREADS
-    if len(outputs) > 1 or (lines.count >= MANY and not apart):
+    if len(outputs) > 1:
         return [_columns(kernel, instr, outputs, lines)]
     with kernel.body.block():
         fold = shared_fold(kernel.body, instr)
     if fold is None or len(fold.variables) != 1:
+        return [_columns(kernel, instr, outputs, lines)]
+    wanted = min(lines.length // LEAST_PART, vectors.FILLS // lines.count)
+    if prod(lines.dims[axis + 1 :]) >= WARP and wanted > 1:
+        size = -(-lines.length // wanted)
+        return _running_parts(kernel, fold, lines, size, outputs[0])
+    apart = lines.in_rows and lines.length >= THREADS
+    if lines.count >= MANY and not apart:
         return [_columns(kernel, instr, outputs, lines)]
     return _RunningFold(kernel, instr, fold, lines).launches(outputs[0])
 
@@ -105,6 +115,48 @@ def _columns(
             fold.add([body.element(x, index) for x in windows.arrays])
             windows.store(body, fold, outputs, index)
     return each_thread("thread", lines.count, statements, "running fold of columns")
+
+
+def _running_parts(
+    kernel: CudaKernel, fold: SharedFold, lines: _DirectedAxisLines, size: int, output: Name
+) -> list[Stage]:
+    """A thread for each part of a column, which begins with the fold of all parts before it."""
+    body, count, instr = kernel.body, lines.count, fold.instr
+    number = -(-lines.length // size)
+    ((kind, variable),) = fold.variables
+    partial = kernel.room(kind, "partial", count * (number - 1))
+
+    def index(column: Sum, i: Name) -> Index:
+        return lines.in_turn(column, counter(i.name, lines.length))
+
+    with body.block() as first:
+        thread = counter("thread", count * (number - 1))
+        begin = body.let("s64", "first", indexed(thread // count * size))
+        fold.begin()
+        with body.loop("i", begin + size, start=begin) as i:
+            fold.fold.add([body.element(instr.operands[0], index(thread % count, i))])
+        body.assign(item(partial, Name("thread")), Name(variable))
+    with body.block() as second:
+        thread = counter("thread", count * number)
+        column = thread % count
+        begin = body.let("s64", "first", indexed(thread // count * size))
+        fold.begin()
+        with body.loop("p", indexed(thread // count)) as p:
+            body.add(*fold.join([item(partial, counter(p.name, number - 1) * count + column)]))
+        fold.finish()
+        end: Expr = begin + size
+        if lines.length % size:
+            end = Choose(binary("<", begin, lines.length - size), end, Literal(lines.length))
+        end = body.let("s64", "last", end)
+        with body.loop("i", end, start=begin) as i:
+            at = index(column, i)
+            fold.fold.add([body.element(instr.operands[0], at)])
+            (result,), (element_type,) = fold.fold.results, fold.fold.types
+            body.assign(item(output, linear(at, instr.shape.dims)), store(element_type, result))
+    return [
+        each_thread("thread", count * (number - 1), live(first), "first stage of a running fold"),
+        each_thread("thread", count * number, live(second), "running fold of columns"),
+    ]
 
 
 class _RunningFold:

@@ -113,6 +113,12 @@ MODULES = {
     "backwards": (run((5, 70), 1, "bf16", "maximum", backwards=True), "running fold"),
     "along columns": (run((40, 6), 0), "running fold"),
     "along many columns": (run((33, 64, 32), 0), "running fold of columns"),
+    "along long columns": (run((200, 40), 0), "first stage of a running fold"),
+    "along parts of equal size": (run((128, 33), 0, "s32"), "running fold of columns"),
+    "along columns, backwards": (
+        run((3, 130, 32), 1, "bf16", "maximum", backwards=True),
+        "first stage of a running fold",
+    ),
     "sort of a long row": (sorted_rows((2, 500), 1), "merge of sorted runs"),
     "sort of long columns": (sorted_rows((300, 3), 0), "merge of sorted runs"),
 }
