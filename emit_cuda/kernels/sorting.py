@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from codegen.elements.body import Body
     from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
@@ -328,26 +329,35 @@ class _TileOfWords(_SortedTile):
     order_name, order_kind = "words", "u64"
 
     def _number(self, number: Name) -> None:
-        # Padding has the largest key, and larger numbers than all elements.
         if self.n % self.size:
-            self.body.assign(item(self.order, number), self._word(Literal(0xFFFFFFFF), number))
+            self.body.assign(item(self.order, number), PADDING)
 
     def _found(self, number: Name, values: Sequence[Expr]) -> None:
         (key,) = keys(self.instr.called[0])
         word = word_of_key(self.body, self.instr, key, values)
-        self.body.assign(item(self.order, number), self._word(word, number))
-
-    def _word(self, key: Expr, number: Name) -> Expr:
-        return Group(Cast("u64", key) << 32) | Cast("u32", number)
+        self.body.assign(item(self.order, number), numbered(word, number))
 
     def _number_at(self, place: Name) -> Expr:
         return Cast("u32", item(self.order, place))
 
     def _exchange(self, first: Expr, second: Expr, level: Name) -> None:
         """Put two words in the order of their run."""
-        body = self.body
-        x, y = (body.let("u64", "word", item(self.order, at)) for at in (first, second))
         forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
-        ascending = body.let("pred", "forwards", forwards)
-        turned = (Assign(item(self.order, first), y), Assign(item(self.order, second), x))
-        body.add(If(binary("==", Group(binary("<", y, x)), ascending), turned))
+        exchange(self.body, self.order, (first, second), forwards)
+
+
+# A word behind all others.
+PADDING = ~Cast("u64", Literal(0))
+
+
+def numbered(key: Expr, number: Name) -> Expr:
+    """The word of an element: its key of 32 bits above its number."""
+    return Group(Cast("u64", key) << 32) | Cast("u32", number)
+
+
+def exchange(body: Body, words: Name, places: tuple[Expr, Expr], forwards: Expr) -> None:
+    """Put two words in order, or against it."""
+    x, y = (body.let("u64", "word", item(words, at)) for at in places)
+    ascending = body.let("pred", "forwards", forwards)
+    turned = (Assign(item(words, places[0]), y), Assign(item(words, places[1]), x))
+    body.add(If(binary("==", Group(binary("<", y, x)), ascending), turned))

@@ -77,10 +77,11 @@ SCATTERED, IN_ORDER = (
 VECTORS: tuple[str, ...] = ("dot-strength-reduction",)
 # After it, before the last CSE.
 AFTER: tuple[str, ...] = ("bitcast_dtypes_expander", "transpose-folding")
-# A GPU's blocks share the sort of a row; a processor looks for the first few of it.
+# A GPU's blocks have room for 4096 keys, of which they find the first few, and share the sort of
+# longer rows; a processor looks for the first few of any row.
 FEW: dict[str, tuple[str, ...]] = {
     "cpu": ("topk-rewriter",),
-    "gpu": ("topk-splitter", "topk-decomposer"),
+    "gpu": ("topk-splitter", "topk-decomposer{row-threshold=4096}"),
 }
 # When layouts have become transposes.
 RELAID: tuple[str, ...] = ("transpose-folding",)

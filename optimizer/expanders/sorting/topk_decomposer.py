@@ -15,18 +15,21 @@ from hlo.types.shape import array
 from optimizer.expanders.op_expander import ExpansionSite, elements, expander
 from optimizer.expanders.parts import counting, cut
 from optimizer.rewriting.make import make
-from optimizer.rewriting.pattern import topk, x
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from hlo.names import NameSupply
 
 
-@expander("topk-decomposer", topk(x), xla="xla/service/topk_rewriter.cc, class TopkDecomposer")
-def sort_and_slice(root: Instruction, x: Instruction, names: NameSupply) -> Instruction:
-    """Replaces topk by sort and slice."""
-    places = counting(S32, x.shape.dims, x.shape.rank - 1)
-    return first_of_sorted(ExpansionSite(root, names), x, places)
+@expander("topk-decomposer", "topk", xla="xla/service/topk_rewriter.cc, class TopkDecomposer")
+def sort_and_slice(site: ExpansionSite, *, row_threshold: int = 0) -> Instruction | None:
+    """Replaces topk by sort and slice.
+
+    The option is the number of elements of up to 32 bits in rows that are left as they are.
+    """
+    (x,) = site.instr.operands
+    if x.shape.dims[-1] <= row_threshold and x.shape.element_type.bits <= 32:
+        return None
+    return first_of_sorted(site, x, counting(S32, x.shape.dims, x.shape.rank - 1))
 
 
 def first_of_sorted(site: ExpansionSite, values: Instruction, places: Instruction) -> Instruction:

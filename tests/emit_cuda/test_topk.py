@@ -1,0 +1,70 @@
+"""The first k elements of rows, by a block each: as in the interpreter, and clean if checked."""
+
+import random
+
+import pytest
+from cuda_batches import ARCHITECTURES, Batch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import emit_cuda
+import hlo
+from emit_cuda import nvrtc
+from hlo_tools.generate.values import nasty
+from interpreter.numbers.compare import BITS
+
+KINDS = "f32", "bf16", "f16", "s8", "u32", "s32", "u8"
+
+
+def topk(kind, dims, k, *, largest=True):
+    rows, few = (",".join(map(str, each)) for each in (dims, (*dims[:-1], k)))
+    return hlo.parse(f"""HloModule first
+ENTRY e {{ x = {kind}[{rows}] parameter(0)
+  ROOT t = ({kind}[{few}], s32[{few}]) topk(x), k={k}, largest={str(largest).lower()} }}""")
+
+
+def batch_of(modules):
+    batch = Batch(optimize=True)
+    for number, module in enumerate(modules):
+        batch.add(module, [nasty(p.shape, random.Random(number)) for p in module.entry.parameters])
+    return batch
+
+
+def all_types():
+    shapes = ((3, 100), 7), ((2, 2, 64), 64), ((5, 17), 1), ((700,), 33)
+    return batch_of(
+        topk(kind, *shapes[number % 4], largest=number % 2 == 0)
+        for number, kind in enumerate(KINDS)
+    )
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_all_types_give_what_the_interpreter_gives(checked):
+    batch = all_types()
+    assert {step.kind for *_, program in batch.cases for step in program.steps} == {"top k"}
+    assert not batch.differences(BITS, checked=checked)
+
+
+@given(st.lists(st.tuples(st.integers(16, 300), st.integers(0, 10**6)), min_size=4, max_size=6))
+def test_rows_of_any_length(cases):
+    modules = [topk("f32", (3, n), 1 + seed % n, largest=seed % 2 == 0) for n, seed in cases]
+    assert not batch_of(modules).differences(BITS)
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_they_compile_for_gpus(architecture):
+    assert nvrtc.compile(all_types().kernels.source(""), architecture)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "kinds"),
+    [
+        ("f64", 100, ["sort", "loop", "loop"]),
+        ("f32", 4096, ["top k"]),
+        ("f32", 8192, ["top k", "loop", "sort", "loop", "loop"]),
+    ],
+)
+def test_long_rows_are_parted_and_wide_keys_sorted(kind, n, kinds):
+    made = emit_cuda.emit(emit_cuda.optimized(topk(kind, (2, n), 10)))
+    assert [step.kind for step in made.steps] == kinds
