@@ -7,7 +7,7 @@ used, constants, the kernels, a function for each computation that is called, an
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from codegen.program.check import check, check_depth
@@ -18,6 +18,7 @@ from emit_c.custom_calls.table import kernel as custom_calls
 from emit_c.program.module import ModuleWriter
 from emit_c.program.relocatable import ENTRY
 from emit_c.program.schedule import write_function
+from emit_c.program.step_table import StepTable
 from emit_c.program.units import CallingUnit, Parts, Units
 from emit_c.table import emits_c
 from hlo.verify import verify_once
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from emit_c.kernels.passes import Watch
     from emit_c.program.call_sites import KernelSite
+    from emit_c.program.relocatable import RelocatableFunction
     from hlo.instruction import Module
     from optimizer.memory.buffer_assignment import BufferAssignment
 
@@ -117,24 +119,20 @@ def emit(
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(module.entry, "the entry", ENTRY)
     writer.memory.settle()
-    loaded = [name for name, each in writer.constants.definitions.items() if each.is_loaded]
-    calls = [defined(function.relocated(writer.memory)) for function in writer.functions.values()]
-    texts = [
-        each.exported if exported and name == ENTRY else each.text
-        for name, each in zip(writer.functions, calls, strict=True)
-    ]
+    entry = writer.functions[ENTRY]
+    table = StepTable(entry, writer.memory, writer.kernels.entries)
     constants, foreign = writer.constants, writer.constants.foreign
     parts = Parts(
-        head(module),
+        partial(head, module),
         constants.definitions,
         foreign.text(),
         foreign.called,
         writer.kernels.functions,
         writer.kernels.entries,
-        CallingUnit(
-            "\n".join([constants.loader("" if exported else "static "), *texts]),
-            dict.fromkeys(chain(loaded, *(each.mentions for each in calls))),
-        ),
+        CallingUnit(partial(_calls, writer, entry, exported=exported)),
+        CallingUnit(partial(_calls, writer, table.function, table, exported=exported))
+        if table.is_worth_it
+        else None,
     )
     large, memory = tuple(constants.loaded), writer.memory
     return Program(
@@ -142,3 +140,25 @@ def emit(
         memory.assignment, tuple(writer.sites or ()), units,
         {**writer.kernels.meant, **writer.meant, "": writer.names.meant},
     )  # fmt: skip
+
+
+def _calls(
+    writer: ModuleWriter,
+    entry: RelocatableFunction,
+    table: StepTable | None = None,
+    *,
+    exported: bool,
+) -> tuple[str, Mapping[str, None]]:
+    """The functions that call kernels, with a table of steps if the entry has one, in C."""
+    constants = writer.constants
+    loaded = [name for name, each in constants.definitions.items() if each.is_loaded]
+    texts = [constants.loader("" if exported else "static ")]
+    mentions = dict.fromkeys(loaded)
+    for name, function in (writer.functions | {ENTRY: entry}).items():
+        made = defined(function.relocated(writer.memory))
+        if name == ENTRY and table is not None:
+            texts.append(table.text)
+            mentions |= dict.fromkeys(table.kernels)
+        texts.append(made.exported if exported and name == ENTRY else made.text)
+        mentions |= made.mentions
+    return "\n".join(texts), mentions

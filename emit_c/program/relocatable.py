@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from optimizer.memory.buffer_assignment import AllocationSlice
 
 ENTRY = "run"
-_OWN = Parameter(Pointer("u8"), "own")
+OWN = Parameter(Pointer("u8"), "own")
 # The parameters of all functions; all but the entry have `own` as well.
 _PARAMETERS = (
     Parameter(Pointer(Pointer("void", const=True), const=True), "in"),
@@ -82,10 +82,10 @@ class RelocatableFunction:
             known.update(new)
         parameters, remark = _PARAMETERS, ""
         if self.name != ENTRY:
-            parameters = (*_PARAMETERS, _OWN)
-        elif _OWN.name in known:
+            parameters = (*_PARAMETERS, OWN)
+        elif OWN.name in known:
             behind = Name("arena") + memory.arena_bytes
-            body.insert(0, LocalVariable(_OWN.kind, _OWN.name, behind))
+            body.insert(0, LocalVariable(OWN.kind, OWN.name, behind))
             remark = _OF_ENTRY
         about = comment(self.about)
         return Function(self.name, parameters, tuple(body), about, remark, gives_status=True)

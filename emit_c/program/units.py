@@ -10,6 +10,7 @@ Files are cut off while kernels are still being written, so that compilers can b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -32,17 +33,30 @@ _VISIBLE = "#pragma GCC visibility pop\n"
 _VARIABLES = {"seed_random_state", "advance_random_state"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CallingUnit:
-    """The functions that call kernels, the entry among them.
+    """The functions that call kernels, the entry among them, written when they are asked for.
 
     Attributes
     ----------
-    mentions : as of `Definition`.
+    write : gives their text and what it mentions, as of `Definition`.
     """
 
-    text: str
-    mentions: Mapping[str, None]
+    write: Callable[[], tuple[str, Mapping[str, None]]]
+
+    @cached_property
+    def _written(self) -> tuple[str, Mapping[str, None]]:
+        return self.write()
+
+    @property
+    def text(self) -> str:
+        """The functions."""
+        return self._written[0]
+
+    @property
+    def mentions(self) -> Mapping[str, None]:
+        """The names that they mention."""
+        return self._written[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +65,23 @@ class Parts:
 
     Attributes
     ----------
-    about : the comment at its head.
+    about : writes the comment at its head.
     constants, kernels : by name; what others need comes before them.
     foreign : pointers to functions of other libraries.
     foreign_names : the names of these functions in the C.
     entries : the names of those kernels that functions call.
     calls : what calls the kernels.
+    short : the same in fewer words, for compilers; None if there are none.
     """
 
-    about: str
+    about: Callable[[], str]
     constants: Mapping[str, ConstantArray]
     foreign: str
     foreign_names: Collection[str]
     kernels: Mapping[str, Definition]
     entries: Collection[str]
     calls: CallingUnit
+    short: CallingUnit | None = None
 
     def whole(self) -> str:
         """All of it as one file."""
@@ -85,7 +101,7 @@ class Parts:
         kernels = "\n".join(each.text for each in self.kernels.values())
         code = f"{constants}{self.foreign}{library}{kernels}\n{self.calls.text}"
         used = _used(self.constants.values(), library, [*self.kernels.values(), self.calls])
-        return f"{self.about}\n{prelude(used, whole=whole)}\n{code}"
+        return f"{self.about()}\n{prelude(used, whole=whole)}\n{code}"
 
 
 def _mentions(definitions: Iterable[Definition | CallingUnit]) -> dict[str, None]:
@@ -159,7 +175,7 @@ class Units:
         self.look(parts.kernels, parts.entries, parts.constants, parts.foreign_names)
         # Where compilers are at work already, a small file is better than one that ends last.
         least = machine.LEAST_TEXT // 2 if self._files else machine.LEAST_TEXT
-        calls = len(parts.calls.text) // machine.CALLERS_TEXT
+        calls = len((parts.short or parts.calls).text) // machine.CALLERS_TEXT
         count = min(self._most, (calls + sum(self._waiting.values())) // least)
         _, *groups = _spread(self._waiting, [calls, *[0] * (count - 1)])
         for group in filter(None, groups):
@@ -200,7 +216,8 @@ def _file(
 
 def _rest(parts: Parts, moved: Collection[str], words_of: Mapping[str, AbstractSet[str]]) -> str:
     """The file of everything but the kernels that were moved."""
-    there, wanted = set(moved), parts.calls.mentions.keys()
+    calls = parts.short or parts.calls
+    there, wanted = set(moved), calls.mentions.keys()
     needed = _called(words_of, [n for n in words_of if n in wanted and n not in there])
     reached = set(wanted).union(*(words_of[n] for n in needed))
     read = [each for name, each in parts.constants.items() if name in reached]
@@ -209,10 +226,10 @@ def _rest(parts: Parts, moved: Collection[str], words_of: Mapping[str, AbstractS
     library = declarations(_mentions(kernels))
     declared = (each.declaration for each in elsewhere)
     shared = "".join(f"{text}\n" for text in (*(c.defined("") for c in read), *declared))
-    texts = (parts.foreign, library, *(each.text for each in kernels), parts.calls.text)
+    texts = (parts.foreign, library, *(each.text for each in kernels), calls.text)
     own = "".join(f"{text}\n" for text in texts)
     types = chain.from_iterable(each.types for each in elsewhere)
-    used = dict.fromkeys([*types, *_used(read, library, [*kernels, parts.calls])])
+    used = dict.fromkeys([*types, *_used(read, library, [*kernels, calls])])
     return f"{prelude(used, whole=False)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
 
 

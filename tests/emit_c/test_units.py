@@ -41,6 +41,7 @@ ENTRY e {{
 def many(monkeypatch):
     """Spread over files whatever can be."""
     monkeypatch.setattr(machine, "LEAST_TEXT", 1)
+    monkeypatch.setattr(machine, "LEAST_TABLE", 1)
     monkeypatch.setattr(built, "slots", lambda: 3)
 
 
@@ -66,6 +67,36 @@ def test_each_file_has_what_it_needs(monkeypatch):
     assert sum("extern const f32 *large_constant;" in text for text in kernels) >= 1
     assert "\nconst f32 *large_constant;" in rest
     assert not any("int run(" in text for text in kernels)
+
+
+@pytest.mark.usefixtures("many")
+def test_compilers_are_given_the_steps_of_the_entry_as_a_table():
+    text = """HloModule m
+ENTRY e {
+  x = f32[4,6] parameter(0)
+  y = f32[6,4] parameter(1)
+  one = f32[24] constant({1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24})
+  t = f32[6,4] transpose(x), dimensions={1,0}
+  a = f32[6,4] add(t, y)
+  b = f32[24] reshape(a)
+  c = f32[24] multiply(b, one)
+  d = f32[24] reverse(c), dimensions={0}
+  s = f32[24] sort(d), dimensions={0}, to_apply=less
+  ROOT r = (f32[6,4], f32[24], f32[24]) tuple(a, s, d)
+}"""
+    less = SEVERAL[SEVERAL.index("less") : SEVERAL.index("ENTRY")]
+    module = hlo.parse(text.replace("ENTRY", f"{less}\nENTRY"))
+    program = emit_c.emit(prepare(module))
+    rest = program.files(3)[-1]
+    assert "take_steps(0, " in rest
+    assert "take_steps" not in program.source
+    # A copy is no kernel, and stays a call.
+    kernels = re.search(r"step_kernels\[\]\)\(void\) = \{(.*)\}", rest)
+    assert kernels is not None
+    assert all(name.endswith("_kernel") for name in kernels[1].split(", "))
+    x, y = np.arange(24, dtype=np.float32).reshape(4, 6), np.ones((6, 4), np.float32)
+    found, want = emit_c.compile(module, optimize=False)(x, y), evaluate(module, x, y)
+    assert [f.tobytes() for f in found] == [w.tobytes() for w in want]
 
 
 def test_a_small_module_is_one_file():
@@ -114,8 +145,8 @@ def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
         f.name: defined(f) for f in (Function("tile", (), ()), called, Function("add", (), ()))
     }
     text = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
-    calls = units.CallingUnit(text, dict.fromkeys(("dot", "add")))
-    parts = units.Parts("", {}, "", (), kernels, {"dot", "add"}, calls)
+    calls = units.CallingUnit(lambda: (text, dict.fromkeys(("dot", "add"))))
+    parts = units.Parts(str, {}, "", (), kernels, {"dot", "add"}, calls)
     whole = sum(len(each.text) for each in kernels.values()) + len(text) // machine.CALLERS_TEXT
     monkeypatch.setattr(machine, "LEAST_TEXT", whole // 3)
     with_tile, without, rest = units.Units(3).files(parts)

@@ -1,0 +1,145 @@
+"""The steps of the entry as a table, for compilers.
+
+People read the entry as calls of kernels, one after the other. A compiler takes a tenth of a
+millisecond for each, and it can't begin before the last kernel is written. So it is given the
+kernels and the places of their arguments as numbers, and a loop that takes one step after the
+other. What is more than a call on arrays of the arena, arguments and results stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Literal, Name
+from codegen.statements import Call
+from emit_c.program.relocatable import OWN
+from optimizer import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from codegen.expressions import Expr
+    from codegen.statements import Statement
+    from emit_c.program.buffers import CMemory
+    from emit_c.program.relocatable import RelocatableFunction
+
+_TABLE = """\
+static void (*const step_kernels[])(void) = {{{kernels}}};
+
+// For each step a kernel, how many arguments it has, and for each of these where it lies: how far
+// into the arena (0), an argument (1, 2, ...) or a result (-1, -2, ...).
+static const s64 step_table[] = {{{numbers}}};
+
+static void take_steps(s64 begin, s64 end, const void *const *in, void *const *out, u8 *arena) {{
+  for (const s64 *step = step_table + begin; step < step_table + end;) {{
+    void (*const kernel)(void) = step_kernels[*step++];
+    const s64 count = *step++;
+    u8 *a[{most}];
+    for (s64 k = 0; k < count; k++, step += 2) {{
+      const s64 array = step[0];
+      a[k] = array > 0 ? (u8 *)in[array - 1] : array < 0 ? (u8 *)out[-1 - array] : arena;
+      a[k] += step[1];
+    }}
+    switch (count) {{
+{cases}
+    }}
+  }}
+}}
+"""
+_CASE = "      case {count}: ((void (*)({types}))kernel)({arguments}); break;"
+
+
+class StepTable:
+    """The table of a function's steps, and the function without them.
+
+    Parameters
+    ----------
+    memory : settled.
+    kernels : the names of those that functions call.
+
+    Attributes
+    ----------
+    function : with calls of `take_steps` in place of the steps that are in the table.
+    kernels : those of the table, numbered.
+    """
+
+    def __init__(
+        self, function: RelocatableFunction, memory: CMemory, kernels: Collection[str]
+    ) -> None:
+        self._declared, self._memory, self._callable = function.declared, memory, kernels
+        self.kernels: dict[str, int] = {}
+        self._counts: set[int] = set()
+        self._numbers: list[int] = []
+        self.function = replace(function, steps=tuple(self._shortened(function.steps)))
+
+    def _shortened(self, steps: Sequence[tuple[Statement, ...]]) -> Iterator[tuple[Statement, ...]]:
+        begin = 0
+        for step in steps:
+            row = self._row(step)
+            if row is not None:
+                self._numbers += row
+                continue
+            yield from self._taken(begin)
+            begin = len(self._numbers)
+            yield step
+        yield from self._taken(begin)
+
+    def _taken(self, begin: int) -> Iterator[tuple[Statement, ...]]:
+        end = len(self._numbers)
+        if begin < end:
+            memory = (Name("in"), Name("out"), Name("arena"))
+            yield (Call("take_steps", (Literal(begin), Literal(end), *memory)),)
+
+    def _row(self, step: tuple[Statement, ...]) -> list[int] | None:
+        """The numbers of a step; None if it is more than a call of a kernel on arrays."""
+        match step:
+            case (Call(kernel, arguments),) if kernel in self._callable:
+                places = [self._place(argument) for argument in arguments]
+            case _:
+                return None
+        if None in places:
+            return None
+        self._counts.add(len(places))
+        number = self.kernels.setdefault(kernel, len(self.kernels))
+        return [number, len(places), *(n for place in places if place for n in place)]
+
+    def _place(self, argument: Expr) -> tuple[int, int] | None:
+        """The array that an argument lies in, and how far behind its beginning."""
+        if not isinstance(argument, Name):
+            return None
+        if argument.name == OWN.name:
+            return 0, self._memory.arena_bytes
+        each = self._declared.get(argument.name)
+        if each is None:
+            return None
+        place = self._memory.slices[each.home]
+        allocation, offset = place.allocation, place.offset + each.offset
+        if allocation.output is not None:
+            return -1 - allocation.output, offset
+        if allocation.parameter is not None:
+            return 1 + allocation.parameter, each.offset
+        return 0, offset
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether it spares compilers more than the loop costs."""
+        return len(self._numbers) >= machine.LEAST_TABLE
+
+    @property
+    def text(self) -> str:
+        """The table and the function that takes its steps."""
+        cases = [
+            _CASE.format(
+                count=count,
+                types=", ".join(["u8 *"] * count) or "void",
+                arguments=", ".join(f"a[{k}]" for k in range(count)),
+            )
+            for count in sorted(self._counts)
+        ]
+        return _TABLE.format(
+            kernels=", ".join(f"(void (*)(void)){kernel}" for kernel in self.kernels),
+            numbers=", ".join(map(str, self._numbers)),
+            most=max(self._counts, default=0) or 1,
+            cases="\n".join(cases),
+        )
