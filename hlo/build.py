@@ -93,8 +93,8 @@ def instruction(
 
 def _check_shape(shape: object) -> None:
     if not isinstance(shape, Shape):
-        told = f"a shape is needed, not {type(shape).__name__} {shape!r}"
-        raise TypeError(f"{told}; hlo.types.shape.array(F32, (2, 3)) makes one")
+        message = f"a shape is needed, not {type(shape).__name__} {shape!r}"
+        raise TypeError(f"{message}; hlo.types.shape.array(F32, (2, 3)) makes one")
 
 
 def _inferred(made: Instruction) -> Shape:
@@ -114,8 +114,8 @@ def _inferred(made: Instruction) -> Shape:
         except HloError as other:
             if other.message == error.message:
                 raise error from None
-        told = f"the shape of {made.opcode} does not follow from its operands"
-        raise HloError("HLO025", told, notes=["shape=array(F32, (2, 3)) gives one"]) from None
+        message = f"the shape of {made.opcode} does not follow from its operands"
+        raise HloError("HLO025", message, notes=["shape=array(F32, (2, 3)) gives one"]) from None
 
 
 def _attributes(opcode: str, given: dict[str, Any]) -> Attrs:
@@ -199,8 +199,8 @@ class Builder:
             if the literal is none.
         """
         if not isinstance(literal, Literal):  # pyright: ignore[reportUnnecessaryIsInstance]
-            told = f"a literal is needed, not {type(literal).__name__} {literal!r}"
-            raise TypeError(f"{told}; hlo.types.literal.literal(np.float32(1)) makes one")
+            message = f"a literal is needed, not {type(literal).__name__} {literal!r}"
+            raise TypeError(f"{message}; hlo.types.literal.literal(np.float32(1)) makes one")
         return self.add("constant", literal=literal, name=name)
 
     def number(self, number: Any, like: Instruction) -> Instruction:
@@ -230,8 +230,8 @@ class Builder:
         """
         for operand in operands:
             if not isinstance(operand, Instruction):  # pyright: ignore[reportUnnecessaryIsInstance]
-                told = f"an operand of {opcode} is {type(operand).__name__} {operand!r}"
-                raise TypeError(f"{told}, not an instruction; constant(literal(...)) makes one")
+                message = f"an operand of {opcode} is {type(operand).__name__} {operand!r}"
+                raise TypeError(f"{message}, not an instruction; constant(literal(...)) makes one")
         made = instruction(opcode, operands, name=self.names.unique(name or str(opcode)), **rest)
         self._instructions.append(made)
         return made
@@ -251,8 +251,8 @@ class Builder:
         for instr in self._instructions:
             for operand in instr.operands:
                 if id(operand) not in own:
-                    told = f"%{operand.name}, an operand of %{instr.name}, is of another builder"
-                    raise HloError("HLO052", told)
+                    message = f"%{operand.name}, an operand of %{instr.name}, is of another builder"
+                    raise HloError("HLO052", message)
         return Computation(self.name, tuple(self._instructions), root)
 
 

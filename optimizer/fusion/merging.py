@@ -103,21 +103,23 @@ class Merger:
     def _decide(self, merge: Merge, *, is_circle: bool) -> FusionDecision:
         first, second = merge.first, merge.second
         if is_circle:
-            told = f"%{second.parts[0].name} needs something else that needs %{first.parts[0].name}"
-            return FusionDecision(False, "cycle", told)
+            message = (
+                f"%{second.parts[0].name} needs something else that needs %{first.parts[0].name}"
+            )
+            return FusionDecision(False, "cycle", message)
         if (changed := self._changed_between(first, second)) is not None:
-            told = f"%{changed.name}, which one of them needs, changes what the other one reads"
-            return FusionDecision(False, "in-place", told)
+            message = f"%{changed.name}, which one of them needs, changes what the other one reads"
+            return FusionDecision(False, "in-place", message)
         for name, rule in MERGE_RULES.items():
             reason = rule(merge)
             if reason is not None:
                 return FusionDecision(False, name, reason)
-        told = (
+        message = (
             f"one kernel with {counted(len(merge.kernel.outputs), 'result')} reads and writes "
             f"{merge.saved} bytes less than two, which read and write "
             f"{first.bytes + second.bytes}"
         )
-        return FusionDecision(True, "multi-output", told)
+        return FusionDecision(True, "multi-output", message)
 
     def _changed_between(self, first: MergedKernel, second: MergedKernel) -> Instruction | None:
         """An instruction that one kernel needs, and that may change an operand of the other."""

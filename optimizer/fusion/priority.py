@@ -125,11 +125,11 @@ class PriorityPlanner:
         after = sum(map(self._time, trials.values()))
         where = ", ".join(f"%{group.root.name}" for group in trials)
         kernels = "the kernel" if len(trials) == 1 else "the kernels"
-        told = (
+        message = (
             f"{kernels} of {where} would take {after * 1e6:.3f} us with %{instr.name} inside, "
             f"{before * 1e6:.3f} us with a kernel of its own"
         )
-        return Priority(before > after, "priority", told, before - after)
+        return Priority(before > after, "priority", message, before - after)
 
     def _too_large(self, instr: Instruction) -> Priority | None:
         """Whether a kernel would grow beyond bounds, which needs no model to tell."""
@@ -137,8 +137,8 @@ class PriorityPlanner:
         large = next((g for g in self._consumers(instr) if g.code + own > most), None)
         if large is None:
             return None
-        told = f"the kernel of %{large.root.name} would have more than {most} values to compute"
-        return Priority(False, "size", told, 0)
+        message = f"the kernel of %{large.root.name} would have more than {most} values to compute"
+        return Priority(False, "size", message, 0)
 
     def _forbidden(self, asked: GroupDemand) -> Priority | None:
         for name, rule in RULES.items():

@@ -35,8 +35,8 @@ def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu")
     computation, source = _find(module, producer)
     elsewhere, user = _find(module, consumer)
     if elsewhere is not computation:
-        told = f"%{source.name} and %{user.name} are in different computations"
-        return FusionDecision(False, "computation", told)
+        message = f"%{source.name} and %{user.name} are in different computations"
+        return FusionDecision(False, "computation", message)
     if target == "gpu":
         planner = prioritized(module, computation)
     else:
@@ -48,12 +48,12 @@ def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu")
         return planner.repeated.get(source, decision)
     later = _why_merged(module, computation, {source.name}, {user.name}, target)
     if source not in user.operands:
-        told = f"%{user.name} is no user of %{source.name}"
-        return FusionDecision(False, "no-user", told) if later is None else later
+        message = f"%{user.name} is no user of %{source.name}"
+        return FusionDecision(False, "no-user", message) if later is None else later
     if later is None or decision:
         return decision
-    told = f"{decision.text}; and with both as results of one kernel: {later.text}"
-    return later if later else FusionDecision(False, decision.rule, told)
+    message = f"{decision.text}; and with both as results of one kernel: {later.text}"
+    return later if later else FusionDecision(False, decision.rule, message)
 
 
 def _why_merged(

@@ -72,9 +72,9 @@ class TargetLibrary:
                 return LibraryDecision(None, "type", f"the library does not take {shape}")
         flops, _ = operations(instr)
         ours, theirs = flops / self.loops, self.call + flops / self.flops
-        told = f"{flops} flops take {theirs * 1e6:.2f} us there, {ours * 1e6:.2f} us in loops"
+        message = f"{flops} flops take {theirs * 1e6:.2f} us there, {ours * 1e6:.2f} us in loops"
         call = self.kinds[instr.opcode] if theirs < ours else None
-        return LibraryDecision(call, "cost", f"%{instr.name}: {told}")
+        return LibraryDecision(call, "cost", f"%{instr.name}: {message}")
 
 
 def why_library(module: Module, name: str, target: str = "cpu") -> LibraryDecision:

@@ -208,9 +208,9 @@ def as_few_as_may_be(buffers: Buffers) -> Buffers:
         HLO171 if copies are missing.
     """
     for wish, clash in buffers.refused[:1]:
-        told = f"%{clash.one.name} and %{clash.other.name} must share memory, and cannot"
+        message = f"%{clash.one.name} and %{clash.other.name} must share memory, and cannot"
         notes = ["run the pass copy-insertion first"]
-        raise HloError("HLO171", told, wish.target.instruction.span, notes)
+        raise HloError("HLO171", message, wish.target.instruction.span, notes)
     share_operands(buffers)
     return buffers
 

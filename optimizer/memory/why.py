@@ -73,8 +73,8 @@ def why_copied(module: Module, name: str, target: str = "cpu") -> CopyDecision: 
     else:
         found = [r for r in buffers.refused if instr in _concerned(r)]
     if not found:
-        told = f"nothing is written where %{instr.name} lies while that is needed"
-        return CopyDecision(False, "no-clash", (told,))
+        message = f"nothing is written where %{instr.name} lies while that is needed"
+        return CopyDecision(False, "no-clash", (message,))
     reasons = tuple(_reason(refusal, buffers.flow) for refusal in found)
     return CopyDecision(True, rule(found[0].wish), reasons)
 

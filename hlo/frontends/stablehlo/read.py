@@ -64,11 +64,11 @@ def read_program(source: Source) -> MlirModule:
         token: Any = getattr(error, "token", None)
         at = max(int(getattr(error, "pos_in_stream", 0) or 0), 0)
         if token is not None and token.type == "$END":
-            told = "the text ends too early"
+            message = "the text ends too early"
         else:
             word = str(token).partition("\n")[0] if token is not None else source.text[at]
-            told = f"unexpected `{word}`"
-        raise HloError("HLO012", told, Span(source, at, at + 1)) from None
+            message = f"unexpected `{word}`"
+        raise HloError("HLO012", message, Span(source, at, at + 1)) from None
     except TooDeepError as error:
         raise HloError("HLO012", str(error), Span(source, error.at, error.at + 1)) from None
     except VisitError as error:

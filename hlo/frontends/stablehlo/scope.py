@@ -143,8 +143,8 @@ class RegionScope:
             except HloError as error:
                 raise error.at(op.span) from None
             except UNREADABLE as error:
-                told = f"the attributes of {op.name} can't be read: {error}"
-                raise HloError("HLO013", told, op.span) from None
+                message = f"the attributes of {op.name} can't be read: {error}"
+                raise HloError("HLO013", message, op.span) from None
             values = [made] if isinstance(made, Instruction) else list(made)
             self._check(op, values)
             self.values.update(zip(op.results, values, strict=True))
