@@ -228,6 +228,7 @@ def _movements() -> dict[str, Kernel]:
         "concatenate": Kernel(
             lambda x, y: jnp.concatenate([x, y], 1) * 2, ("f32[1000,500]", "f32[1000,500]")
         ),
+        "first columns": Kernel(lambda x: x[:, :2], ("f32[4000,512]",), lambda x: x[:, :2].copy()),
         "pad": Kernel(lambda x: jnp.pad(x, 2) + 1, ("f32[1000,1000]",)),
         "threefry": Kernel(
             lambda key: jax.random.bits(jax.random.wrap_key_data(key), (1000000,)), ("u32[2]",)

@@ -4,8 +4,8 @@
 
 runs in no lanes. Where rows are a power of two apart, gcc takes two or three numbers of each for a
 group of as many as lie between them, loads all of these, and puts together in many steps what is
-wanted: 10 ns an iteration where rows are 512 numbers apart, 0.6 one by one. It does not where they
-are any other distance apart, nor for 4 neighbours, which it loads as one.
+wanted. The first two columns of f32[4000,512] take 184 us so, and 13 one by one. It does not where
+rows are any other distance apart, nor for 4 neighbours, which it loads as one.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ becomes
 
 A compiler fills a vector with the narrowest numbers of a loop: 64 bytes, or 32 where a loop has
 fewer iterations, and beside them as many f32 in several vectors. All other iterations are left over
-and run one by one. Where each of them takes a long function, they take most of the time.
+and run one by one. Where each of them takes a long function, they take most of the time: without
+this, the CTC loss of `benchmarks.sequences` takes 1.6 times as long.
 """
 
 from __future__ import annotations
