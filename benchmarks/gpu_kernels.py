@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -155,13 +156,15 @@ def _numbers(shape: str, high: int) -> Arrays:
     return np.resize(values, dims)
 
 
-def kernels() -> Iterator[tuple[str, str, Sequence[Arrays]]]:
-    """All of them: names, HLO as it is for any platform, and arguments.
+def kernels(rows: str = "") -> Iterator[tuple[str, str, Sequence[Arrays]]]:
+    """Those whose names match an expression: names, HLO as for any platform, and arguments.
 
     Products of f32 are computed in f32, where XLA would take TF32.
     """
     made = {**_elementwise(), **_reductions(), **_contractions(), **_movements()}
     for name, kernel in made.items():
+        if not re.search(rows, name):
+            continue
         arguments = [_numbers(shape, kernel.high) for shape in kernel.shapes]
         like = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in arguments]
         with jax.default_matmul_precision("highest"):
