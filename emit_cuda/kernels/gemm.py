@@ -14,7 +14,7 @@ from codegen.statements import live
 from emit_cuda.kernels.products import PRODUCTS
 from emit_cuda.kernels.stages import each_thread
 from emit_cuda.kernels.tensor_cores import ON_TENSOR_CORES, TensorCores, fits
-from emit_cuda.kernels.tiles import Tiles
+from emit_cuda.kernels.thread_tiles import ThreadTiles
 from emit_cuda.table import emits_cuda
 from optimizer.analysis.indexing import counter, delinear
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from codegen.statements import Statement
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
+    from emit_cuda.kernels.tiles import Tiles
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Sum
 
@@ -50,7 +51,7 @@ def gemm_stages(
     on_tensor_cores = fits(product)
     kind = "product" if dot.opcode == "dot" else "convolution"
     with kernel.body.block() as statements:
-        writer = (TensorCores if on_tensor_cores else Tiles)(kernel, product, root or dot)
+        writer = (TensorCores if on_tensor_cores else ThreadTiles)(kernel, product, root or dot)
         target, size = outputs[0], dot.shape.size
         if writer.parts > 1:
             target = kernel.room(writer.kind, "partial", writer.parts * size)

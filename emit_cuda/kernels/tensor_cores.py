@@ -24,12 +24,9 @@ from codegen.expressions import (
     Name,
     Op,
     apply,
-    binary,
-    conjoined,
     item,
 )
 from codegen.kinds import Pointer
-from codegen.statements import live
 from codegen.walk import spelled_out
 from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.folding import WARP
@@ -38,7 +35,7 @@ from emit_cuda.kernels.stages import MOST_SHARED_BYTES
 from emit_cuda.kernels.strips import Reading, added, times
 from emit_cuda.kernels.tile_sizes import best
 from emit_cuda.kernels.tiles import Tiles
-from emit_cuda.kernels.vectors import BYTES, Pack
+from emit_cuda.kernels.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter
 
@@ -53,6 +50,8 @@ ON_TENSOR_CORES = " on tensor cores"
 TYPES, LEAST, LEAST_DEEP = {"bf16": "f32", "f16": "f32", "s8": "s32"}, 32, 16
 # Bytes at multiples of which tiles begin: rows of 128 bytes, or eight of them.
 ALIGNED, ALIGNED_TOGETHER = 128, 1024
+# Rows and columns that four warps multiply together.
+GROUP = 128
 # Rows and columns of a part, which an instruction multiplies, and sums of it that a lane has.
 PART, OF_LANE = 16, 8
 
@@ -119,10 +118,12 @@ class TensorCores(Tiles):
         thread = Name("threadIdx.x")
         warp = Group(thread / WARP)
         self.lane = body.let(kind, "lane", thread % WARP)
-        self.corner = (
-            body.let(kind, "part_row", warp / size.warps[1] * size.warp_rows),
-            body.let(kind, "part_column", warp % size.warps[1] * size.warp_columns),
-        )
+        if size.together:
+            row, column = thread / (4 * WARP) * GROUP, Literal(0)
+        else:
+            row = warp / size.warps[1] * size.warp_rows
+            column = warp % size.warps[1] * size.warp_columns
+        self.corner = body.let(kind, "part_row", row), body.let(kind, "part_column", column)
         self.counts = size.warp_rows // PART, size.warp_columns // PART
         count = self.counts[0] * self.counts[1]
         self.sums = body.variable(f"{self.kind}x{OF_LANE}", "sums", size=count)
@@ -141,10 +142,10 @@ class TensorCores(Tiles):
         """Add the products of two tiles, 32 bytes along the contraction after the others."""
         body = self.body
         if self.size.together:
-            places = [
-                item(strip.array, times(self.buffer, strip.layout.elements))
-                for strip in self.strips
-            ]
+            begins = [times(self.buffer, strip.layout.elements) for strip in self.strips]
+            if self.size.rows > GROUP:
+                begins[0] = begins[0] + self.corner[0] * self.deep
+            places = [item(s.array, at) for s, at in zip(self.strips, begins, strict=True)]
             turned = [int(not strip.layout.deep_last) for strip in self.strips]
             ends = [Op("&", (place,)) for place in places]
             body.call(f"multiply_tiles_{self.type}", self.sums, *ends, *turned)
@@ -197,45 +198,28 @@ class TensorCores(Tiles):
         """The first row and column in a tile of a part of a warp's sums."""
         if self.size.together:
             part = spelled_out(number)
-            return apply("row_of_part", part), apply("column_of_part", part)
+            row, column = apply("row_of_part", part), apply("column_of_part", part)
+            return row if self.size.rows == GROUP else self.corner[0] + row, column
         return Group(added(self.corner[0], p * PART)), Group(added(self.corner[1], q * PART))
 
     def put(self, batch: Sum, output: Name) -> None:
         """Store the sums, after the epilogue: two neighbours at once, where they are aligned."""
-        body, product, kind = self.body, self.product, self.index_kind
-        width = 2 if product.columns % 2 == 0 else 1
+        body, columns = self.body, self.product.columns
+        together = columns % 2 == 0
         tile_row, tile_column = self.tile
         row_at = tile_row * self.sizes[0] + self.lane / 4
-        sizes = [*self.counts, 2, 2, *([2] if width == 1 else [])]
-        with body.loops(["p", "q", "r", "h", "n"][: len(sizes)], sizes, unroll=True) as at:
-            p, q, r, h, *rest = at
+        names, sizes = ["p", "q", "r", "h", "n"], [*self.counts, 2, 2, 2]
+        count = 4 if together else 5
+        with body.loops(names[:count], sizes[:count], unroll=True) as (p, q, r, h, *rest):
             number = p * self.counts[1] + q
             part_row, part_column = self._corner(p, q, number)
-            row = body.let(kind, "row", added(row_at + part_row, r * 8))
-            if width == 2:
-                inner = counter(body.name("n"), 2)
+            row = body.let(self.index_kind, "row", added(row_at + part_row, r * 8))
+            inner = counter(body.name("n"), 2) if together else rest[0]
+            if together:
                 begin = tile_column * (self.sizes[1] // 2) + part_column / 2 + self.lane % 4
-                place = body.let(kind, "column_vector", added(begin, h * 4))
-                column = counter(place.name, product.columns // 2) * 2 + inner
+                at = body.let(self.index_kind, "column_vector", added(begin, h * 4))
             else:
-                inner = rest[0]
                 begin = tile_column * self.sizes[1] + part_column + self.lane % 4 * 2
-                place = body.let(kind, "column", added(begin, h * 8 + inner))
-                column = counter(place.name, product.columns)
-            conditions = [
-                binary("<", here, count)
-                for here, count, size in (
-                    (row, product.rows, self.sizes[0]),
-                    (place, product.columns // width, self.sizes[1] // width),
-                )
-                if count % size
-            ]
+                at = body.let(self.index_kind, "column", added(begin, h * 8 + inner))
             total = item(item(self.sums, number), h * 4 + r * 2 + inner)
-            with body.when(conjoined(conditions) if conditions else None):
-                with body.block() as statements:
-                    index = product.index(batch, counter(row.name, product.rows), column)
-                    self.store(output, index, total)
-                if width == 2:
-                    body.add(*Pack(self.kernel, inner.names[0], 2).around(statements))
-                else:
-                    body.add(*live(statements))
+            self.put_neighbours(output, batch, row, at, inner if together else None, total)

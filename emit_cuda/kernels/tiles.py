@@ -2,12 +2,10 @@
 
 Each block computes a tile of the result, from a strip of tiles of the left operand and one of the
 right one, which its threads bring into shared memory, tile after tile. While they multiply two
-tiles, the next two are on their way into registers; those go to another part of shared memory, so
-that one barrier a tile is enough (*double buffering*). Each thread adds up several products of its
-own, in the order of the contraction. It reads the factors of a column and a row of them at once, so
-that 16 numbers from shared memory make 64 products. Elementwise work on the product (the
-*epilogue*) is done before it is stored. A convolution is a product of matrices, too: see
-`emit_cuda.kernels.products`.
+tiles, the next ones are on their way: into registers, and from there to another part of shared
+memory (*double buffering*), or past the registers, some tiles ahead. So one barrier a tile is
+enough. Elementwise work on the product (the *epilogue*) is done before it is stored. A convolution
+is a product of matrices, too: see `emit_cuda.kernels.products`.
 
 References
 ----------
@@ -16,33 +14,18 @@ NVIDIA, *CUTLASS: Fast Linear Algebra in CUDA C++*, which explains this hierarch
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import literal, wide
-from codegen.expressions import (
-    Apply,
-    Cast,
-    Choose,
-    Expr,
-    Group,
-    Literal,
-    Name,
-    binary,
-    conjoined,
-    item,
-)
-from codegen.kinds import Pointer
-from codegen.opcodes.scalar import expression
+from codegen.elements.types import wide
+from codegen.expressions import Choose, Expr, Literal, Name, binary, conjoined, item
 from codegen.statements import live
 from codegen.walk import spelled_out
-from emit_cuda.kernels import tile_sizes
-from emit_cuda.kernels.folding import BARRIER, WARP
-from emit_cuda.kernels.layouts import PaddedRows
-from emit_cuda.kernels.stages import SHARED_BYTES, Stage
-from emit_cuda.kernels.strips import Reading, Strip, added, times
-from emit_cuda.kernels.tile_sizes import SIDE, best
-from emit_cuda.kernels.vectors import BYTES, Pack
+from emit_cuda.kernels.folding import BARRIER
+from emit_cuda.kernels.stages import Stage
+from emit_cuda.kernels.strips import Strip
+from emit_cuda.kernels.vectors import Pack
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, linear
 
@@ -50,43 +33,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from codegen.elements.kernel import Kernel
+    from emit_cuda.kernels.layouts import TileLayout
     from emit_cuda.kernels.products import Product
+    from emit_cuda.kernels.strips import Reading
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
-# Elements of the contraction that a tile has.
-DEEP = 16
-# Elements along the contraction that neighbouring threads read at least: a sector of f32.
-LEAST_DEEP = 8
-# Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
-BUFFERS = 2
 # Rows of tiles that blocks with neighbouring numbers compute.
 TOGETHER = 8
-# The sum of a product and a number, rounded once.
-FUSED = {"f32": "__fmaf_rn", "f64": "__fma_rn"}
-# Bytes of sums that a thread has at most, so that they stay in registers.
-OWN_BYTES = 8 * 8 * 4
-# Sums of a thread from which on the compiler must be told to take few registers.
-MANY = 32
 # Index arithmetic in 32 bits is shorter; it is used for arrays of fewer elements than this.
 LARGE_ARRAY = 1 << 30
 
 
-class Tiles:
-    """Writes the kernel of a product: each thread has sums of its own, in registers.
+class Tiles(ABC):
+    """Writes the kernel of a product; who multiplies two tiles, and how, its subclasses say.
 
     Attributes
     ----------
-    threads : of a block.
-    sizes : rows and columns of a block's tile.
-    deep : how far a tile reaches along the contraction.
-    copies : whether operands may be copied to shared memory, past the registers.
-    buffers : tiles of each operand in shared memory, which has `most_shared` bytes.
-    parts : of each sum, which as many blocks add up.
-    group : neighbours among a thread's sums.
+    kind : of the sums.
     """
 
-    threads, deep, buffers, most_shared, parts = SIDE * SIDE, DEEP, BUFFERS, SHARED_BYTES, 1
+    # Decided by `choose`: the threads of a block, rows and columns of its tile, how far a tile
+    # reaches along the contraction, tiles of each operand in shared memory and its bytes at most,
+    # and whether operands may be copied there past the registers.
+    threads: int
+    sizes: tuple[int, int]
+    deep: int
+    buffers: int
+    most_shared: int
+    copies: bool
+    # The layouts of tiles of both operands in shared memory, and what `Stage` has of these names.
+    layouts: Sequence[TileLayout]
+    aligned: int
+    resident: int
+    # The parts of each sum, which as many blocks add up, and how deep each is.
+    parts: int
+    part_depth: int
 
     def __init__(self, kernel: Kernel, product: Product, root: Instruction) -> None:
         self.kernel, self.product, self.body, self.root = kernel, product, product.body, root
@@ -97,32 +79,25 @@ class Tiles:
         self.shared: list[tuple[str, str, int]] = []
         self.choose()
 
+    @abstractmethod
     def choose(self) -> None:
         """Choose the size of tiles."""
-        self.deep, self.buffers = DEEP, BUFFERS
-        bytes_each = ELEMENT_TYPES[self.kind].bytes
-        most = OWN_BYTES // bytes_each * SIDE * SIDE
-        sizes = [s for s in tile_sizes.SIZES if s.rows * s.columns <= most]
-        size, parts = best(self.product, sizes or tile_sizes.SIZES, bytes_each)
-        self.sizes = size.rows, size.columns
-        self.split(parts)
-        self.each = size.rows // SIDE, size.columns // SIDE
-        # Neighbours among a thread's sums: as many as are read at once from shared memory.
-        whole = self.product.type.kind != "complex" and min(self.each) > 1
-        self.group = min(max(1, BYTES // bytes_each), *self.each) if whole else 1
-        # Rows of a tile begin at other banks, and stay aligned.
-        self.layouts = [PaddedRows(DEEP, width, self.group) for width in self.sizes]
-        self.aligned = self.group * bytes_each if self.group > 1 else 0
-        self.copies = self.aligned == BYTES
-        self.resident = 2 if self.each[0] * self.each[1] >= MANY else 1
 
+    @abstractmethod
     def reading(self) -> Reading:
-        """The way in which threads read operands: tiles hold numbers in the type of the sums."""
-        nothing = literal(self.product.type, self.product.type.dtype.type(0))
-        return Reading(
-            self.kernel, self.product, DEEP, LEAST_DEEP, self.threads, self.kind, self.index_kind,
-            self.product.element, nothing, self.group, copies=self.copies,
-        )  # fmt: skip
+        """The way in which threads read operands."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Declare the sums, which are zero, and say which a thread has."""
+
+    @abstractmethod
+    def multiply(self) -> None:
+        """Add the products of two tiles."""
+
+    @abstractmethod
+    def put(self, batch: Sum, output: Name) -> None:
+        """Store the sums, after the epilogue."""
 
     def write(self, output: Name) -> Stage:
         """All statements."""
@@ -285,115 +260,33 @@ class Tiles:
                 strip.copy(batch, at, free)
         body.call("end_copies")
 
-    def begin(self) -> None:
-        """Declare the sums, which are zero, and say which a thread has.
+    def put_neighbours(
+        self, output: Name, batch: Sum, row: Name, at: Name, inner: Sum | None, total: Expr
+    ) -> None:
+        """Store sums that are in the result: one, or neighbours at once.
 
-        A warp has 4 x 8 threads, which read 4 vectors of the left tile and 8 of the right one.
+        Parameters
+        ----------
+        at : the column; of neighbours the number of their vector.
+        inner : counts neighbours; None for one.
+        total : the sum.
         """
-        body, count = self.body, self.each[0] * self.each[1]
-        thread, kind = Name("threadIdx.x"), self.index_kind
-        warp = Group(thread / WARP)
-        self.y = body.let(kind, "y", warp / 2 * 4 + thread % WARP / 8)
-        self.x = body.let(kind, "x", warp % 2 * 8 + thread % 8)
-        vector = self.kind if self.group == 1 else f"{self.kind}x{self.group}"
-        self.sums = body.variable(vector, "sums", size=count // self.group)
-        with body.loops(["s", "n"], [count // self.group, self.group], unroll=True) as (s, n):
-            body.assign(_part(self.sums, s, n, self.group), self.reading().nothing)
-
-    def total(self, m: Sum, h: Sum, n: Sum) -> Expr:
-        """One sum of a thread's own: in row `m`, the `n`th of group `h`."""
-        return _part(self.sums, m * (self.each[1] // self.group) + h, n, self.group)
-
-    def multiply(self) -> None:
-        """Add the products of two tiles."""
-        body, group = self.body, self.group
-        rows, columns = self.each
-        present = self.strips[0].present
-        with body.loops(["k"], [DEEP], unroll=True) as (k,):
-            left, right = (
-                self._factors(self.kind, s.array, s.side, k, own)
-                for s, own in zip(self.strips, (self.y, self.x), strict=True)
-            )
-            there = self._factors("pred", present, 0, k, self.y) if present else None
-            with body.loops(["m"], [rows], unroll=True) as (m,):
-                # Padding adds nothing, not even to an infinity.
-                at = m // group, m % group, group
-                here = _part(there, *at) if there else None
-                sizes = columns // group, group
-                with body.when(here), body.loops(["h", "n"], sizes, unroll=True) as (h, n):
-                    total = self.total(m, h, n)
-                    factors = _part(left, *at), _part(right, h, n, group)
-                    body.assign(total, self._sum(total, *factors))
-
-    def _factors(self, kind: str, array: Name, side: int, k: Sum, own: Name) -> Name:
-        """A thread's factors of a row of a tile, as registers."""
-        body, group, count = self.body, self.group, self.each[side] // self.group
-        pitch = self.layouts[side].elements // DEEP // group
-        vector = kind if group == 1 else f"{kind}x{group}"
-        made = body.variable(vector, f"factors_{side}", size=count)
-        source = array if group == 1 else Cast(Pointer(vector, const=True), array)
-        begin = own if self.buffer == Literal(0) else self.buffer * (DEEP * pitch) + own
-        with body.loops(["g"], [count], unroll=True) as (g,):
-            body.assign(item(made, g), item(source, added(begin, k * pitch + g * SIDE)))
-        return made
-
-    def _sum(self, total: Expr, left: Expr, right: Expr) -> Expr:
-        """A sum and one more product."""
-        kind = self.product.type
-        if kind.name in FUSED:
-            return Apply(FUSED[kind.name], (left, right, total))
-        factors = [self.body.let(self.kind, "factor", factor) for factor in (left, right)]
-        times = expression("multiply", kind, *factors, wraps=False)
-        assert times is not None
-        product = self.body.let(self.kind, "product", times)
-        sum_ = expression("add", kind, total, product, wraps=False)
-        assert sum_ is not None
-        return sum_
-
-    def put(self, batch: Sum, output: Name) -> None:
-        """Store the sums, after the epilogue: neighbours at once, where they are aligned."""
         body, product = self.body, self.product
-        width = self.group if product.columns % self.group == 0 else 1
-        names = ["m", "h", *(["n"] if width == 1 else [])]
-        sizes = [self.each[0], self.each[1] // self.group, *([self.group] if width == 1 else [])]
-        with body.loops(names, sizes, unroll=True) as (m, h, *rest):
-            row = self._row(m)
-            kind = self.index_kind
-            if width > 1:
-                inner = counter(body.name("n"), width)
-                at = self.tile[1] * (self.sizes[1] // width) + self.x
-                at = body.let(kind, "column_vector", added(at, h * SIDE))
-                column = counter(at.name, product.columns // width) * width + inner
+        width = 1 if inner is None else inner.high + 1
+        column = counter(at.name, product.columns // width) * width + (inner or 0)
+        limits = (
+            (row, product.rows, self.sizes[0]),
+            (at, product.columns // width, self.sizes[1] // width),
+        )
+        conditions = [binary("<", here, n) for here, n, size in limits if n % size]
+        with body.when(conjoined(conditions) if conditions else None):
+            with body.block() as statements:
+                place = product.index(batch, counter(row.name, product.rows), column)
+                self.store(output, place, total)
+            if inner is None:
+                body.add(*live(statements))
             else:
-                inner = rest[0]
-                at = self.tile[1] * self.sizes[1] + times(self.x, self.group)
-                more = h * (SIDE * self.group) + inner
-                at = body.let(kind, "column", added(at, more))
-                column = counter(at.name, product.columns)
-            conditions = [
-                binary("<", here, count)
-                for here, count, size in (
-                    (row, product.rows, self.sizes[0]),
-                    (at, product.columns // width, self.sizes[1] // width),
-                )
-                if count % size
-            ]
-            total = self.total(m, h, inner)
-            with body.when(conjoined(conditions) if conditions else None):
-                with body.block() as statements:
-                    place = product.index(batch, counter(row.name, product.rows), column)
-                    self.store(output, place, total)
-                if width > 1:
-                    body.add(*Pack(self.kernel, inner.names[0], width).around(statements))
-                else:
-                    body.add(*live(statements))
-
-    def _row(self, m: Sum) -> Name:
-        """The row of one of a thread's sums."""
-        group = self.group
-        more = m // group * (SIDE * group) + m % group
-        at = self.tile[0] * self.sizes[0] + times(self.y, group)
-        return self.body.let(self.index_kind, "row", added(at, more))
+                body.add(*Pack(self.kernel, inner.names[0], width).around(statements))
 
     def store(self, output: Name, at: Index, total: Expr) -> None:
         """Store one sum, after the epilogue; or a part of a sum."""
@@ -431,9 +324,3 @@ def index_kind(results: Iterable[Instruction]) -> str:
         seen.update(fresh)
         stack += fresh
     return "s32"
-
-
-def _part(vectors: Name, number: Sum, part: Sum, group: int) -> Expr:
-    """One number of several vectors; of single numbers, where a group is one."""
-    vector = item(vectors, number)
-    return vector if group == 1 else item(vector, part)

@@ -10,7 +10,7 @@ import emit_cuda
 import hlo
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import gemm, tiles, vectors
+from emit_cuda.kernels import gemm, thread_tiles, vectors
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
 from optimizer import prepare
@@ -328,7 +328,7 @@ def test_tensor_cores_multiply_narrow_floats():
 
 @pytest.mark.parametrize(("buffers", "barriers"), [(2, 1), (1, 2)])
 def test_tiles_in_two_buffers_need_one_barrier(monkeypatch, buffers, barriers):
-    monkeypatch.setattr(tiles, "BUFFERS", buffers)
+    monkeypatch.setattr(thread_tiles, "BUFFERS", buffers)
     (kernel,) = batch_of([KINDS["product of matrices"][0]]).kernels.texts.values()
     assert kernel.count("__syncthreads") == barriers
 

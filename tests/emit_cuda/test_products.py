@@ -9,8 +9,8 @@ import emit_cuda
 import hlo
 from emit_cuda import nvrtc
 from emit_cuda.kernels import tile_sizes, tiles
+from emit_cuda.kernels.thread_tiles import MANY, OWN_BYTES
 from emit_cuda.kernels.tile_sizes import SIDE, SIZES, WARP_SIZES
-from emit_cuda.kernels.tiles import MANY, OWN_BYTES
 from emit_cuda.launches import asked
 from hlo_tools.generate.values import tame
 from optimizer import prepare

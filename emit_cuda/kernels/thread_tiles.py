@@ -1,0 +1,168 @@
+"""Products in tiles whose threads have sums of their own, in registers.
+
+Each of 16 x 16 threads adds up some products, in the order of the contraction. It reads the factors
+of a column and of a row of them at once, so that 16 numbers from shared memory make 64 products.
+"""
+
+from __future__ import annotations
+
+from codegen.elements.types import literal
+from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
+from codegen.kinds import Pointer
+from codegen.opcodes.scalar import expression
+from emit_cuda.kernels import tile_sizes
+from emit_cuda.kernels.folding import WARP
+from emit_cuda.kernels.layouts import PaddedRows
+from emit_cuda.kernels.stages import SHARED_BYTES
+from emit_cuda.kernels.strips import Reading, added, times
+from emit_cuda.kernels.tile_sizes import SIDE, best
+from emit_cuda.kernels.tiles import Tiles
+from emit_cuda.kernels.vectors import BYTES
+from hlo.types.element_type import ELEMENT_TYPES
+from optimizer.analysis.indexing import Sum, counter
+
+# Elements of the contraction that a tile has.
+DEEP = 16
+# Elements along the contraction that neighbouring threads read at least: a sector of f32.
+LEAST_DEEP = 8
+# Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
+BUFFERS = 2
+# The sum of a product and a number, rounded once.
+FUSED = {"f32": "__fmaf_rn", "f64": "__fma_rn"}
+# Bytes of sums that a thread has at most, so that they stay in registers.
+OWN_BYTES = 8 * 8 * 4
+# Sums of a thread from which on the compiler must be told to take few registers.
+MANY = 32
+
+
+class ThreadTiles(Tiles):
+    """Writes the kernel of a product of any type.
+
+    Attributes
+    ----------
+    each : rows and columns of sums of each thread.
+    group : neighbours among them.
+    """
+
+    def choose(self) -> None:
+        """Choose the size of tiles."""
+        self.threads, self.deep = SIDE * SIDE, DEEP
+        self.buffers, self.most_shared = BUFFERS, SHARED_BYTES
+        bytes_each = ELEMENT_TYPES[self.kind].bytes
+        most = OWN_BYTES // bytes_each * SIDE * SIDE
+        sizes = [s for s in tile_sizes.SIZES if s.rows * s.columns <= most]
+        size, parts = best(self.product, sizes or tile_sizes.SIZES, bytes_each)
+        self.sizes = size.rows, size.columns
+        self.split(parts)
+        self.each = size.rows // SIDE, size.columns // SIDE
+        # Neighbours among a thread's sums: as many as are read at once from shared memory.
+        whole = self.product.type.kind != "complex" and min(self.each) > 1
+        self.group = min(max(1, BYTES // bytes_each), *self.each) if whole else 1
+        # Rows of a tile begin at other banks, and stay aligned.
+        self.layouts = [PaddedRows(DEEP, width, self.group) for width in self.sizes]
+        self.aligned = self.group * bytes_each if self.group > 1 else 0
+        self.copies = self.aligned == BYTES
+        self.resident = 2 if self.each[0] * self.each[1] >= MANY else 1
+
+    def reading(self) -> Reading:
+        """The way in which threads read operands: tiles hold numbers in the type of the sums."""
+        nothing = literal(self.product.type, self.product.type.dtype.type(0))
+        return Reading(
+            self.kernel, self.product, DEEP, LEAST_DEEP, self.threads, self.kind, self.index_kind,
+            self.product.element, nothing, self.group, copies=self.copies,
+        )  # fmt: skip
+
+    def begin(self) -> None:
+        """Declare the sums, which are zero, and say which a thread has.
+
+        A warp has 4 x 8 threads, which read 4 vectors of the left tile and 8 of the right one.
+        """
+        body, count = self.body, self.each[0] * self.each[1]
+        thread, kind = Name("threadIdx.x"), self.index_kind
+        warp = Group(thread / WARP)
+        self.y = body.let(kind, "y", warp / 2 * 4 + thread % WARP / 8)
+        self.x = body.let(kind, "x", warp % 2 * 8 + thread % 8)
+        vector = self.kind if self.group == 1 else f"{self.kind}x{self.group}"
+        self.sums = body.variable(vector, "sums", size=count // self.group)
+        with body.loops(["s", "n"], [count // self.group, self.group], unroll=True) as (s, n):
+            body.assign(_part(self.sums, s, n, self.group), self.reading().nothing)
+
+    def total(self, m: Sum, h: Sum, n: Sum) -> Expr:
+        """One sum of a thread's own: in row `m`, the `n`th of group `h`."""
+        return _part(self.sums, m * (self.each[1] // self.group) + h, n, self.group)
+
+    def multiply(self) -> None:
+        """Add the products of two tiles."""
+        body, group = self.body, self.group
+        rows, columns = self.each
+        present = self.strips[0].present
+        with body.loops(["k"], [DEEP], unroll=True) as (k,):
+            left, right = (
+                self._factors(self.kind, s.array, s.side, k, own)
+                for s, own in zip(self.strips, (self.y, self.x), strict=True)
+            )
+            there = self._factors("pred", present, 0, k, self.y) if present else None
+            with body.loops(["m"], [rows], unroll=True) as (m,):
+                # Padding adds nothing, not even to an infinity.
+                at = m // group, m % group, group
+                here = _part(there, *at) if there else None
+                sizes = columns // group, group
+                with body.when(here), body.loops(["h", "n"], sizes, unroll=True) as (h, n):
+                    total = self.total(m, h, n)
+                    factors = _part(left, *at), _part(right, h, n, group)
+                    body.assign(total, self._sum(total, *factors))
+
+    def _factors(self, kind: str, array: Name, side: int, k: Sum, own: Name) -> Name:
+        """A thread's factors of a row of a tile, as registers."""
+        body, group, count = self.body, self.group, self.each[side] // self.group
+        pitch = self.layouts[side].elements // DEEP // group
+        vector = kind if group == 1 else f"{kind}x{group}"
+        made = body.variable(vector, f"factors_{side}", size=count)
+        source = array if group == 1 else Cast(Pointer(vector, const=True), array)
+        begin = own if self.buffer == Literal(0) else self.buffer * (DEEP * pitch) + own
+        with body.loops(["g"], [count], unroll=True) as (g,):
+            body.assign(item(made, g), item(source, added(begin, k * pitch + g * SIDE)))
+        return made
+
+    def _sum(self, total: Expr, left: Expr, right: Expr) -> Expr:
+        """A sum and one more product."""
+        kind = self.product.type
+        if kind.name in FUSED:
+            return Apply(FUSED[kind.name], (left, right, total))
+        factors = [self.body.let(self.kind, "factor", factor) for factor in (left, right)]
+        times = expression("multiply", kind, *factors, wraps=False)
+        assert times is not None
+        product = self.body.let(self.kind, "product", times)
+        sum_ = expression("add", kind, total, product, wraps=False)
+        assert sum_ is not None
+        return sum_
+
+    def put(self, batch: Sum, output: Name) -> None:
+        """Store the sums, after the epilogue: neighbours at once, where they are aligned."""
+        body, group = self.body, self.group
+        together = group > 1 and self.product.columns % group == 0
+        names, sizes = ["m", "h", "n"], [self.each[0], self.each[1] // group, group]
+        count = 2 if together else 3
+        with body.loops(names[:count], sizes[:count], unroll=True) as (m, h, *rest):
+            row = self._row(m)
+            inner = counter(body.name("n"), group) if together else rest[0]
+            unit = group if together else 1
+            at = self.tile[1] * (self.sizes[1] // unit) + times(self.x, group // unit)
+            more = h * (SIDE * group // unit)
+            name = "column_vector" if together else "column"
+            at = body.let(self.index_kind, name, added(at, more if together else more + inner))
+            total = self.total(m, h, inner)
+            self.put_neighbours(output, batch, row, at, inner if together else None, total)
+
+    def _row(self, m: Sum) -> Name:
+        """The row of one of a thread's sums."""
+        group = self.group
+        more = m // group * (SIDE * group) + m % group
+        at = self.tile[0] * self.sizes[0] + times(self.y, group)
+        return self.body.let(self.index_kind, "row", added(at, more))
+
+
+def _part(vectors: Name, number: Sum, part: Sum, group: int) -> Expr:
+    """One number of several vectors; of single numbers, where a group is one."""
+    vector = item(vectors, number)
+    return vector if group == 1 else item(vector, part)
