@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 Span = tuple[int, int]
+# Of so many blocks NumPy looks through all; of fewer that can be live together, Python does.
+_FEW = 200
 
 
 def aligned(size: int) -> int:
@@ -79,8 +81,12 @@ class Heap:
     def __init__(self) -> None:
         self.size = 0
         self._blocks: list[Block] = []
+        self._placed: list[tuple[int, int, int, int, Block]] = []
         # Of each block: where it begins and ends, its first and last moment, how many spans it has.
         self._table = np.empty((5, 16), np.int64)
+        # Numbers of blocks by moment, in steps of 2^n for those that are needed for 2^n moments and
+        # no more than that: so each stands at one or two steps.
+        self._steps: dict[int, dict[int, list[int]]] = {}
 
     def put(self, block: Block, offset: int) -> None:
         """Put a block at an offset."""
@@ -88,12 +94,21 @@ class Heap:
         if count == self._table.shape[1]:
             self._table = np.concatenate([self._table, np.empty_like(self._table)], axis=1)
         end = offset + aligned(block.size)
-        self._table[:, count] = offset, end, block.first, block.last, len(block.spans)
+        first, last = block.first, block.last
+        self._table[:, count] = offset, end, first, last, len(block.spans)
         self._blocks.append(block)
+        self._placed.append((offset, end, first, last, block))
+        step = (last - first).bit_length()
+        steps = self._steps.setdefault(step, {})
+        for place in {first >> step, last >> step}:
+            steps.setdefault(place, []).append(count)
         self.size = max(self.size, offset + block.size)
 
     def gap(self, block: Block) -> int:
         """The offset of the smallest gap that is free while a block is needed; else their end."""
+        near = self._near(block)
+        if near is not None:
+            return self._gap_among(near, block)
         starts, ends = self._live_with(block)
         # Before each, all that begins earlier has ended here.
         free = np.maximum.accumulate(np.concatenate([[0], ends]))
@@ -113,6 +128,39 @@ class Heap:
             meets[k] = self._blocks[k].meets(block)
         order = np.argsort(starts[meets])
         return starts[meets][order], ends[meets][order]
+
+    def _gap_among(self, near: list[int], block: Block) -> int:
+        """The same where few blocks can be live together with it: NumPy would take longer."""
+        needed, free, first, last = aligned(block.size), 0, block.first, block.last
+        best: tuple[int, int] | None = None
+        live = [
+            (start, end)
+            for start, end, begin, stop, other in map(self._placed.__getitem__, near)
+            if begin <= last and stop >= first and other.meets(block)
+        ]
+        for start, end in sorted(live):
+            gap = start - free
+            if gap >= needed and (best is None or gap < best[0]):
+                best = gap, free
+            free = max(free, end)
+        return free if best is None else best[1]
+
+    def _near(self, block: Block) -> list[int] | None:
+        """The numbers of all blocks that may be live together with a block; None for all of them.
+
+        Some may be there twice, which changes nothing.
+        """
+        count, first, last = len(self._blocks), block.first, block.last
+        looks = sum(((last - first) >> step) + 2 for step in self._steps)
+        if max(looks, _FEW) >= count:
+            return None
+        found: list[int] = []
+        for step, steps in self._steps.items():
+            for place in range(first >> step, (last >> step) + 1):
+                found += steps.get(place, ())
+                if len(found) > _FEW:
+                    return None
+        return found
 
 
 def pack(blocks: Sequence[Block]) -> tuple[list[int], int]:

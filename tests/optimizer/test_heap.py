@@ -1,10 +1,12 @@
 """Blocks that are needed at one moment never share bytes, and little is wasted."""
 
 import itertools
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optimizer.memory import heap
 from optimizer.memory.heap import Block, aligned, pack, peak
 
 MOMENTS = st.lists(st.integers(0, 30), min_size=2, max_size=6, unique=True).map(sorted)
@@ -47,3 +49,22 @@ def test_blocks_of_different_times_share_bytes():
 def test_a_block_fits_into_the_gap_of_another_ones_time():
     _, total = pack([Block(100, [(0, 1), (5, 6)]), Block(100, [(2, 4)])])
     assert total == 100
+
+
+def test_only_blocks_of_about_the_same_time_are_looked_through(monkeypatch):
+    random = Random(0)
+
+    def made(begin):
+        moments = sorted(begin + int(random.paretovariate(0.6)) % 300 for _ in range(4))
+        spans = [(moments[0], moments[3])]
+        if moments[1] + 1 < moments[2] and random.random() < 0.2:
+            spans = [(moments[0], moments[1]), (moments[2], moments[3])]
+        return Block(random.randint(0, 4000), spans)
+
+    blocks = [made(begin) for begin in range(400)]
+    monkeypatch.setattr(heap, "_FEW", len(blocks))
+    found = pack(blocks)
+    assert any(len(block.spans) > 1 for block in blocks)
+    for few in (5, 40, 200):
+        monkeypatch.setattr(heap, "_FEW", few)
+        assert pack(blocks) == found
