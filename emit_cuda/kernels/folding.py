@@ -145,6 +145,33 @@ class SharedFold:
         return kept, [dims[d] for d in sorted(attrs.dimensions)]
 
 
+class SharedFolds(SharedFold):
+    """Several reduces of the same dimensions, whose elements threads fold in one loop."""
+
+    def __init__(self, folds: Sequence[SharedFold]) -> None:
+        self.folds, self.body, self.instr = folds, folds[0].body, folds[0].instr
+        self.variables = [variable for fold in folds for variable in fold.variables]
+        self.operations = [operation for fold in folds for operation in fold.operations]
+
+    def begin(self) -> None:
+        """Declare the variables of all."""
+        for fold in self.folds:
+            fold.begin()
+
+    def add(self, kept: Index, reduced: Index) -> None:
+        """Fold in one element of each."""
+        for fold in self.folds:
+            fold.add(kept, reduced)
+
+    def store(self, outputs: Sequence[Name], number: Sum) -> None:
+        """Write the results of all."""
+        remaining = list(outputs)
+        for fold in self.folds:
+            count = len(fold.fold.types)
+            fold.store(remaining[:count], number)
+            del remaining[:count]
+
+
 def _wrapped(kind: str | None, value: Expr) -> Expr:
     """A sum or product of signed integers by unsigned ones, which may overflow."""
     if kind in ("s32", "s64") and isinstance(value, Op) and value.op in ("+", "*"):

@@ -84,6 +84,8 @@ class FoldParts:
     blocks : how many there would be, if each folded all that belongs together.
     count : elements that belong together.
     step : a number of elements, of which each part has a multiple.
+    side_by_side : columns that a block folds; its 1024 threads are half of all that a
+        multiprocessor has.
 
     Attributes
     ----------
@@ -91,8 +93,9 @@ class FoldParts:
     size : elements of each, but the last one.
     """
 
-    def __init__(self, blocks: int, count: int, step: int) -> None:
-        wanted = max(1, min(count // LEAST_PART, WAVE // blocks))
+    def __init__(self, blocks: int, count: int, step: int, side_by_side: int = 1) -> None:
+        wave = WAVE if side_by_side == 1 else WAVE // 2
+        wanted = max(1, min(count * side_by_side // LEAST_PART, wave // blocks))
         self.count = count
         self.size = -(-count // wanted // step) * step if wanted > 1 else count
         self.number = -(-count // self.size)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Literal, Name, binary, conjoined, indexed, item
 from codegen.statements import live
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import BARRIER, WARP, shared_fold
+from emit_cuda.kernels.folding import BARRIER, WARP, SharedFolds, shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts, RowGroups, threads_for
 from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
@@ -44,9 +44,17 @@ LEAST_ROW, LEAST_COLUMN = 8, 64
 
 
 def reduction_stages(
-    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel,
+    instr: Instruction,
+    outputs: Sequence[Name],
+    others: Sequence[Instruction] = (),
 ) -> Sequence[Stage] | None:
-    """Launches whose threads share the folds of a reduce; None where one thread each is better."""
+    """Launches whose threads share the folds of a reduce; None where one thread each is better.
+
+    Parameters
+    ----------
+    others : reduces of the same dimensions, which are folded in the same loop.
+    """
     attrs = a.Dimensions.of(instr)
     dims = instr.operands[0].shape.dims
     if not attrs.dimensions or 0 in dims:
@@ -56,9 +64,11 @@ def reduction_stages(
     if count < (LEAST_ROW if by_rows else LEAST_COLUMN):
         return None
     with kernel.body.block():
-        fold = shared_fold(kernel.body, instr)
-    if fold is None:
+        folds = [shared_fold(kernel.body, each) for each in (instr, *others)]
+    known = [fold for fold in folds if fold is not None]
+    if len(known) < len(folds):
         return None
+    fold = SharedFolds(known) if others else known[0]
     return (_RowReduction if by_rows else _ColumnReduction)(kernel, fold, count, outputs).launches()
 
 
@@ -80,7 +90,7 @@ class _Reduction(ABC):
         self.count, self.outputs = count, outputs
         self.kept, self.reduced = fold.sizes()
         self.rows = prod(self.kept)
-        self.parts = FoldParts(self.blocks(), count, STEP)
+        self.parts = self.parts_of(count)
         size, several = self.rows * self.parts.number, self.parts.number > 1
         kinds = [kind for kind, _ in fold.variables] if several else []
         self.partial = [kernel.room(kind, "partial", size) for kind in kinds]
@@ -98,8 +108,8 @@ class _Reduction(ABC):
         return replace(stage, statements=live(statements), kind=kind)
 
     @abstractmethod
-    def blocks(self) -> int:
-        """The number of blocks, if each folds all that belongs together."""
+    def parts_of(self, count: int) -> FoldParts:
+        """The parts of so many elements that belong together."""
 
     @abstractmethod
     def first(self) -> Stage:
@@ -137,9 +147,9 @@ class _RowReduction(_Reduction):
 
     kind = "row reduction"
 
-    def blocks(self) -> int:
-        """One for each row."""
-        return self.rows
+    def parts_of(self, count: int) -> FoldParts:
+        """Of a row."""
+        return FoldParts(self.rows, count, STEP)
 
     def first(self) -> Stage:
         """Fold rows, or parts of them."""
@@ -176,10 +186,10 @@ class _ColumnReduction(_Reduction):
 
     kind = "column reduction"
 
-    def blocks(self) -> int:
-        """One for each tile of columns."""
+    def parts_of(self, count: int) -> FoldParts:
+        """Of a tile of columns."""
         *outer, columns = self.kept
-        return prod(outer) * -(-columns // WARP)
+        return FoldParts(prod(outer) * -(-columns // WARP), count, WARP, WARP)
 
     def first(self) -> Stage:
         """Fold columns, or parts of them."""

@@ -17,6 +17,7 @@ from emit_cuda.kernels.kernel import CudaKernel
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.passes import KINDS
 from emit_cuda.kernels.products import PRODUCTS
+from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
 from emit_cuda.kernels.stages import CopyStage, Stage, each_thread, stages
 from emit_cuda.libraries.calls import LibraryFft, LibraryGemm, fft_of, gemm_of
@@ -26,7 +27,7 @@ from emit_cuda.program.steps import Copy, Launch, LibraryCall
 from emit_cuda.table import emits_cuda, is_on_host
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
-from optimizer.fusion.together import is_cheap, results_together
+from optimizer.fusion.together import is_cheap, reduces_together, results_together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,6 +190,8 @@ class CudaSchedule(Schedule):
             if stages is not None:
                 self.launch(kernel, instr, stages)
                 return True
+        if self._write_folds(inner, instr, target):
+            return True
         results = results_together(instr.called[0])
         if not results:
             return False
@@ -197,6 +200,19 @@ class CudaSchedule(Schedule):
         together = [(r, kernel.outputs(r, [pointer])) for r, pointer in pairs]
         self.launch(kernel, instr, [loop_stage(kernel, together)])
         return True
+
+    def _write_folds(self, inner: Scope, instr: Instruction, target: object) -> bool:
+        """One kernel for a fusion of several reduces of the same elements; whether it is one."""
+        reduces = reduces_together(instr.called[0])
+        if not reduces:
+            return False
+        kernel = self.new_kernel(inner)
+        places = leaves(target, instr.shape)
+        outputs = [kernel.outputs(r, [place])[0] for r, place in zip(reduces, places, strict=True)]
+        stages = reduction_stages(kernel, reduces[0], outputs, reduces[1:])
+        if stages is not None:
+            self.launch(kernel, instr, stages)
+        return stages is not None
 
     def _write_rows(self, inner: Scope, instr: Instruction, target: object) -> bool:
         """One kernel for a fusion that works row by row; whether it is one."""

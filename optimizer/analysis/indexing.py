@@ -13,7 +13,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -216,13 +216,24 @@ def _product(atom: Atom, factor: int) -> str:
 def _joined(total: Sum) -> Sum:
     """Put quotients and remainders of the same division together: c (x / c) + x % c is x."""
     for atom, factor in total.terms:
-        if isinstance(atom, Remainder):
-            twin = Quotient(atom.dividend, atom.divisor)
+        if not isinstance(atom, Remainder):
+            continue
+        for twin in _quotients(atom):
             factors = dict(total.terms)
             if factors.get(twin) == factor * atom.divisor:
                 del factors[twin], factors[atom]
                 return Sum(total.constant, tuple(factors.items())) + atom.dividend * factor
     return total
+
+
+def _quotients(remainder: Remainder) -> Iterator[Quotient]:
+    """The quotient of a remainder's division, as it may be written: (x / b) / c is x / (b c)."""
+    dividend, divisor = remainder.dividend, remainder.divisor
+    yield Quotient(dividend, divisor)
+    if dividend.constant == 0 and len(dividend.terms) == 1:
+        inner, factor = dividend.terms[0]
+        if isinstance(inner, Quotient) and factor == 1:
+            yield Quotient(inner.dividend, inner.divisor * divisor)
 
 
 Index = tuple[Sum, ...]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from hlo.attributes import Dimensions
 from optimizer.fusion.nest import nest_of
 from optimizer.fusion.policy import CPU, GPU, is_plain
 
@@ -49,6 +50,22 @@ def results_together(computation: Computation) -> tuple[Instruction, ...]:
         return ()
     cheap = all(is_cheap(instr) for instr in computation.instructions if instr is not root)
     return results if cheap and len({r.shape.dims for r in results}) == 1 else ()
+
+
+@lru_cache(maxsize=4096)
+def reduces_together(computation: Computation) -> tuple[Instruction, ...]:
+    """The results of a fusion, where they are reduces of the same dimensions; none for others.
+
+    A GPU's threads fold an element for each of them, and read once what several need.
+    """
+    results = _results(computation)
+    if not results or any(r.opcode != "reduce" or not r.shape.is_array for r in results):
+        return ()
+    inside = [instr for instr in computation.instructions if instr is not computation.root]
+    cheap = all(is_cheap(instr) for instr in inside if instr not in results)
+    apart = not any(operand in results for instr in inside for operand in instr.operands)
+    folded = {(r.operands[0].shape.dims, Dimensions.of(r).dimensions) for r in results}
+    return results if cheap and apart and len(folded) == 1 else ()
 
 
 def is_cheap(instr: Instruction) -> bool:

@@ -110,6 +110,14 @@ def test_what_lies_below_a_step_of_the_rest_does_not_matter():
     assert delinear(i * 64 + j, (2, 8, 64)) == (i // 8, i % 8, j)
 
 
+def test_an_index_of_any_rank_is_its_number_again():
+    """Also where the quotient of a quotient is written as one: (i / 56) / 56 is i / 3136."""
+    i, j = counter("i", 200704), counter("j", 256)
+    index = delinear(i, (64, 56, 56))
+    assert linear((*index, j), (64, 56, 56, 256)) == i * 256 + j
+    assert linear(delinear(i, (2, 2, 16, 56, 56)), (2, 2, 16, 56, 56)) == i
+
+
 def test_powers_of_two_are_shifts_and_masks_in_c():
     i, j = counter("i", 16), counter("j", 64)
     assert ((i * 64 + j) // 512).text == "(i >> 3)"

@@ -55,6 +55,25 @@ def reduced(shape, dims, kind="f32", operation="add"):
     return module_of(text, kind)
 
 
+def moments(shape, dims, kind="f32"):
+    """Sums and sums of squares: two reduces of one fusion, of two types."""
+    kept = ",".join(str(n) for d, n in enumerate(shape) if d not in dims)
+    wide, along = (",".join(map(str, each)) for each in (shape, dims))
+    fused = (
+        f"fused {{ x = {kind}[{wide}] parameter(0)  o = {kind}[] constant(1)"
+        f"  w = f64[{wide}] convert(x)  q = f64[{wide}] multiply(w, w)  z = f64[] constant(0)"
+        f"  s = {kind}[{kept}] reduce(x, o), dimensions={{{along}}}, to_apply=add"
+        f"  t = f64[{kept}] reduce(q, z), dimensions={{{along}}}, to_apply=plus"
+        f"  ROOT r = ({kind}[{kept}], f64[{kept}]) tuple(s, t) }}"
+    )
+    plus = "plus { a = f64[] parameter(0)  b = f64[] parameter(1)  ROOT s = f64[] add(a, b) }"
+    return hlo.parse(
+        f"HloModule stages\n{CALLED.format(kind)}\n{plus}\n{fused}\n"
+        f"ENTRY main {{ x = {kind}[{wide}] parameter(0)"
+        f"  ROOT r = ({kind}[{kept}], f64[{kept}]) fusion(x), kind=kInput, calls=fused }}"
+    )
+
+
 def largest(shape, kind="f32"):
     """The first largest element of each row, and its place."""
     wide, rows = (",".join(map(str, each)) for each in (shape, shape[:-1]))
@@ -107,6 +126,9 @@ MODULES = {
     "few long rows": (reduced((2, 9, 99), (1, 2), "bf16"), "second stage of a reduction"),
     "few long columns": (reduced((500, 35), (0,)), "second stage of a reduction"),
     "largest": (largest((2, 1111)), "second stage of a reduction"),
+    "two sums of a whole array": (moments((3000,), (0,)), "second stage of a reduction"),
+    "two sums of rows": (moments((3, 77), (1,), "bf16"), "row reduction"),
+    "two sums of columns": (moments((9, 80, 35), (0, 1)), "second stage of a reduction"),
     "running sum": (run((3, 100), 1), "running fold"),
     "of one long row": (run((3001,), 0, "s32"), "first stage of a running fold"),
     "of whole vectors": (run((2, 4096), 1), "first stage of a running fold"),
@@ -136,6 +158,14 @@ def batch():
 def test_a_launch_says_its_kind(name):
     module, kind = MODULES[name]
     assert kind in {step.kind for step in emit_cuda.emit(module).steps}
+
+
+@pytest.mark.parametrize("name", ["two sums of rows", "two sums of columns"])
+def test_reduces_of_a_fusion_share_a_loop(name):
+    module, _ = MODULES[name]
+    first, *others = emit_cuda.emit(module).steps
+    assert first.kind in ("row reduction", "column reduction")
+    assert {step.kind for step in others} <= {"second stage of a reduction"}
 
 
 @pytest.mark.parametrize(
