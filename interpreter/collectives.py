@@ -216,8 +216,8 @@ def evaluate_ragged_all_to_all(
         message = f"{instr.name}: {operands[2].size} slices for a group of {devices}"
         raise HloError("HLO119", message, instr.span)
     for rows, _, starts, sizes, targets, _ in brought:
-        mine = (column.reshape(len(group), -1)[place] for column in (starts, sizes, targets))
-        for start, size, target in zip(*mine, strict=True):
+        own = (column.reshape(len(group), -1)[place] for column in (starts, sizes, targets))
+        for start, size, target in zip(*own, strict=True):
             inside = 0 <= start <= len(rows) - size and 0 <= target <= len(result) - size
             if size < 0 or (size and not inside):
                 message = f"{instr.name}: {size} rows from {start} on do not go to {target}"

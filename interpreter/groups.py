@@ -54,19 +54,19 @@ def find_group(device: Device, instr: Instruction, attrs: Collective) -> tuple[i
     has_channel = attrs.channel_id is not None
     if getattr(attrs, "use_global_device_ids", False):
         groups = written or (tuple(range(grid.devices)),)
-        members = _mine(groups, device.number, grid.devices, instr)
+        members = _own_group(groups, device.number, grid.devices, instr)
     elif not has_channel:
         groups = written or (tuple(range(grid.replicas)),)
-        replicas = _mine(groups, device.replica, grid.replicas, instr)
+        replicas = _own_group(groups, device.replica, grid.replicas, instr)
         members = tuple(r * grid.partitions + device.partition for r in replicas)
     elif isinstance(attrs, AllReduce | AllGather | ReduceScatter):
         groups = written or (tuple(range(grid.replicas)),)
-        replicas = _mine(groups, device.replica, grid.replicas, instr)
+        replicas = _own_group(groups, device.replica, grid.replicas, instr)
         partitions = range(grid.partitions)
         members = tuple(r * grid.partitions + p for r in replicas for p in partitions)
     else:
         groups = written or (tuple(range(grid.partitions)),)
-        partners = _mine(groups, device.partition, grid.partitions, instr)
+        partners = _own_group(groups, device.partition, grid.partitions, instr)
         members = tuple(device.replica * grid.partitions + p for p in partners)
     return members
 
@@ -89,11 +89,11 @@ def permute_pairs(device: Device, attrs: CollectivePermute) -> tuple[tuple[int, 
     )
 
 
-def _mine(
+def _own_group(
     groups: tuple[tuple[int, ...], ...], me: int, count: int, instr: Instruction
 ) -> tuple[int, ...]:
-    mine = next((group for group in groups if me in group), ())
-    missing = [n for n in mine if not 0 <= n < count]
+    group = next((each for each in groups if me in each), ())
+    missing = [n for n in group if not 0 <= n < count]
     if missing:
         raise HloError(
             "HLO119",
@@ -101,4 +101,4 @@ def _mine(
             instr.span,
             ["`evaluate(module, per_device=[...])` runs a module on several devices"],
         )
-    return mine
+    return group

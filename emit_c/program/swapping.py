@@ -79,15 +79,15 @@ def _swap(buffers: Buffers, loop: Instruction, copy: Value, state: Value) -> Swa
     (source,) = flow.at[instr.operands[0]]
     if not isinstance(source, Value) or copy.shape.bytes < machine.SWAPPED_BYTES:
         return None
-    mine, following = buffers.of[state], buffers.of[source]
-    if following.fixed or following.output or mine is following:
+    current, following = buffers.of[state], buffers.of[source]
+    if following.fixed or following.output or current is following:
         return None
     if not _only_in(body, following, flow.timeline.home) or users(body)[instr] != [body.root]:
         return None
     # Nobody reads it after the copy: from then on it is the state.
     if max(last for _, last, _ in following.stays) > flow.timeline.time[instr]:
         return None
-    return Swap(instr, mine, following, state.leaf, source)
+    return Swap(instr, current, following, state.leaf, source)
 
 
 def _only_in(body: Computation, buffer: Buffer, home: dict[Instruction, Computation]) -> bool:

@@ -180,10 +180,10 @@ def _merge(
             middle = body.let("s64", "middle", Group(low + high) / 2)
             place_ = body.let("s64", "at", row * n + middle)
             pairs: list[Expr] = []
-            for t, x, mine in zip(types, sources, own, strict=True):
-                theirs = body.let(wide(t), "other", load(t, item(x, place_)))
-                pairs.append(body.let(wide(t), "left", Choose(is_left, theirs, mine)))
-                pairs.append(body.let(wide(t), "right", Choose(is_left, mine, theirs)))
+            for t, x, value in zip(types, sources, own, strict=True):
+                other = body.let(wide(t), "other", load(t, item(x, place_)))
+                pairs.append(body.let(wide(t), "left", Choose(is_left, other, value)))
+                pairs.append(body.let(wide(t), "right", Choose(is_left, value, other)))
             before = body.let("pred", "before", body.apply(instr.called[0], *pairs)[0])
             further = If(
                 binary("==", before, is_left),

@@ -47,9 +47,9 @@ def verify_output_aliases(
     for alias in aliases:
         if not 0 <= alias.operand < len(operands):
             refuse(instr, "HLO080", f"output_to_operand_aliasing: no operand {alias.operand}")
-        mine = subshape(output, alias.output_index)
+        result = subshape(output, alias.output_index)
         other = subshape(operands[alias.operand], alias.operand_index)
-        if mine is None or other is None:
+        if result is None or other is None:
             refuse(
                 instr,
                 "HLO080",
@@ -57,11 +57,12 @@ def verify_output_aliases(
                 f"or {list(alias.operand_index)} of operand {alias.operand}",
             )
         # A buffer shares memory with the array that it is made of, and the other way round.
-        if not compatible(_unwrapped(mine), _unwrapped(other)):
+        if not compatible(_unwrapped(result), _unwrapped(other)):
             refuse(
                 instr,
                 "HLO080",
-                f"output_to_operand_aliasing: {show(mine)} cannot share memory with {show(other)}",
+                f"output_to_operand_aliasing: {show(result)} cannot share memory with "
+                f"{show(other)}",
             )
 
 

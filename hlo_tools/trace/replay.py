@@ -57,10 +57,10 @@ def steps(stops: Stops, number: int, rows: RowTable) -> Iterator[list[Splice]]:
     number : of the pass in the recording.
     """
     run = stops.recording.passes[number]
-    mine = [stop.number for stop in stops.stops if stop.run == number]
+    own = [stop.number for stop in stops.stops if stop.run == number]
     before = rows.of(run.before)
     if is_exact(run):
-        for each in mine:
+        for each in own:
             after = rows.of(stops.module(each))
             yield splices(before, after)
             before = after

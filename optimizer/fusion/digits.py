@@ -88,15 +88,15 @@ class Digits:
             for i, j, _ in pieces
         ):
             return False
-        mine: dict[int, list[int]] = {}
-        theirs: dict[int, list[int]] = {}
+        pieces_of_one: dict[int, list[int]] = {}
+        pieces_of_other: dict[int, list[int]] = {}
         for i, j, size in pieces:
             whole = one[i] == other[j] or self._sizes[one[i]] == size
             piece = one[i] if whole else self._piece(size, one[i])
             self._spaces[piece] |= self._spaces[other[j]]
-            mine.setdefault(one[i], []).append(piece)
-            theirs.setdefault(other[j], []).append(piece)
-        for digit, became in (*mine.items(), *theirs.items()):
+            pieces_of_one.setdefault(one[i], []).append(piece)
+            pieces_of_other.setdefault(other[j], []).append(piece)
+        for digit, became in (*pieces_of_one.items(), *pieces_of_other.items()):
             if became != [digit]:
                 self._became[digit] = tuple(became)
         return True

@@ -71,9 +71,11 @@ class TargetLibrary:
             if name not in self.types or shape.is_dynamic:
                 return LibraryDecision(None, "type", f"the library does not take {shape}")
         flops, _ = operations(instr)
-        ours, theirs = flops / self.loops, self.call + flops / self.flops
-        message = f"{flops} flops take {theirs * 1e6:.2f} us there, {ours * 1e6:.2f} us in loops"
-        call = self.kinds[instr.opcode] if theirs < ours else None
+        in_loops, in_library = flops / self.loops, self.call + flops / self.flops
+        message = (
+            f"{flops} flops take {in_library * 1e6:.2f} us there, {in_loops * 1e6:.2f} us in loops"
+        )
+        call = self.kinds[instr.opcode] if in_library < in_loops else None
         return LibraryDecision(call, "cost", f"%{instr.name}: {message}")
 
 

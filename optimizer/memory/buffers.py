@@ -175,19 +175,19 @@ class Buffers:
 
     def _unite(self, one: Value, other: Value) -> Clash | None:
         """Let two values share a buffer, or give the reason why they can't."""
-        mine, theirs = self.of[one], self.of[other]
-        if mine is theirs:
+        kept, merged = self.of[one], self.of[other]
+        if kept is merged:
             return None
-        clash = self.clash(mine, theirs)
+        clash = self.clash(kept, merged)
         if clash:
             return clash
-        if len(mine.values) < len(theirs.values):
-            mine, theirs = theirs, mine
-        for stay in theirs.stays:
-            mine.stays.insert(bisect_right(mine.stays, stay[0], key=_first), stay)
-        mine.values += theirs.values
-        mine.output = mine.output or theirs.output
-        self.of.update(dict.fromkeys(theirs.values, mine))
+        if len(kept.values) < len(merged.values):
+            kept, merged = merged, kept
+        for stay in merged.stays:
+            kept.stays.insert(bisect_right(kept.stays, stay[0], key=_first), stay)
+        kept.values += merged.values
+        kept.output = kept.output or merged.output
+        self.of.update(dict.fromkeys(merged.values, kept))
         return None
 
     def share(self, one: Value, other: Value) -> bool:

@@ -59,10 +59,10 @@ class MarkedMemory:
     def keep_common(self, other: MarkedMemory) -> None:
         """Forget the marks that another memory does not hold."""
         for allocation, pieces in self.pieces.items():
-            theirs = other.pieces.get(allocation, [])
+            others = other.pieces.get(allocation, [])
             self.pieces[allocation] = [
                 MarkedBytes(max(p.first, q.first), min(p.end, q.end), p.mark)
                 for p in pieces
-                for q in theirs
+                for q in others
                 if p.mark is q.mark and p.first < q.end and q.first < p.end
             ]
