@@ -154,7 +154,8 @@ class _RowReduction(_Reduction):
     def first(self) -> Stage:
         """Fold rows, or parts of them."""
         kernel, body, fold = self.kernel, self.body, self.fold
-        group = threads_for(self.parts.size)
+        # The more variables threads hand each other, the more elements each folds before.
+        group = threads_for(-(-self.parts.size // len(fold.variables)))
         width = vectors.width_of_rows(_read(kernel, fold.instr), self.count, group)
         iteration = body.name("v") if width > 1 else ""
 

@@ -118,6 +118,12 @@ def row_stage(
     return replace(row.groups.stage(row.shared), statements=live(statements), kind="rows")
 
 
+def _threads_for(row: int, width: int) -> int:
+    """The number of threads that go through a row: of a short one, each has a whole vector."""
+    group = threads_for(row)
+    return group if row % width else min(group, 1 << ((row // width).bit_length() - 1))
+
+
 class _RowKernel:
     """Writes the code of a group of threads with its row."""
 
@@ -131,8 +137,8 @@ class _RowKernel:
         body = self.body = kernel.body
         self.kernel = kernel
         self.rows, self.passes, self.outputs = rows, passes, outputs
-        self.group = threads_for(rows.size)
         arrays = [*passes.read, *(i for i, _ in outputs)]
+        self.group = _threads_for(rows.size, vectors.width_for(arrays))
         self.width = vectors.width_of_rows(arrays, rows.size, self.group)
         self.each = -(-rows.size // (self.group * self.width))
         self.shared: Shared = ()

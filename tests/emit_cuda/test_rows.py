@@ -74,7 +74,15 @@ def added(batch, module, values=tame, seed=0):
 
 
 # Rows of less than a warp, of a warp, of several; of several dimensions; the last block ragged.
-SIZES = [((5,), (9,)), ((2, 3), (20,)), ((3,), (4, 75)), ((3,), (1000,)), ((2,), (3000,))]
+SIZES = [
+    ((5,), (9,)),
+    ((7,), (8,)),
+    ((70,), (24,)),
+    ((2, 3), (20,)),
+    ((3,), (4, 75)),
+    ((3,), (1000,)),
+    ((2,), (3000,)),
+]
 
 
 @pytest.fixture(scope="module")
