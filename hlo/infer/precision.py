@@ -58,6 +58,8 @@ def _is_mixed(instr: Instruction) -> bool:
     values = (instr, *instr.operands)
     if instr.called:
         values = (*values, *(i for c in instr.called for i in (c.root, *c.parameters)))
+    if len({value.shape.element_type for value in values}) == 1 and not instr.shape.is_tuple:
+        return False  # as nearly everywhere
     for value in values:
         for element_type in _types(value.shape):
             if element_type.is_floating or element_type.is_complex:

@@ -189,8 +189,9 @@ class Sweep:
     @cached_property
     def uses(self) -> dict[Instruction, int]:
         """The number of uses of each instruction; being the root counts as one."""
-        users = self.computation.instructions
-        return Counter(chain([self.computation.root], *[set(i.operands) for i in users]))
+        used = [i.operands for i in self.computation.instructions]
+        once = [o if len(o) < 2 else set(o) for o in used]
+        return Counter(chain([self.computation.root], chain.from_iterable(once)))
 
     def run(self) -> Computation:
         """The computation after the walk; the same object if nothing changed."""
@@ -230,9 +231,9 @@ class Sweep:
             if before is None or reach == inf or self.levels_alike(instr, before, reach) < reach:
                 return False
             settled.instructions[name] = instr
-        asked = settled.asked.get(name)
-        if asked is None:
+        if name not in settled.asked:
             return True
+        asked = settled.asked[name]
         uses, named = self.uses, self.named
         return all((uses.get(named[n], 1) == 1) is once for n, once in asked.items())
 
@@ -271,11 +272,11 @@ class Sweep:
     def updated(self, old: Instruction) -> Instruction:
         """The instruction over its operands' replacements; it keeps its name."""
         became = self.became
-        changed = became.keys()
-        if changed.isdisjoint(old.operands) and changed.isdisjoint(old.control_predecessors):
+        unchanged, before = became.keys().isdisjoint, old.control_predecessors
+        if unchanged(old.operands) and (not before or unchanged(before)):
             return old
         operands = tuple([became.get(o, o) for o in old.operands])
-        before = tuple([became.get(p, p) for p in old.control_predecessors])
+        before = before and tuple([became.get(p, p) for p in before])
         new = old.rewired(operands, before, old.called)
         self.uses[new] = self.uses.get(old, 0)
         return new
