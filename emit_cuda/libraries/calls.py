@@ -138,7 +138,7 @@ def fft_of(instr: Instruction) -> LibraryFft | None:
         return None
     attrs, operand = a.Fft.of(instr), instr.operands[0].shape
     lengths = attrs.fft_length
-    if operand.size == 0 or instr.shape.size == 0 or len(lengths) > 3:
+    if 0 in (operand.size, instr.shape.size, *lengths) or len(lengths) > 3:
         return None
     double = operand.element_type.name in ("f64", "c128")
     batch = prod(operand.dims[: operand.rank - len(lengths)])

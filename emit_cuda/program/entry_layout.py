@@ -10,17 +10,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.types.values import ComputationLayout
+from optimizer.dynamic_padder.padding import is_dynamic
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
 
 
 def row_major_entry(module: Module) -> Module:
-    """The module whose header asks for arguments and results by rows; itself if it does."""
+    """The module whose header asks for arguments and results by rows; itself if it does.
+
+    It is the module itself, too, if sizes are known at run time only, as then no bitcast can stand
+    for another layout.
+    """
     said, entry = module.header.entry_computation_layout, module.entry
     if said is None:
         said = ComputationLayout(tuple(p.shape for p in entry.parameters), entry.root.shape)
-    if all(shape.is_row_major for shape in (*said.parameters, said.result)):
+    if is_dynamic(module) or all(s.is_row_major for s in (*said.parameters, said.result)):
         return module
     parameters = tuple(shape.with_default_layout() for shape in said.parameters)
     layout = ComputationLayout(parameters, said.result.with_default_layout())

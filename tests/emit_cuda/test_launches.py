@@ -1,5 +1,7 @@
 """What launches ask of a GPU: sectors, bank conflicts, the least time."""
 
+from statistics import geometric_mean
+
 import pytest
 
 import emit_cuda
@@ -143,7 +145,7 @@ def test_a_dump_of_xla_is_counted_beside_ours(tmp_path, capsys):
     body = """x = f32[64,64] parameter(0)  d = f32[64,64] dot(x, x), lhs_contracting_dims={1},
   rhs_contracting_dims={0}  e = f32[64,64] exponential(d)  ROOT r = f32[4096] reshape(e)"""
     (tmp_path / "m.before_optimizations.txt").write_text(f"HloModule m\nENTRY e {{ {body} }}")
-    (tmp_path / "m.sm_9.0_gpu_after_optimizations.txt").write_text("""HloModule m
+    (tmp_path / "m.sm_9.0a_gpu_after_optimizations.txt").write_text("""HloModule m
 f { p = f32[64,64] parameter(0)  ROOT e = f32[64,64] exponential(p) }
 ENTRY e { x = f32[64,64] parameter(0)
   c = (f32[64,64], s8[1024]) custom-call(x, x), custom_call_target="__cublas$gemm"
@@ -155,10 +157,12 @@ ENTRY e { x = f32[64,64] parameter(0)
     assert row.startswith("| m | 2 | 2 | ")
 
 
-@pytest.mark.parametrize("name", [name for name, *_ in gpu_dumps.stored()])
-def test_launches_and_bytes_are_about_those_of_xla(name):
-    """XLA's texts are of an H200; ours are more launches where small kernels are not merged."""
-    ((_, before, after),) = (each for each in gpu_dumps.stored() if each[0] == name)
-    both = gpu_dumps.beside(before, after)
-    assert both.launches <= 1.25 * both.xla_launches
-    assert both.bytes <= 1.1 * both.xla_bytes
+def test_launches_and_bytes_are_about_those_of_xla():
+    """XLA's texts are of an H200; it copies less into and out of loops, and launches more."""
+    made = {name: gpu_dumps.beside(*texts) for name, *texts in gpu_dumps.stored()}
+    assert len(made) == 12
+    for name, both in made.items():
+        assert both.launches <= both.xla_launches + 2, name
+        assert both.bytes <= 1.7 * both.xla_bytes, name
+    assert sum(b.launches for b in made.values()) < sum(b.xla_launches for b in made.values())
+    assert geometric_mean(b.xla_bytes / b.bytes for b in made.values()) > 1

@@ -150,3 +150,10 @@ ENTRY e { x = c64[4] parameter(0)  ROOT y = c64[4] fft(x), fft_type=FFT, fft_len
     with pytest.raises(hlo.HloError, match="cufftExecC2C gives status 4"):
         executable(np.zeros(4, np.complex64))
     del found.cufft._plans[call]
+
+
+def test_a_transform_of_no_numbers_is_no_call(found):
+    text = """HloModule m
+ENTRY e { x = c64[1,1] parameter(0)  ROOT y = c64[1,1] fft(x), fft_type=FFT, fft_length={0} }"""
+    executable = emit_cuda.compile(hlo.parse(text), HostDevice(), libraries=found)
+    assert calls(executable) == []

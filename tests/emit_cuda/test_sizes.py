@@ -85,3 +85,12 @@ def test_they_compile_for_a_gpu(architecture):
     for text in (UPDATE, LARGEST, DYNAMIC):
         source = emit_cuda.compile(hlo.parse(text), "host").source
         assert nvrtc.compile(source, architecture).code
+
+
+def test_a_result_of_run_time_sizes_may_have_any_layout():
+    text = """HloModule m
+ENTRY e { x = s32[2,3]{0,1} parameter(0)  n = s32[] parameter(1)
+  ROOT y = s32[2,<=3]{0,1} set-dimension-size(x, n), dimensions={1} }"""
+    module, x = hlo.parse(text), np.arange(6, dtype=np.int32).reshape(2, 3)
+    made = emit_cuda.compile(module, HostDevice())(x, np.int32(2))
+    np.testing.assert_array_equal(made, x[:, :2])
