@@ -256,14 +256,17 @@ def tests(*, stand_in: bool) -> int:
 
 
 def sanitizer(where: str) -> int:
-    """compute-sanitizer's four tools on the script of tests; how many of them complain."""
+    """compute-sanitizer's four tools on the script of tests; how many of them complain.
+
+    The one of CUDA 13.0 ends at the first graph with a conditional node, and names no access.
+    """
     tool = shutil.which("compute-sanitizer")
     if not tool:
         print("\ncompute-sanitizer is missing: it is a part of NVIDIA's toolkit")
         return 0
     failed = 0
     for name in TOOLS:
-        script = [sys.executable, str(STAND_IN / "script.py"), where]
+        script = [sys.executable, str(STAND_IN / "script.py"), where, "without-conditionals"]
         done = subprocess.run(
             [tool, "--tool", name, "--error-exitcode", "9", *script], check=False, cwd=ROOT
         )
