@@ -27,6 +27,7 @@ from emit_cuda.kernels.groups import WAVE
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Counter, Sum, counter, delinear
+from optimizer.fusion.policy import TILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     # Gives a kernel's statements that compute and store the element of an index.
     Write = Callable[[CudaKernel, Place], Sequence[Statement]]
 
-# Smaller dimensions are left to a thread for each element, as in XLA; rows of a block's threads.
-LEAST, ROWS = 16, 8
+# Rows of a block's threads.
+ROWS = 8
 # Bytes of a tile's row at most: so much of a row is read from memory at once.
 ROW_BYTES = 256
 
@@ -102,7 +103,7 @@ def transpose_stage(kernel: CudaKernel, roots: Sequence[Instruction], write: Wri
     roots : that are computed.
     """
     dims = roots[0].shape.first_leaf.dims
-    if prod(dims) < LEAST * LEAST or not _may_transpose(kernel.scope, roots):
+    if prod(dims) < TILED * TILED or not _may_transpose(kernel.scope, roots):
         return None
     # What it takes is found out with a kernel that is thrown away.
     trial = type(kernel)(kernel.writer.constants, kernel.scope)
@@ -147,7 +148,7 @@ def _sides(kernel: CudaKernel, dims: Sequence[int], write: Write) -> tuple[range
         steps = [factors.get(name, 0) for name in names]
         if steps[last] > 1 and 1 in steps:
             sides = _run(steps, dims, steps.index(1)), _run(steps, dims, last)
-            if min(prod(dims[d] for d in side) for side in sides) >= LEAST:
+            if min(prod(dims[d] for d in side) for side in sides) >= TILED:
                 return sides
     return None
 

@@ -154,6 +154,14 @@ def vectors(merge: Merge) -> str | None:
     )
 
 
+def turned(merge: Merge) -> str | None:
+    """A large array is transposed by tiles, not as its elements are folded."""
+    found = next(filter(merge.policy.is_turned, merge.kernel.members), None)
+    if found is None or not merge.kernel.folds:
+        return None
+    return f"the {found.shape.size} elements of %{found.name} would be read by columns and folded"
+
+
 def benefit(merge: Merge) -> str | None:
     """A merged kernel saves memory traffic."""
     return None if merge.saved > 0 else "one kernel would read and write as many bytes as two"
@@ -168,5 +176,6 @@ MERGE_RULES: dict[str, Callable[[Merge], str | None]] = {
     "folds": folds,
     "cache": cache,
     "vectors": vectors,
+    "turned": turned,
     "benefit": benefit,
 }

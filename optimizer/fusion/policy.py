@@ -9,11 +9,11 @@ XLA, `InstructionFusion::IsExpensive` in `xla/service/instruction_fusion.cc`,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING
 
 from hlo import opcode
-from hlo.attributes import Windowed
+from hlo.attributes import Dimensions, Windowed
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ ELEMENTWISE = opcode.ELEMENTWISE - {"stochastic-convert"}
 MOVEMENT = (opcode.having("movement") - opcode.having("updating")) | {"bitcast-convert", "iota"}
 # Outside a kernel these cost nothing, or a copy of memory that is faster than any kernel.
 _BARE = opcode.SAME_ORDER | {"iota"}
+# Rows and columns that a GPU transposes by tiles, as in XLA; smaller ones by a thread an element.
+TILED = 16
 FOLDS = opcode.having("reduction") | {"map"}
 
 
@@ -53,6 +55,8 @@ class Policy:
     folds : in one kernel whose folds share a loop, at most.
     row_bytes : what stays in the cache while a kernel goes through it several times.
     after_folds : whether a kernel may use what it has folded.
+    turned : elements from which on an array is not read by columns to be folded: threads that fold
+        neighbours would each read a sector of memory for one element.
     """
 
     producers: frozenset[str]
@@ -72,12 +76,21 @@ class Policy:
     folds: int
     row_bytes: int
     after_folds: bool
+    turned: float
 
     def is_expensive(self, instr: Instruction) -> bool:
         """Whether to compute an element twice costs more than to store and load it."""
         if instr.opcode in ("divide", "remainder"):
             return not instr.shape.element_type.is_floating
         return instr.opcode in self.expensive
+
+    def is_turned(self, instr: Instruction) -> bool:
+        """Whether an array is so large a transpose that it is not folded as it is read."""
+        if instr.opcode != "transpose" or instr.shape.size < self.turned:
+            return False
+        order, dims = Dimensions.of(instr).dimensions, instr.shape.dims
+        last = instr.shape.rank - 1
+        return order[last] != last and min(dims[last], dims[order.index(last)]) >= TILED
 
 
 CPU = Policy(
@@ -98,6 +111,7 @@ CPU = Policy(
     folds=16,
     row_bytes=machine.CACHED_PART,
     after_folds=True,
+    turned=inf,
 )
 # Threads of a GPU can't wait for each other's folds, and have few registers, but arithmetic is
 # free beside memory, and so are branches.
@@ -114,6 +128,7 @@ GPU = replace(
     code=500,
     row_bytes=0,
     after_folds=False,
+    turned=1 << 18,
 )
 
 POLICIES = {"cpu": CPU, "gpu": GPU}

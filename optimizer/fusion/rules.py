@@ -217,6 +217,19 @@ def columns(setting: Setting, asked: GroupDemand) -> str | None:
     return None
 
 
+def turned(setting: Setting, asked: GroupDemand) -> str | None:
+    """A large array is transposed by tiles, not as its elements are folded."""
+    for group in filter(lambda g: g.reductions, asked.places):
+        members = asked.instr, *group.members
+        found = next(filter(setting.policy.is_turned, members), None)
+        if found is not None:
+            return (
+                f"the kernel of %{group.root.name}, which folds, would read the "
+                f"{found.shape.size} elements of %{found.name} by columns"
+            )
+    return None
+
+
 def expensive(setting: Setting, asked: GroupDemand) -> str | None:
     """An expensive operation is done once for each element."""
     instr = asked.instr
@@ -312,6 +325,7 @@ RULES: dict[str, Rule] = {
     "skew": skew,
     "vectors": vectors,
     "columns": columns,
+    "turned": turned,
     "expensive": expensive,
     "repetition": repetition,
     "size": size,
