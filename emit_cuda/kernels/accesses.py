@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.expressions import Cast, Group, Index, Literal, Load, Name, Op
+from codegen.expressions import Apply, Cast, Group, Index, Literal, Load, Name, Op
 from codegen.kinds import Pointer, base_of
 from codegen.statements import Assign, Call, For, If, Let, LocalVariable, blocks, trees
 from codegen.walk import children
@@ -231,6 +231,8 @@ class _Warp:
                 values = self._computed(inside)
             case Op("-", (inside,)):
                 values = -self._computed(inside)
+            case Apply(function, (part,)) if function in _OF_WARP:
+                values = _OF_WARP[function](self._computed(part))
             case Op(sign, (first, second)):
                 values = _NUMBERS[sign](self._computed(first), self._computed(second))
             case _:
@@ -313,6 +315,11 @@ def _size(kind: Kind) -> int:
     return element.bytes * count if element else WORD
 
 
+# Functions of the prelude that give other values for other warps, as they do for the first one.
+_OF_WARP: Mapping[str, Callable[[Lanes], Lanes]] = {
+    "row_of_part": lambda part: part // 8 * 64,
+    "column_of_part": lambda part: part % 8 * 16,
+}
 _NUMBERS: Mapping[str, Callable[[Lanes, Lanes], Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and,
     "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,

@@ -7,9 +7,15 @@ registers, several tiles ahead. Products of floats are exact in f32, in which th
 an order and with a rounding that the hardware does not tell; products of s8 are added up in s32,
 exactly.
 
+An H100 has an instruction by which four warps multiply 64 x 16 by 16 x 128 numbers of 2 bytes that
+it reads from shared memory itself. The largest tiles are multiplied so there, and as elsewhere by
+other GPUs: `multiply_tiles_bf16` of the prelude has both. Which sums a warp has is then for the
+prelude to say.
+
 References
 ----------
-NVIDIA, *PTX ISA*, Matrix Fragments for mma.m16n8k16 and mma.m16n8k32; `ldmatrix`; `cp.async`.
+NVIDIA, *PTX ISA*, Matrix Fragments for mma.m16n8k16 and mma.m16n8k32; `ldmatrix`; `cp.async`;
+Asynchronous Warpgroup Level Matrix Instructions.
 """
 
 from __future__ import annotations
@@ -50,8 +56,6 @@ ON_TENSOR_CORES = " on tensor cores"
 TYPES, LEAST, LEAST_DEEP = {"bf16": "f32", "f16": "f32", "s8": "s32"}, 32, 16
 # Bytes at multiples of which tiles begin: rows of 128 bytes, or eight of them.
 ALIGNED, ALIGNED_TOGETHER = 128, 1024
-# Rows and columns that four warps multiply together.
-GROUP = 128
 # Rows and columns of a part, which an instruction multiplies, and sums of it that a lane has.
 PART, OF_LANE = 16, 8
 
@@ -118,12 +122,10 @@ class TensorCores(Tiles):
         thread = Name("threadIdx.x")
         warp = Group(thread / WARP)
         self.lane = body.let(kind, "lane", thread % WARP)
-        if size.together:
-            row, column = thread / (4 * WARP) * GROUP, Literal(0)
-        else:
+        if not size.together:
             row = warp / size.warps[1] * size.warp_rows
             column = warp % size.warps[1] * size.warp_columns
-        self.corner = body.let(kind, "part_row", row), body.let(kind, "part_column", column)
+            self.corner = body.let(kind, "part_row", row), body.let(kind, "part_column", column)
         self.counts = size.warp_rows // PART, size.warp_columns // PART
         count = self.counts[0] * self.counts[1]
         self.sums = body.variable(f"{self.kind}x{OF_LANE}", "sums", size=count)
@@ -142,13 +144,9 @@ class TensorCores(Tiles):
         """Add the products of two tiles, 32 bytes along the contraction after the others."""
         body = self.body
         if self.size.together:
-            begins = [times(self.buffer, strip.layout.elements) for strip in self.strips]
-            if self.size.rows > GROUP:
-                begins[0] = begins[0] + self.corner[0] * self.deep
-            places = [item(s.array, at) for s, at in zip(self.strips, begins, strict=True)]
+            places = [s.array + times(self.buffer, s.layout.elements) for s in self.strips]
             turned = [int(not strip.layout.deep_last) for strip in self.strips]
-            ends = [Op("&", (place,)) for place in places]
-            body.call(f"multiply_tiles_{self.type}", self.sums, *ends, *turned)
+            body.call(f"multiply_tiles_{self.type}", self.sums, *places, *turned)
             return
         steps = self.size.deep_bytes // (2 * BYTES)
         self.own = [self._own(strip) for strip in self.strips]
@@ -198,8 +196,7 @@ class TensorCores(Tiles):
         """The first row and column in a tile of a part of a warp's sums."""
         if self.size.together:
             part = spelled_out(number)
-            row, column = apply("row_of_part", part), apply("column_of_part", part)
-            return row if self.size.rows == GROUP else self.corner[0] + row, column
+            return apply("row_of_part", part), apply("column_of_part", part)
         return Group(added(self.corner[0], p * PART)), Group(added(self.corner[1], q * PART))
 
     def put(self, batch: Sum, output: Name) -> None:

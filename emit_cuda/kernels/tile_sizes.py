@@ -71,7 +71,8 @@ SIZES = (
     TileSize(SIDE, SIDE, 26),
 )
 WARP_SIZES = (
-    WarpSize(128, 128, 1900, 64, 64, 64, 4),
+    WarpSize(128, 128, 2160, 128, 64, 64, 3, together=True),
+    WarpSize(128, 128, 1700, 64, 64, 64, 4),
     WarpSize(64, 64, 1100, 64, 32, 32, 4),
 )
 # Of tiles that wait in registers, which a thread can't have many of.

@@ -29,6 +29,8 @@ OPTIONS = (
     "--fmad=false",
     "--ptxas-options=-v",
 )
+# Where a GPU has instructions that later ones need not have: its name with these.
+OWN_INSTRUCTIONS = {"sm_90": "sm_90a"}
 # The form of NVRTC's errors, and of its assembler's report on a kernel.
 _ERROR = re.compile(r"^([^(\n]*)\((\d+)\): (?:catastrophic )?error: (.*)$", re.MULTILINE)
 _USAGE = re.compile(
@@ -85,7 +87,7 @@ def cubin(
 
     Parameters
     ----------
-    architecture : as `sm_90`.
+    architecture : as `sm_90`, with the instructions that are only that GPU's.
     name : of the file, for messages.
     options : further ones of NVRTC.
 
@@ -94,7 +96,8 @@ def cubin(
     HloError
         HLO190 if NVRTC refuses the file, HLO195 if there is no NVRTC.
     """
-    return _compiled(CudaFile(source, name), architecture, (*OPTIONS, *options), "CUBIN")
+    named = OWN_INSTRUCTIONS.get(architecture, architecture)
+    return _compiled(CudaFile(source, name), named, (*OPTIONS, *options), "CUBIN")
 
 
 def ptx(

@@ -183,6 +183,19 @@ def test_sums_stay_in_registers(monkeypatch, architecture):
             assert sums < MANY or usage.registers <= 128
 
 
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+def test_four_warps_of_an_h100_multiply_together():
+    source = emit_cuda.emit(prepare(hlo.parse(LARGE.format("f16", 2048, 2048, 2048)))).source
+    assert "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16" in nvrtc.ptx(source, "sm_90a")
+    for architecture in ("sm_80", "sm_90", "sm_100"):
+        ptx = nvrtc.ptx(source, architecture)
+        assert "mma.sync.aligned.m16n8k16" in ptx
+        assert "wgmma" not in ptx
+    # The cubin of sm_90 is that of sm_90a: its threads need no registers for factors.
+    usage = [nvrtc.compile(source, a).usage for a in ("sm_90", "sm_90a", "sm_80")]
+    assert usage[0] == usage[1] != usage[2]
+
+
 @pytest.mark.parametrize(
     ("dims", "grid"),
     [

@@ -111,13 +111,12 @@ static __device__ inline s32 place_in_tile(s32 free, s32 deep, s32 turned) {
   return row * 8 + (part ^ row % 8);
 }
 
-// The first row of a part of 16 x 16 of a warp's sums, of which each has 16, in the 128 x 128 sums of
-// its group of four warps.
+// The first row of a part of 16 x 16 of a warp's sums, of which each of four warps has 16.
 static __device__ inline s32 row_of_part(s32 part) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  return part / 8 * 64 + threadIdx.x / 32 % 4 * 16;
+  return part / 8 * 64 + threadIdx.x / 32 * 16;
 #else
-  return threadIdx.x / 64 % 2 * 64 + part / 4 * 16;
+  return threadIdx.x / 64 * 64 + part / 4 * 16;
 #endif
 }
 
