@@ -138,6 +138,4 @@ def _can_be_exchanged(loop: For) -> bool:
         return False
     if trip_count(inner[0]) not in machine.EXCHANGED or not inner[0].parallel | inner[0].simd:
         return False
-    if work([replace(inner[0], simd=True)]) < machine.EXCHANGED_WORK * trip_count(inner[0]):
-        return False
     return straight([s for s in loop.body if s is not inner[0]]) and straight(inner[0].body)

@@ -10,22 +10,22 @@ from interpreter import evaluate
 from optimizer import machine
 
 ADD = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }"
-ROWS = """x = f32[20,256] parameter(0)
+ROWS = """x = f32[20,4096] parameter(0)
 i = s32[50] parameter(1)
-u = f32[50,256] parameter(2)
-ROOT r = f32[20,256] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},
+u = f32[50,4096] parameter(2)
+ROOT r = f32[20,4096] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},
   scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add"""
 # Windows begin anywhere along the last dimension, so that parts of them overlap.
-PLACES = """x = f32[2,300] parameter(0)
+PLACES = """x = f32[2,4140] parameter(0)
 i = s32[50] parameter(1)
-u = f32[50,2,256] parameter(2)
-ROOT r = f32[2,300] scatter(x, i, u), update_window_dims={1,2}, inserted_window_dims={},
+u = f32[50,2,4096] parameter(2)
+ROOT r = f32[2,4140] scatter(x, i, u), update_window_dims={1,2}, inserted_window_dims={},
   scatter_dims_to_operand_dims={1}, index_vector_dim=1, to_apply=add"""
 # The last dimension of the updates is none of the window's.
-ACROSS = """x = f32[256,20] parameter(0)
+ACROSS = """x = f32[4096,20] parameter(0)
 i = s32[50] parameter(1)
-u = f32[256,50] parameter(2)
-ROOT r = f32[256,20] scatter(x, i, u), update_window_dims={0}, inserted_window_dims={1},
+u = f32[4096,50] parameter(2)
+ROOT r = f32[4096,20] scatter(x, i, u), update_window_dims={0}, inserted_window_dims={1},
   scatter_dims_to_operand_dims={1}, index_vector_dim=1, to_apply=add"""
 
 
