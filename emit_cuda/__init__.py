@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import optimizer
 from emit_cuda.executable import CudaExecutable, DynamicCudaExecutable
-from emit_cuda.gpu.device import shared_gpu
+from emit_cuda.gpu.shared import shared_gpu
 from emit_cuda.host.bounds import refuse_too_much
 from emit_cuda.host.device import HostDevice
 from emit_cuda.libraries import Libraries

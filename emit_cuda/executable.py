@@ -71,7 +71,7 @@ class CudaExecutable:
         self._libraries, self._captures = libraries, graphs and device.captures
         self.program, self.device, self._entry = program, device, entry
         self._parameters = [s for p in entry.parameters for _, s in p.shape.leaves()]
-        # What arguments must be, of which there is nothing to ask more; None where they are tuples.
+        # Dimensions and types of the parameters; None where one is a tuple, or has run-time sizes.
         self._wanted = None
         if all(p.shape.is_array and not p.shape.is_dynamic for p in entry.parameters):
             self._wanted = [(s.dims, s.element_type.dtype) for s in self._parameters]
@@ -222,7 +222,7 @@ class CudaExecutable:
     def _replayed(self, arguments: Sequence[Any], results: Sequence[int]) -> bool:
         """Replay the graph that is all of the program, if a call on the same memory recorded it.
 
-        Of a small program this is most calls, and asking more would take longer than the GPU.
+        Most calls of a small program do so: each further question would take longer than the GPU.
         """
         if len(self._parts) != 1 or (known := self._known(arguments)) is None:
             return False

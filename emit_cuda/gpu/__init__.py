@@ -4,6 +4,7 @@
 PyCUDA leaves out.
 """
 
-from emit_cuda.gpu.device import GpuDevice, GpuKernels, missing, shared_gpu
+from emit_cuda.gpu.device import GpuDevice, GpuKernels, missing
+from emit_cuda.gpu.shared import shared_gpu
 
 __all__ = ["GpuDevice", "GpuKernels", "missing", "shared_gpu"]

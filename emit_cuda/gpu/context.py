@@ -24,7 +24,7 @@ _entered = _Entered()
 
 
 class Current:
-    """Makes a context this thread's inside of a `with`; it costs nothing where it is that already.
+    """Enters a context inside of a `with`; a thread that is in the context already pays nothing.
 
     Parameters
     ----------

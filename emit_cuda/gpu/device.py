@@ -26,6 +26,7 @@ from emit_cuda import nvrtc
 from emit_cuda.gpu import conditions
 from emit_cuda.gpu.conditions import CONDITIONS, FILE, KERNELS, LINKED
 from emit_cuda.gpu.context import Context
+from emit_cuda.gpu.driver_errors import DriverErrors
 from emit_cuda.gpu.graphs import DriverGraph, capturing, let_wait, ordinal_of
 from emit_cuda.gpu.kernels import GpuKernels
 from hlo.errors.error import HloError
@@ -80,32 +81,6 @@ class _StreamCapture(local):
 
     streams: list[Any] | None = None
     kernels: list[str] | None = None
-
-
-class _Explained:
-    """Turns the driver's errors inside of a `with` into ours.
-
-    Parameters
-    ----------
-    kind : of the driver's errors.
-    about : what was tried.
-    notes : gives the notes of an error.
-    """
-
-    __slots__ = ("_about", "_kind", "_notes")
-
-    def __init__(
-        self, kind: type[Exception], about: str, notes: Callable[[], Sequence[str]]
-    ) -> None:
-        self._kind, self._about, self._notes = kind, about, notes
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, self._kind):
-            message = f"{self._about}: {error}"
-            raise HloError("HLO192", message, notes=self._notes()) from error
 
 
 class GpuDevice:
@@ -396,9 +371,9 @@ class GpuDevice:
             if self._blocking and not self._recording.streams:
                 stream.synchronize()
 
-    def _errors(self, about: str) -> _Explained:
+    def _errors(self, about: str) -> DriverErrors:
         """Errors of the driver in words; those of kernels come late, and may be any one's."""
-        return _Explained(self._driver.Error, about, self._suspects)
+        return DriverErrors(self._driver.Error, about, self._suspects)
 
     def _suspects(self) -> list[str]:
         if self._blocking or not self._launched:
@@ -418,16 +393,3 @@ class GpuDevice:
         """Give memory and the context back, before the process ends or nobody uses the GPU."""
         with self._lock:
             self._closing()
-
-
-_shared: list[GpuDevice] = []
-
-
-def shared_gpu() -> GpuDevice:
-    """The first GPU, for all executables of this process that name no other.
-
-    To make a context takes longer than to compile a small module.
-    """
-    if not _shared or _shared[0].closed:
-        _shared[:] = [GpuDevice()]
-    return _shared[0]

@@ -64,9 +64,9 @@ MOST_THREADS = 512
 LEAST = 16
 # Of a word with a key and a number, and of a number alone.
 WORD_BYTES, NUMBER_BYTES = 8, 4
-# Picoseconds that an H200 took for an element in a launch that merges, and in those of a digit; and
-# for a launch itself.
-MERGE, DIGIT, LAUNCH = 50, 12, 2_000_000
+# Picoseconds for an element in a launch that merges, and in the launches of a digit, as measured on
+# an H200; and for a launch itself.
+MERGE, DIGIT, LAUNCH = 50, 20, 2_000_000
 
 
 def sort_stages(
@@ -134,7 +134,7 @@ def _has_word(instr: Instruction) -> bool:
 
 
 def _is_faster(digits: int, merges: int, elements: int) -> bool:
-    """Whether rows are sorted faster by digits than by tiles and merges."""
+    """Whether digits sort rows faster than tiles and merges, by the costs above."""
     by_digits = (3 * digits + 2) * LAUNCH + digits * DIGIT * elements
     return merges * (LAUNCH + MERGE * elements) > by_digits
 

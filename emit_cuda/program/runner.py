@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 Addresses = dict[str, tuple[int, ...]]
-# What a recording is kept by: a part of a program, and the memory that changes from call to call.
+# The key of a recording: a part of a program, and the addresses of arguments and results.
 Key = tuple[Any, tuple[int, ...], tuple[int, ...]]
 # Graphs that an executable keeps: of its segments, on the memory of its latest calls.
 MOST_GRAPHS = 64
