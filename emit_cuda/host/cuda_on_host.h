@@ -850,8 +850,8 @@ CUDA_UNCHECKED void mma(const Registers<NA> &a, const Registers<NB> &b, const Re
 }  // namespace cuda_on_host
 
 // ---- 11 copies ------------------------------------------------------------------------------
-// An asynchronous copy is done as late as possible: when its thread waits for it. Whoever reads
-// before that finds what was there before, and checked mode sees the race.
+// An asynchronous copy is done as late as possible: when its thread waits for it. A thread that
+// reads earlier gets the old bytes, and checked mode sees the race.
 namespace cuda_on_host {
 struct Copy {
     void *to;

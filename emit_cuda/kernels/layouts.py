@@ -89,7 +89,7 @@ class TurnedRows:
     """Rows of chunks of 16 bytes, whose numbers are changed by an exclusive or with the row's.
 
     So eight chunks below each other, which tensor cores load at once, are in different banks. A row
-    has 128 bytes at most; what is behind lies behind all rows, as another tile would.
+    has 128 bytes at most; the columns after them are stored behind all rows, as another tile.
 
     Attributes
     ----------

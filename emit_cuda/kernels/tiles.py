@@ -62,7 +62,7 @@ class Tiles(ABC):
     buffers: int
     most_shared: int
     copies: bool
-    # The layouts of tiles of both operands in shared memory, and what `Stage` has of these names.
+    # The layouts of both operands' tiles in shared memory; the next two are those of `Stage`.
     layouts: Sequence[TileLayout]
     aligned: int
     resident: int

@@ -1,11 +1,11 @@
 """Loops that read an array transposed, by tiles: rows are read as they lie, and written so.
 
 Where neighbours of the result come from elements far apart in an operand, a warp would read one of
-each sector of memory. So a block computes a tile of the result. It first reads what the tile needs
-of such operands, by their rows, into shared memory; then it computes the tile by rows of the
-result, with the elementwise work around the transposes, and reads all other operands in place. The
-rows in shared memory are one element longer, so that threads which read columns ask different
-banks.
+each sector of memory. So a block computes a tile of the result. First the block reads the tile's
+elements of such operands, by rows of the operand, into shared memory. Then it computes the tile by
+rows of the result, with the elementwise work around the transposes, and reads all other operands in
+place. The rows in shared memory are one element longer, so that threads which read columns ask
+different banks.
 
 References
 ----------
@@ -105,7 +105,7 @@ def transpose_stage(kernel: CudaKernel, roots: Sequence[Instruction], write: Wri
     dims = roots[0].shape.first_leaf.dims
     if prod(dims) < TILED * TILED or not _may_transpose(kernel.scope, roots):
         return None
-    # What it takes is found out with a kernel that is thrown away.
+    # A trial kernel, which is thrown away, shows the shared memory that the tile needs.
     trial = type(kernel)(kernel.writer.constants, kernel.scope)
     sides = _sides(trial, dims, write)
     if sides is None:

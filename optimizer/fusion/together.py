@@ -1,9 +1,9 @@
 """Fusions whose results one kernel computes together.
 
-Where it does, an element of an operand is read before a result is stored in its place. Else the
-results are computed by one kernel after another, and none may lie where a later one reads. So these
-are asked by emitters, which write that kernel, and by `optimizer.memory.alias_info`, which says
-what may lie where: a fusion for which one of these holds must be one kernel.
+Such a kernel reads an element of an operand before it stores a result in the same place. Else one
+kernel after another computes the results, and no result may overwrite an operand of a later kernel.
+Emitters ask these functions before they write a kernel, and `optimizer.memory.alias_info` asks them
+before buffers are shared; so a fusion for which one of them holds must become one kernel.
 """
 
 from __future__ import annotations

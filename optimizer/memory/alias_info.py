@@ -1,4 +1,4 @@
-"""The rules of aliasing for each target: what our kernels for it do.
+"""The rules of aliasing for each target, which follow from how its kernels compute fusions.
 
 References
 ----------

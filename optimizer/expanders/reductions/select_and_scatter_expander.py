@@ -7,9 +7,9 @@ The window folds elements together with where they are. Where the fold starts, a
 there is no element: the place is -1 there. A window without elements has the place -1 in the end,
 which no scatter writes to.
 
-Where few windows show an element, it may as well look at each of them: whether that is where it was
-selected, and what the window scatters then. So threads write elements of their own, in order, and
-what they read lies side by side.
+Where few windows contain an element, its value is computed from all of them: each window that
+selected the element scatters a number to it. So threads write elements of their own, in order, and
+neighbouring threads read neighbouring numbers.
 
     value = init;   for each window w that may show p:
         value = place(w) == p ? scatter(value, source(w)) : value
@@ -124,7 +124,7 @@ def _of_windows(
     Parameters
     ----------
     x : a value for each window.
-    nothing : what stands for windows that do not exist.
+    nothing : the value of windows that do not exist.
     dims : the operand's.
     back : how many windows before the last one that may show the element.
     """
