@@ -42,10 +42,10 @@ class Product(ABC):
     Attributes
     ----------
     type : in which products are added up.
-    has_holes : the left matrix has places at which there is no element: padding.
+    may_be_lost : holes in the left matrix may make sums NaN.
     """
 
-    has_holes = False
+    may_be_lost = False
 
     def __init__(
         self,
@@ -133,7 +133,8 @@ class ConvolutionProduct(Product):
             [kernel[d] for d in self.contracted],
         )
         place_, deep = counter("place", self.rows), counter("deep", self.depth)
-        self.has_holes = self.operand(0, counter("group", groups), place_, deep)[0] is not None
+        condition, _ = self.operand(0, counter("group", groups), place_, deep)
+        self.may_be_lost = condition is not None and not self.type.is_integer
 
     def is_deep_last(self, side: int) -> bool:
         """Whether features are last in the input and the contraction, or last in the kernel."""

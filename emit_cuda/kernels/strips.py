@@ -79,7 +79,6 @@ class Strip:
     tile : which tile of rows or of columns the block computes.
     size : the tile's rows or columns.
     layout : of a tile in shared memory.
-    masked : where there is no element, that is noted, too.
 
     Attributes
     ----------
@@ -88,24 +87,16 @@ class Strip:
     """
 
     def __init__(
-        self,
-        reading: Reading,
-        side: int,
-        tile: Expr,
-        size: int,
-        layout: TileLayout,
-        *,
-        masked: bool,
+        self, reading: Reading, side: int, tile: Expr, size: int, layout: TileLayout
     ) -> None:
         self.reading, self.kernel, self.product = reading, reading.kernel, reading.product
         self.body = self.kernel.body
-        self.side, self.tile, self.size, self.layout, self.masked = side, tile, size, layout, masked
+        self.side, self.tile, self.size, self.layout = side, tile, size, layout
         self.free = (self.product.rows, self.product.columns)[side]
         self.deep_last = self.product.is_deep_last(side)
         self.name = ("left", "right")[side]
         self.array = Name(self.body.name(self.name))
-        self.present = Name(self.body.name("present")) if masked else None
-        self.copies = reading.copies and layout.deep_last == self.deep_last and not masked
+        self.copies = reading.copies and layout.deep_last == self.deep_last
         width = reading.vector
         self.copies = self.copies and self._can_read(width)
         while not self.copies and not self._can_read(width):
@@ -120,14 +111,9 @@ class Strip:
         first = body.let(kind, names[0], thread % quick)
         second = body.let(kind, names[1], thread / quick)
         self.own = (first, second) if self.deep_last else (second, first)
-        self.there: Name | None = None
-        if self.copies:
-            return
-        count = self.passes[0] * self.passes[1]
-        vector = self._vector(self.reading.kind)
-        self.waiting = body.variable(vector, f"next_{self.name}", size=count)
-        if self.masked:
-            self.there = body.variable("pred", "next_there", size=count * self.width)
+        if not self.copies:
+            count, vector = self.passes[0] * self.passes[1], self._vector(self.reading.kind)
+            self.waiting = body.variable(vector, f"next_{self.name}", size=count)
 
     def fetch(self, batch: Sum, deep: Expr) -> None:
         """Read a tile into registers; elements outside of the operand are zero.
@@ -160,15 +146,10 @@ class Strip:
                 array = Cast(Pointer(self._vector(self.reading.kind)), self.array)
                 at = self.layout.vector_number(*places)
                 body.assign(item(array, self._behind(buffer, at, width)), here)
-                if not self.present:
-                    return
+                return
             with body.loops(["i"], [width], unroll=True) as (i,):
                 at = self._behind(buffer, self._element(places, i))
-                if not whole or width == 1:
-                    body.assign(item(self.array, at), here if width == 1 else item(here, i))
-                if self.present and self.there:
-                    flag = item(self.there, (e * self.passes[1] + f) * width + i)
-                    body.assign(item(self.present, at), flag)
+                body.assign(item(self.array, at), here if width == 1 else item(here, i))
 
     def _vector(self, kind: str) -> str:
         """The type of neighbours that are read at once."""
@@ -237,25 +218,19 @@ class Strip:
     def _fetch_pass(self, batch: Sum, deep: Expr, e: Sum, f: Sum) -> bool:
         """One read of each thread; whether it is one of several neighbours at once."""
         body, width = self.body, self.width
-        number = e * self.passes[1] + f
         condition, index, inner = self._read(batch, deep, e, f)
         if condition is not None and not set(inner.names).isdisjoint(names_of(condition)):
             return False
-        waiting = item(self.waiting, number)
+        waiting = item(self.waiting, e * self.passes[1] + f)
         register = waiting if width == 1 else item(waiting, inner)
-        flag = item(self.there, number * width + inner) if self.there else None
         if condition is not None:
             with self._each(inner):
                 body.assign(register, self.reading.nothing)
-                if flag:
-                    body.assign(flag, 0)
         if condition == NEVER:
             return width == 1
         with body.when(condition):
             with body.block() as statements:
                 body.assign(register, self.reading.value(self.side, index))
-                if flag:
-                    body.assign(flag, 1)
             if width == 1:
                 body.add(*live(statements))
                 return True

@@ -22,16 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import (
-    Cast,
-    Expr,
-    Group,
-    Literal,
-    Name,
-    Op,
-    apply,
-    item,
-)
+from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, apply, item
 from codegen.kinds import Pointer
 from codegen.walk import spelled_out
 from emit_cuda.kernels import tile_sizes
@@ -48,6 +39,7 @@ from optimizer.analysis.indexing import Sum, counter
 if TYPE_CHECKING:
     from emit_cuda.kernels.products import Product
     from emit_cuda.kernels.strips import Strip
+    from emit_cuda.kernels.tiles import Visit
     from optimizer.analysis.indexing import Index
 
 # So ends the kind of a launch that uses them.
@@ -61,14 +53,11 @@ PART, OF_LANE = 16, 8
 
 
 def fits(product: Product) -> bool:
-    """Whether tensor cores multiply the types of a product, and have enough work.
-
-    Holes are no zeros there: those would be multiplied by infinities.
-    """
+    """Whether tensor cores multiply the types of a product, and have enough work."""
     kinds = {operand.shape.element_type.name for operand in product.dot.operands[:2]}
     enough = min(product.rows, product.columns) >= LEAST and product.depth >= LEAST_DEEP
     supported = len(kinds) == 1 and TYPES.get(kinds.pop()) == product.type.name
-    return enough and supported and not product.has_holes
+    return enough and supported
 
 
 class TensorCores(Tiles):
@@ -129,10 +118,9 @@ class TensorCores(Tiles):
         self.counts = size.warp_rows // PART, size.warp_columns // PART
         count = self.counts[0] * self.counts[1]
         self.sums = body.variable(f"{self.kind}x{OF_LANE}", "sums", size=count)
+        zero = Literal(0.0, "f32") if self.kind == "f32" else Literal(0)
         with body.loops(["s", "i"], [count, OF_LANE], unroll=True) as (s, i):
-            body.assign(
-                item(item(self.sums, s), i), Literal(0.0, "f32") if self.kind == "f32" else 0
-            )
+            body.assign(item(item(self.sums, s), i), zero)
 
     def wait_but_for(self, groups: int) -> None:
         """Wait for copies, but for the last ones."""
@@ -199,15 +187,15 @@ class TensorCores(Tiles):
             return apply("row_of_part", part), apply("column_of_part", part)
         return Group(added(self.corner[0], p * PART)), Group(added(self.corner[1], q * PART))
 
-    def put(self, batch: Sum, output: Name) -> None:
-        """Store the sums, after the epilogue: two neighbours at once, where they are aligned."""
+    def each_sum(self, batch: Sum, visit: Visit, *, one_by_one: bool, unroll: bool) -> None:
+        """Visit a lane's sums: two neighbours at once, where they are aligned."""
         body, columns = self.body, self.product.columns
-        together = columns % 2 == 0
+        together = columns % 2 == 0 and not one_by_one
         tile_row, tile_column = self.tile
         row_at = tile_row * self.sizes[0] + self.lane / 4
         names, sizes = ["p", "q", "r", "h", "n"], [*self.counts, 2, 2, 2]
         count = 4 if together else 5
-        with body.loops(names[:count], sizes[:count], unroll=True) as (p, q, r, h, *rest):
+        with body.loops(names[:count], sizes[:count], unroll=unroll) as (p, q, r, h, *rest):
             number = p * self.counts[1] + q
             part_row, part_column = self._corner(p, q, number)
             row = body.let(self.index_kind, "row", added(row_at + part_row, r * 8))
@@ -219,4 +207,4 @@ class TensorCores(Tiles):
                 begin = tile_column * self.sizes[1] + part_column + self.lane % 4 * 2
                 at = body.let(self.index_kind, "column", added(begin, h * 8 + inner))
             total = item(item(self.sums, number), h * 4 + r * 2 + inner)
-            self.put_neighbours(output, batch, row, at, inner if together else None, total)
+            self.visit_neighbours(visit, batch, row, at, inner if together else None, total)

@@ -6,6 +6,8 @@ of a column and of a row of them at once, so that 16 numbers from shared memory 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
 from codegen.kinds import Pointer
@@ -20,6 +22,10 @@ from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter
+
+if TYPE_CHECKING:
+    from emit_cuda.kernels.strips import Strip
+    from emit_cuda.kernels.tiles import Visit
 
 # Elements of the contraction that a tile has.
 DEEP = 16
@@ -82,8 +88,8 @@ class ThreadTiles(Tiles):
         warp = Group(thread / WARP)
         self.y = body.let(kind, "y", warp / 2 * 4 + thread % WARP / 8)
         self.x = body.let(kind, "x", warp % 2 * 8 + thread % 8)
-        vector = self.kind if self.group == 1 else f"{self.kind}x{self.group}"
-        self.sums = body.variable(vector, "sums", size=count // self.group)
+        self.vector = self.kind if self.group == 1 else f"{self.kind}x{self.group}"
+        self.sums = body.variable(self.vector, "sums", size=count // self.group)
         with body.loops(["s", "n"], [count // self.group, self.group], unroll=True) as (s, n):
             body.assign(_part(self.sums, s, n, self.group), self.reading().nothing)
 
@@ -95,30 +101,24 @@ class ThreadTiles(Tiles):
         """Add the products of two tiles."""
         body, group = self.body, self.group
         rows, columns = self.each
-        present = self.strips[0].present
         with body.loops(["k"], [DEEP], unroll=True) as (k,):
             left, right = (
-                self._factors(self.kind, s.array, s.side, k, own)
-                for s, own in zip(self.strips, (self.y, self.x), strict=True)
+                self._factors(strip, k, own)
+                for strip, own in zip(self.strips, (self.y, self.x), strict=True)
             )
-            there = self._factors("pred", present, 0, k, self.y) if present else None
-            with body.loops(["m"], [rows], unroll=True) as (m,):
-                # Padding adds nothing, not even to an infinity.
-                at = m // group, m % group, group
-                here = _part(there, *at) if there else None
-                sizes = columns // group, group
-                with body.when(here), body.loops(["h", "n"], sizes, unroll=True) as (h, n):
-                    total = self.total(m, h, n)
-                    factors = _part(left, *at), _part(right, h, n, group)
-                    body.assign(total, self._sum(total, *factors))
+            sizes = rows, columns // group, group
+            with body.loops(["m", "h", "n"], sizes, unroll=True) as (m, h, n):
+                total = self.total(m, h, n)
+                factors = _part(left, m // group, m % group, group), _part(right, h, n, group)
+                body.assign(total, self._sum(total, *factors))
 
-    def _factors(self, kind: str, array: Name, side: int, k: Sum, own: Name) -> Name:
+    def _factors(self, strip: Strip, k: Sum, own: Name) -> Name:
         """A thread's factors of a row of a tile, as registers."""
-        body, group, count = self.body, self.group, self.each[side] // self.group
-        pitch = self.layouts[side].elements // DEEP // group
-        vector = kind if group == 1 else f"{kind}x{group}"
-        made = body.variable(vector, f"factors_{side}", size=count)
-        source = array if group == 1 else Cast(Pointer(vector, const=True), array)
+        body, group, side = self.body, self.group, strip.side
+        count, pitch = self.each[side] // group, strip.layout.elements // DEEP // group
+        made = body.variable(self.vector, f"factors_{side}", size=count)
+        array = strip.array
+        source = array if group == 1 else Cast(Pointer(self.vector, const=True), array)
         begin = own if self.buffer == Literal(0) else self.buffer * (DEEP * pitch) + own
         with body.loops(["g"], [count], unroll=True) as (g,):
             body.assign(item(made, g), item(source, added(begin, k * pitch + g * SIDE)))
@@ -137,13 +137,13 @@ class ThreadTiles(Tiles):
         assert sum_ is not None
         return sum_
 
-    def put(self, batch: Sum, output: Name) -> None:
-        """Store the sums, after the epilogue: neighbours at once, where they are aligned."""
+    def each_sum(self, batch: Sum, visit: Visit, *, one_by_one: bool, unroll: bool) -> None:
+        """Visit a thread's sums: neighbours at once, where they are aligned."""
         body, group = self.body, self.group
-        together = group > 1 and self.product.columns % group == 0
+        together = group > 1 and self.product.columns % group == 0 and not one_by_one
         names, sizes = ["m", "h", "n"], [self.each[0], self.each[1] // group, group]
         count = 2 if together else 3
-        with body.loops(names[:count], sizes[:count], unroll=True) as (m, h, *rest):
+        with body.loops(names[:count], sizes[:count], unroll=unroll) as (m, h, *rest):
             row = self._row(m)
             inner = counter(body.name("n"), group) if together else rest[0]
             unit = group if together else 1
@@ -152,7 +152,7 @@ class ThreadTiles(Tiles):
             name = "column_vector" if together else "column"
             at = body.let(self.index_kind, name, added(at, more if together else more + inner))
             total = self.total(m, h, inner)
-            self.put_neighbours(output, batch, row, at, inner if together else None, total)
+            self.visit_neighbours(visit, batch, row, at, inner if together else None, total)
 
     def _row(self, m: Sum) -> Name:
         """The row of one of a thread's sums."""

@@ -15,12 +15,13 @@ NVIDIA, *CUTLASS: Fast Linear Algebra in CUDA C++*, which explains this hierarch
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import wide
 from codegen.expressions import Choose, Expr, Literal, Name, binary, conjoined, item
-from codegen.statements import live
+from codegen.statements import If, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.stages import Stage
@@ -30,7 +31,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from codegen.elements.kernel import Kernel
     from emit_cuda.kernels.layouts import TileLayout
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.strips import Reading
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
+
+    # Writes what is done to a sum, of which it is given the place in the result.
+    Visit = Callable[[Index, Expr], None]
 
 # Rows of tiles that blocks with neighbouring numbers compute.
 TOGETHER = 8
@@ -96,8 +100,15 @@ class Tiles(ABC):
         """Add the products of two tiles."""
 
     @abstractmethod
-    def put(self, batch: Sum, output: Name) -> None:
-        """Store the sums, after the epilogue."""
+    def each_sum(self, batch: Sum, visit: Visit, *, one_by_one: bool, unroll: bool) -> None:
+        """Visit a thread's sums.
+
+        Parameters
+        ----------
+        visit : writes the statements for a sum, whose place in the result it is given.
+        one_by_one : else neighbours may be visited together, if they can be stored at once.
+        unroll : the loops over the sums.
+        """
 
     def write(self, output: Name) -> Stage:
         """All statements."""
@@ -119,7 +130,7 @@ class Tiles(ABC):
         self.begin()
         self._make_strips()
         self._multiply_strips(batch)
-        self.put(batch, output)
+        self._store_all(batch, output)
         grid, block_of = (blocks * self.parts, 1, 1), (self.threads, 1, 1)
         shared = tuple(self.shared)
         return Stage((), grid, block_of, shared, aligned=self.aligned, resident=self.resident)
@@ -140,9 +151,7 @@ class Tiles(ABC):
 
     def strip(self, side: int, tile: Expr) -> Strip:
         """The tiles of an operand."""
-        masked = side == 0 and self.product.has_holes
-        size, layout = self.sizes[side], self.layouts[side]
-        return Strip(self.reading(), side, tile, size, layout, masked=masked)
+        return Strip(self.reading(), side, tile, self.sizes[side], self.layouts[side])
 
     def _make_strips(self) -> None:
         """Decide how the tiles of both operands come into shared memory."""
@@ -152,15 +161,13 @@ class Tiles(ABC):
             self.copies = False
             self.strips = [self.strip(side, self.tile[side]) for side in range(2)]
         reading = self.reading()
-        bytes_each = [ELEMENT_TYPES[reading.kind].bytes + s.masked for s in self.strips]
-        elements = [s.layout.elements for s in self.strips]
-        bytes_of = sum(n * b for n, b in zip(elements, bytes_each, strict=True))
+        elements = sum(strip.layout.elements for strip in self.strips)
+        bytes_of = elements * ELEMENT_TYPES[reading.kind].bytes
         if self.buffers * bytes_of > self.most_shared or self.product.depth <= self.deep:
             self.buffers = 1
-        for strip, count in zip(self.strips, elements, strict=True):
-            self.shared.append((reading.kind, strip.array.name, self.buffers * count))
-            if strip.present:
-                self.shared.append(("pred", strip.present.name, self.buffers * count))
+        for strip in self.strips:
+            size = self.buffers * strip.layout.elements
+            self.shared.append((reading.kind, strip.array.name, size))
         for strip in self.strips:
             strip.declare()
 
@@ -260,10 +267,29 @@ class Tiles(ABC):
                 strip.copy(batch, at, free)
         body.call("end_copies")
 
-    def put_neighbours(
-        self, output: Name, batch: Sum, row: Name, at: Name, inner: Sum | None, total: Expr
+    def _store_all(self, batch: Sum, output: Name) -> None:
+        """Store the sums; or compute all elements of a thread anew, where a sum may be lost."""
+        body = self.body
+        if self.parts > 1 or not self.product.may_be_lost:
+            self.each_sum(batch, partial(self._store, output), one_by_one=False, unroll=True)
+            return
+        lost = body.variable("pred", "lost", 0)
+        self.each_sum(batch, partial(self._note, lost), one_by_one=True, unroll=True)
+        with body.block() as repeated:
+            self.each_sum(batch, partial(self._repeat, output), one_by_one=True, unroll=False)
+        with body.block() as stored:
+            self.each_sum(batch, partial(self._store, output), one_by_one=False, unroll=True)
+        body.add(If(lost, tuple(repeated), tuple(stored)))
+
+    def _note(self, lost: Name, _at: Index, total: Expr) -> None:
+        """Note that a sum is NaN."""
+        with self.body.when(binary("!=", total, total)):
+            self.body.assign(lost, 1)
+
+    def visit_neighbours(
+        self, visit: Visit, batch: Sum, row: Name, at: Name, inner: Sum | None, total: Expr
     ) -> None:
-        """Store sums that are in the result: one, or neighbours at once.
+        """Visit sums that are in the result: one, or neighbours at once.
 
         Parameters
         ----------
@@ -282,34 +308,50 @@ class Tiles(ABC):
         with body.when(conjoined(conditions) if conditions else None):
             with body.block() as statements:
                 place = product.index(batch, counter(row.name, product.rows), column)
-                self.store(output, place, total)
+                visit(place, total)
             if inner is None:
                 body.add(*live(statements))
             else:
                 body.add(*Pack(self.kernel, inner.names[0], width).around(statements))
 
-    def store(self, output: Name, at: Index, total: Expr) -> None:
+    def store_whole(self, output: Name, at: Index, total: Expr) -> None:
+        """Store one sum, after the epilogue; where it is NaN and may be lost, compute it anew."""
+        body = self.body
+        if not self.product.may_be_lost:
+            self._store_sum(output, at, total)
+            return
+        with body.block() as repeated:
+            self._repeat(output, at)
+        with body.block() as stored:
+            self._store_sum(output, at, total)
+        body.add(If(binary("!=", total, total), tuple(repeated), tuple(stored)))
+
+    def _store(self, output: Name, at: Index, total: Expr) -> None:
         """Store one sum, after the epilogue; or a part of a sum."""
         if self.parts > 1:
             dims = self.product.dot.shape.dims
             first = counter(self.part.name, self.parts) * prod(dims)
             self.body.assign(item(output, first + linear(at, dims)), total)
         else:
-            self.store_whole(output, at, total)
+            self._store_sum(output, at, total)
 
-    def store_whole(self, output: Name, at: Index, total: Expr) -> None:
+    def _store_sum(self, output: Name, at: Index, total: Expr) -> None:
         """Store one sum, after the epilogue."""
-        body, product, root = self.body, self.product, self.root
+        body, product = self.body, self.product
         result = product.result(body.let(self.kind, "sum", total))
         kind = wide(product.dot.shape.element_type)
         value = body.let(kind, product.dot.name, result)
         before = body.environment.scalars.get(product.dot)
         body.environment.scalars[product.dot] = (value,)
-        element = body.element(root, at)
-        stored_as = body.stored(root.shape.element_type, element)
-        body.assign(item(output, linear(at, root.shape.dims)), stored_as)
+        self._repeat(output, at)
         if before is None:
             del body.environment.scalars[product.dot]
+
+    def _repeat(self, output: Name, at: Index, _total: Expr | None = None) -> None:
+        """Store an element that is computed by itself, unless its product is known."""
+        body, root = self.body, self.root
+        stored_as = body.stored(root.shape.element_type, body.element(root, at))
+        body.assign(item(output, linear(at, root.shape.dims)), stored_as)
 
 
 def index_kind(results: Iterable[Instruction]) -> str:

@@ -2,7 +2,6 @@
 
 import random
 
-import numpy as np
 import pytest
 from cuda_batches import Batch
 
@@ -303,19 +302,6 @@ def test_random_products_in_tiles(monkeypatch, seeds, checked):
     assert "__shared__" in batch.kernels.source("")
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
-
-
-@pytest.mark.parametrize("checked", [False, True])
-def test_padding_adds_nothing_to_an_infinity(checked):
-    """As in the interpreter and in C: what is no element is no factor, not even of an infinity."""
-    body, _ = KINDS["convolution with an epilogue"]
-    module = module_of(body)
-    image, kernel = (tame(p.shape, random.Random(0)) for p in module.entry.parameters)
-    kernel[0, 0] = np.inf
-    batch = Batch()
-    batch.add(module, [np.abs(image) + 1, kernel])
-    assert np.isfinite(batch.cases[0][2]).any()
-    assert not batch.differences(checked=checked)
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
