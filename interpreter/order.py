@@ -77,7 +77,7 @@ def _order_by_key(frame: Frame, comparator: Computation, rows: Sequence[Array]) 
         elif np.isnan(wide).any():
             return None
     descending = (Compare.of(root).direction == "GT") != (sides[0] == {1})
-    return _stable_order(wide, descending=descending)
+    return stable_order(wide, descending=descending)
 
 
 def _parities(comparator: Computation, instr: Instruction) -> set[int]:
@@ -89,7 +89,7 @@ def _parities(comparator: Computation, instr: Instruction) -> set[int]:
     return {ParameterNumber.of(p).number % 2 for p in comparator.parameters if p in needed}
 
 
-def _stable_order(keys: Array, *, descending: bool) -> Array:
+def stable_order(keys: Array, *, descending: bool) -> Array:
     """The order of the last axis by keys; equal keys stay as they are."""
     if not descending:
         return np.argsort(keys, axis=-1, kind="stable")
@@ -162,5 +162,5 @@ def evaluate_topk(_instr: Instruction, attrs: a.TopK, operand: Array) -> tuple[A
     keys = widened(operand)
     if type_of(operand).is_floating:
         keys = total_order(keys)
-    order = _stable_order(keys, descending=attrs.largest)[..., : attrs.k]
+    order = stable_order(keys, descending=attrs.largest)[..., : attrs.k]
     return np.take_along_axis(operand, order, -1), order.astype(np.int32)

@@ -31,7 +31,8 @@ _IDENTITIES = (
     "Pin", "Unpin", "SetBound", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier",
     "mhlo.sharding", "xla.sdy.ShardingGroup", "InspectSharding", "xla.sdy.Sharding",
     "xla_mark_tensor", "AssumeGatherIndicesInBound", "AssumeScatterIndicesInBound",
-    "GatherScatterIndicesBitpacked",
+    "GatherScatterIndicesBitpacked", "AwsNeuronTransferWithStaticRing",
+    "AwsNeuronLNCShardingConstraint",
 )
 # fmt: on
 _RESHARDINGS = (
@@ -47,7 +48,8 @@ def identity(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     References
     ----------
     `custom_call_target` in XLA's host offloader, sharding propagation and dynamic padder, and in
-    `torch_xla.experimental.xla_marker`, which marks where composites begin and end.
+    `torch_xla.experimental.xla_marker`, which marks where composites begin and end. AWS Neuron's
+    `torch_neuronx.xla_impl.custom_call_targets`.
     """
     return operands if instr.shape.is_tuple and len(operands) != 1 else operands[0]
 

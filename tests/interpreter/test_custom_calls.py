@@ -29,7 +29,11 @@ def test_threefry_gives_the_numbers_of_its_authors() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["Sharding", "MoveToHost", "LayoutConstraint", "xla_mark_tensor"]
+    "target",
+    [
+        *("Sharding", "MoveToHost", "LayoutConstraint", "xla_mark_tensor"),
+        "AwsNeuronTransferWithStaticRing",
+    ],
 )
 def test_placement_leaves_the_value(target: str) -> None:
     x = matrix("s", 3)

@@ -67,6 +67,9 @@ ONE_OPERAND = {
     f" : ({F}) -> {F}":
         'f32[4,8]{1,0} custom-call(%x), custom_call_target="f",'
         ' api_version=API_VERSION_STATUS_RETURNING, backend_config="a"',
+    f'%r = stablehlo.custom_call @f(%x) {{api_version = 0 : i32, backend_config = "a"}}'
+    f" : ({F}) -> {F}":
+        'f32[4,8]{1,0} custom-call(%x), custom_call_target="f", backend_config="a"',
     f"%r = stablehlo.custom_call @f(%x) {{api_version = 4 : i32,"
     f' backend_config = {{n = 3 : i64, s = "b"}}}} : ({F}) -> {F}':
         'f32[4,8]{1,0} custom-call(%x), custom_call_target="f",'

@@ -127,7 +127,8 @@ def custom_call(scope: RegionScope, op: Operation, operands: Operands) -> list[I
     older: Any = given(op, "mhlo.backend_config", default={})
     foreign = cast("dict[str, Any]", own if isinstance(own, dict) else older)
     typed = bool(foreign)
-    version = int(given(op, "api_version", default=4 if typed else 1))
+    # 0 leaves the version open, which XLA takes for the first one.
+    version = int(given(op, "api_version", default=4 if typed else 1)) or 1
     called = tuple(
         scope.whole.computation(name, op.span)
         for name in given(op, "called_computations", default=())

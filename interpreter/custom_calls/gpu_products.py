@@ -1,0 +1,232 @@
+"""Custom calls of cuBLAS, in modules that XLA has compiled for an NVIDIA GPU.
+
+XLA replaces a dot, and the sums and functions that follow it, by one call:
+
+    (D, ..., s8[n]) custom-call(lhs, rhs, C, bias), custom_call_target="__cublas$lt$matmul"
+
+    D = function(alpha * lhs . rhs + beta * C + bias)
+
+The backend configuration tells the dimensions of the dot, alpha, beta and the function. Memory for
+the library's own use is the last result.
+
+References
+----------
+`GemmBackendConfig` in `xla/service/gpu/backend_configs.proto`;
+`xla/service/gpu/transforms/gemm_rewriter.cc`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hlo.build import instruction
+from hlo.errors.error import HloError
+from hlo.infer import infer
+from hlo.infer.checks import show
+from hlo.types.element_type import F32, S32
+from hlo.wording import counted
+from interpreter.conversion import converted
+from interpreter.custom_calls.options import config
+from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.signatures import checked
+from interpreter.table import evaluates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
+    from interpreter.custom_calls.signatures import Options
+    from interpreter.engine.frame import Frame
+
+    Array = NDArray[Any]
+
+TARGETS = ("__cublas$gemm", "__cublas$lt$matmul")
+# tanh(ROOT * (x + CUBE * x^3)) is close to the error function in the definition of GELU.
+GELU_ROOT, GELU_CUBE = (2 / np.pi) ** 0.5, 0.044715
+_FUNCTIONS = ("relu", "gelu", "silu")
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """The product that a call asks for, and its epilogue.
+
+    Attributes
+    ----------
+    dot : the product as an instruction, in the type in which the library sums up.
+    alpha, beta : the factors of the product and of C.
+    has_bias : whether the last operand is added along the fastest-varying dimensions.
+    function : "relu", "gelu" (by the hyperbolic tangent), "silu", or "" for none.
+    has_aux : whether the second result is the argument of the function.
+    """
+
+    dot: Instruction
+    alpha: complex
+    beta: float
+    has_bias: bool
+    function: str
+    has_aux: bool
+
+    @property
+    def operands(self) -> int:
+        """The number of operands that the call must have."""
+        return 2 + bool(self.beta) + self.has_bias
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the result is the product alone."""
+        return self.alpha == 1 and self.operands == 2 and not self.function
+
+
+def results_of(instr: Instruction) -> tuple[Shape, ...]:
+    """The shapes of a call's results: that of the value, and of memory for the library."""
+    return instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
+
+
+def gemm_of(instr: Instruction) -> Gemm:
+    """The product that a call of cuBLAS asks for.
+
+    Raises
+    ------
+    HloError
+        if the backend configuration names dimensions that the operands do not have.
+    """
+    options = named_options(instr, "gemm_backend_config")
+    words = str(options.get("epilogue", "DEFAULT")).lower().split("_")
+    return Gemm(
+        dot=_dot(instr, options),
+        alpha=complex(options.get("alpha_real", 1), options.get("alpha_imag", 0)),
+        beta=float(options.get("beta", 0)),
+        has_bias="bias" in words,
+        function=next((f for f in _FUNCTIONS if f in words), ""),
+        has_aux="aux" in words,
+    )
+
+
+def bias_dims(bias: Shape, result: Shape) -> tuple[int, ...]:
+    """The dimension of the result along which each dimension of the bias lies."""
+    fastest = result.memory_order[result.rank - bias.rank :]
+    along = dict(zip(bias.memory_order, fastest, strict=True))
+    return tuple(along[d] for d in range(bias.rank))
+
+
+@custom_call(*TARGETS)
+def multiply_matrices(_frame: Frame, instr: Instruction, *operands: Array) -> Any:
+    """The product with its epilogue, computed in f32 or wider and rounded once."""
+    gemm, kind = gemm_of(instr), results_of(instr)[0].element_type
+    dot = gemm.dot
+    value = cast("Array", evaluates["dot"](dot, dot.attrs, operands[0], operands[1]))
+    wide = value.dtype.type
+    if not gemm.is_plain:
+        value = value * wide(gemm.alpha if np.iscomplexobj(value) else gemm.alpha.real)
+        if gemm.beta:
+            value = value + operands[2].astype(wide) * wide(gemm.beta)
+        if gemm.has_bias:
+            bias = operands[-1].astype(wide)
+            dims = bias_dims(instr.operands[-1].shape, results_of(instr)[0])
+            spread = bias.transpose(np.argsort(dims))
+            shape = [n if d in dims else 1 for d, n in enumerate(value.shape)]
+            value = value + spread.reshape(shape)
+    outputs = [converted(_function(gemm.function, value), kind)]
+    if gemm.has_aux:
+        outputs.append(converted(value, results_of(instr)[1].element_type))
+    return with_workspace(instr, *outputs)
+
+
+def reason(error: Exception) -> str:
+    """The message of an error, without its place."""
+    return error.message if isinstance(error, HloError) else str(error)
+
+
+def with_workspace(instr: Instruction, *outputs: Array) -> Any:
+    """The results of a call: those given, and zeros for the library's memory."""
+    rest = results_of(instr)[len(outputs) :]
+    memory = (np.zeros(shape.dims, shape.element_type.dtype) for shape in rest)
+    return (*outputs, *memory) if instr.shape.is_tuple else outputs[0]
+
+
+def _function(name: str, x: Array) -> Array:
+    if name == "relu":
+        return np.maximum(x, 0)
+    if name == "gelu":
+        inner = x.dtype.type(GELU_ROOT) * (x + x.dtype.type(GELU_CUBE) * x * x * x)
+        return x.dtype.type(0.5) * x * (1 + np.tanh(inner))
+    if name == "silu":
+        return x / (1 + np.exp(-x))
+    return x
+
+
+def named_options(instr: Instruction, name: str) -> Mapping[str, Any]:
+    """The part of a backend configuration with a name; older versions of XLA wrote it alone."""
+    whole = config(instr)
+    return _mapping(whole.get(name, whole))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _dot(instr: Instruction, options: Mapping[str, Any]) -> Instruction:
+    lhs, rhs = instr.operands[:2]
+    numbers = _mapping(options.get("dot_dimension_numbers"))
+
+    def dims(key: str) -> tuple[int, ...]:
+        return tuple(int(d) for d in numbers.get(key, ()))
+
+    whole = results_of(instr)[0]
+    sums = sum_type(lhs.shape.element_type, whole.element_type)
+    return instruction(
+        "dot", (lhs, rhs), name=instr.name, shape=whole.with_type(sums), span=instr.span,
+        lhs_batch_dims=dims("lhs_batch_dimensions"),
+        rhs_batch_dims=dims("rhs_batch_dimensions"),
+        lhs_contracting_dims=dims("lhs_contracting_dimensions"),
+        rhs_contracting_dims=dims("rhs_contracting_dimensions"),
+    )  # fmt: skip
+
+
+def sum_type(operand: ElementType, result: ElementType) -> ElementType:
+    """The type in which cuBLAS sums up products."""
+    if operand.is_integer:
+        return S32
+    return F32 if result.is_floating and result.bits < F32.bits else result
+
+
+@checked(*TARGETS, note="lhs, rhs, C if beta is not 0, a bias if the epilogue has one -> D, ...")
+def check_gemm(instr: Instruction, _options: Options | None) -> str:
+    """The fault in the operands, the results or the configuration of a product."""
+    return next(_problems(instr), "")
+
+
+def _problems(instr: Instruction) -> Iterator[str]:
+    results, added = results_of(instr), [o.shape for o in instr.operands[2:]]
+    arrays = [*(o.shape for o in instr.operands), *results]
+    if len(arrays) - len(results) < 2 or not all(s.is_array for s in arrays):
+        yield "takes 2 arrays or more, and gives arrays"
+    try:
+        gemm = gemm_of(instr)
+        made = infer(gemm.dot).dims
+    except (HloError, ValueError, TypeError) as error:
+        yield f"has a gemm_backend_config that does not fit: {reason(error)}"
+        return
+    if made != results[0].dims:
+        yield f"makes {list(made)} of its operands, not {show(results[0])}"
+    if len(instr.operands) != gemm.operands:
+        yield f"takes {counted(gemm.operands, 'array')}, not {len(instr.operands)}"
+    if gemm.beta and added[0].dims != made:
+        yield f"can't add {show(added[0])}"
+    if gemm.has_bias and not _fits(added[-1], results[0]):
+        yield f"can't add {show(added[-1])} along {show(results[0])}"
+    if gemm.has_aux and (len(results) < 2 or results[1].dims != made):
+        yield "has the argument of its function for the second result"
+
+
+def _fits(bias: Shape, result: Shape) -> bool:
+    return bias.rank <= result.rank and bias.dims == tuple(
+        result.dims[d] for d in bias_dims(bias, result)
+    )

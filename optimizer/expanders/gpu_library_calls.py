@@ -1,0 +1,147 @@
+"""Writes calls of cuBLAS, cuDNN and CUB as dots, convolutions and sorts, with their epilogues.
+
+custom-call(x, w), custom_call_target="__cublas$gemm"   =>   multiply(dot(x, w), alpha)
+
+So a module that XLA has optimized for a GPU runs on every target.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hlo.types.shape import array
+from interpreter.custom_calls import gpu_convolutions, gpu_products, gpu_sorts
+from interpreter.custom_calls.gpu_products import GELU_CUBE, GELU_ROOT, results_of
+from optimizer.expanders.custom_call_expander import expansion
+from optimizer.expanders.op_expander import elements
+from optimizer.expanders.parts import full, permuted, spread, to_dims, to_type
+from optimizer.rewriting.make import make, splat
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+    from hlo.types.shape import Shape
+    from hlo.types.values import ConvDims
+    from interpreter.custom_calls.gpu_convolutions import CudnnConvolution
+    from optimizer.expanders.op_expander import ExpansionSite
+
+
+@expansion(*gpu_products.TARGETS)
+def expand_product(site: ExpansionSite) -> Instruction:
+    """A call of cuBLAS as a dot and its epilogue."""
+    instr = site.instr
+    gemm, results = gpu_products.gemm_of(instr), results_of(instr)
+    value = gemm.dot
+    if gemm.alpha != 1:
+        alpha = gemm.alpha if value.shape.element_type.is_complex else gemm.alpha.real
+        value = make("multiply", value, alpha)
+    if gemm.beta:
+        summand = to_type(instr.operands[2], value.shape.element_type)
+        value = make("add", value, make("multiply", summand, gemm.beta))
+    if gemm.has_bias:
+        bias = to_type(instr.operands[-1], value.shape.element_type)
+        along = gpu_products.bias_dims(instr.operands[-1].shape, results[0])
+        value = make("add", value, spread(bias, value.shape.dims, along))
+    outputs = [_applied(gemm.function, value)] + [value] * gemm.has_aux
+    return _with_workspace(instr, outputs)
+
+
+def _applied(function: str, x: Instruction) -> Instruction:
+    """A function of an epilogue; "" for none."""
+    if function == "relu":
+        return make("maximum", x, 0.0)
+    if function == "gelu":
+        cube = make("multiply", make("multiply", make("multiply", x, GELU_CUBE), x), x)
+        curve = make("tanh", make("multiply", make("add", x, cube), GELU_ROOT))
+        return make("multiply", make("multiply", x, 0.5), make("add", curve, 1.0))
+    if function == "silu":
+        return make("divide", x, make("add", make("exponential", make("negate", x)), 1.0))
+    return x
+
+
+@expansion(*gpu_convolutions.TARGETS)
+def expand_convolution(site: ExpansionSite) -> Instruction:
+    """A call of cuDNN as a convolution and its epilogue."""
+    instr = site.instr
+    call, labels = gpu_convolutions.convolution_of(instr), gpu_convolutions.labels_of(instr)
+    lhs, rhs, *added = instr.operands
+    kernel = _regrouped(rhs, labels, call.groups)
+    value = call.convolution.with_(operands=(lhs, kernel))
+    if call.scale != 1:
+        value = make("multiply", value, call.scale)
+    if added:
+        bias = to_type(added[0], value.shape.element_type)
+        value = make("add", value, spread(bias, value.shape.dims, [labels.output_feature]))
+    if len(added) > 1:
+        side = to_type(added[1], value.shape.element_type)
+        value = make("add", value, make("multiply", side, call.side))
+    return _with_workspace(instr, [_saturated(_activated(call, value), results_of(instr)[0])])
+
+
+def _regrouped(kernel: Instruction, labels: ConvDims, groups: int) -> Instruction:
+    """A kernel whose groups of output features become groups of input features."""
+    if groups == 1:
+        return kernel
+    dims = kernel.shape.dims
+    inner, outer = labels.kernel_input_feature, labels.kernel_output_feature
+    split = to_dims(kernel, (*dims[:outer], groups, dims[outer] // groups, *dims[outer + 1 :]))
+    order = [d for d in range(len(dims) + 1) if d != outer]
+    order.insert(inner, outer)
+    return to_dims(permuted(split, order), gpu_convolutions.regrouped_dims(dims, labels, groups))
+
+
+def _activated(call: CudnnConvolution, x: Instruction) -> Instruction:
+    """The function of an epilogue."""
+    if call.function == "kRelu":
+        return make("maximum", x, 0.0)
+    if call.function == "kRelu6":
+        return make("clamp", full(0.0, x), x, full(6.0, x))
+    if call.function in ("kElu", "kLeakyRelu"):
+        below = (
+            make("exponential-minus-one", make("minimum", x, 0.0))
+            if call.function == "kElu"
+            else make("multiply", x, call.slope)
+        )
+        return make("select", make("compare", x, 0.0, direction="GT"), x, below)
+    return x
+
+
+@expansion(*gpu_sorts.TARGETS)
+def expand_sort(site: ExpansionSite) -> Instruction:
+    """A call of CUB as a sort, in whose order -0 and +0 are equal."""
+    instr = site.instr
+    direction = "GT" if gpu_sorts.is_descending(instr) else "LT"
+    scalars = [array(o.shape.element_type) for o in instr.operands for _ in range(2)]
+
+    def key(x: Instruction) -> Instruction:
+        if not x.shape.element_type.is_floating:
+            return x
+        return make("select", make("compare", x, 0.0, direction="EQ"), full(0.0, x), x)
+
+    def before(x: Instruction, y: Instruction, *_values: Instruction) -> Instruction:
+        kind = "TOTALORDER" if x.shape.element_type.is_floating else ""
+        return make("compare", key(x), key(y), direction=direction, type=kind)
+
+    made = make(
+        "sort", *instr.operands, called=(site.computation("before", scalars, before),),
+        dimensions=(instr.operands[0].shape.rank - 1,), is_stable=True,
+    )  # fmt: skip
+    return _with_workspace(instr, elements(made) if made.shape.is_tuple else [made])
+
+
+def _saturated(x: Instruction, result: Shape) -> Instruction:
+    """Sums of integers, the greatest and least of them as the result's type can hold them."""
+    if not result.element_type.is_integer:
+        return x
+    bounds = np.iinfo(result.element_type.dtype)
+    return make("clamp", full(int(bounds.min), x), x, full(int(bounds.max), x))
+
+
+def _with_workspace(instr: Instruction, outputs: list[Instruction]) -> Instruction:
+    """The results of a call: those given, in its types, and zeros for the library's memory."""
+    results = results_of(instr)
+    made = [to_type(x, shape.element_type) for x, shape in zip(outputs, results, strict=False)]
+    if not instr.shape.is_tuple:
+        return made[0]
+    return make("tuple", *made, *(splat(0, shape) for shape in results[len(made) :]))
