@@ -230,7 +230,7 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
             find("reshape-decomposer")(),
             ZeroSizedHloElimination(),
             # A former copy between layouts is a transpose now, which XLA's passes don't see.
-            *stages.passes_of(stages.RELAID, strict=strict),
+            *stages.passes_of(stages.RELAID[target], strict=strict),
             ReshapeMover(),
             # Branches are cheaper where they copied between layouts.
             ConditionalSimplifier(),

@@ -84,7 +84,10 @@ FEW: dict[str, tuple[str, ...]] = {
     "gpu": ("topk-splitter", "topk-decomposer{row-threshold=4096}"),
 }
 # When layouts have become transposes.
-RELAID: tuple[str, ...] = ("transpose-folding",)
+RELAID: dict[str, tuple[str, ...]] = {
+    "cpu": ("transpose-folding",),
+    "gpu": ("transpose-folding{bytes=false}",),
+}
 # At the very end.
 LAST: tuple[str, ...] = (
     "cse_barrier_expander",

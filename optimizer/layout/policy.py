@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
+from optimizer.analysis.byte_products import parts, wants_contracted_last
 from optimizer.layout.orders import rows
 
 if TYPE_CHECKING:
@@ -29,20 +30,23 @@ class LayoutPolicy:
     Attributes
     ----------
     columns : whether its matrix product reads matrices by columns as well as by rows.
+    contracted_last : whether its product of bytes wants contracted dimensions last.
     features_first : element types whose convolutions want NCHW, features before the image.
     features_last : element types whose convolutions want NHWC, features innermost.
     """
 
     columns: bool
+    contracted_last: bool = False
     features_first: frozenset[str] = frozenset()
     features_last: frozenset[str] = frozenset()
 
 
 CPU = LayoutPolicy(columns=False)
-GPU = LayoutPolicy(columns=True)
+GPU = LayoutPolicy(columns=True, contracted_last=True)
 # A GPU whose convolutions are cuDNN's; those of `emit_cuda` read rows.
 CUDNN = LayoutPolicy(
     columns=True,
+    contracted_last=True,
     features_first=frozenset({"f32", "f64"}),
     features_last=frozenset({"f16", "bf16"}),
 )
@@ -59,6 +63,8 @@ def demanded(
     offered : the order in which the operand could come for free.
     """
     rank = instr.operands[number].shape.rank
+    if instr.opcode == "dot" and policy.contracted_last and wants_contracted_last(instr, number):
+        return sum(parts(instr, number), ())[::-1], "gemm-contracted-last"
     if instr.opcode == "dot" and policy.columns and offered and _is_matrix(instr, number, offered):
         return offered, "gemm-operand"
     if instr.opcode == "convolution" and number < len(OPERANDS):
@@ -79,11 +85,8 @@ def _is_matrix(dot: Instruction, number: int, order: Order) -> bool:
     Batch dimensions come first, in their order; what is contracted and what is left are each in
     one piece.
     """
-    attrs = a.DotDims.of(dot)
-    batch = (attrs.lhs_batch_dims, attrs.rhs_batch_dims)[number]
-    contracted = (attrs.lhs_contracting_dims, attrs.rhs_contracting_dims)[number]
+    batch, left, contracted = parts(dot, number)
     memory = tuple(reversed(order))
-    left = tuple(d for d in range(len(order)) if d not in batch and d not in contracted)
     return memory in (batch + left + contracted, batch + contracted + left)
 
 

@@ -14,6 +14,7 @@ from emit_cuda.kernels.tile_sizes import SIDE, SIZES, WARP_SIZES
 from emit_cuda.launches import asked
 from hlo_tools.generate.values import tame
 from optimizer import prepare
+from optimizer.analysis import byte_products
 
 CALLED = """
 dense {
@@ -118,8 +119,8 @@ ENTRY e {{
 }}"""
 
 
-def batch_of(bodies):
-    batch = Batch()
+def batch_of(bodies, *, optimize=False):
+    batch = Batch(optimize)
     for number, body in enumerate(bodies):
         module = hlo.parse(f"HloModule products\n{CALLED}\nENTRY main {{ {body} }}")
         batch.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
@@ -215,6 +216,44 @@ def test_deep_products_of_few_tiles_are_split():
     assert first.grid[0] >= 100
     assert second.kind == "sums of a product"
     assert len(emit_cuda.emit(prepare(hlo.parse(LARGE.format("f32", 256, 512, 256)))).steps) == 1
+
+
+# Products of bytes, in all orders of dimensions.
+BYTES = {
+    "by rows": "x = s8[48,64] parameter(0)  y = s8[64,80] parameter(1)"
+    "  ROOT r = s32[48,80] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "by columns": "x = s8[64,48] parameter(0)  y = s8[64,80] parameter(1)"
+    "  ROOT r = s32[48,80] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+    "batches": "x = s8[3,4,40,16] parameter(0)  y = s8[16,3,4,36] parameter(1)"
+    "  ROOT r = s32[3,40,36] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={1},"
+    " lhs_contracting_dims={1,3}, rhs_contracting_dims={2,0}",
+    "prologue": "x = f32[64,48] parameter(0)  y = s8[80,64] parameter(1)  q = s8[64,48] convert(x)"
+    "  ROOT r = s32[48,80] dot(q, y), lhs_contracting_dims={0}, rhs_contracting_dims={1}",
+}
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_bytes_are_transposed_before_a_large_product(monkeypatch, checked):
+    """Where their contracted dimensions do not come last: tiles are copied past the registers."""
+    monkeypatch.setattr(byte_products, "LEAST_USES", 1)
+    monkeypatch.setattr(byte_products, "LEAST_PRODUCTS", 1)
+    batch = batch_of(BYTES.values(), optimize=True)
+    kinds = [[step.kind for step in program.steps] for *_, program in batch.cases]
+    assert all(each[-1] == "product on tensor cores" and len(each) > 1 for each in kinds)
+    assert all("copy_16_bytes" in batch.kernels.texts[p.steps[-1].kernel] for *_, p in batch.cases)
+    assert not batch.differences(checked=checked)
+
+
+def test_bytes_of_small_products_are_turned_on_their_way():
+    text = LARGE.replace("{0}[{1},{3}] dot", "s32[{1},{3}] dot")
+    kinds = [
+        [step.kind for step in emit_cuda.emit(emit_cuda.optimized(hlo.parse(module))).steps]
+        for module in (text.format("s8", n, k, n) for n, k in ((256, 256), (64, 1 << 18)))
+    ]
+    assert all("transpose" not in each for each in kinds)
+    large = hlo.parse(text.format("s8", 1024, 1024, 1024))
+    first, _ = emit_cuda.emit(emit_cuda.optimized(large)).steps
+    assert first.kind == "transpose"
 
 
 def test_neighbours_are_read_and_stored_at_once_and_meet_other_banks():

@@ -4,7 +4,8 @@ dot(transpose(x), y)           =>   dot(x, y), with the dimension numbers of x
 dot(reshape(transpose(x)), y)  =>   dot(reshape(x), y), where dimensions of size 1 are dropped
 convolution(transpose(x), y)   =>   convolution(x, y), with the dimension labels of x
 
-Only the free dimensions of a dot must keep their order, since they come so in the result.
+Only the free dimensions of a dot must keep their order, since they come so in the result. On a GPU
+a transpose may stay, if it brings the contracted bytes of a large product side by side.
 The sums have the same terms; but libraries may add them up in another order.
 """
 
@@ -15,12 +16,15 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import Convolution, Dimensions, DotDims
 from interpreter.numbers.compare import ROUNDING
+from optimizer.analysis.byte_products import wants_contracted_last
 from optimizer.expanders.dots.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.expanders.parts import to_dims
 from optimizer.passes import register
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
@@ -28,20 +32,39 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class TransposeFolding:
-    """Folds transposes into the dots and convolutions that use them."""
+    """Folds transposes into the dots and convolutions that use them.
+
+    Attributes
+    ----------
+    bytes : those of large products of bytes, too, whose contracted dimensions are last.
+    """
 
     name = "transpose-folding"
     xla = "xla/service/transpose_folding.cc"
     promise = ROUNDING
+    bytes: bool = True
 
     def run(self, module: Module, log: Log) -> Module:
         """The module whose dots and convolutions read the operands of transposes."""
-        folds = {"dot": fold_into_dot, "convolution": fold_into_convolution}
+        into_dot = fold_into_dot if self.bytes else fold_but_for_bytes
+        folds = {"dot": into_dot, "convolution": fold_into_convolution}
         return expand(module, log, folds)
 
 
-def fold_into_dot(site: ExpansionSite) -> Instruction | None:
-    """The dot over the transpose's operand, where the free dimensions stay in order."""
+def fold_but_for_bytes(site: ExpansionSite) -> Instruction | None:
+    """The same, but for operands whose transpose lets their contracted dimensions be last."""
+    return fold_into_dot(site, wants_contracted_last)
+
+
+def fold_into_dot(
+    site: ExpansionSite, stays: Callable[[Instruction, int], bool] = lambda _dot, _number: False
+) -> Instruction | None:
+    """The dot over the transpose's operand, where the free dimensions stay in order.
+
+    Parameters
+    ----------
+    stays : tells of an operand whether its contracted dimensions stay last, if they are.
+    """
     instr = site.instr
     attrs, operands = DotDims.of(instr), list(instr.operands)
     for i, side in enumerate(("lhs", "rhs")):
@@ -49,7 +72,8 @@ def fold_into_dot(site: ExpansionSite) -> Instruction | None:
         contracting: tuple[int, ...] = getattr(attrs, f"{side}_contracting_dims")
         source, order = untransposed(operands[i])
         free = [order[d] for d in free_dims(operands[i], batch, contracting)] if order else []
-        if not order or free != sorted(free):
+        is_last = operands[i].shape.rank - 1 in contracting
+        if not order or free != sorted(free) or (is_last and stays(instr, i)):
             continue
         moved = {
             f"{side}_batch_dims": tuple(order[d] for d in batch),
