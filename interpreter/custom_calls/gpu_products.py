@@ -7,12 +7,15 @@ XLA replaces a dot, and the sums and functions that follow it, by one call:
     D = function(alpha * lhs . rhs + beta * C + bias)
 
 The backend configuration tells the dimensions of the dot, alpha, beta and the function. Memory for
-the library's own use is the last result.
+the library's own use is the last result. Operands of eight bits have a scale each, and so has a
+result of eight bits, which is saturated; the greatest absolute value of D before that may be a
+result, too.
 
 References
 ----------
 `GemmBackendConfig` in `xla/service/gpu/backend_configs.proto`;
-`xla/service/gpu/transforms/gemm_rewriter.cc`.
+`xla/service/gpu/transforms/gemm_rewriter.cc`; for the order of operands,
+`EmitCublasLtMatmulThunkF8` in `xla/service/gpu/thunk_emitter.cc`.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+import ml_dtypes
 import numpy as np
 
+from hlo.attributes import CustomCall
 from hlo.build import instruction
 from hlo.errors.error import HloError
 from hlo.infer import infer
@@ -35,7 +40,7 @@ from interpreter.custom_calls.signatures import checked
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,7 +52,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-TARGETS = ("__cublas$gemm", "__cublas$lt$matmul")
+SCALED = "__cublas$lt$matmul$f8"
+TARGETS = ("__cublas$gemm", "__cublas$lt$matmul", SCALED)
 # tanh(ROOT * (x + CUBE * x^3)) is close to the error function in the definition of GELU.
 GELU_ROOT, GELU_CUBE = (2 / np.pi) ** 0.5, 0.044715
 _FUNCTIONS = ("relu", "gelu", "silu")
@@ -61,27 +67,20 @@ class Gemm:
     ----------
     dot : the product as an instruction, in the type in which the library sums up.
     alpha, beta : the factors of the product and of C.
-    has_bias : whether the last operand is added along the fastest-varying dimensions.
+    added : the names of the operands after the first two: "C", "lhs_scale", "rhs_scale", "bias",
+        "scale", as far as there are.
     function : "relu", "gelu" (by the hyperbolic tangent), "silu", or "" for none.
     has_aux : whether the second result is the argument of the function.
+    has_most : whether the second result is the greatest absolute value.
     """
 
     dot: Instruction
     alpha: complex
     beta: float
-    has_bias: bool
+    added: tuple[str, ...]
     function: str
     has_aux: bool
-
-    @property
-    def operands(self) -> int:
-        """The number of operands that the call must have."""
-        return 2 + bool(self.beta) + self.has_bias
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the result is the product alone."""
-        return self.alpha == 1 and self.operands == 2 and not self.function
+    has_most: bool
 
 
 def results_of(instr: Instruction) -> tuple[Shape, ...]:
@@ -99,13 +98,23 @@ def gemm_of(instr: Instruction) -> Gemm:
     """
     options = named_options(instr, "gemm_backend_config")
     words = str(options.get("epilogue", "DEFAULT")).lower().split("_")
+    beta = float(options.get("beta", 0))
+    scaled = CustomCall.of(instr).custom_call_target == SCALED
+    added = {
+        "C": beta != 0,
+        "lhs_scale": scaled,
+        "rhs_scale": scaled,
+        "bias": "bias" in words,
+        "scale": scaled and results_of(instr)[0].element_type.bits == 8,
+    }
     return Gemm(
         dot=_dot(instr, options),
         alpha=complex(options.get("alpha_real", 1), options.get("alpha_imag", 0)),
-        beta=float(options.get("beta", 0)),
-        has_bias="bias" in words,
+        beta=beta,
+        added=tuple(name for name, is_there in added.items() if is_there),
         function=next((f for f in _FUNCTIONS if f in words), ""),
         has_aux="aux" in words,
+        has_most=options.get("damax_output") is True,
     )
 
 
@@ -119,24 +128,41 @@ def bias_dims(bias: Shape, result: Shape) -> tuple[int, ...]:
 @custom_call(*TARGETS)
 def multiply_matrices(_frame: Frame, instr: Instruction, *operands: Array) -> Any:
     """The product with its epilogue, computed in f32 or wider and rounded once."""
-    gemm, kind = gemm_of(instr), results_of(instr)[0].element_type
-    dot = gemm.dot
+    gemm, results, dot = gemm_of(instr), results_of(instr), gemm_of(instr).dot
     value = cast("Array", evaluates["dot"](dot, dot.attrs, operands[0], operands[1]))
-    wide = value.dtype.type
-    if not gemm.is_plain:
-        value = value * wide(gemm.alpha if np.iscomplexobj(value) else gemm.alpha.real)
-        if gemm.beta:
-            value = value + operands[2].astype(wide) * wide(gemm.beta)
-        if gemm.has_bias:
-            bias = operands[-1].astype(wide)
-            dims = bias_dims(instr.operands[-1].shape, results_of(instr)[0])
-            spread = bias.transpose(np.argsort(dims))
-            shape = [n if d in dims else 1 for d, n in enumerate(value.shape)]
-            value = value + spread.reshape(shape)
-    outputs = [converted(_function(gemm.function, value), kind)]
-    if gemm.has_aux:
-        outputs.append(converted(value, results_of(instr)[1].element_type))
-    return with_workspace(instr, *outputs)
+    wide = value.dtype
+    added = {name: x.astype(wide) for name, x in zip(gemm.added, operands[2:], strict=True)}
+    value = _summed(instr, gemm, value, added)
+    outputs = [_function(gemm.function, value), *([value] if gemm.has_aux else [])]
+    if gemm.has_most:
+        outputs.append(np.max(np.abs(outputs[0]), initial=0))
+    if "scale" in added:
+        most = greatest(results[0].element_type)
+        outputs[0] = np.clip(outputs[0] * added["scale"], -most, most)
+    made = (converted(x, shape.element_type) for x, shape in zip(outputs, results, strict=False))
+    return with_workspace(instr, *made)
+
+
+def _summed(instr: Instruction, gemm: Gemm, value: Array, added: Mapping[str, Array]) -> Array:
+    """A product with its factors and summands."""
+    wide = value.dtype
+    if gemm.alpha != 1:
+        value = value * wide.type(gemm.alpha if wide.kind == "c" else gemm.alpha.real)
+    if "lhs_scale" in added:
+        value = value * (added["lhs_scale"] * added["rhs_scale"])
+    if "C" in added:
+        value = value + added["C"] * wide.type(gemm.beta)
+    if "bias" in added:
+        bias = instr.operands[2 + gemm.added.index("bias")].shape
+        dims = bias_dims(bias, results_of(instr)[0])
+        spread = [n if d in dims else 1 for d, n in enumerate(value.shape)]
+        value = value + added["bias"].transpose(np.argsort(dims)).reshape(spread)
+    return value
+
+
+def greatest(element_type: ElementType) -> float:
+    """The greatest number of a floating type."""
+    return float(cast("Any", ml_dtypes.finfo(element_type.dtype)).max)
 
 
 def reason(error: Exception) -> str:
@@ -216,14 +242,25 @@ def _problems(instr: Instruction) -> Iterator[str]:
         return
     if made != results[0].dims:
         yield f"makes {list(made)} of its operands, not {show(results[0])}"
-    if len(instr.operands) != gemm.operands:
-        yield f"takes {counted(gemm.operands, 'array')}, not {len(instr.operands)}"
-    if gemm.beta and added[0].dims != made:
-        yield f"can't add {show(added[0])}"
-    if gemm.has_bias and not _fits(added[-1], results[0]):
-        yield f"can't add {show(added[-1])} along {show(results[0])}"
-    if gemm.has_aux and (len(results) < 2 or results[1].dims != made):
-        yield "has the argument of its function for the second result"
+    if len(added) != len(gemm.added):
+        yield f"takes {counted(2 + len(gemm.added), 'array')}, not {len(instr.operands)}"
+    yield from _problems_of_epilogue(gemm, results, added)
+
+
+def _problems_of_epilogue(
+    gemm: Gemm, results: Sequence[Shape], added: Sequence[Shape]
+) -> Iterator[str]:
+    dims = results[0].dims
+    for name, shape in zip(gemm.added, added, strict=True):
+        if name == "bias" and not _fits(shape, results[0]):
+            yield f"can't add {show(shape)} along {show(results[0])}"
+        if name == "C" and shape.dims != dims:
+            yield f"can't add {show(shape)}"
+        if name.endswith("scale") and shape.dims:
+            yield f"can't scale by {show(shape)}"
+    wanted = [dims] * gemm.has_aux + [()] * gemm.has_most
+    if len(wanted) > 1 or [shape.dims for shape in results[1 : 1 + len(wanted)]] != wanted:
+        yield "gives the argument of its function, or the greatest value, as second result"
 
 
 def _fits(bias: Shape, result: Shape) -> bool:

@@ -16,7 +16,15 @@ from interpreter.custom_calls import gpu_convolutions, gpu_products, gpu_sorts
 from interpreter.custom_calls.gpu_products import GELU_CUBE, GELU_ROOT, results_of
 from optimizer.expanders.custom_call_expander import expansion
 from optimizer.expanders.op_expander import elements
-from optimizer.expanders.parts import full, permuted, spread, to_dims, to_type
+from optimizer.expanders.parts import (
+    folded,
+    full,
+    number,
+    permuted,
+    spread,
+    to_dims,
+    to_type,
+)
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
@@ -33,17 +41,27 @@ def expand_product(site: ExpansionSite) -> Instruction:
     instr = site.instr
     gemm, results = gpu_products.gemm_of(instr), results_of(instr)
     value = gemm.dot
+    kind, dims = value.shape.element_type, value.shape.dims
+    added = {name: to_type(x, kind) for name, x in zip(gemm.added, instr.operands[2:], strict=True)}
     if gemm.alpha != 1:
-        alpha = gemm.alpha if value.shape.element_type.is_complex else gemm.alpha.real
-        value = make("multiply", value, alpha)
-    if gemm.beta:
-        summand = to_type(instr.operands[2], value.shape.element_type)
-        value = make("add", value, make("multiply", summand, gemm.beta))
-    if gemm.has_bias:
-        bias = to_type(instr.operands[-1], value.shape.element_type)
-        along = gpu_products.bias_dims(instr.operands[-1].shape, results[0])
-        value = make("add", value, spread(bias, value.shape.dims, along))
+        value = make("multiply", value, gemm.alpha if kind.is_complex else gemm.alpha.real)
+    if "lhs_scale" in added:
+        both = make("multiply", added["lhs_scale"], added["rhs_scale"])
+        value = make("multiply", value, spread(both, dims))
+    if "C" in added:
+        value = make("add", value, make("multiply", added["C"], gemm.beta))
+    if "bias" in added:
+        along = gpu_products.bias_dims(added["bias"].shape, results[0])
+        value = make("add", value, spread(added["bias"], dims, along))
     outputs = [_applied(gemm.function, value)] + [value] * gemm.has_aux
+    if gemm.has_most:
+        zero, axes = number(0.0, kind), range(len(dims))
+        size = make("abs", outputs[0])
+        outputs.append(folded(size, zero, axes, site.binary("maximum", kind)))
+    if "scale" in added:
+        scaled = make("multiply", outputs[0], spread(added["scale"], dims))
+        most = gpu_products.greatest(results[0].element_type)
+        outputs[0] = make("clamp", full(-most, scaled), scaled, full(most, scaled))
     return _with_workspace(instr, outputs)
 
 

@@ -75,7 +75,12 @@ def test_what_xla_made_for_a_gpu_means_what_it_was_made_of(path: Path) -> None:
 
 
 def gemm(
-    epilogue: str = "DEFAULT", *, alpha: float = 1, beta: float = 0, wrapped: bool = True
+    epilogue: str = "DEFAULT",
+    *,
+    alpha: float = 1,
+    beta: float = 0,
+    most: bool = False,
+    wrapped: bool = True,
 ) -> str:
     """The backend configuration of a product of rows and columns."""
     numbers = {
@@ -89,24 +94,31 @@ def gemm(
         "alpha_imag": 0,
         "beta": beta,
         "epilogue": epilogue,
+        "damax_output": most,
         "dot_dimension_numbers": numbers,
     }
     return json.dumps({"gemm_backend_config": found} if wrapped else found)
 
 
-def product(config: str, result: str = "f32[2,4]{1,0}", added: str = "", kind: str = "f32") -> str:
+def product(
+    config: str,
+    result: str = "f32[2,4]{1,0}",
+    added: str = "",
+    kind: str = "f32",
+    target: str = "matmul",
+) -> str:
     """A module of one call of cuBLASLt; `added` are the shapes of further operands."""
     more = [s for s in added.split(" ") if s]
     lines = [f"  p{i} = {s} parameter({i + 2})" for i, s in enumerate(more)]
     names = ", ".join(["x", "y", *(f"p{i}" for i in range(len(more)))])
-    target = 'custom_call_target="__cublas$lt$matmul", backend_config'
+    named = f'custom_call_target="__cublas$lt${target}", backend_config'
     return "\n".join(
         [
             "ENTRY e {",
             f"  x = {kind}[2,3] parameter(0)",
             f"  y = {kind}[3,4] parameter(1)",
             *lines,
-            f"  ROOT c = ({result}, s8[64]{{0}}) custom-call({names}), {target}={config}",
+            f"  ROOT c = ({result}, s8[64]{{0}}) custom-call({names}), {named}={config}",
             "}",
         ]
     )
@@ -162,6 +174,23 @@ def test_an_epilogue_is_computed_before_the_product_is_rounded() -> None:
     assert compare(result, exact.astype(bf16), BITS) is None
 
 
+@pytest.mark.parametrize("kind", ["f32", "f8e4m3fn"])
+def test_operands_of_eight_bits_have_scales(kind: str) -> None:
+    f8, narrow = ml_dtypes.float8_e4m3fn, kind != "f32"
+    x, y = X.astype(f8), Y.astype(f8)
+    scales = [np.array(s, np.float32) for s in (0.5, 4, 100)]
+    added = "f32[] f32[] f32[4]" + " f32[]" * narrow
+    results = f"{kind}[2,4]{{1,0}}" + ", f32[]" * narrow
+    config = gemm("BIAS_RELU", most=narrow)
+    text = product(config, results, added, kind="f8e4m3fn", target="matmul$f8")
+    result, *rest = run(text, x, y, *scales[:2], BIAS, *scales[2 : 2 + narrow])
+    expected = np.maximum(2 * (X @ Y) + BIAS, 0)
+    if narrow:
+        assert rest[0] == expected.max()
+        expected = np.minimum(expected * 100, 448).astype(f8)
+    np.testing.assert_array_equal(result, expected)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -169,7 +198,7 @@ def test_an_epilogue_is_computed_before_the_product_is_rounded() -> None:
         (product(gemm("BIAS")), "takes 3 arrays, not 2"),
         (product(gemm("BIAS"), added="f32[3]"), r"can't add f32\[3\] along f32\[2,4\]"),
         (product(gemm(beta=1), added="f32[4,2]"), r"can't add f32\[4,2\]"),
-        (product(gemm("GELU_AUX")), "the argument of its function"),
+        (product(gemm("GELU_AUX")), "as second result"),
         (product("{}"), r"makes \[2, 3, 3, 4\]"),
         (product('{"dot_dimension_numbers": 3}'), r"makes \[2, 3, 3, 4\]"),
         (product('{"beta": [1]}'), "does not fit: float"),
