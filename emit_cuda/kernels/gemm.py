@@ -12,7 +12,7 @@ from codegen.expressions import item
 from codegen.opcodes.scalar import expression
 from codegen.statements import live
 from emit_cuda.kernels.products import PRODUCTS
-from emit_cuda.kernels.stages import each_thread
+from emit_cuda.kernels.stages import MOST_IN_TURNS, each_thread
 from emit_cuda.kernels.tensor_cores import ON_TENSOR_CORES, TensorCores, fits
 from emit_cuda.kernels.thread_tiles import ThreadTiles
 from emit_cuda.table import emits_cuda
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 # Smaller products are left to a thread for each element.
 LEAST = 8
+# Inside of a loop larger ones are, too. A block takes about two cycles for 32 products, as both
+# factors are loaded: 5 us for so many, which is the time of the four launches of a recurrence.
+MOST_REPEATED = 1 << 17
 
 
 def gemm_stages(
@@ -47,6 +50,10 @@ def gemm_stages(
     if product.type.kind == "pred" or 0 in (product.batch, product.depth):
         return None
     if min(product.rows, product.columns, product.depth) < LEAST:
+        return None
+    results = product.batch * product.rows * product.columns
+    few = results <= MOST_IN_TURNS and results * product.depth <= MOST_REPEATED
+    if kernel.repeats and few:
         return None
     on_tensor_cores = fits(product)
     kind = "product" if dot.opcode == "dot" else "convolution"

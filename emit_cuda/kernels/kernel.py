@@ -56,6 +56,7 @@ class CudaKernel(kernel.Kernel):
     Parameters
     ----------
     scope : of the instructions that it computes.
+    repeats : it is in a loop, where launches are dear, and one block may do small ones in turns.
 
     Attributes
     ----------
@@ -63,9 +64,12 @@ class CudaKernel(kernel.Kernel):
         the kernel the element type and how many there are.
     """
 
-    def __init__(self, constants: constants.Constants, scope: Scope) -> None:
+    def __init__(
+        self, constants: constants.Constants, scope: Scope, *, repeats: bool = False
+    ) -> None:
         super().__init__(emits_cuda, CudaNames(), constants, scope)
         self.writer.wraps, self.writer.poll, self.writer.has_extremes = False, POLL, True
+        self.repeats = repeats
         self.rooms: dict[str, tuple[str, int]] = {}
 
     def room(self, kind: str, wanted: str, size: int) -> Name:

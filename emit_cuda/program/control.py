@@ -54,7 +54,7 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
         return
     condition, body = instr.called
     predicate = str(schedule.tree(condition.root))
-    first, second = (schedule.module.steps_of(each) for each in (condition, body))
+    first, second = map(schedule.module.repeated_steps_of, (condition, body))
     step = While(first, predicate, second, _trips(instr))
     one = merged(schedule.module.kernels, instr, step)
     if one is None and step.trips is None:

@@ -32,7 +32,14 @@ from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.spelling import mapped
-from emit_cuda.kernels.stages import BLOCK, SHARED_BYTES, WARP, Stage, thread_number
+from emit_cuda.kernels.stages import (
+    BLOCK,
+    MOST_IN_TURNS,
+    SHARED_BYTES,
+    WARP,
+    Stage,
+    thread_number,
+)
 from emit_cuda.program.steps import Branch, Copy, Launch, While, flat
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.write.print import Options, print_instruction
@@ -44,9 +51,6 @@ if TYPE_CHECKING:
     from emit_cuda.program.steps import Step
     from hlo.instruction import Instruction
 
-# Threads of a launch that one block does in turns: a grid is faster with more of them, even where
-# the host issues it.
-MOST_THREADS = 2048
 # Of the one block.
 MOST_IN_BLOCK = 512
 # Launches and copies that a kernel does in their place.
@@ -88,7 +92,7 @@ def _in_one_block(
         threads.append(count)
         if block:
             waiting.add(block)
-        if count > (block or MOST_THREADS):
+        if count > (block or MOST_IN_TURNS):
             raise _NotMergedError
     if len(waiting) > 1:
         raise _NotMergedError

@@ -48,6 +48,7 @@ class CudaModuleWriter:
     ----------
     pointers : names of pointers, each once in the module.
     declared : for such a name, the memory that it leads into, and how many bytes into it.
+    repeats : steps that are written now are inside of a loop.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class CudaModuleWriter:
         self.pointers = CudaNames()
         self.constants = CudaConstants(self.pointers)
         self.kernels = kernels
+        self.repeats = False
         self.declared: dict[str, tuple[Home, int]] = {}
         self._steps: dict[Computation, tuple[Step, ...]] = {}
         self._apart: list[Home] = []
@@ -78,6 +80,13 @@ class CudaModuleWriter:
         if computation not in self._steps:
             self._steps[computation] = self.write(self, computation)
         return self._steps[computation]
+
+    def repeated_steps_of(self, computation: Computation) -> tuple[Step, ...]:
+        """The same, of a computation that runs again and again."""
+        before, self.repeats = self.repeats, True
+        steps = self.steps_of(computation)
+        self.repeats = before
+        return steps
 
     def placed(self, steps: Iterable[Step]) -> tuple[Step, ...]:
         """Steps on memory that is placed."""

@@ -69,7 +69,7 @@ class CudaSchedule(Schedule):
 
     def new_kernel(self, scope: Scope) -> CudaKernel:
         """A kernel in the making."""
-        return CudaKernel(self.constants, scope)
+        return CudaKernel(self.constants, scope, repeats=self.module.repeats)
 
     def call_kernel(
         self, kernel: shared.Kernel, instr: Instruction, statements: Sequence[Statement]

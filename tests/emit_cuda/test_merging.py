@@ -98,6 +98,25 @@ cond { s = (f32[150], s32[]) parameter(0)
   ROOT p = pred[] compare(i, n), direction=LT }
 ENTRY e { x = f32[150] parameter(0)  z = s32[] constant(0)  s = (f32[150], s32[]) tuple(x, z)
   ROOT w = (f32[150], s32[]) while(s), condition=cond, body=body }"""
+# A product that would have a block for each tile: here, each thread adds up an element, or a few.
+RECURRENCE = """HloModule m
+body {{ s = (f32[{0},{1}], f32[4,{0},{1}], f32[{1},{1}], s32[]) parameter(0)
+  h = f32[{0},{1}] get-tuple-element(s), index=0  w = f32[{1},{1}] get-tuple-element(s), index=2
+  d = f32[{0},{1}] dot(h, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  t = f32[{0},{1}] tanh(d)
+  all = f32[4,{0},{1}] get-tuple-element(s), index=1  i = s32[] get-tuple-element(s), index=3
+  z = s32[] constant(0)  r = f32[1,{0},{1}] reshape(t)
+  a = f32[4,{0},{1}] dynamic-update-slice(all, r, i, z, z)
+  one = s32[] constant(1)  j = s32[] add(i, one)
+  ROOT u = (f32[{0},{1}], f32[4,{0},{1}], f32[{1},{1}], s32[]) tuple(t, a, w, j) }}
+cond {{ s = (f32[{0},{1}], f32[4,{0},{1}], f32[{1},{1}], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=3  n = s32[] constant(4)
+  ROOT p = pred[] compare(i, n), direction=LT }}
+ENTRY e {{ h = f32[{0},{1}] parameter(0)  w = f32[{1},{1}] parameter(1)
+  z = s32[] constant(0)  f = f32[] constant(0)  a = f32[4,{0},{1}] broadcast(f), dimensions={{}}
+  s = (f32[{0},{1}], f32[4,{0},{1}], f32[{1},{1}], s32[]) tuple(h, a, w, z)
+  ROOT l = (f32[{0},{1}], f32[4,{0},{1}], f32[{1},{1}], s32[]) while(s),
+    condition=cond, body=body }}"""
 X = np.arange(40, dtype=np.float32)
 LONG = np.arange(3000, dtype=np.float32)
 CASES = {
@@ -135,8 +154,26 @@ def test_what_one_kernel_does_is_what_the_host_drives(monkeypatch, case, on_devi
     assert (f"({kind}, %w)" in launches.explained(executable.program)) == on_device
 
 
+def test_a_small_recurrence_is_one_kernel():
+    random = np.random.default_rng(0)
+    h, w = (random.standard_normal(dims, np.float32) for dims in ((16, 40), (40, 40)))
+    module = hlo.parse(RECURRENCE.format(16, 40))
+    executable = emit_cuda.compile(module, HostDevice(checked=True, seed=3))
+    kinds = [getattr(step, "kind", "copy") for step in executable.program.steps]
+    assert kinds.count("one block") == 1
+    assert "product" not in kinds
+    for found, wanted in zip(executable(h, w), interpreter.evaluate(module, h, w), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(64, 40), (16, 128)])
+def test_products_of_larger_recurrences_have_blocks(rows, columns):
+    program = emit_cuda.compile(hlo.parse(RECURRENCE.format(rows, columns)), "host").program
+    assert "product" in {getattr(step, "kind", "") for step in flat(program.steps)}
+
+
 def test_a_loop_over_more_threads_than_a_block_takes_in_turns_is_the_hosts(monkeypatch):
-    monkeypatch.setattr(merging, "MOST_THREADS", 39)
+    monkeypatch.setattr(merging, "MOST_IN_TURNS", 39)
     program = emit_cuda.compile(hlo.parse(LOOP), "host").program
     assert any(isinstance(step, While) for step in program.steps)
 
