@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 FORWARD, FUSED = "__cudnn$convForward", "__cudnn$convBiasActivationForward"
 BACKWARD_INPUT, BACKWARD_FILTER = "__cudnn$convBackwardInput", "__cudnn$convBackwardFilter"
 TARGETS = (FORWARD, BACKWARD_INPUT, BACKWARD_FILTER, FUSED)
-_FUNCTIONS = ("kNone", "kRelu", "kRelu6", "kElu", "kLeakyRelu")
+# By the numbers that older versions of XLA wrote for them.
+_FUNCTIONS = {"0": "kNone", "2": "kRelu", "3": "kRelu6", "7": "kElu", "8": "kLeakyRelu"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class CudnnConvolution:
     groups : of the output features of a kernel that become groups of its input features, as for the
         gradient of a grouped convolution's input; 1 for a kernel as it is.
     scale, side : the factors of the convolution and of the fourth operand.
-    function : one of `_FUNCTIONS`.
+    function : "kNone", "kRelu", "kRelu6", "kElu" or "kLeakyRelu".
     slope : of `kLeakyRelu` below 0.
     """
 
@@ -99,7 +100,7 @@ def convolution_of(instr: Instruction) -> CudnnConvolution:
         groups=groups,
         scale=float(options.get("conv_result_scale", 1)),
         side=float(options.get("side_input_scale", 0)),
-        function="kNone" if mode in ("", "0") else mode,
+        function=_FUNCTIONS.get(mode, mode),
         slope=float(options.get("leakyrelu_alpha", 0)),
     )
 
@@ -283,7 +284,7 @@ def _problems_of_epilogue(
 ) -> Iterator[str]:
     results, bias, side = results_of(instr), instr.operands[2:3], instr.operands[3:]
     made = results[0].dims
-    if call.function not in _FUNCTIONS:
+    if call.function not in _FUNCTIONS.values():
         yield f"has the activation_mode {call.function!r}"
     if results[0].element_type.is_integer and (bias or call.scale != 1):
         yield "rounds scaled sums to integers, which only cuDNN's own code defines"
