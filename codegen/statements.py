@@ -292,7 +292,7 @@ def base(target: Expr) -> str:
 
 
 def rewritten(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
-    """A statement of other trees: values, targets and the conditions of choices."""
+    """A statement of other trees, and of other ones inside of it; itself where nothing changes."""
     match statement:
         case Let(kind, name, value):
             made = change(value)
@@ -304,19 +304,27 @@ def rewritten(statement: Statement, change: Callable[[Expr], Expr]) -> Statement
         case LocalVariable(value=value):
             made = None if value is None else change(value)
             return statement if made is value else replace(statement, value=made)
+        case Break(condition):
+            made = change(condition)
+            return statement if made is condition else Break(made)
+        case Call(_, arguments) | Try(_, arguments):
+            given = tuple(map(change, arguments))
+            same = all(map(is_, given, arguments))
+            return statement if same else replace(statement, arguments=given)
         case For() | Forever() | If():
             return _rewritten_inside(statement, change)
-        case _:
-            return statement
 
 
 def _rewritten_inside(statement: For | Forever | If, change: Callable[[Expr], Expr]) -> Statement:
     inside = [tuple(rewritten(s, change) for s in block) for block in blocks(statement)]
     match statement:
-        case For(reductions=reductions):
+        case For(stop=stop, start=start, step=step, reductions=reductions):
+            bounds = [n if isinstance(n, int) else change(n) for n in (stop, start, step)]
             folds = tuple((op, _changed(name, change)) for op, name in reductions)
             made = statement.with_body(inside[0])
-            return made if folds == reductions else replace(made, reductions=folds)
+            if folds == reductions and all(map(is_, bounds, (stop, start, step))):
+                return made
+            return replace(made, stop=bounds[0], start=bounds[1], step=bounds[2], reductions=folds)
         case Forever():
             return statement.with_body(inside[0])
         case If(condition):

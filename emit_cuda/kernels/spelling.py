@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Expr, Index, Literal, Op
-from codegen.statements import (
-    Break,
-    Call,
-    For,
-    Forever,
-    If,
-    Statement,
-    Try,
-    rewritten,
-)
+from codegen.statements import Call, For, Forever, If, Statement, Try, rewritten, scalar
 from codegen.walk import rebuilt
 from emit_cuda.code.prelude import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
 _PARTS = {"real": "real_part", "imag": "imag_part"}
 
@@ -41,31 +33,19 @@ def in_cuda(expr: Expr) -> Expr:
             return rebuilt(expr, in_cuda)
 
 
-def mapped(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
-    """A statement of other trees, those of bounds and arguments among them."""
-
-    def inside(statements: Sequence[Statement]) -> tuple[Statement, ...]:
-        return tuple(mapped(s, change) for s in statements)
-
-    match statement:
-        case For(name, stop, body, start, step):
-            stop, start, step = (
-                n if isinstance(n, int) else change(n) for n in (stop, start, step)
-            )
-            unroll, kind = statement.unroll, statement.kind
-            return For(name, stop, inside(body), start, step, unroll=unroll, kind=kind)
-        case If(condition, then, otherwise):
-            return If(change(condition), inside(then), inside(otherwise))
-        case Forever(body):
-            return Forever(inside(body))
-        case Break(condition):
-            return Break(change(condition))
-        case Call(function, arguments) | Try(function, arguments):
-            return type(statement)(spelled(function), tuple(map(change, arguments)))
-        case _:
-            return rewritten(statement, change)
-
-
 def all_in_cuda(statements: Iterable[Statement]) -> tuple[Statement, ...]:
     """Statements in CUDA's words, without the notes for C's vector lanes and threads."""
-    return tuple(mapped(s, in_cuda) for s in statements)
+    return tuple(_renamed(rewritten(s, in_cuda)) for s in scalar(tuple(statements)))
+
+
+def _renamed(statement: Statement) -> Statement:
+    """A statement whose calls have CUDA's names."""
+    match statement:
+        case Call(function) | Try(function):
+            return replace(statement, function=spelled(function))
+        case For() | Forever():
+            return statement.with_body(map(_renamed, statement.body))
+        case If(_, then, otherwise):
+            return statement.with_blocks(map(_renamed, then), map(_renamed, otherwise))
+        case _:
+            return statement

@@ -26,12 +26,13 @@ from codegen.statements import (
     LocalVariable,
     Statement,
     nested,
+    renamed,
+    rewritten,
 )
 from codegen.walk import substitute
 from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.kernel import POLL
-from emit_cuda.kernels.spelling import mapped
 from emit_cuda.kernels.stages import (
     BLOCK,
     MOST_IN_TURNS,
@@ -240,7 +241,7 @@ class _Merging:
         self.about |= dict.fromkeys(self.file.about[step.kernel].splitlines())
         values = self._arguments(step, written)
         if written.stage.waits:
-            body = tuple(mapped(s, lambda e: substitute(e, values)) for s in written.statements)
+            body = tuple(renamed(s, values) for s in written.statements)
             # Where there is one block, it is a scope for the variables.
             yield If(binary("<", Name("blockIdx.x"), step.grid[0]), body)
             return
@@ -253,7 +254,7 @@ class _Merging:
             kind = next((k for k, number in numbers.items() if number == expr), None)
             return substitute(expr, values) if kind is None else Cast(kind, slot)
 
-        statements = tuple(mapped(s, change) for s in written.statements)
+        statements = tuple(rewritten(s, change) for s in written.statements)
         yield self._each(slot.name, prod(step.grid) * block, statements)
 
     def _each(self, slot: str, count: int, body: tuple[Statement, ...]) -> Statement:
