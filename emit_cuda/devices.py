@@ -1,6 +1,6 @@
 """Something that runs kernels: the processor, a GPU, or a stand-in; each has the same few verbs.
 
-A program's runner is written once against these protocols. Work is on streams, which are numbered;
+A program's runner is written once for all of them. Work is on streams, which are numbered;
 copies from and to the processor are on stream 0.
 
     kernels = device.load(source)
@@ -13,7 +13,9 @@ copies from and to the processor are on stream 0.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -118,8 +120,10 @@ class RecordedGraph(Protocol):
         ...
 
 
-class CudaDevice(Protocol):
+class CudaDevice(ABC):
     """A device: it runs kernels, and has a memory of its own.
+
+    What is written here does for a device whose work has ended when it returns.
 
     Attributes
     ----------
@@ -130,18 +134,19 @@ class CudaDevice(Protocol):
 
     name: str
     place: tuple[int, int]
-    captures: bool
-    conditionals: bool
+    captures: bool = False
+    conditionals: bool = False
 
     @property
     def watches(self) -> bool:
         """Whether it checks the accesses of kernels, and so wants to know their memory."""
-        ...
+        return False
 
     def current(self) -> AbstractContextManager[None]:
         """Make the device's context this thread's, for libraries that are called in it."""
-        ...
+        return nullcontext()
 
+    @abstractmethod
     def load(self, source: str, name: str = "kernels.cu") -> Kernels:
         """Compile a file of CUDA C for this device, or find it in the cache.
 
@@ -150,70 +155,69 @@ class CudaDevice(Protocol):
         HloError
             HLO190 if the compiler refuses the file.
         """
-        ...
 
+    @abstractmethod
     def allocate(self, size: int) -> int:
         """The address of fresh memory of some bytes, aligned to 256; its contents are undefined."""
-        ...
 
+    @abstractmethod
     def free(self, address: int) -> None:
         """Give memory back."""
-        ...
 
+    @abstractmethod
     def holds(self, address: int) -> bool:
         """Whether an address of another library is in this device's memory."""
-        ...
 
+    @abstractmethod
     def write(self, address: int, data: NDArray[Any]) -> None:
         """Copy an array to the device, in the order of launches."""
-        ...
 
+    @abstractmethod
     def read(self, address: int, out: NDArray[Any]) -> None:
         """Copy from the device to an array, after all that was launched; waits for it."""
-        ...
 
     def ask(self, address: int, out: NDArray[Any]) -> Callable[[], None]:
         """Begin to copy a few bytes, after all that was launched until now.
 
         The function that it gives waits for them; before, the array is undefined.
         """
-        ...
+        self.read(address, out)
+        return lambda: None
 
+    @abstractmethod
     def copy(self, target: int, source: int, size: int, stream: int = 0) -> None:
         """Copy bytes inside of the device, in the order of launches of a stream."""
-        ...
 
+    @abstractmethod
     def fill(self, address: int, byte: int, size: int) -> None:
         """Set bytes of the device to one value, in the order of launches."""
-        ...
 
-    def record(self, stream: int) -> Any:
+    def record(self, stream: int) -> Any:  # noqa: ARG002
         """An event: it comes after all that was asked of a stream until now."""
-        ...
+        return None
 
-    def wait(self, stream: int, event: Any) -> None:
+    def wait(self, stream: int, event: Any) -> None:  # noqa: B027
         """Let later work of a stream come after an event of another stream."""
-        ...
 
-    def handle(self, stream: int) -> int:
+    def handle(self, stream: int = 0) -> int:  # noqa: ARG002
         """The handle of the stream for CUDA's libraries; 0 where there is none."""
-        ...
+        return 0
 
-    def keep(self, thing: object) -> None:
+    def keep(self, thing: object) -> None:  # noqa: B027
         """Keep something alive until all that stream 0 was asked for has ended."""
-        ...
 
-    def order(self, before: int, after: int) -> None:
+    def order(self, before: int, after: int) -> None:  # noqa: B027
         """Let a stream wait for another; by handles, of which other libraries may own one."""
-        ...
 
-    def timed(self, run: Callable[[], None], stream: int) -> float:
+    def timed(self, run: Callable[[], None], stream: int) -> float:  # noqa: ARG002
         """The seconds of the work that a function gives to a stream; waits for it."""
-        ...
+        begin = perf_counter()
+        run()
+        return perf_counter() - begin
 
     def capture(self) -> AbstractContextManager[RecordedGraph]:
         """Record the launches of this thread inside of a `with`, instead of letting them run."""
-        ...
+        raise NotImplementedError
 
     def capture_control(self, record: Callable[[], None]) -> RecordedGraph | None:
         """Record loops and branches, and the work around them, as a graph.
@@ -221,23 +225,23 @@ class CudaDevice(Protocol):
         `record` calls `record_loop` and `record_choice`. None, and no `conditionals` from then on,
         where the device can't.
         """
-        ...
+        raise NotImplementedError
 
     def record_loop(self, again: Callable[[], None], predicate: int) -> None:
         """Record a loop, which is repeated while a predicate holds that is computed before."""
-        ...
+        raise NotImplementedError
 
     def record_choice(
         self, branches: Sequence[Callable[[], None]], number: int, *, of_pred: bool
     ) -> None:
         """Record branches, of which the one runs whose number is at an address, or the last."""
-        ...
+        raise NotImplementedError
 
     def replay(self, graph: Any) -> None:
         """Run a recording, after all that was launched before."""
-        ...
+        raise NotImplementedError
 
-    def synchronize(self) -> None:
+    def synchronize(self) -> None:  # noqa: B027
         """Wait for all that was launched.
 
         Raises
@@ -245,4 +249,3 @@ class CudaDevice(Protocol):
         HloError
             HLO192 if a kernel failed.
         """
-        ...

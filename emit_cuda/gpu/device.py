@@ -23,6 +23,7 @@ from weakref import finalize
 import numpy as np
 
 from emit_cuda import nvrtc
+from emit_cuda.devices import CudaDevice
 from emit_cuda.gpu import conditions
 from emit_cuda.gpu.conditions import CONDITIONS, FILE, KERNELS, LINKED
 from emit_cuda.gpu.context import Context
@@ -83,7 +84,7 @@ class _StreamCapture(local):
     kernels: list[str] | None = None
 
 
-class GpuDevice:
+class GpuDevice(CudaDevice):
     """A GPU.
 
     Parameters
@@ -124,11 +125,6 @@ class GpuDevice:
         self._conditions: GpuKernels | None = None
 
     captures = True
-
-    @property
-    def watches(self) -> bool:
-        """Whether it checks the accesses of kernels: a GPU does not."""
-        return False
 
     def current(self) -> AbstractContextManager[None]:
         """Make the GPU's context this thread's; several threads and several GPUs may do so."""

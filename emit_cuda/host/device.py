@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emit_cuda.devices import Kernels, NamedMemory
+from emit_cuda.devices import CudaDevice, Kernels, NamedMemory
 from emit_cuda.host.library import HostLibrary, load
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CPU
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from emit_cuda.devices import GridCall, RecordedGraph
+    from emit_cuda.devices import GridCall
     from emit_cuda.host.findings import Finding
 
 # As of a GPU; and as many bytes around each allocation belong to nobody.
@@ -30,8 +27,8 @@ ALIGNMENT = 256
 POISON = 0xFF
 
 
-@dataclass(slots=True)
-class HostDevice:
+@dataclass
+class HostDevice(CudaDevice):
     """The processor, as something that runs kernels.
 
     Attributes
@@ -46,8 +43,6 @@ class HostDevice:
     name: str = "host"
     findings: list[Finding] = field(default_factory=list["Finding"])
     place: tuple[int, int] = (CPU, 0)
-    captures: bool = False
-    conditionals: bool = False
     _allocated: dict[int, tuple[NDArray[np.uint8], int]] = field(
         default_factory=dict[int, "tuple[NDArray[np.uint8], int]"]
     )
@@ -56,10 +51,6 @@ class HostDevice:
     def watches(self) -> bool:
         """Whether it checks the accesses of kernels."""
         return self.checked
-
-    def current(self) -> AbstractContextManager[None]:
-        """There is no context of a driver."""
-        return nullcontext()
 
     def load(self, source: str, name: str = "kernels.cu") -> HostKernels:
         """Compile a file of CUDA C for the processor, or find it in the cache.
@@ -97,11 +88,6 @@ class HostDevice:
         """Copy from the device to an array whose elements lie in order."""
         ctypes.memmove(out.ctypes.data, address, out.nbytes)
 
-    def ask(self, address: int, out: NDArray[Any]) -> Callable[[], None]:
-        """Copy a few bytes at once: nothing is on its way here."""
-        self.read(address, out)
-        return lambda: None
-
     def copy(self, target: int, source: int, size: int, stream: int = 0) -> None:  # noqa: ARG002
         """Copy bytes inside of the device."""
         ctypes.memmove(target, source, size)
@@ -109,51 +95,6 @@ class HostDevice:
     def fill(self, address: int, byte: int, size: int) -> None:
         """Set bytes of the device to one value."""
         ctypes.memset(address, byte, size)
-
-    def record(self, stream: int) -> None:
-        """No event: every earlier launch has ended."""
-
-    def wait(self, stream: int, event: None) -> None:
-        """Return at once: every earlier launch has ended."""
-
-    def handle(self, stream: int = 0) -> int:  # noqa: ARG002
-        """There are no streams of a driver."""
-        return 0
-
-    def keep(self, thing: object) -> None:
-        """Return at once: nothing is on its way."""
-
-    def order(self, before: int, after: int) -> None:
-        """Return at once: every earlier launch has ended."""
-
-    def timed(self, run: Callable[[], None], stream: int) -> float:  # noqa: ARG002
-        """The seconds that a function takes."""
-        begin = perf_counter()
-        run()
-        return perf_counter() - begin
-
-    def capture(self) -> Never:
-        """There are no graphs here: `captures` says so."""
-        raise NotImplementedError
-
-    def capture_control(self, record: object) -> Never:
-        """There are no graphs here: `captures` says so."""
-        raise NotImplementedError
-
-    def record_loop(self, again: object, predicate: int) -> Never:
-        """There are no graphs here: `captures` says so."""
-        raise NotImplementedError
-
-    def record_choice(self, branches: object, number: int, *, of_pred: bool) -> Never:
-        """There are no graphs here: `captures` says so."""
-        raise NotImplementedError
-
-    def replay(self, graph: RecordedGraph) -> Never:
-        """There are no graphs here: `captures` says so."""
-        raise NotImplementedError
-
-    def synchronize(self) -> None:
-        """Return at once: every launch here has ended when it returns."""
 
     def memory(self) -> list[NamedMemory]:
         """All that kernels may use, where nothing more is known of a launch."""
