@@ -17,6 +17,7 @@ from emit_cuda.kernels.tensor_cores import ON_TENSOR_CORES, TensorCores, fits
 from emit_cuda.kernels.thread_tiles import ThreadTiles
 from emit_cuda.table import emits_cuda
 from optimizer.analysis.indexing import counter, delinear
+from optimizer.fusion.together import is_cheap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
     from emit_cuda.kernels.tiles import Tiles
-    from hlo.instruction import Instruction
+    from hlo.instruction import Computation, Instruction
     from optimizer.analysis.indexing import Sum
 
 # Smaller products are left to a thread for each element.
@@ -93,44 +94,27 @@ def _adding_stage(
     return each_thread("thread", size, write(counter("thread", size)), kind)
 
 
-def epilogue_of(root: Instruction) -> Instruction | None:
-    """The only product that a fusion's root is an elementwise function of; or None."""
-    dots = set[int]()
-    epilogue: Instruction | None = None
-    stack, seen = [root], {root}
-    while stack:
-        instr = stack.pop()
-        if instr.opcode in PRODUCTS:
-            dots.add(id(instr))
-            epilogue = instr
-            continue
-        for operand in instr.operands:
-            if operand not in seen:
-                seen.add(operand)
-                stack.append(operand)
-    if epilogue is None or len(dots) != 1 or root is epilogue:
+def product_in(computation: Computation) -> Instruction | None:
+    """The only product of a fusion, whose root is an elementwise function of it; or None.
+
+    What it multiplies is as well computed as it is read.
+    """
+    products = [instr for instr in computation.instructions if instr.opcode in PRODUCTS]
+    if len(products) != 1:
         return None
-    return epilogue if _only_elementwise(root, epilogue) else None
+    (product,) = products
+    behind, before = {product}, {product}
+    for instr in computation.instructions:
+        if not behind.isdisjoint(instr.operands):
+            if not _keeps_index(instr, product):
+                return None
+            behind.add(instr)
+    for instr in reversed(computation.instructions):
+        before.update(instr.operands if instr in before else ())
+    cheap = all(is_cheap(instr) for instr in before - {product})
+    return product if computation.root in behind and cheap else None
 
 
-def _only_elementwise(root: Instruction, dot: Instruction) -> bool:
-    """Whether all ways from a root to a product keep its index."""
-    depends: dict[Instruction, bool] = {dot: True}
-    order: list[Instruction] = []
-    stack = [root]
-    while stack:
-        instr = stack[-1]
-        missing = [o for o in instr.operands if o not in depends]
-        if missing and instr is not dot:
-            stack += missing
-            continue
-        stack.pop()
-        if instr not in depends:
-            depends[instr] = any(depends[o] for o in instr.operands)
-            order.append(instr)
-    return all(_keeps_index(i, dot) for i in order if depends[i])
-
-
-def _keeps_index(instr: Instruction, dot: Instruction) -> bool:
+def _keeps_index(instr: Instruction, product: Instruction) -> bool:
     scalar = isinstance(emits_cuda.get(instr.opcode), Scalar)
-    return scalar and instr.shape.is_array and instr.shape.dims == dot.shape.dims
+    return scalar and instr.shape.is_array and instr.shape.dims == product.shape.dims

@@ -12,11 +12,10 @@ from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
 from codegen.statements import Assign
-from emit_cuda.kernels.gemm import epilogue_of, gemm_stages
+from emit_cuda.kernels.gemm import gemm_stages, product_in
 from emit_cuda.kernels.kernel import CudaKernel
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.passes import KINDS
-from emit_cuda.kernels.products import PRODUCTS
 from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
 from emit_cuda.kernels.stages import CopyStage, Stage, each_thread, stages
@@ -27,7 +26,7 @@ from emit_cuda.program.steps import Copy, Launch, LibraryCall
 from emit_cuda.table import emits_cuda, is_on_host
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
-from optimizer.fusion.together import is_cheap, reduces_together, results_together
+from optimizer.fusion.together import reduces_together, results_together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,81 +152,87 @@ class CudaSchedule(Schedule):
         """A kernel of the instruction's kind, or one that computes each element by a thread."""
         kernel = self.new_kernel(scope)
         outputs = kernel.outputs(instr, pointers)
-        write = KINDS.get(instr.opcode)
-        stages = write(kernel, instr, outputs) if write else None
-        self.launch(kernel, instr, _all(stages or loop_stage(kernel, [(instr, outputs)])))
+        launches = _of_kind(kernel, instr, outputs) or loop_stage(kernel, [(instr, outputs)])
+        self.launch(kernel, instr, _all(launches))
 
     def write_special(
         self, kernel: shared.Kernel, instr: Instruction, outputs: Sequence[Name]
     ) -> bool:
         """Write a whole array by a kernel of the instruction's kind, if that fits."""
-        write = KINDS.get(instr.opcode)
         assert isinstance(kernel, CudaKernel)
         if instr.opcode == "custom-call" and is_on_host(instr):
             pointers = {a.name: p for p, a in kernel.arguments.items()}
             call = host_call(kernel.scope, instr, [pointers[o.name] for o in outputs])
             self.step(call, uses=map(str, call.arguments))
             return True
-        stages = write(kernel, instr, outputs) if write else None
-        if stages is not None:
-            self.launch(kernel, instr, _all(stages))
-        return stages is not None
+        launches = _of_kind(kernel, instr, outputs)
+        if launches is not None:
+            self.launch(kernel, instr, _all(launches))
+        return launches is not None
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
-        """One kernel for all results of a fusion, where they have a loop in common.
-
-        So has an elementwise function of a product, which is applied before that is stored;
-        elementwise functions of its operands are applied as they are read.
-        """
-        root = instr.called[0].root
-        if self._write_rows(inner, instr, target):
-            return True
-        dot = root if root.opcode in PRODUCTS else epilogue_of(root)
-        if dot is not None and are_operands_cheap(dot):
-            kernel = self.new_kernel(inner)
-            outputs = kernel.outputs(root, leaves(target, instr.shape))
-            stages = gemm_stages(kernel, dot, outputs, root)
-            if stages is not None:
-                self.launch(kernel, instr, stages)
-                return True
-        if self._write_folds(inner, instr, target):
-            return True
-        results = results_together(instr.called[0])
-        if not results:
-            return False
-        kernel = self.new_kernel(inner)
-        pairs = zip(results, leaves(target, instr.shape), strict=True)
-        together = [(r, kernel.outputs(r, [pointer])) for r, pointer in pairs]
-        self.launch(kernel, instr, [loop_stage(kernel, together)])
-        return True
-
-    def _write_folds(self, inner: Scope, instr: Instruction, target: object) -> bool:
-        """One kernel for a fusion of several reduces of the same elements; whether it is one."""
-        reduces = reduces_together(instr.called[0])
-        if not reduces:
-            return False
-        kernel = self.new_kernel(inner)
+        """One kernel for all results of a fusion, where they have a loop in common."""
         places = leaves(target, instr.shape)
-        outputs = [kernel.outputs(r, [place])[0] for r, place in zip(reduces, places, strict=True)]
-        stages = reduction_stages(kernel, reduces[0], outputs, reduces[1:])
-        if stages is not None:
-            self.launch(kernel, instr, stages)
-        return stages is not None
+        for write in (_rows, _product, _folds, _elements):
+            kernel = self.new_kernel(inner)
+            launches = write(kernel, instr.called[0], places)
+            if launches is not None:
+                self.launch(kernel, instr, _all(launches))
+                return True
+        return False
 
-    def _write_rows(self, inner: Scope, instr: Instruction, target: object) -> bool:
-        """One kernel for a fusion that works row by row; whether it is one."""
-        called = instr.called[0]
-        rows = rows_of_all(called)
-        if rows is None:
-            return False
-        kernel = self.new_kernel(inner)
-        results = called.root.operands if called.root.opcode == "tuple" else (called.root,)
-        pairs = zip(results, leaves(target, instr.shape), strict=True)
-        outputs = [(r, kernel.outputs(r, [pointer])[0]) for r, pointer in pairs]
-        stage = row_stage(kernel, rows, called, outputs)
-        if stage is not None:
-            self.launch(kernel, instr, [stage])
-        return stage is not None
+
+def _of_kind(
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
+) -> Stage | Launches | None:
+    """Launches of the instruction's kind; None where it is a loop."""
+    write = KINDS.get(instr.opcode)
+    return write(kernel, instr, outputs) if write else None
+
+
+def _rows(kernel: CudaKernel, called: Computation, places: Pointers) -> Stage | None:
+    """A launch of a fusion that works row by row."""
+    rows = rows_of_all(called)
+    if rows is None:
+        return None
+    results = called.root.operands if called.root.opcode == "tuple" else (called.root,)
+    return row_stage(kernel, rows, called, _with_outputs(kernel, results, places))
+
+
+def _product(kernel: CudaKernel, called: Computation, places: Pointers) -> Launches | None:
+    """Launches of an elementwise function of a product, which is applied before that is stored.
+
+    Elementwise functions of its operands are applied as they are read.
+    """
+    product = product_in(called)
+    if product is None:
+        return None
+    return gemm_stages(kernel, product, kernel.outputs(called.root, places), called.root)
+
+
+def _folds(kernel: CudaKernel, called: Computation, places: Pointers) -> Launches | None:
+    """Launches of several reduces of the same elements."""
+    reduces = reduces_together(called)
+    if not reduces:
+        return None
+    outputs = [output for _, output in _with_outputs(kernel, reduces, places)]
+    return reduction_stages(kernel, reduces[0], outputs, reduces[1:])
+
+
+def _elements(kernel: CudaKernel, called: Computation, places: Pointers) -> Stage | None:
+    """A launch whose threads compute an element of each result."""
+    results = results_together(called)
+    if not results:
+        return None
+    pairs = _with_outputs(kernel, results, places)
+    return loop_stage(kernel, [(result, [output]) for result, output in pairs])
+
+
+def _with_outputs(
+    kernel: CudaKernel, results: Sequence[Instruction], places: Pointers
+) -> list[tuple[Instruction, Name]]:
+    """The results of a fusion, with the kernel's pointers to their memory."""
+    return [(r, kernel.outputs(r, [p])[0]) for r, p in zip(results, places, strict=True)]
 
 
 def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...], tuple[bool, ...]]:
@@ -238,15 +243,3 @@ def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...]
 def _all(stages: Stage | Launches) -> Launches:
     """The launches, of which there may be one."""
     return [stages] if isinstance(stages, Stage) else stages
-
-
-def are_operands_cheap(dot: Instruction) -> bool:
-    """Whether all that a product multiplies is computed from parameters as it is read."""
-    stack, seen = list(dot.operands), set(dot.operands)
-    while stack:
-        instr = stack.pop()
-        if not is_cheap(instr):
-            return False
-        stack += [o for o in instr.operands if o not in seen]
-        seen.update(instr.operands)
-    return True
