@@ -77,7 +77,9 @@ def batched(
         for index in np.ndindex(batch):
             values = routine(letter, options, *(column_major(x[index]) for x in arrays))
             for result, value in zip(results, values, strict=False):
-                result[index] = value
+                # A number in the place of vectors that nobody asks for stays 0.
+                if result.ndim >= len(index):
+                    result[index] = value
         return tuple(results) if instr.shape.is_tuple else results[0]
 
     return call

@@ -103,6 +103,12 @@ def ffi_targets(routine: str) -> list[str]:
     return [f"{target}_ffi" for target in targets_before_ffi(routine)]
 
 
+def ffi_target(routine: str, letter: str) -> str:
+    """The custom call that runs a row of `SIGNATURES` for the type with a letter."""
+    names = [routine, *(name for name, row in _SAME.items() if row == routine)]
+    return f"lapack_{letter}{next(n for n in names if letter in _letters(n))}_ffi"
+
+
 def targets_before_ffi(routine: str) -> list[str]:
     """The custom calls that ran a routine: `lapack_<letter of the type><routine>`.
 

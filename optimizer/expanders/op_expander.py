@@ -342,14 +342,22 @@ def new_below(root: Instruction, there: Container[Instruction]) -> list[Instruct
 def named(
     order: Iterable[Instruction], old: Instruction, names: NameSupply
 ) -> dict[Instruction, Instruction]:
-    """New instructions, operands first, with unique names and the metadata of an old one."""
-    origin = Annotations(metadata=old.annotations.metadata)
+    """New instructions, operands first, with unique names and the metadata of an old one.
+
+    The backend configuration of a custom call stays, for it holds the call's options.
+    """
+    metadata = old.annotations.metadata
     made: dict[Instruction, Instruction] = {}
     for instr in order:
         made[instr] = instr.with_(
             name=names.unique(instr.opcode),
             operands=tuple([made.get(o, o) for o in instr.operands]),
-            annotations=origin,
+            annotations=Annotations(
+                metadata=metadata,
+                backend_config=(
+                    instr.annotations.backend_config if instr.opcode == "custom-call" else ""
+                ),
+            ),
             span=old.span,
         )
     return made

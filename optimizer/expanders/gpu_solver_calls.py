@@ -1,0 +1,76 @@
+"""Writes calls of cuSOLVER and hipSOLVER as calls of LAPACK, which have kernels.
+
+custom-call(a), custom_call_target="cusolver_orgqr_ffi"   =>   the same of "lapack_sorgqr_ffi"
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.attributes import CustomCall
+from hlo.attributes.annotations import Annotations
+from hlo.instruction import Instruction
+from hlo.types.shape import tuple_of
+from interpreter.custom_calls.gpu_products import results_of
+from interpreter.custom_calls.gpu_solvers import PERTURBED, TARGETS, form_of, lapack_shapes
+from interpreter.custom_calls.lapack import LETTERS
+from interpreter.custom_calls.lapack_names import ffi_target
+from optimizer.expanders.custom_call_expander import expansion
+from optimizer.expanders.op_expander import elements
+from optimizer.expanders.parts import permuted
+from optimizer.rewriting.make import make, splat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hlo.types.shape import Shape
+    from optimizer.expanders.op_expander import ExpansionSite
+
+
+@expansion(*TARGETS)
+def call_lapack(site: ExpansionSite) -> Instruction:
+    """The results of a routine of LAPACK that the call has, in its order."""
+    instr = site.instr
+    form, letter = form_of(instr), LETTERS[instr.operands[0].shape.element_type.dtype]
+    shapes = lapack_shapes(instr, form)
+    whole = _call(instr, ffi_target(form.routine, letter), form.options, shapes)
+    found = elements(whole) if whole.shape.is_tuple else [whole]
+    outputs: list[Instruction] = []
+    for number, (result, shape) in enumerate(zip(form.results, results_of(instr), strict=True)):
+        value = _adjoint(found[result]) if number == form.adjoint else found[result]
+        # A number in the place of vectors that nobody asks for is 0.
+        outputs.append(value if value.shape.rank == shape.rank else splat(0, shape))
+    return make("tuple", *outputs) if instr.shape.is_tuple else outputs[0]
+
+
+@expansion(*PERTURBED)
+def solve_tridiagonal(site: ExpansionSite) -> Instruction:
+    """The same call under the name that JAX gives it for a CPU."""
+    return _call(site.instr, "tridiagonal_solve_perturbed_ffi", {}, [site.instr.shape])
+
+
+def _call(
+    instr: Instruction, target: str, options: Mapping[str, Any], shapes: Sequence[Shape]
+) -> Instruction:
+    """A custom call of the same operands."""
+    spelled = (
+        f"{key} = {str(value).lower() if isinstance(value, bool) else f'{value} : ui8'}"
+        for key, value in options.items()
+    )
+    return Instruction(
+        target,
+        "custom-call",
+        shapes[0] if len(shapes) == 1 else tuple_of(*shapes),
+        instr.operands,
+        CustomCall(custom_call_target=target, api_version="API_VERSION_TYPED_FFI"),
+        annotations=Annotations(backend_config=f"{{{', '.join(spelled)}}}"),
+    )
+
+
+def _adjoint(x: Instruction) -> Instruction:
+    """The conjugate transpose of each matrix."""
+    rank = x.shape.rank
+    turned = permuted(x, [*range(rank - 2), rank - 1, rank - 2])
+    if not x.shape.element_type.is_complex:
+        return turned
+    return make("complex", make("real", turned), make("negate", make("imag", turned)))
