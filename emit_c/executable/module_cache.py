@@ -23,8 +23,8 @@ from emit_c.executable.built import Built, StridedView
 from emit_c.executable.runtime import slots
 from emit_c.executable.toolchain import toolchain
 from hlo.attributes import Constant
-from hlo.support.cache import cache_folder, read_sealed, remove_remains, write_sealed
-from hlo.support.libraries import find_library, trim
+from hlo.support.cache import cache_folder, read_sealed, write_sealed
+from hlo.support.libraries import find_library, is_due, tidy
 from hlo.write.print import Options, print_module
 
 if TYPE_CHECKING:
@@ -127,5 +127,5 @@ def store_built(key: str, built: Built) -> None:
     file = io.BytesIO()
     np.savez(file, **arrays)  # type: ignore[arg-type]
     write_sealed(folder / f"{key}.npz", file.getbuffer())
-    remove_remains(folder)
-    trim(folder, "*.npz")
+    if is_due(key, file.getbuffer().nbytes):
+        tidy(folder, "*.npz")

@@ -74,6 +74,12 @@ def test_a_full_cache_loses_what_was_used_longest_ago(cache, monkeypatch):
     assert len(libraries(cache)) == 1
 
 
+@pytest.mark.parametrize(("size", "about"), [(1 << 14, 4), (1 << 18, 64), (1 << 24, 4096)])
+def test_a_cache_is_tidied_once_for_some_megabytes(size, about):
+    due = sum(kept.is_due(f"{k}.so", size) for k in range(4096))
+    assert about / 2 <= due <= about * 2
+
+
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
