@@ -3,7 +3,7 @@
 inference:  (x - mean) * (scale / sqrt(variance + epsilon)) + offset
 training:   the same with the mean and the variance of x, which are results too
 gradient:   scale / sqrt(variance + epsilon) * (g - sum(g) / n - x' sum(g x') / n), where x' is x
-            normalised; and sum(g x'), sum(g)
+            normalized; and sum(g x'), sum(g)
 
 The factor of a feature is computed once a feature. The variance is the mean of (x - mean)^2. XLA
 takes the mean of x^2 less mean^2, which reads x once only, but loses all digits where the mean is
@@ -78,7 +78,7 @@ class Features:
         """One over the standard deviation of each feature."""
         return make("rsqrt", make("add", variance, self.attrs.epsilon))
 
-    def normalised(
+    def normalized(
         self,
         centred: Instruction,
         variance: Instruction,
@@ -92,22 +92,22 @@ class Features:
 
 
 def inference(site: ExpansionSite, features: Features | None = None) -> Instruction:
-    """The array, normalised by a given mean and variance."""
+    """The array, normalized by a given mean and variance."""
     features = features or Features(site)
     x, scale, offset, mean, variance = map(wide, site.instr.operands)
     centred = make("subtract", x, features.along(mean))
-    result = features.normalised(centred, variance, scale, offset)
+    result = features.normalized(centred, variance, scale, offset)
     return to_type(result, site.instr.shape.element_type)
 
 
 def training(site: ExpansionSite, features: Features | None = None) -> Instruction:
-    """The array, normalised by its own mean and variance; and these two."""
+    """The array, normalized by its own mean and variance; and these two."""
     features = features or Features(site)
     x, scale, offset = map(wide, site.instr.operands)
     mean = features.mean(x)
     centred = make("subtract", x, features.along(mean))
     variance = features.mean(make("multiply", centred, centred))
-    output = features.normalised(centred, variance, scale, offset)
+    output = features.normalized(centred, variance, scale, offset)
     return results(site, output, mean, variance)
 
 

@@ -165,14 +165,14 @@ def triangular_solve(scope: RegionScope, op: Operation, operands: Operands) -> I
 
 @translates("stablehlo.batch_norm_training", "stablehlo.batch_norm_grad")
 def batch_norms(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
-    """Features normalised by their own mean and variance, and the gradients of that."""
+    """Features normalized by their own mean and variance, and the gradients of that."""
     opcode = op.name.partition(".")[2].replace("_", "-")
     return scope.several(op, opcode, *operands, **_batch_norm(op))
 
 
 @translates("stablehlo.batch_norm_inference")
 def batch_norm_inference(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
-    """Features normalised by given means and variances."""
+    """Features normalized by given means and variances."""
     return scope.add("batch-norm-inference", *operands, **_batch_norm(op))
 
 
