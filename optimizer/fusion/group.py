@@ -1,4 +1,4 @@
-"""The group of instructions that one kernel computes, and how kernels ask for a value."""
+"""The group of instructions that one kernel computes, and the demand of groups for a value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from optimizer.effects import has_effect, ordered
-from optimizer.fusion.places import Places
+from optimizer.fusion.evaluations import Evaluations
 from optimizer.fusion.policy import ELEMENTWISE, MOVEMENT
 from optimizer.fusion.skew import skewed
 
@@ -25,15 +25,15 @@ class FusionGroup:
     Attributes
     ----------
     root : the instruction whose value is stored.
-    members : what is computed, the root first, and the places at which it is asked for.
-    operands : what is read.
+    members : the instructions computed, the root first, each with its evaluations.
+    operands : the instructions whose values are read.
     reductions, repeated, code : as the policy counts them.
-    gathers : how many are computed.
+    gathers : the number of gathers among the members.
     iterations : how often the innermost loop runs: evaluations of the value that has most of them.
     """
 
     root: Instruction
-    members: dict[Instruction, Places]
+    members: dict[Instruction, Evaluations]
     operands: dict[Instruction, None]
     reductions: int = 0
     repeated: float = 0
@@ -41,8 +41,8 @@ class FusionGroup:
     gathers: int = 0
     iterations: float = 1
 
-    def on_the_way(self, instr: Instruction) -> Iterator[Instruction]:
-        """The members between a value and the result."""
+    def from_root_to(self, instr: Instruction) -> Iterator[Instruction]:
+        """The members between the root and a value, through which the value reaches the root."""
         found = {instr}
         # Users were fused before their operands.
         for member in reversed(self.members):
@@ -63,23 +63,23 @@ class GroupDemand:
 
     Attributes
     ----------
-    places : by group.
+    by_group : the evaluations that each group needs.
     """
 
     instr: Instruction
-    places: dict[FusionGroup, Places] = field(default_factory=dict[FusionGroup, Places])
+    by_group: dict[FusionGroup, Evaluations] = field(default_factory=dict[FusionGroup, Evaluations])
 
     @property
     def evaluations(self) -> float:
-        """In all groups."""
-        return sum(sum(p.values()) for p in self.places.values())
+        """The number of evaluations in all groups."""
+        return sum(sum(each.values()) for each in self.by_group.values())
 
     def repeated(self, group: FusionGroup) -> float:
         """Operations that are done again, per iteration of a group's innermost loop."""
-        times = sum(self.places[group].values())
+        times = sum(self.by_group[group].values())
         if self.instr.opcode in MOVEMENT or self.instr.opcode == "constant" or not times:
             return 0
-        again = times if len(self.places) > 1 else times - self.instr.shape.size
+        again = times if len(self.by_group) > 1 else times - self.instr.shape.size
         return max(again, 0) / max(group.iterations, times)
 
 
@@ -90,30 +90,30 @@ class Setting:
     Attributes
     ----------
     sharded : whether the module runs on several devices.
-    least : bytes that a kernel reads for each value, at least.
+    least_bytes : the least number of bytes that a kernel must read to compute each value.
     """
 
     computation: Computation
     policy: Policy
     sharded: bool
-    least: Mapping[Instruction, int]
+    least_bytes: Mapping[Instruction, int]
 
     @cached_property
-    def tied(self) -> frozenset[Instruction]:
+    def control_dependent(self) -> frozenset[Instruction]:
         """Instructions with control dependencies."""
         return ordered(self.computation)
 
     @cached_property
-    def acting(self) -> set[Instruction]:
+    def effectful(self) -> set[Instruction]:
         """Instructions that do more than compute their value."""
         return set(filter(has_effect, self.computation.instructions))
 
     @cached_property
     def skewed(self) -> set[Instruction]:
-        """Values whose rows a reshape cuts anew."""
+        """Values that a reshape splits into rows of another length."""
         return skewed(self.computation)
 
     @cached_property
-    def wild(self) -> set[Instruction]:
+    def dynamic(self) -> set[Instruction]:
         """Instructions whose sizes are known at run time only."""
         return {i for i in self.computation.instructions if i.shape.is_dynamic}

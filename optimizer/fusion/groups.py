@@ -1,9 +1,9 @@
 """Decides which instructions are computed together: the plan of instruction fusion.
 
-Instructions are looked at from the result backwards, so the users of each are settled before it.
-An instruction is either *stored*, and then begins a group of its own, or it is computed in the
-groups of all its users, in each of them anew. No cycles can arise from that. What is made of next
-to nothing may be both: stored for users that read it from memory, and computed in the others.
+The planner visits instructions from the result backwards, so the users of each are settled before
+it. An instruction is either *stored*, and then begins a group of its own, or it is computed in the
+groups of all its users, once more in each of them. No cycles can arise from that. A value that is
+made of few bytes may be both: stored for users that read it from memory, and computed in others.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from hlo.walk import users
 from optimizer.fusion.decision import FusionDecision
+from optimizer.fusion.evaluations import RESULT, Evaluations, IndexNumbers
 from optimizer.fusion.group import FusionGroup, GroupDemand, Setting
-from optimizer.fusion.places import RESULT, PlaceNumbers, Places
 from optimizer.fusion.rules import RULES
 from optimizer.fusion.sources import least_bytes
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from optimizer.fusion.policy import Policy
 
 
-# These refuse for the sake of some users; others may be able to compute the value.
+# These rules refuse because of some users; the other users may compute the value all the same.
 _OF_SOME_USERS = ("consumer", "in-place")
 
 
@@ -35,7 +35,7 @@ class GroupPlanner:
     ----------
     groups : by the instruction that is stored; every instruction that is not fused has one.
     decisions : on every instruction.
-    homes : the groups that compute an instruction.
+    computed_in : the groups that compute an instruction.
     repeated : decisions to compute what is stored once more in some groups.
     """
 
@@ -45,71 +45,70 @@ class GroupPlanner:
         self.repeated: dict[Instruction, FusionDecision] = {}
         least = least_bytes(computation, policy)
         self._setting = Setting(computation, policy, sharded, least)
-        self.homes: dict[Instruction, list[FusionGroup]] = {}
+        self.computed_in: dict[Instruction, list[FusionGroup]] = {}
         self._users = users(computation)
-        self._numbers = PlaceNumbers()
+        self._numbers = IndexNumbers()
         self._of_operands: dict[Instruction, dict[Instruction, list[int]]] = {}
         for instr in reversed(computation.instructions):
             self._settle(instr)
 
     def _settle(self, instr: Instruction) -> None:
-        """Decide on one instruction, and do as was decided."""
-        asked = self._asked(instr)
-        decision = self.decisions[instr] = self._decide(asked)
-        self.homes[instr] = []
+        """Decide on one instruction, and carry the decision out."""
+        demand = self._demand(instr)
+        decision = self.decisions[instr] = self._decide(demand)
+        self.computed_in[instr] = []
         if not decision:
             self._store(instr)
-            asked = self._able(asked, decision)
-            if not asked.places or not (again := self._decide(asked)):
+            demand = self._able_groups(demand, decision)
+            if not demand.by_group or not (again := self._decide(demand)):
                 return
             self.repeated[instr] = again
-        self.homes[instr] += asked.places
-        for group, places in asked.places.items():
-            group.repeated += asked.repeated(group)
+        self.computed_in[instr] += demand.by_group
+        for group, evaluations in demand.by_group.items():
+            group.repeated += demand.repeated(group)
             group.reductions += instr.opcode == "reduce"
             group.gathers += instr.opcode == "gather"
-            group.code += len(places)
-            group.iterations = max(group.iterations, *places.values())
-            group.members[instr] = places
+            group.code += len(evaluations)
+            group.iterations = max(group.iterations, *evaluations.values())
+            group.members[instr] = evaluations
             del group.operands[instr]
             group.operands.update(dict.fromkeys(instr.operands))
 
     def _store(self, instr: Instruction) -> None:
         """Begin a group."""
-        # Only the update is computed; the rest is there already.
-        made = instr.operands[1] if instr.opcode == "dynamic-update-slice" else instr
-        places: Places = {RESULT: made.shape.first_leaf.size}
+        # Of an update only the new elements are computed; the others are in memory already.
+        computed = instr.operands[1] if instr.opcode == "dynamic-update-slice" else instr
+        evaluations: Evaluations = {RESULT: computed.shape.first_leaf.size}
         operands = dict.fromkeys(instr.operands)
-        group = FusionGroup(instr, {instr: places}, operands, int(instr.opcode == "reduce"))
-        group.iterations = max(1, *places.values())
+        group = FusionGroup(instr, {instr: evaluations}, operands, int(instr.opcode == "reduce"))
+        group.iterations = max(1, *evaluations.values())
         group.gathers = int(instr.opcode == "gather")
         self.groups[instr] = group
-        self.homes[instr].append(group)
+        self.computed_in[instr].append(group)
 
-    def _able(self, asked: GroupDemand, refused: FusionDecision) -> GroupDemand:
-        """The groups that may compute a value which others read from memory."""
-        instr, setting = asked.instr, self._setting
-        reading = sum(setting.least[o] for o in dict.fromkeys(instr.operands))
+    def _able_groups(self, demand: GroupDemand, refused: FusionDecision) -> GroupDemand:
+        """The demand of the groups that may compute a value which others read from memory."""
+        instr, setting = demand.instr, self._setting
+        reading = sum(setting.least_bytes[o] for o in dict.fromkeys(instr.operands))
         cheap = not setting.policy.is_expensive(instr) and 2 * reading <= instr.shape.bytes
         if refused.rule not in _OF_SOME_USERS or not cheap:
             return GroupDemand(instr)
-        alone = [GroupDemand(instr, {group: places}) for group, places in asked.places.items()]
+        alone = [GroupDemand(instr, {group: each}) for group, each in demand.by_group.items()]
         able = [a for a in alone if not any(RULES[r](setting, a) for r in _OF_SOME_USERS)]
-        return GroupDemand(
-            instr, {group: places for a in able for group, places in a.places.items()}
-        )
+        return GroupDemand(instr, {group: each for a in able for group, each in a.by_group.items()})
 
-    def _asked(self, instr: Instruction) -> GroupDemand:
-        """The ways in which the kernels that need a value ask for it."""
-        asked = GroupDemand(instr)
+    def _demand(self, instr: Instruction) -> GroupDemand:
+        """The evaluations of a value in the groups that compute its users."""
+        demand = GroupDemand(instr)
         for user in self._users[instr]:
-            for group in self.homes[user]:
-                merged = asked.places.setdefault(group, {})
+            for group in self.computed_in[user]:
+                merged = demand.by_group.setdefault(group, {})
                 for number in self._operands_of(user)[instr]:
-                    news = self._numbers.of_operand(user, number, group.members[user])
-                    for place, times in news.items():
-                        merged[place] = max(merged.get(place, 0), times)
-        return asked
+                    own = group.members[user]
+                    more = self._numbers.evaluations_of_operand(user, number, own)
+                    for index, count in more.items():
+                        merged[index] = max(merged.get(index, 0), count)
+        return demand
 
     def _operands_of(self, user: Instruction) -> Mapping[Instruction, Sequence[int]]:
         """The numbers of each operand of an instruction: a tuple may have thousands."""
@@ -120,15 +119,16 @@ class GroupPlanner:
                 known.setdefault(operand, []).append(number)
         return known
 
-    def _decide(self, asked: GroupDemand) -> FusionDecision:
+    def _decide(self, demand: GroupDemand) -> FusionDecision:
+        """The decision of the first rule that objects; if none does, to fuse."""
         for name, rule in RULES.items():
-            reason = rule(self._setting, asked)
+            reason = rule(self._setting, demand)
             if reason is not None:
                 return FusionDecision(False, name, reason)
-        instr = asked.instr
-        where = ", ".join(f"%{group.root.name}" for group in asked.places)
+        instr = demand.instr
+        where = ", ".join(f"%{group.root.name}" for group in demand.by_group)
         saved = (
-            f"%{instr.name} is computed in the kernel of {where}, {asked.evaluations:.0f} times "
+            f"%{instr.name} is computed in the kernel of {where}, {demand.evaluations:.0f} times "
             f"for {instr.shape.size} elements; its {instr.shape.bytes} bytes are neither written "
             "nor read"
         )

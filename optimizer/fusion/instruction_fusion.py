@@ -1,11 +1,11 @@
-"""Computes producers in the loops of their consumers, so that their values never reach memory.
+"""Fuses producers into the loops of their consumers, so that their values never reach memory.
 
     p = f32[n] multiply(y, z)
     s = f32[n] add(x, p)          becomes   r = f32[] fusion(x, y, z, zero), kind=kLoop
     r = f32[] reduce(s, zero)
 
-Which producers go into which loops is decided for the whole computation first
-(`optimizer.fusion.groups`); then it is rebuilt once.
+`optimizer.fusion.groups` decides first, for the whole computation, which producers go into which
+loops; then the computation is rebuilt once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class InstructionFusion:
 
     Attributes
     ----------
-    target : whose policy: cpu or gpu.
+    target : the target whose policy decides: cpu or gpu.
     """
 
     name = "fusion"
@@ -63,13 +63,13 @@ def fuse(module: Module, log: Log, groups_of: GroupsOf, target: str) -> Module:
     def kernels(computation: Computation) -> Iterator[NewKernel]:
         groups = groups_of(computation)
         order = {instr: n for n, instr in enumerate(computation.instructions)}
-        homes = _homes(groups.values())
+        counts = _group_counts(groups.values())
         for root in sorted(groups, key=order.__getitem__):
             group = groups[root]
             if not group.worth_a_fusion:
                 continue
             members = sorted(group.members, key=order.__getitem__)
-            own = {m for m in members if homes[m] == 1}
+            own = {m for m in members if counts[m] == 1}
             fusion = fused(members, [root], names, own, _kind(group, target))
             yield NewKernel(root, fusion, {root: fusion}, [m.name for m in members])
 
@@ -84,15 +84,15 @@ def planned(module: Module, computation: Computation, policy: Policy) -> GroupPl
     )
 
 
-def _homes(groups: Iterable[FusionGroup]) -> dict[Instruction, int]:
-    """In how many groups each instruction is computed."""
-    homes: dict[Instruction, int] = {}
+def _group_counts(groups: Iterable[FusionGroup]) -> dict[Instruction, int]:
+    """The number of groups that compute each instruction."""
+    counts: dict[Instruction, int] = {}
     for group in groups:
         for member in group.members:
-            homes[member] = homes.get(member, 0) + 1
-    return homes
+            counts[member] = counts.get(member, 0) + 1
+    return counts
 
 
 def _kind(group: FusionGroup, target: str) -> str:
-    """The kind of a fusion, by which a GPU chooses the loops that it emits: kInput."""
+    """The kind of a fusion, by which the emitter for GPUs chooses loops: kInput of a reduction."""
     return "kInput" if target == "gpu" and group.root.opcode == "reduce" else "kLoop"

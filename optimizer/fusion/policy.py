@@ -44,13 +44,13 @@ class Policy:
     concatenated : operands of a concatenate in a fusion, at most. Each is a branch.
     choices : how often an element of a pad, a concatenate or a gather is computed, at most. It is
         a branch, which keeps the loop around it out of vector lanes, or a lookup.
-    skewed : whether to compute elements whose places in rows are divisions, which keep the loop
+    skewed : whether to compute elements whose index in a row takes a division, which keeps the loop
         around them out of vector lanes.
     vectors : whether loops run in vectors, and elements that fill none are computed one by one.
-    places : at how many indices one value may be asked for in a fusion. Each is code of its own.
+    indices : at how many indices a fusion may evaluate one value. Each is code of its own.
     repeated : cheap operations that are computed again, per iteration of the innermost loop.
     repeated_by_few : the same for a kernel of few iterations: to call another takes as long.
-    code : values that are computed in one fusion, counted once for each place.
+    code : values that are computed in one fusion, counted once for each index.
     results : of one kernel, at most.
     folds : in one kernel whose folds share a loop, at most.
     row_bytes : what stays in the cache while a kernel goes through it several times.
@@ -68,7 +68,7 @@ class Policy:
     choices: int
     skewed: bool
     vectors: bool
-    places: int
+    indices: int
     repeated: int
     repeated_by_few: int
     code: int
@@ -103,7 +103,7 @@ CPU = Policy(
     choices=8,
     skewed=False,
     vectors=True,
-    places=8,
+    indices=8,
     repeated=8,
     repeated_by_few=16,
     code=2000,

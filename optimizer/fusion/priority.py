@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from hlo.walk import users
 from optimizer.analysis.cost import operations, traffic
 from optimizer.fusion.decision import Priority
+from optimizer.fusion.evaluations import RESULT, Evaluations, IndexNumbers
 from optimizer.fusion.group import FusionGroup, GroupDemand, Setting
-from optimizer.fusion.places import RESULT, PlaceNumbers, Places
 from optimizer.fusion.rules import RULES
 from optimizer.gpu.device import A100
 
@@ -37,7 +37,7 @@ class PriorityPlanner:
     ----------
     groups : by the instruction that is stored; every instruction that is not fused has one.
     decisions : on every instruction.
-    homes : the groups that compute an instruction.
+    computed_in : the groups that compute an instruction.
     repeated : what is stored is never computed once more, so there are no decisions on it.
 
     References
@@ -55,16 +55,16 @@ class PriorityPlanner:
     ) -> None:
         self.groups: dict[Instruction, FusionGroup] = {}
         self.decisions: dict[Instruction, Priority] = {}
-        self.homes: dict[Instruction, list[FusionGroup]] = {}
+        self.computed_in: dict[Instruction, list[FusionGroup]] = {}
         self.repeated: dict[Instruction, Priority] = {}
         self._order = {instr: n for n, instr in enumerate(computation.instructions)}
         self._users, self._device = users(computation), device
-        self._numbers = PlaceNumbers()
+        self._numbers = IndexNumbers()
         self._seconds: dict[FusionGroup, float] = {}
         self._setting = Setting(computation, policy, sharded, {})
         for instr in computation.instructions:
             self.groups[instr] = self._group(instr, (instr,))
-            self.homes[instr] = [self.groups[instr]]
+            self.computed_in[instr] = [self.groups[instr]]
         self._run()
 
     # ------------------------------------------------------------------ queue
@@ -93,7 +93,7 @@ class PriorityPlanner:
 
     def _consumers(self, instr: Instruction) -> list[FusionGroup]:
         """The kernels that need a value that is stored."""
-        return list(dict.fromkeys(g for user in self._users[instr] for g in self.homes[user]))
+        return list(dict.fromkeys(g for user in self._users[instr] for g in self.computed_in[user]))
 
     def _trials(self, instr: Instruction) -> dict[FusionGroup, FusionGroup]:
         """The kernels of its users, and each as it would be if it computed the value itself."""
@@ -117,8 +117,8 @@ class PriorityPlanner:
         if (grown := self._too_large(instr)) is not None:
             return grown
         trials = self._trials(instr)
-        asked = GroupDemand(instr, {trial: trial.members[instr] for trial in trials.values()})
-        refused = self._forbidden(asked)
+        demand = GroupDemand(instr, {trial: trial.members[instr] for trial in trials.values()})
+        refused = self._forbidden(demand)
         if refused is not None:
             return refused
         before = self._time(self.groups[instr]) + sum(map(self._time, trials))
@@ -140,9 +140,9 @@ class PriorityPlanner:
         message = f"the kernel of %{large.root.name} would have more than {most} values to compute"
         return Priority(False, "size", message, 0)
 
-    def _forbidden(self, asked: GroupDemand) -> Priority | None:
+    def _forbidden(self, demand: GroupDemand) -> Priority | None:
         for name, rule in RULES.items():
-            if name not in _MODELLED and (reason := rule(self._setting, asked)) is not None:
+            if name not in _MODELLED and (reason := rule(self._setting, demand)) is not None:
                 return Priority(False, name, reason, 0)
         return None
 
@@ -152,11 +152,11 @@ class PriorityPlanner:
         gone = self.groups.pop(instr)
         for old, new in ((gone, None), *trials.items()):
             for member in old.members:
-                self.homes[member].remove(old)
+                self.computed_in[member].remove(old)
             if new is not None:
                 self.groups[new.root] = new
                 for member in new.members:
-                    self.homes[member].append(new)
+                    self.computed_in[member].append(new)
         near = dict.fromkeys(o for new in trials.values() for o in (new.root, *new.operands))
         return {i: None for i in near if i in self.groups}
 
@@ -164,17 +164,18 @@ class PriorityPlanner:
 
     def _group(self, root: Instruction, members: Iterable[Instruction]) -> FusionGroup:
         """The group of a kernel that computes some instructions and stores the value of one."""
-        # Of an update only the new elements are computed; the rest is there already.
-        made = root.operands[1] if root.opcode == "dynamic-update-slice" else root
-        asked: dict[Instruction, Places] = {root: {RESULT: made.shape.first_leaf.size}}
+        # Of an update only the new elements are computed; the others are in memory already.
+        computed = root.operands[1] if root.opcode == "dynamic-update-slice" else root
+        needed: dict[Instruction, Evaluations] = {root: {RESULT: computed.shape.first_leaf.size}}
         group = FusionGroup(root, {}, {})
         for member in sorted(members, key=self._order.__getitem__, reverse=True):
-            places = group.members[member] = asked.pop(member)
+            evaluations = group.members[member] = needed.pop(member)
             for number, operand in enumerate(member.operands):
-                merged = asked.setdefault(operand, {})
-                for place, times in self._numbers.of_operand(member, number, places).items():
-                    merged[place] = max(merged.get(place, 0), times)
-        group.operands = dict.fromkeys(asked)
+                merged = needed.setdefault(operand, {})
+                more = self._numbers.evaluations_of_operand(member, number, evaluations)
+                for index, count in more.items():
+                    merged[index] = max(merged.get(index, 0), count)
+        group.operands = dict.fromkeys(needed)
         group.code = sum(map(len, group.members.values()))
         group.reductions = sum(m.opcode == "reduce" for m in group.members)
         return group
@@ -183,8 +184,8 @@ class PriorityPlanner:
         """About how many seconds a kernel takes."""
         if group not in self._seconds:
             flops = hard = 0.0
-            for member, places in group.members.items():
-                share = sum(places.values()) / max(member.shape.first_leaf.size, 1)
+            for member, evaluations in group.members.items():
+                share = sum(evaluations.values()) / max(member.shape.first_leaf.size, 1)
                 spent = operations(member)
                 flops, hard = flops + share * spent[0], hard + share * spent[1]
             read, written = traffic(reversed(group.members), [group.root])

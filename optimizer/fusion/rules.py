@@ -1,7 +1,7 @@
-"""The rules that forbid fusion, in the order in which they are asked.
+"""The rules that forbid fusion, in the order in which they are tried.
 
-Each is asked whether a value, whose users are settled, may be computed in their kernels instead
-of being stored. It answers with the reason if it may not.
+A rule is given a value whose users are settled. It returns the reason why their kernels may not
+compute the value, which then is stored; None if the rule does not object.
 
 References
 ----------
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     Rule = Callable[[Setting, GroupDemand], str | None]
 
 
-def opcode(setting: Setting, asked: GroupDemand) -> str | None:
+def opcode(setting: Setting, demand: GroupDemand) -> str | None:
     """Only some opcodes can be computed inside loops."""
-    instr = asked.instr
+    instr = demand.instr
     if is_large_window(instr):
         return f"%{instr.name} has large windows, which are not shown inside other loops"
     if instr.opcode in setting.policy.producers:
@@ -44,65 +44,66 @@ def opcode(setting: Setting, asked: GroupDemand) -> str | None:
     return f"%{instr.name} is {with_article(instr.opcode)}, which is not computed inside loops"
 
 
-def result(setting: Setting, asked: GroupDemand) -> str | None:
+def result(setting: Setting, demand: GroupDemand) -> str | None:
     """The result of a computation is stored."""
     computation = setting.computation
-    if asked.instr is not computation.root:
+    if demand.instr is not computation.root:
         return None
-    return f"%{asked.instr.name} is the result of %{computation.name}"
+    return f"%{demand.instr.name} is the result of %{computation.name}"
 
 
-def unused(_: Setting, asked: GroupDemand) -> str | None:
+def unused(_: Setting, demand: GroupDemand) -> str | None:
     """A value without users is left to DCE."""
-    return None if asked.places else f"nobody uses %{asked.instr.name}"
+    return None if demand.by_group else f"nobody uses %{demand.instr.name}"
 
 
-def shape(setting: Setting, asked: GroupDemand) -> str | None:
+def shape(setting: Setting, demand: GroupDemand) -> str | None:
     """Loops have constant bounds, and yield arrays."""
-    instr = asked.instr
-    if setting.wild:
-        roots = (r for g in asked.places for r in (g.root, *g.root.operands))
-        wild = next((i for i in (instr, *instr.operands, *roots) if i in setting.wild), None)
-        if wild is not None:
-            return f"the size of %{wild.name} is known at run time only"
+    instr = demand.instr
+    if setting.dynamic:
+        roots = (r for g in demand.by_group for r in (g.root, *g.root.operands))
+        dynamic = next((i for i in (instr, *instr.operands, *roots) if i in setting.dynamic), None)
+        if dynamic is not None:
+            return f"the size of %{dynamic.name} is known at run time only"
     if not instr.shape.is_array:
         return f"%{instr.name} is no array"
     return None
 
 
-def number(_: Setting, asked: GroupDemand) -> str | None:
+def number(_: Setting, demand: GroupDemand) -> str | None:
     """A constant becomes code if it is one number; else it is an array in memory anyway."""
-    instr = asked.instr
+    instr = demand.instr
     if instr.opcode != "constant" or instr.shape.size == 1:
         return None
     return f"%{instr.name} has {instr.shape.size} elements; only single numbers become code"
 
 
-def order(setting: Setting, asked: GroupDemand) -> str | None:
+def order(setting: Setting, demand: GroupDemand) -> str | None:
     """A control dependency ties an instruction to others, and a fusion has no inside for it."""
-    for instr in (asked.instr, *(g.root for g in asked.places)) if setting.tied else ():
-        if instr in setting.tied:
+    tied = setting.control_dependent
+    for instr in (demand.instr, *(g.root for g in demand.by_group)) if tied else ():
+        if instr in tied:
             return f"%{instr.name} has a control dependency"
     return None
 
 
-def effect(setting: Setting, asked: GroupDemand) -> str | None:
+def effect(setting: Setting, demand: GroupDemand) -> str | None:
     """An instruction with a side effect stays where it is."""
-    if asked.instr not in setting.acting:
+    if demand.instr not in setting.effectful:
         return None
-    return f"%{asked.instr.name} does more than compute its value"
+    return f"%{demand.instr.name} does more than compute its value"
 
 
-def sharding(setting: Setting, asked: GroupDemand) -> str | None:
+def sharding(setting: Setting, demand: GroupDemand) -> str | None:
     """A sharding says where a value lies, so there must be a value."""
-    if not setting.sharded or asked.instr.annotations.sharding is None:
+    if not setting.sharded or demand.instr.annotations.sharding is None:
         return None
-    return f"%{asked.instr.name} has a sharding"
+    return f"%{demand.instr.name} has a sharding"
 
 
-def consumer(setting: Setting, asked: GroupDemand) -> str | None:
+def consumer(setting: Setting, demand: GroupDemand) -> str | None:
     """All users must be in kernels that can compute their operands."""
-    for group in asked.places:
+    for group in demand.by_group:
         root = group.root
         if root.opcode not in setting.policy.roots or is_large_window(root):
             kind = with_article(root.opcode)
@@ -112,30 +113,30 @@ def consumer(setting: Setting, asked: GroupDemand) -> str | None:
     return None
 
 
-def in_place(_: Setting, asked: GroupDemand) -> str | None:
+def in_place(_: Setting, demand: GroupDemand) -> str | None:
     """An array that is changed in place is in memory before."""
-    for group in asked.places:
+    for group in demand.by_group:
         root = group.root
-        if root.opcode == "dynamic-update-slice" and root.operands[0] is asked.instr:
+        if root.opcode == "dynamic-update-slice" and root.operands[0] is demand.instr:
             return f"%{root.name} changes it in place"
     return None
 
 
-def branches(setting: Setting, asked: GroupDemand) -> str | None:
+def branches(setting: Setting, demand: GroupDemand) -> str | None:
     """Each operand of a concatenate is a branch inside a loop."""
     most = setting.policy.concatenated
-    for instr in (asked.instr, *(g.root for g in asked.places)):
+    for instr in (demand.instr, *(g.root for g in demand.by_group)):
         if instr.opcode == "concatenate" and len(instr.operands) > most:
             return f"%{instr.name} has {counted(len(instr.operands), 'operand')}; at most {most}"
     return None
 
 
-def choices(setting: Setting, asked: GroupDemand) -> str | None:
+def choices(setting: Setting, demand: GroupDemand) -> str | None:
     """An element that takes a branch or a lookup is computed a few times at most."""
-    instr, most = asked.instr, setting.policy.choices
+    instr, most = demand.instr, setting.policy.choices
     if instr.opcode not in _CHOICES:
         return None
-    if (times := asked.evaluations) <= most * instr.shape.size:
+    if (times := demand.evaluations) <= most * instr.shape.size:
         return None
     return (
         f"%{instr.name} is {with_article(instr.opcode)}, which {_CHOICES[instr.opcode]}; its "
@@ -151,17 +152,19 @@ _CHOICES = {
 }
 
 
-def lookups(_: Setting, asked: GroupDemand) -> str | None:
+def lookups(_: Setting, demand: GroupDemand) -> str | None:
     """An array in which elements are looked up is computed once, not by several kernels.
 
     The elements of a gather lie anywhere, so to load one takes longer than to compute it.
     """
-    instr = asked.instr
-    read = {o for o in map(_spread, instr.operands) if o.shape.size > 1 and o.opcode != "iota"}
+    instr = demand.instr
+    read = {
+        o for o in map(_before_broadcast, instr.operands) if o.shape.size > 1 and o.opcode != "iota"
+    }
     if instr.opcode in MOVEMENT or len(read) < 2:
         return None
-    for group in filter(lambda g: g.gathers, asked.places):
-        for user in group.on_the_way(instr):
+    for group in filter(lambda g: g.gathers, demand.by_group):
+        for user in group.from_root_to(instr):
             times = sum(group.members[user].values())
             if user.opcode == "gather" and times > instr.shape.size:
                 return (
@@ -171,27 +174,27 @@ def lookups(_: Setting, asked: GroupDemand) -> str | None:
     return None
 
 
-def _spread(instr: Instruction) -> Instruction:
-    """The operand of a broadcast; None for other opcodes."""
+def _before_broadcast(instr: Instruction) -> Instruction:
+    """The operand of a broadcast; another instruction itself."""
     return instr.operands[0] if instr.opcode == "broadcast" else instr
 
 
-def skew(setting: Setting, asked: GroupDemand) -> str | None:
+def skew(setting: Setting, demand: GroupDemand) -> str | None:
     """Rows that are cut anew are in memory, where only the number of an element counts."""
-    instr = asked.instr
-    if setting.policy.skewed or not setting.least[instr] or instr not in setting.skewed:
+    instr = demand.instr
+    if setting.policy.skewed or not setting.least_bytes[instr] or instr not in setting.skewed:
         return None
-    if (times := asked.evaluations) < instr.shape.size / 2:
+    if (times := demand.evaluations) < instr.shape.size / 2:
         return None
     return f"the rows of %{instr.name} are cut anew, which {times:.0f} elements would ask for"
 
 
-def vectors(setting: Setting, asked: GroupDemand) -> str | None:
+def vectors(setting: Setting, demand: GroupDemand) -> str | None:
     """A kernel does not compute much for each element of a remainder."""
-    instr, policy = asked.instr, setting.policy
+    instr, policy = demand.instr, setting.policy
     if not policy.vectors or not remainder(instr):
         return None
-    for root in (group.root for group in asked.places):
+    for root in (group.root for group in demand.by_group):
         same_rows = root.shape.dims[-1:] == instr.shape.dims[-1:]
         if same_rows and operations(whole_kernel(root), policy) > most_operations(instr):
             return (
@@ -201,13 +204,13 @@ def vectors(setting: Setting, asked: GroupDemand) -> str | None:
     return None
 
 
-def columns(setting: Setting, asked: GroupDemand) -> str | None:
+def columns(setting: Setting, demand: GroupDemand) -> str | None:
     """An operand of many operations stays out of a reduction of columns that fill no vector."""
-    instr, policy = asked.instr, setting.policy
+    instr, policy = demand.instr, setting.policy
     if not policy.vectors or instr.opcode in MOVEMENT:
         return None
-    for group in filter(lambda g: g.reductions, asked.places):
-        again = sum(asked.places[group].values()) > instr.shape.size
+    for group in filter(lambda g: g.reductions, demand.by_group):
+        again = sum(demand.by_group[group].values()) > instr.shape.size
         few = again and any(map(folds_few_columns, group.members))
         if few and operations(whole_kernel(instr), policy) > machine.SCALAR_WORK:
             return (
@@ -217,10 +220,10 @@ def columns(setting: Setting, asked: GroupDemand) -> str | None:
     return None
 
 
-def turned(setting: Setting, asked: GroupDemand) -> str | None:
+def turned(setting: Setting, demand: GroupDemand) -> str | None:
     """A large array is transposed by tiles, not as its elements are folded."""
-    for group in filter(lambda g: g.reductions, asked.places):
-        members = asked.instr, *group.members
+    for group in filter(lambda g: g.reductions, demand.by_group):
+        members = demand.instr, *group.members
         found = next(filter(setting.policy.is_turned, members), None)
         if found is not None:
             return (
@@ -230,23 +233,23 @@ def turned(setting: Setting, asked: GroupDemand) -> str | None:
     return None
 
 
-def expensive(setting: Setting, asked: GroupDemand) -> str | None:
+def expensive(setting: Setting, demand: GroupDemand) -> str | None:
     """An expensive operation is done once for each element."""
-    instr = asked.instr
-    if not setting.policy.is_expensive(instr) or (times := asked.evaluations) <= instr.shape.size:
+    instr = demand.instr
+    if not setting.policy.is_expensive(instr) or (times := demand.evaluations) <= instr.shape.size:
         return None
     return (
         f"%{instr.name} is {with_article(instr.opcode)}, which is expensive; its "
         f"{counted(instr.shape.size, 'element')} would be computed "
-        f"{counted(round(times), 'time')}, in {counted(len(asked.places), 'kernel')}"
+        f"{counted(round(times), 'time')}, in {counted(len(demand.by_group), 'kernel')}"
     )
 
 
-def repetition(setting: Setting, asked: GroupDemand) -> str | None:
+def repetition(setting: Setting, demand: GroupDemand) -> str | None:
     """Cheap operations may be done again, but not without end."""
     policy = setting.policy
-    for group in asked.places:
-        repeated = group.repeated + asked.repeated(group)
+    for group in demand.by_group:
+        repeated = group.repeated + demand.repeated(group)
         few = group.iterations <= machine.FEW_ITERATIONS
         most = policy.repeated_by_few if few else policy.repeated
         if repeated > most:
@@ -257,15 +260,15 @@ def repetition(setting: Setting, asked: GroupDemand) -> str | None:
     return None
 
 
-def size(setting: Setting, asked: GroupDemand) -> str | None:
+def size(setting: Setting, demand: GroupDemand) -> str | None:
     """No kernel grows beyond bounds."""
-    policy, instr = setting.policy, asked.instr
+    policy, instr = setting.policy, demand.instr
     if instr.opcode == "broadcast" and instr.operands[0].shape.rank == 0:
-        return None  # the same number, wherever it is asked for
-    for group, places in asked.places.items():
+        return None  # the same number, at every index
+    for group, evaluations in demand.by_group.items():
         counts = (
-            ("places at which it is computed", len(places), policy.places),
-            ("values to compute", group.code + len(places), policy.code),
+            ("indices at which it is computed", len(evaluations), policy.indices),
+            ("values to compute", group.code + len(evaluations), policy.code),
             ("operands", _operands(group, instr), policy.operands),
             ("reductions", group.reductions + (instr.opcode == "reduce"), policy.reductions),
         )
@@ -284,19 +287,19 @@ def _operands(group: FusionGroup, added: Instruction) -> int:
     return sum(1 for o in read if o.opcode != "constant")
 
 
-def traffic(setting: Setting, asked: GroupDemand) -> str | None:
+def traffic(setting: Setting, demand: GroupDemand) -> str | None:
     """A value in several kernels must not make them read more than is saved.
 
     A slice of an array that a kernel reads anyway is nothing more to read.
     """
-    instr, kernels, least = asked.instr, len(asked.places), setting.least
+    instr, kernels, least = demand.instr, len(demand.by_group), setting.least_bytes
     if kernels < 2:
         return None
     operands = dict.fromkeys(instr.operands)
     stored = sum(least[o] for o in operands) + instr.shape.bytes * (1 + kernels)
     fused = sum(
         least[o]
-        for g in asked.places
+        for g in demand.by_group
         for o in operands
         if o not in g.operands and origin(o) not in g.operands
     )

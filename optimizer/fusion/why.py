@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu") -> FusionDecision:
     """The decision on a producer and one of its consumers, or on two that read the same.
 
-    Vertical fusion is asked first, by rules or for a GPU by time, then multi-output fusion, which
-    works on what that leaves.
+    Vertical fusion decides first, by rules or for a GPU by time; then multi-output fusion, on the
+    module that vertical fusion leaves.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu")
     else:
         planner = planned(module, computation, POLICIES[target])
     decision = planner.decisions[source]
-    home = planner.homes[source]
-    if any(group in home for group in planner.homes[user]):
+    groups = planner.computed_in[source]
+    if any(group in groups for group in planner.computed_in[user]):
         # Where others read it from memory, it is stored, and computed here all the same.
         return planner.repeated.get(source, decision)
     later = _why_merged(module, computation, {source.name}, {user.name}, target)
@@ -75,8 +75,8 @@ def _why_merged(
 
 def _find(module: Module, name: str) -> tuple[Computation, Instruction]:
     """An instruction, and the computation that it is in."""
-    homes = {i: c for c in sequential_computations(module) for i in c.instructions}
+    computation_of = {i: c for c in sequential_computations(module) for i in c.instructions}
     found = instruction_named(
-        name, homes, module, "no computation that is fused has an instruction {}"
+        name, computation_of, module, "no computation that is fused has an instruction {}"
     )
-    return homes[found], found
+    return computation_of[found], found

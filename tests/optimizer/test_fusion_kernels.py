@@ -96,8 +96,8 @@ def test_no_expensive_value_is_computed_twice():
         for computation in module.computations:
             planner = planned(module, computation, CPU)
             for instr, decision in planner.decisions.items():
-                places = [g.members[instr] for g in planner.homes[instr]]
-                times = sum(sum(p.values()) for p in places)
+                evaluations = [g.members[instr] for g in planner.computed_in[instr]]
+                times = sum(sum(each.values()) for each in evaluations)
                 assert not (decision and CPU.is_expensive(instr)) or times <= instr.shape.size
 
 
