@@ -3,12 +3,12 @@
 An instruction is an opcode applied to earlier instructions of the same computation. A computation
 is an ordered list of instructions with a root; a module an ordered list of computations with an
 entry. Nothing is ever changed: a pass builds new instructions where it must, and shares the rest.
-So every older version of a module stays alive for free, and `new is old` tells truly whether a
-pass changed anything.
+So every older version of a module stays alive at no cost, and `new is not old` tells whether a pass
+changed anything.
 
 Instructions are compared by identity: two adds of the same operands are two adds, and it is for
-CSE to say that one will do. What follows from the graph (users, order, liveness) is computed when
-asked, in `hlo.walk` and `optimizer`, and never stored here.
+CSE to say that one will do. Analyses of the graph (users, order, liveness) are computed when they
+are needed, in `hlo.walk` and `optimizer`, and never stored here.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from hlo.types.values import BufferDonor, ComputationLayout, InputOutputAlias
 
-Made = TypeVar("Made")
+Class = TypeVar("Class")
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
-def _frozen_when_made(made: type[Made]) -> type[Made]:
-    """A dataclass compared by identity; frozen to type checkers, and by `__post_init__`."""
-    return dataclass(eq=False, slots=True)(made)
+def _frozen_after_init(defined: type[Class]) -> type[Class]:
+    """A dataclass compared by identity; frozen to type checkers, and by its `__post_init__`."""
+    return dataclass(eq=False, slots=True)(defined)
 
 
-@_frozen_when_made
+@_frozen_after_init
 class Instruction(Operators):
     """One HLO instruction: an opcode applied to earlier instructions of the same computation.
 
@@ -55,7 +55,7 @@ class Instruction(Operators):
     called : the computations it calls, in the order of the row's `called` keys.
     control_predecessors : instructions that must run before it, though it does not use them.
     annotations : sharding, metadata and the like, which do not change its value.
-    span : where it came from in the text.
+    span : the part of the text that it was read from.
     """
 
     name: str
@@ -69,10 +69,10 @@ class Instruction(Operators):
     span: Span | None = None
 
     def __post_init__(self) -> None:
-        """From now on it refuses to be changed.
+        """Freeze the instruction: its fields can no longer be set.
 
-        Passes make every instruction again and again, and what is frozen from the beginning takes
-        three times as long to make.
+        Passes make thousands of instructions, and `dataclass(frozen=True)`, which sets each field
+        by `object.__setattr__`, takes three times as long to make one.
         """
         self.__class__ = _Frozen  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -171,12 +171,12 @@ _Frozen.__name__ = Instruction.__name__
 def called_keys(row: Opcode, operands: Sequence[Instruction]) -> tuple[str, ...]:
     """The attribute keys of the computations that an instruction calls, as in its opcode's row.
 
-    A conditional names two branches if it branches on a predicate, and lists them otherwise.
+    A conditional has two named branches if its first operand is a pred, else a list of branches.
     """
     if row.name != "conditional":
         return row.called
-    on = operands[0].shape if operands else None
-    is_pred = on is not None and on.is_array and on.element_type.kind == "pred"
+    index = operands[0].shape if operands else None
+    is_pred = index is not None and index.is_array and index.element_type.kind == "pred"
     return row.called[:2] if is_pred else row.called[2:]
 
 
@@ -295,8 +295,8 @@ class Module:
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Module], tuple[str, str]]:
-        """The reader and the text, for pickle; the graph may be as deep as it likes."""
-        return read_again, (str(self), self.span.source.name if self.span else self.name)
+        """The reader and the text, for pickle, which could not recurse into a deep graph."""
+        return unpickled, (str(self), self.span.source.name if self.span else self.name)
 
     def to_string(self, **options: Any) -> str:
         """The module as text; see `hlo.Options` for the options, named as XLA names them."""
@@ -334,23 +334,25 @@ _instruction_writers: list[Callable[[Instruction], str]] = []
 _readers: list[Callable[[str, str], Module]] = []
 
 
-def read_again(text: str, name: str) -> Module:
-    """The module that was pickled as a text."""
+def unpickled(text: str, name: str) -> Module:
+    """The module that was pickled as text."""
     return _readers[-1](text, name)
 
 
-def reads_modules(read: Callable[[str, str], Module]) -> None:
-    """Register the function `read(text, name)` that makes modules of text."""
+def register_reader(read: Callable[[str, str], Module]) -> None:
+    """Register the function `read(text, name)` that reads a module."""
     _readers.append(read)
 
 
-def writes_instructions(write: Callable[[Instruction], str]) -> Callable[[Instruction], str]:
-    """Register the function that makes text of instructions."""
+def register_instruction_writer(
+    write: Callable[[Instruction], str],
+) -> Callable[[Instruction], str]:
+    """Register the function that prints an instruction."""
     _instruction_writers.append(write)
     return write
 
 
-def writes_modules(write: Callable[..., str]) -> Callable[..., str]:
-    """Register the function `write(module, **options)` that makes text of modules."""
+def register_writer(write: Callable[..., str]) -> Callable[..., str]:
+    """Register the function `write(module, **options)` that prints a module."""
     _writers.append(write)
     return write

@@ -1,8 +1,8 @@
-"""Walks over the graph, and rebuilding it: the little that every pass is made of.
+"""Walks over the graph, and rebuilding it: the two things that every pass does.
 
 Nothing here recurses over operands, because chains are thousands of instructions deep, and nothing
-depends on the order of a set. A pass decides first, writing down which instruction takes the place
-of which (a plan), and then rebuilds in one sweep.
+depends on the order of a set. A pass first decides on a plan, which instruction replaces which, and
+then rebuilds the computation in one sweep.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def needed_first(
 
     Parameters
     ----------
-    needs : what a node needs, in the order in which to visit it.
+    needs : gives the nodes that a node needs, in the order in which to visit them.
     done : nodes that begin the list.
     """
     order = dict.fromkeys(done)
@@ -76,9 +76,8 @@ def users_of(
 ) -> dict[Instruction, list[Instruction]]:
     """The users of a few instructions, as in `users`."""
     found: dict[Instruction, list[Instruction]] = {i: [] for i in some}
-    unused = found.keys().isdisjoint
     for instr in computation.instructions:
-        if not unused(instr.operands):
+        if not found.keys().isdisjoint(instr.operands):
             for operand in found.keys() & instr.operands:
                 found[operand].append(instr)
     return found
@@ -89,7 +88,7 @@ def called_first(*starts: Computation) -> list[Computation]:
     order: dict[Computation, None] = {}
     for start in starts:
         if all(callee in order for callee in start.callees):
-            order[start] = None  # as those of a module stand
+            order[start] = None  # the order of a module's computations
         else:
             order.update(dict.fromkeys(needed_first((start,), lambda c: c.callees, order)))
     return list(order)
@@ -123,16 +122,16 @@ def rebuild(
 ) -> Computation:
     """Carry out a plan in one sweep.
 
-    Where the plan says that `new` takes the place of `old`, all users of `old` use `new`, and the
-    root is `new` if it was `old`. A new instruction may have other new ones among its operands, to
-    any depth: they are put in front of it. It may have old ones too, for which again the plan
-    holds; but where it needs the very instruction whose place it takes, that stays below it, so
-    that {x: copy(x)} puts a copy behind x. What is no longer used stays: removing it is DCE's work.
+    Where the plan says that `new` replaces `old`, all users of `old` use `new`, and the root is
+    `new` if it was `old`. The operands of a new instruction may be new too, to any depth: they come
+    before it. They may be old ones, for which again the plan holds; but where a new instruction
+    needs the very one that it replaces, that one stays, so that {x: copy(x)} puts a copy after x.
+    Instructions that nobody uses any more stay: DCE removes them.
 
     Parameters
     ----------
-    plan : old instruction to new one.
-    called : old computation to new one, for instructions that call them.
+    plan : the new instruction for each old one that is replaced.
+    called : the new computation for each old one, for instructions that call it.
 
     Returns
     -------
@@ -155,24 +154,32 @@ def rebuild(
         # The operands of an instruction stand before it, so it can be put there at once.
         if instr in plan:
             sweep.settle(instr)
-        elif instr not in sweep.now:
+        elif instr not in sweep.new_of:
             sweep.put(instr)
-    instructions, root = tuple(sweep.order), sweep.now[computation.root]
+    instructions, root = tuple(sweep.order), sweep.new_of[computation.root]
     if instructions == computation.instructions and root is computation.root:
         return computation
     return replace(computation, instructions=instructions, root=root)
 
 
 class _Rebuilding:
-    """The replacement of each instruction, and the new order.
+    """One sweep over a computation: the new instruction for each old one, and their order.
+
+    An instruction is settled once its new instruction is in the order. One whose replacement uses
+    it comes first into the order itself, and is settled only after its replacement.
+
+    Parameters
+    ----------
+    unaffected : the instructions at the beginning, before the first that changes.
 
     Attributes
     ----------
-    unaffected : instructions at the beginning that need nothing that changes.
-    now : the new instruction for each old one that is settled. An old one whose replacement uses it
-        stands for itself until the replacement is settled.
-    kept : the old instructions that stand for themselves in this way.
-    changed : old instructions that others stand for. Who uses none of them stays the same object.
+    order : the new instructions, each after its operands.
+    new_of : the new instruction for each old one that is in the order.
+    unsettled : old instructions that are in the order, and whose replacement is not.
+    replacing : old instructions whose replacement has been visited.
+    changed : old instructions with another new one. An instruction that uses none of them stays
+        the same object.
     """
 
     def __init__(
@@ -183,14 +190,14 @@ class _Rebuilding:
     ) -> None:
         self.plan, self.called = plan, called
         self.order: dict[Instruction, None] = dict.fromkeys(unaffected)
-        self.now: Plan = dict(zip(unaffected, unaffected, strict=True))
-        self.kept: set[Instruction] = set()
+        self.new_of: Plan = dict(zip(unaffected, unaffected, strict=True))
+        self.unsettled: set[Instruction] = set()
         self.replacing: set[Instruction] = set()
         self.changed: set[Instruction] = set()
 
     def is_done(self, instr: Instruction) -> bool:
         """Whether an instruction is settled."""
-        return instr in self.now and instr not in self.kept
+        return instr in self.new_of and instr not in self.unsettled
 
     def settle(self, start: Instruction) -> None:
         """Put the replacement of an instruction, after the instructions that it needs."""
@@ -201,38 +208,38 @@ class _Rebuilding:
             if self.is_done(instr):
                 stack.pop()
             elif self.is_done(target):
-                self.now[instr] = self.now[target]
-                self.kept.discard(instr)
+                self.new_of[instr] = self.new_of[target]
+                self.unsettled.discard(instr)
                 self.changed.add(instr)
                 stack.pop()
             elif target is not instr and instr not in self.replacing:
                 self.replacing.add(instr)
                 stack.append(target)
-            elif pending := [n for n in _needs(instr) if n not in self.now]:
+            elif pending := [n for n in _needs(instr) if n not in self.new_of]:
                 stack += reversed(pending)
             else:
                 if instr in self.replacing:
-                    self.kept.add(instr)
+                    self.unsettled.add(instr)
                 self.put(instr)
                 stack.pop()
 
     def put(self, instr: Instruction) -> None:
         """Add an instruction, whose operands are settled, to the order."""
-        new, unused = instr, self.changed.isdisjoint
+        new, unchanged = instr, self.changed.isdisjoint
         operands, before, callees = instr.operands, instr.control_predecessors, instr.called
         if not (
-            unused(operands)
-            and (not before or unused(before))
+            unchanged(operands)
+            and (not before or unchanged(before))
             and (not callees or self.called.keys().isdisjoint(callees))
         ):
-            now, called = self.now, self.called
+            new_of, called = self.new_of, self.called
             new = instr.rewired(
-                tuple([now[o] for o in operands]),
-                before and tuple([now[p] for p in before]),
+                tuple([new_of[o] for o in operands]),
+                before and tuple([new_of[p] for p in before]),
                 callees and tuple([called.get(c, c) for c in callees]),
             )
             self.changed.add(instr)
-        self.now[instr] = new
+        self.new_of[instr] = new
         self.order[new] = None
 
 
@@ -243,8 +250,8 @@ def rebuild_module(
 
     Parameters
     ----------
-    change : gives the computation itself where there is nothing to do. It sees a computation
-        whose instructions already call the changed computations.
+    change : gives the new computation, or the same one where there is nothing to do. In the
+        computation that it is given, instructions already call the changed computations.
     prune : drop computations that nobody calls any more.
 
     Returns

@@ -17,7 +17,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, Source, Span
-from hlo.instruction import Computation, Header, Module, StackFrames, reads_modules
+from hlo.instruction import Computation, Header, Module, StackFrames, register_reader
 from hlo.names import NameSupply, free_of_keywords
 from hlo.read.budget import Budget
 from hlo.read.by_grammar import GrammarReader
@@ -81,7 +81,7 @@ def parse(text: str, name: str = "<string>", *, fast: bool = True) -> Module:
             raise
 
 
-reads_modules(parse)
+register_reader(parse)
 
 
 def _check_characters(source: Source) -> None:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import AsyncStart, Attrs, Constant, ParameterNumber, attribute_specs
-from hlo.instruction import Header, called_keys, writes_instructions, writes_modules
+from hlo.instruction import Header, called_keys, register_instruction_writer, register_writer
 from hlo.opcode import ASYNC_ENDS, OPCODES
 from hlo.read.header_text import HEADER_ATTRIBUTES
 from hlo.write.literal_print import print_literal
@@ -94,13 +94,13 @@ _HEADER_ORDER = (
 )
 
 
-@writes_instructions
+@register_instruction_writer
 def short_text(instr: Instruction) -> str:
     """The text of an instruction for people: opcode, operands and attributes, no long constants."""
     return print_instruction(instr, SHORT)
 
 
-@writes_modules
+@register_writer
 def module_text(module: Module, **options: Any) -> str:
     """The text of a module; the options are those of `Options`, by name."""
     return print_module(module, Options(**options))
