@@ -71,7 +71,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     Parameters
     ----------
     strict : only passes and rules that keep every bit.
-    fuse : end with fusion and a schedule, so that the result is a list of kernels.
+    fuse : end with fusion and scheduling, so that the result is a list of kernels in order.
 
     Where `XLA_FLAGS` in the environment has `--xla_gpu_deterministic_ops`, the pipeline for GPUs
     leaves no scatter whose bits depend on the order of threads.
@@ -104,7 +104,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             ReshapeMover(),
             ConstantFolding(),
             ConditionalSimplifier(),
-            # A map whose branches became selects is nothing but elementwise instructions.
+            # A map whose conditionals became selects can be inlined: all of it is elementwise.
             MapInliner(),
             Cse(),
         ),
@@ -119,19 +119,19 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             DegenerateCollectiveRemover(),
             find("custom-call-expander")(),
             CallInliner(),
-            # Frameworks write a sum for each of a hundred reductions, and each pass would look at
-            # all of them.
+            # Frameworks write a sum for each of a hundred reductions, as a computation of its own,
+            # and each pass would visit all of them.
             ComputationDeduplicator(),
             ZeroSizedHloElimination(),
             ConditionalToSelect(),
             MapInliner(),
             *stages.passes_of(stages.BEFORE[target], strict=strict),
-            # The iterations of a former scan call its computation.
+            # An expanded scan calls its computation in each iteration.
             CallInliner(),
             ConditionalCanonicalizer(),
             simplification,
-            # Iterations of a short loop over large arrays become one kernel, as the five of
-            # Threefry.
+            # The iterations of a short loop over large arrays become one kernel, as the five rounds
+            # of Threefry.
             WhileLoopUnroller(
                 trip_count_threshold=8,
                 instruction_count_threshold=64,
@@ -139,11 +139,11 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
                 state_bytes_threshold=1 << 16,
             ),
             *stages.passes_of(stages.BETWEEN[target], strict=strict),
-            *stages.passes_of(_scattered(target), strict=strict),
-            *stages.passes_of(stages.VECTORS if target == "gpu" else (), strict=strict),
+            *stages.passes_of(_scatters(target), strict=strict),
+            *stages.passes_of(stages.VECTOR_PRODUCTS if target == "gpu" else (), strict=strict),
             simplification,
             *([ConvertMover()] if target == "gpu" else []),
-            *stages.passes_of(stages.FEW[target], strict=strict),
+            *stages.passes_of(stages.TOP_K[target], strict=strict),
             *stages.passes_of(stages.AFTER, strict=strict),
             Dce(),
             Cse(),
@@ -162,7 +162,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
 def preparation(target: Target = "cpu") -> Pipeline:
     """The passes that a module needs before code for one device is emitted.
 
-    It leaves alone what `pipeline` has made for one device of the target.
+    They change nothing in a module that `pipeline` has made for one device of the target.
 
     References
     ----------
@@ -182,11 +182,11 @@ def preparation(target: Target = "cpu") -> Pipeline:
     )
 
 
-def _scattered(target: Target) -> tuple[str, ...]:
-    """The attributes with which updates of a scatter never meet."""
+def _scatters(target: Target) -> tuple[str, ...]:
+    """The passes after which threads may run the updates of a scatter in any order."""
     if target == "cpu":
         return ()
-    return stages.IN_ORDER if asked_for_determinism() else stages.SCATTERED
+    return stages.DETERMINISTIC_SCATTERS if asked_for_determinism() else stages.SCATTERS
 
 
 def fusions(target: Target) -> tuple[Pass, ...]:
@@ -208,8 +208,8 @@ def fusions(target: Target) -> tuple[Pass, ...]:
 def schedules(target: Target) -> tuple[Pass, ...]:
     """An order in which instructions run, and the copies that it needs.
 
-    Devices compute while they send; what is small could run beside something else on a GPU too, but
-    XLA leaves it to the user to say so (async-wrapper).
+    A device computes while it sends. On a GPU, small kernels could run at the same time too, but
+    XLA does that only where the user asks for it (async-wrapper).
     """
     copies = OptimizeInputOutputBufferAlias(), CopyInsertion(target)
     if target == "cpu":
@@ -220,8 +220,9 @@ def schedules(target: Target) -> tuple[Pass, ...]:
 def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
     """Passes that choose layouts, make them explicit, and remove superfluous copies.
 
-    XLA also runs reduce-decomposer, broadcast_canonicalizer and transpose-dimension-grouper: once
-    all is row-major, our emitters read through such instructions whatever their dimensions.
+    XLA also runs reduce-decomposer, broadcast_canonicalizer and transpose-dimension-grouper. Our
+    emitters need none of them: once all layouts are row-major, they emit such instructions in any
+    order of dimensions.
     """
     clean_up = Fixpoint(
         "simplification after layout assignment",
@@ -229,8 +230,8 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
             AlgebraicSimplifier(strict=strict, layout_sensitive=True),
             find("reshape-decomposer")(),
             ZeroSizedHloElimination(),
-            # A former copy between layouts is a transpose now, which XLA's passes don't see.
-            *stages.passes_of(stages.RELAID[target], strict=strict),
+            # A copy between layouts has become a transpose, which XLA's passes do not see.
+            *stages.passes_of(stages.AFTER_LAYOUTS[target], strict=strict),
             ReshapeMover(),
             # Branches are cheaper where they copied between layouts.
             ConditionalSimplifier(),
@@ -256,14 +257,15 @@ def optimize(
     Parameters
     ----------
     strict : only what keeps every bit of every result.
-    observers : who watches; if None, the verifier, before the first pass and after every pass that
-        changes something. Without it, the module must be known to be well formed.
-    log : in place of one with these observers; `prepare` may go on with it.
+    observers : they see every pass and rewrite. If None, the verifier is the only one: it checks
+        the module before the first pass and after every pass that changes something. Without it,
+        the module must be known to be well formed.
+    log : the log to use, with observers of its own; `prepare` may go on with it.
 
     Raises
     ------
     HloError
-        HLO020 to HLO099 if the verifier watches, and the module is not well-formed.
+        HLO020 to HLO099 if the verifier is an observer, and the module is not well formed.
     """
     watching = [Verify()] if observers is None else observers
     with no_collection():
@@ -272,16 +274,16 @@ def optimize(
 
 
 def prepare(module: Module, target: Target = "cpu", log: Log | None = None) -> Module:
-    """The module that emitters are given in the place of any other: for one device.
+    """The module as emitters need it, for one device.
 
     Parameters
     ----------
-    log : that of `optimize`, if it made the module: what it ended with need not run again.
+    log : that of `optimize`, if it made the module: passes that it ended with need not run again.
 
     Returns
     -------
     Module
-        the same object where `optimize` made it of a module for one device.
+        the same object where `optimize` made it from a module for one device.
     """
     with no_collection():
         return preparation(target).run(module, log)

@@ -4,13 +4,13 @@ Some of XLA's are not among them, though they are passes here too:
 
 - scatter_expander for what is left after its simple form: a loop of one update an iteration is
   the only way for XLA's CPU, but slower in each of our backends, which all know the opcode;
-- tree_reduction_rewriter, reduce-window-rewriter: kernels for a GPU fold what is long in two
-  launches, and run through rows in blocks, themselves;
+- tree_reduction_rewriter, reduce-window-rewriter: our kernels for a GPU reduce long rows in two
+  launches themselves, and scan rows in blocks;
 - float-normalization, change-op-data-type: our backends compute small floats in f32 themselves;
 - stable-sort-expander: whichever way our kernels sort, equal elements keep their order;
 - dot-merger: to join two weights costs more bytes than it saves (T5: 1.3 times as many);
 - qr_expander, eigh_expander: our backends hand these to LAPACK;
-- convolution-canonicalization: there is no Eigen that wants its order;
+- convolution-canonicalization: it makes the order of dimensions that Eigen needs, and we use none;
 - gemv-rewriter, splitk-rewriter, dot_dimension_merger, dot_dimension_sorter,
   convolution-pred-expander, convolution_4d_expander: for libraries and Triton; our kernels take
   all these forms;
@@ -30,7 +30,7 @@ from optimizer.pipeline_text import parse_pipeline
 if TYPE_CHECKING:
     from optimizer.log import Pass
 
-# A GPU's blocks factor and solve in tiles, as XLA's GPU lets cuSOLVER and cuBLAS do.
+# On a GPU, kernels of our own factor and solve in tiles, for which XLA calls cuSOLVER and cuBLAS.
 _FACTORED = ("cholesky_expander", "triangular_solve_expander")
 # Before anything is simplified.
 _BEFORE: tuple[str, ...] = (
@@ -45,7 +45,7 @@ _BEFORE: tuple[str, ...] = (
     "rng-expander",
     "dynamic-index-splitter",
     # XLA expands random bits and comparisons in total order and decomposes topk here. Our kernels
-    # do all of them as they are, and know by the comparison how a sort can be done.
+    # compute these opcodes directly, and choose the algorithm of a sort by its comparison.
     *_FACTORED,
     "stochastic_convert_decomposer",
     "batch-dot-simplification",
@@ -61,30 +61,31 @@ BEFORE: dict[str, tuple[str, ...]] = {
 }
 # In every round of simplification.
 DURING: tuple[str, ...] = ("gather_expander{simple=true}", "gather_simplifier")
-# Between simplification and a second time of it. A GPU's threads would scatter to where data say.
-_SCATTERS = "scatter_expander{simple=true}", "scatter_simplifier"
+# Between the two runs of simplification.
+_SIMPLER_SCATTERS = "scatter_expander{simple=true}", "scatter_simplifier"
 BETWEEN: dict[str, tuple[str, ...]] = {
-    "cpu": ("select_and_scatter_expander", *_SCATTERS),
-    "gpu": ("select_and_scatter_expander{most-windows=9}", *_SCATTERS),
+    "cpu": ("select_and_scatter_expander", *_SIMPLER_SCATTERS),
+    "gpu": ("select_and_scatter_expander{most-windows=9}", *_SIMPLER_SCATTERS),
 }
-# A GPU's threads meet in atomic operations, whose order changes sums of floats; or, of many updates
-# for which there is no such operation, have to be kept from meeting.
-SCATTERED, IN_ORDER = (
+# On a GPU, two threads may update one element of a scatter. Where there is an atomic operation for
+# the update, its threads need no order, though the order changes the rounding of sums; other
+# updates run one after the other. The second stage leaves no update to atomic operations.
+SCATTERS, DETERMINISTIC_SCATTERS = (
     (f"scatter_determinism_expander{{{option}}}",)
     for option in ("sequential=true", "sequential=true,unordered=true")
 )
-# Likewise, where products of vectors are better fused than handed to a library.
-VECTORS: tuple[str, ...] = ("dot-strength-reduction",)
-# After it, before the last CSE.
+# On a GPU, products of vectors are faster fused than in a library.
+VECTOR_PRODUCTS: tuple[str, ...] = ("dot-strength-reduction",)
+# After the second run of simplification, before the last CSE.
 AFTER: tuple[str, ...] = ("bitcast_dtypes_expander", "transpose-folding")
-# A GPU's blocks have room for 4096 keys, of which they find the first few, and share the sort of
-# longer rows; a processor looks for the first few of any row.
-FEW: dict[str, tuple[str, ...]] = {
+# A block of a GPU finds the top k of up to 4096 keys, and blocks share the sort of longer rows; a
+# processor finds the top k of any row.
+TOP_K: dict[str, tuple[str, ...]] = {
     "cpu": ("topk-rewriter",),
     "gpu": ("topk-splitter", "topk-decomposer{row-threshold=4096}"),
 }
-# When layouts have become transposes.
-RELAID: dict[str, tuple[str, ...]] = {
+# After layout normalization, which makes transposes of copies between layouts.
+AFTER_LAYOUTS: dict[str, tuple[str, ...]] = {
     "cpu": ("transpose-folding",),
     "gpu": ("transpose-folding{bytes=false}",),
 }
