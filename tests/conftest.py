@@ -1,7 +1,8 @@
 """Hypothesis profiles, and what every test may ask for."""
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,27 @@ settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=20, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=100, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected: millions of objects are made, and all stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        # They are old at once, so that no collection of young objects walks over them either.
+        gc.freeze()
+        gc.unfreeze()
+        gc.enable()
+
+
+@pytest.fixture
+def only_new_objects() -> Iterator[None]:
+    """Let the garbage collector look at what the test makes, and not at all tests: a second."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 import gc
 from weakref import ref
 
+import pytest
+
 import hlo
 from hlo.support.memo import remembered
 
@@ -22,6 +24,7 @@ def test_answer_is_found_once():
     assert asked == [one, other]
 
 
+@pytest.mark.usefixtures("only_new_objects")
 def test_answer_goes_with_the_computation():
     @remembered
     def root(computation):

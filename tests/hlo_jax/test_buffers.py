@@ -31,6 +31,7 @@ def test_an_array_can_not_be_donated_and_used(jax: Any, jnp: Any) -> None:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.usefixtures("only_new_objects")
 def test_memory_is_counted(jax: Any, jnp: Any) -> None:
     device = jax.devices()[0]
     gc.collect()
@@ -78,6 +79,7 @@ def test_dlpack_copies_where_it_must(jnp: Any) -> None:
         jnp.from_dlpack(odd, copy=False)
 
 
+@pytest.mark.usefixtures("only_new_objects")
 def test_memory_that_came_in_is_given_back(jax: Any) -> None:
     numbers = np.arange(64, dtype=np.float32)
     before = sys.getrefcount(numbers)
