@@ -108,25 +108,28 @@ def prove(rule, element_type, promise):
     many = opcodes & CHANGES_TYPE or any(len(p.opcodes) > 1 for p in parts)
     seen = set()
     for seed in range(16 if many else 1):
-        for before, given in exhaustive(rule, element_type, seed):
-            # The same types and attributes again prove nothing new.
-            if str(before) in seen:
-                continue
-            seen.add(str(before))
+        for before, given in exhaustive(rule, element_type, seed, seen):
             after = applied(rule, before)
             broken = after and Trial(before, after, given).difference(promise)
             assert not broken, f"{broken}\n{before}\n{after}"
 
 
-def exhaustive(rule, element_type, seed):
-    """Instances of the left side with arguments that are all values of all variables, combined."""
+def exhaustive(rule, element_type, seed, seen):
+    """Instances of the left side with arguments that are all values of all variables, combined.
+
+    `seen` holds the texts of earlier seeds: the same types and attributes again prove nothing new.
+    """
     wanted = names(rule, ConstantVariable)
     options = {"types": SMALL}
     try:
         probe = Instance(Random(seed), fixed=dict.fromkeys(wanted, 0), **options)
-        parameters = probe.build(rule.left, array(element_type, (1,))).entry.parameters
+        module = probe.build(rule.left, array(element_type, (1,)))
     except UnfitError:
         return
+    if str(module) in seen:
+        return
+    seen.add(str(module))
+    parameters = module.entry.parameters
     values = [all_values(p.shape.element_type) for p in parameters]
     shape = array(element_type, (prod(map(len, values)),))
     if shape.size > 1 << 16:
