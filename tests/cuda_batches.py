@@ -30,6 +30,14 @@ ARCHITECTURES = [
 ]
 
 
+ON_GPU = bool(os.environ.get("PYHLO_TESTS_ON_GPU"))
+# In checked mode, and without: then the same kernels are compiled in another way. Some tests of
+# each kind of kernel do both in `make test`; others need not, but on a GPU nothing is checked.
+CHECKED_AND_NOT = pytest.mark.parametrize(
+    "checked", [pytest.param(False, marks=() if ON_GPU else pytest.mark.slow), True]
+)
+
+
 @dataclass
 class Batch:
     """Modules with arguments, whose kernels share a file."""
@@ -67,4 +75,4 @@ class Batch:
 @cache
 def unchecked():
     """The device that runs what nothing checks."""
-    return GpuDevice() if os.environ.get("PYHLO_TESTS_ON_GPU") else HostDevice()
+    return GpuDevice() if ON_GPU else HostDevice()

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from cuda_batches import Batch
+from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch
 
 import emit_cuda
 import hlo
@@ -281,7 +281,7 @@ def test_they_give_what_the_interpreter_gives(checked):
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_they_compile_for_a_gpu(architecture):
     source = batch_of([body for body, _ in KINDS.values()]).kernels.source("")
     assert len(nvrtc.compile(source, architecture).usage) >= len(KINDS)
@@ -290,7 +290,7 @@ def test_they_compile_for_a_gpu(architecture):
 @pytest.mark.parametrize(
     "seeds", [range(12), pytest.param(range(12, 100), marks=pytest.mark.slow)], ids=["few", "many"]
 )
-@pytest.mark.parametrize("checked", [False, True])
+@CHECKED_AND_NOT
 def test_random_products_in_tiles(monkeypatch, seeds, checked):
     """Products of all dimension numbers and types, which would be too small for tiles."""
     monkeypatch.setattr(gemm, "LEAST", 1)

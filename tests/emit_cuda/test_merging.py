@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cuda_batches import ARCHITECTURES
 
 import emit_cuda
 import hlo
@@ -179,7 +180,7 @@ def test_a_loop_over_more_threads_than_a_block_takes_in_turns_is_the_hosts(monke
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_kernels_compile(architecture):
     kernels = KernelFile(CudaNames())
     for text, _, _ in CASES.values():

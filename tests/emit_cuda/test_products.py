@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from cuda_batches import Batch
+from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch
 
 import emit_cuda
 import hlo
@@ -128,7 +128,7 @@ def batch_of(bodies, *, optimize=False):
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size.rows}x{size.columns}")
-@pytest.mark.parametrize("checked", [False, True])
+@CHECKED_AND_NOT
 def test_tiles_of_every_size_give_what_the_interpreter_gives(monkeypatch, size, checked):
     monkeypatch.setattr(tile_sizes, "SIZES", (size,))
     batch = batch_of(PRODUCTS.values())
@@ -137,7 +137,7 @@ def test_tiles_of_every_size_give_what_the_interpreter_gives(monkeypatch, size, 
 
 
 @pytest.mark.parametrize("size", WARP_SIZES, ids=lambda size: f"{size.rows}x{size.columns}")
-@pytest.mark.parametrize("checked", [False, True])
+@CHECKED_AND_NOT
 def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked):
     monkeypatch.setattr(tile_sizes, "WARP_SIZES", (size,))
     batch = batch_of(ON_TENSOR_CORES.values())
@@ -153,8 +153,8 @@ def test_index_arithmetic_of_large_arrays_has_64_bits(monkeypatch):
     assert not batch.differences(checked=True)
 
 
-@pytest.mark.parametrize("parts", [2, 3, 16])
-@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("parts", [pytest.param(2, marks=pytest.mark.slow), 3, 16])
+@CHECKED_AND_NOT
 def test_parts_of_sums_are_added_up_in_a_second_launch(monkeypatch, parts, checked):
     monkeypatch.setattr(tile_sizes, "SPLITS", (parts,))
     monkeypatch.setattr(tile_sizes, "LEAST_DEPTH", 1)
@@ -167,7 +167,7 @@ def test_parts_of_sums_are_added_up_in_a_second_launch(monkeypatch, parts, check
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_sums_stay_in_registers(monkeypatch, architecture):
     """And two blocks find room on a multiprocessor, where a thread has 32 sums or more.
 

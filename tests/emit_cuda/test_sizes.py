@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cuda_batches import ARCHITECTURES
 
 import emit_cuda
 import hlo
@@ -80,7 +81,7 @@ def test_dynamic_sizes_are_those_of_the_call():
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_they_compile_for_a_gpu(architecture):
     for text in (UPDATE, LARGEST, DYNAMIC):
         source = emit_cuda.compile(hlo.parse(text), "host").source

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from cuda_batches import Batch
+from cuda_batches import ARCHITECTURES, Batch
 
 import emit_cuda
 import hlo
@@ -113,7 +113,7 @@ def test_tiles_give_what_the_interpreter_gives(checked):
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.usefixtures("rows")
 def test_tiles_compile_for_a_gpu(architecture):
     source = batch_of(BODIES.values()).kernels.source("")
