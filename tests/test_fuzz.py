@@ -196,7 +196,7 @@ def test_a_crash_is_found_and_its_module_named(tmp_path: Path, monkeypatch) -> N
         return (lambda *_: os.abort()) if crashes else made
 
     monkeypatch.setattr(emit_c, "compile", compile_)
-    counts, findings = fuzz(arguments(tmp_path, "--modules", 40))
+    counts, findings = fuzz(arguments(tmp_path, "--modules", 12))
     assert counts["crashes"] > 0
     (name,) = [name for name in findings.counts if name.startswith("crash")]
     assert "negate" in (tmp_path / f"{name}.hlo").read_text()

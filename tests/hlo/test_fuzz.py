@@ -47,11 +47,11 @@ def entry(*lines: str) -> str:
 
 P = "p = f32[8] parameter(0)"
 DIGITS = "9" * 5_000
-DEEP = 100_000
+DEEP = 30_000
 # Longer than Python's stack is deep.
 CHAIN = "g0 { p0 = f32[] parameter(0) }\n" + "".join(
     f"g{i} {{ p{i} = f32[] parameter(0) r{i} = f32[] call(p{i}), to_apply=g{i - 1} }}\n"
-    for i in range(1, 1_500)
+    for i in range(1, 1_200)
 )
 HOSTILE = {
     "nested operands": entry(P, "r = f32[8] " + "negate(" * DEEP + "p" + ")" * DEEP),
@@ -67,7 +67,7 @@ HOSTILE = {
     "many roots": entry(*["ROOT a = f32[] parameter(0)"] * 1_000),
     "long chain of calls": CHAIN,
     "long chain on a thread": CHAIN + "ENTRY e { x = f32[] parameter(0) "
-    'r = ((f32[]), f32[]) async-start(x), async_execution_thread="t", calls=g1499 }',
+    'r = ((f32[]), f32[]) async-start(x), async_execution_thread="t", calls=g1199 }',
     "huge elided literal": entry("p = f32[100000000000] constant({...})"),
     "huger elided literal": entry("p = f32[100000000000,100000000000] constant({...})"),
     "huge literal without numbers": entry("p = f32[100000000000] constant({})"),

@@ -78,7 +78,7 @@ FLOATS: list[Any] = []
 SHAPES: list[Shape] = []
 
 
-@settings(max_examples=500, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(literals(), arrays(array(F32, (3,))), shapes)
 def test_what_is_drawn(made: Literal, floats: Any, shape: Shape) -> None:
     LITERALS.append(made)
