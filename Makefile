@@ -28,11 +28,20 @@ run: .venv/runs
 	@echo "    $(BIN)/hlo opt $(MODEL).hlo --stage c"
 	@echo "    $(BIN)/hlo --help"
 
+# Containers often set it; then each of the hundreds of processes that tests start compiles PyHLO's
+# Python again.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Types are checked while tests run: pyright uses one core, and takes a minute.
 test: .venv/tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
-	$(BIN)/pytest -n 2 -ra -m "not slow" $(ARGS)
+	@mkdir -p build
+	@$(BIN)/pyright > build/pyright.txt 2>&1 & types=$$!; \
+	    echo '$(BIN)/pytest -n 2 -ra -m "not slow" $(ARGS)'; \
+	    $(BIN)/pytest -n 2 -ra -m "not slow" $(ARGS); tests=$$?; \
+	    wait $$types; types=$$?; echo $(BIN)/pyright; cat build/pyright.txt; \
+	    test $$tests = 0 && test $$types = 0
 	$(BIN)/python tests/everywhere.py --quick "blas Haswell" "blas SkylakeX" "gcc -march=x86-64-v2" \
 	    "clang -march=x86-64-v3"
 
