@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Load, Name
+from codegen.expressions import Name
 from codegen.statements import For, If, Let, Statement, straight
 from emit_c.kernels.gather_short_rows import written_out
 from emit_c.kernels.work import trip_count, work
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-
-_BYTES = ("s8", "u8", "pred")
 
 
 def unroll_short_loops(body: Body, statements: Sequence[Statement]) -> list[Statement]:
@@ -85,15 +83,7 @@ def _is_worth_it(loop: For) -> bool:
 def _is_short(loop: For) -> bool:
     known = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
     few = trip_count(loop) in (machine.SHORT_FOLDS if loop.reductions else machine.SHORT_LOOPS)
-    few = few or (trip_count(loop) == machine.HALF_VECTOR and _makes_bytes(loop))
     return known and few and straight(loop.body)
-
-
-def _makes_bytes(loop: For) -> bool:
-    """Whether an iteration stores bytes that are made of bytes, and of one number of the row."""
-    lets = [s for s in loop.body if isinstance(s, Let)]
-    bytes_ = all(s.kind in _BYTES and not isinstance(s.value, Load) for s in lets)
-    return bytes_ and len(lets) == len(loop.body) - 1
 
 
 def _exchanged(body: Body, statement: Statement) -> Sequence[Statement]:

@@ -98,31 +98,6 @@ def test_other_loops_stay_as_they_are(statements):
     assert unroll_short_loops(Names(), statements) == statements
 
 
-def test_the_digits_of_bytes_are_written_out():
-    bit = Let("u8", "v", "b >> j"), Assign("y[i * 8 + j]", "v")
-    copied = Let("u8", "v", "x[i * 9 + j]"), Assign("y[i * 8 + j]", "v")
-    wide = Let("s32", "v", "b >> j"), Assign("y[i * 8 + j]", "v")
-    for statements, written in ((bit, True), (copied, False), (wide, False)):
-        body = (Let("u8", "b", "x[i]"), For("j", 8, statements, simd=True))
-        (made,) = unroll_short_loops(Names(), [For("i", 1000, body, parallel=True)])
-        assert made.simd == written
-
-
-def test_bytes_and_their_bits():
-    module = hlo.parse("""HloModule m
-ENTRY e {
-  x = u8[200] parameter(0)
-  i = u8[200,8] iota(), iota_dimension=1
-  b = u8[200,8] broadcast(x), dimensions={0}
-  s = u8[200,8] shift-right-logical(b, i)
-  one = u8[] constant(1)
-  ones = u8[200,8] broadcast(one), dimensions={}
-  ROOT r = u8[200,8] and(s, ones)
-}""")
-    x = np.arange(200, dtype=np.uint8)
-    np.testing.assert_array_equal(emit_c.compile(module)(x), interpreter.evaluate(module, x))
-
-
 def test_choices_by_the_row_are_made_when_rows_are_written_out():
     chosen = If("j < 1", (Let("f32", "u", "x[i]"), Assign("v", "u")), (Assign("v", "z[i] + 1.0f"),))
     folded = (Variable("f32", "v"), chosen, Assign("t", "t + v"))
