@@ -159,9 +159,6 @@ and the chunks of it, each of at least half as many words."""
 IN_PARTS: Final = 1 << 24
 """Chosen: length of a row of 32 bits each where memory is dearer than time. Are there elements that
 differ though their keys do not, it is sorted a quarter at a time."""
-FAR_APART, LOADED_AS_ONE = 32, 4
-"""Measured: how far apart rows of a power of two are from which gcc 12 puts two or three numbers of
-each together in more time than one by one takes; four are one vector of their own."""
 FEW_ITERATIONS: Final = 256
 """Tuned: what a kernel of so many iterations computes again takes less than a call of another."""
 SHORT_TRANSFORM: Final = 64

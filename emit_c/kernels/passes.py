@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from codegen.statements import scalar
 from emit_c.kernels.block_reductions import block_reductions
-from emit_c.kernels.copy_far_pairs import copy_far_pairs
 from emit_c.kernels.gather_short_rows import gather_short_rows
 from emit_c.kernels.hoist_masks import hoist_masks
 from emit_c.kernels.inline_uses import inline_uses
@@ -74,12 +73,6 @@ PASSES = (
         "vectorize-reductions",
         "The rest of a reduction, in each block, is done in the lanes of vectors.",
         lambda kernel, _, statements: vectorize_reductions(kernel.body, statements),
-    ),
-    KernelPass(
-        "copy-far-pairs",
-        "Copies of few neighbours out of rows a power of two apart leave the lanes, where gcc would"
-        " load all that lies between the rows; short loops are written out by now.",
-        lambda _kernel, _, statements: copy_far_pairs(statements),
     ),
     KernelPass(
         "round-products",

@@ -98,6 +98,19 @@ def test_other_loops_stay_as_they_are(statements):
     assert unroll_short_loops(Names(), statements) == statements
 
 
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_the_first_columns_are_copied_row_by_row(size):
+    module = hlo.parse(f"""HloModule columns
+ENTRY e {{
+  x = f32[200,128] parameter(0)
+  ROOT y = f32[200,{size}] slice(x), slice={{[0:200], [0:{size}]}}
+}}""")
+    x = np.random.default_rng(0).standard_normal((200, 128)).astype(np.float32)
+    executable = emit_c.compile(module, optimize=False)
+    assert np.array_equal(executable(x), interpreter.evaluate(module, x))
+    assert f"for (s64 i1 = 0; i1 < {size}; i1++)" in executable.source
+
+
 def test_choices_by_the_row_are_made_when_rows_are_written_out():
     chosen = If("j < 1", (Let("f32", "u", "x[i]"), Assign("v", "u")), (Assign("v", "z[i] + 1.0f"),))
     folded = (Variable("f32", "v"), chosen, Assign("t", "t + v"))
