@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Name
 from codegen.statements import For, Let, LocalVariable, Statement
 from codegen.walk import names_of
-from emit_c.kernels.row_copies import copy_of_row
 from optimizer import machine
 from optimizer.analysis.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
 
@@ -346,7 +345,7 @@ def _loop(
 def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
     """One element's statements, inside the loops of a tile where there is one.
 
-    Where tiles are of short rows, a row is copied, or all its elements are written out.
+    Where tiles are of short rows, all elements of a row are written out.
     """
     last = len(nest.axes) - 1
     rows = [ranges]
@@ -355,8 +354,7 @@ def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
     with nest.body.block() as block:
         for each in rows:
             nest.write(nest.index(each))
-    row = copy_of_row(block)
-    statements = tuple(block) if row is None else (row,)
+    statements: Sequence[Statement] = block
     # The longer side of a tile is the inner loop.
     for k in sorted(nest.tiled, key=lambda k: (nest.tiled[k].size, k), reverse=True):
         (low, high), tiles = ranges[k], nest.tiled[k]

@@ -281,14 +281,12 @@ ROOT y = f32[20000] get-tuple-element(w), index=1
 
 
 @pytest.mark.parametrize("kind", ["f32", "s8", "f64", "bf16", "c64", "pred"])
-def test_short_rows_that_only_move_are_copied(kind):
-    element = ELEMENT_TYPES[kind]
-    x = numbers((20, 17, 3)).astype(element.dtype)
-    source = agree(
+def test_transposes_of_short_rows_of_any_type(kind):
+    x = numbers((20, 17, 3)).astype(ELEMENT_TYPES[kind].dtype)
+    agree(
         [
             f"x = {kind}[20,17,3] parameter(0)",
             f"ROOT t = {kind}[17,20,3] transpose(x), dimensions={{1,0,2}}",
         ],
         x,
     )
-    assert re.search(rf"memcpy\(&t\[.*\], &x\[.*\], {3 * element.bytes}\)", source)
