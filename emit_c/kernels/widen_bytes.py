@@ -10,7 +10,7 @@ becomes
 A compiler fills a vector with the narrowest numbers of a loop: 64 bytes, or 32 where a loop has
 fewer iterations, and beside them as many f32 in several vectors. All other iterations are left over
 and run one by one. Where each of them takes a long function, they take most of the time: without
-this, the CTC loss of `benchmarks.sequences` takes 1.6 times as long.
+this, rows of 25 exponentials under a mask take 3.9 times as long, of 41 1.5 and of 150 1.9 times.
 """
 
 from __future__ import annotations
