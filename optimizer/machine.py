@@ -184,9 +184,6 @@ gradients take 1.1 times as long, with 32 a matrix by a vector 2."""
 ROWS_AT_ONCE: Final = 4
 """Measured: rows of a matrix that are added at once to the sums of a product. A GRU takes 1.5 times
 as long with 1, and 1.04 with 16."""
-FAR: Final = 512
-"""Chosen: numbers so far apart are fetched one by one: vectors are no faster. All benchmarks have
-the same C with 128 and more."""
 LEAST_SHARE: Final = 0.1
 """Chosen: the share of a core that register tiles must use to be better than plain loops."""
 TRANSPOSED_SHARE, SCATTERED_SHARE = 0.5, 0.8

@@ -32,7 +32,6 @@ from codegen.walk import behind
 from emit_c.contraction.copying import column_of, row_of
 from emit_c.contraction.cutting import Cutting, KernelPart, TileRun
 from emit_c.contraction.tiles import result
-from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
@@ -243,11 +242,7 @@ class Tiling(Cutting):
             begin = row.first + first if rest else row.first
             row.copy(body, behind(packed, place), begin, count, self.kind.bytes)
         else:
-            made = over(lane, count if rest else self.side, statements)
-            far = (
-                f >= machine.FAR for load in trace.loads for a, f in load.terms if a.text == name
-            )
-            body.add(replace(made, simd=made.simd and not any(far)))
+            body.add(over(lane, count if rest else self.side, statements))
         if rest:
             # Whatever is in lanes without outputs is multiplied, and that must not be slow, as it
             # is with numbers near 0.
