@@ -194,9 +194,6 @@ WRITTEN_STEPS: Final = 64
 MOST_PANELS, LEAST_PANELS = 8, 8
 """Chosen: panels that are packed together, to be read in longer runs; and iterations of a batch
 from which on one after the other is packed."""
-UNPACKED_TILES: Final = 8
-"""Tuned: tiles below each other for which the kernel of a product is not packed, though its rows
-are far apart."""
 SWAPPED_BYTES: Final = 4096
 """Chosen: an array whose copy takes so long is worth a second copy of the code."""
 

@@ -119,18 +119,16 @@ class Cutting:
         """Whether vectors of the kernel are whole, and as fast to read as from a packed copy.
 
         Rows that are less than a page apart are as fast to read. Of rows that are farther apart,
-        each is in a page of its own, and many share the few sets of the first-level cache; so
-        panels are packed, unless they are read rarely.
+        each is in a page of its own, and many share the few sets of the first-level cache.
         """
         if self.stride is None:
             return False
-        below = prod(d.size for d in self.places) * -(-self.row.size // self.rows)
         # From one of a batch to the next it is the stride, which may be 1 as well.
         side_by_side = self.lane.feature == 1 < self.stride
         whole = self.lane.size % self.width == 0
         whole |= self.exact is None and self.lane.size >= self.width
         close = self.stride * self.kind.bytes < machine.L1_WAY
-        return side_by_side and whole and (close or below <= machine.UNPACKED_TILES)
+        return side_by_side and whole and close
 
     def _outermost_steps(self, most: int) -> int:
         """The number of outermost steps that are taken at once, for at most so many products.

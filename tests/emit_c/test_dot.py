@@ -141,7 +141,6 @@ def test_sums_of_floats_become_integers_last(element_type, opcode):
 
 
 IN_PLACE = {
-    "few rows": ("16,4", "4,1056", "16,1056", PLAIN),
     "many rows, of a kernel whose own are close": ("99,40", "40,32", "99,32", PLAIN),
     "a last tile that begins earlier": ("99,40", "40,100", "99,100", PLAIN),
     "many rows of a batch": ("3,99,40", "3,40,100", "3,99,100", BATCH),
@@ -180,6 +179,6 @@ def test_a_batch_is_packed_and_gone_through_one_after_the_other(roles):
 
 @pytest.mark.usefixtures("wide")
 def test_other_kernels_are_packed():
-    far, narrow = ("199,4", "4,1056", "199,1056", PLAIN), ("99,40", "40,12", "99,12", PLAIN)
-    for case in (far, narrow):
+    far, few = ("199,4", "4,1056", "199,1056", PLAIN), ("16,4", "4,1056", "16,1056", PLAIN)
+    for case in (far, few, ("99,40", "40,12", "99,12", PLAIN)):
         assert "packed" in check(*case).source
