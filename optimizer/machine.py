@@ -218,10 +218,11 @@ MOST_GATHERED, MOST_CALLED = 600, 16
 MOST_PIECES, MOST_STATEMENTS = 64, 2000
 """Chosen: pieces into which the loops of a kernel are cut where conditions change, and statements
 of all of them."""
-MANY_PRODUCTS, SOME_PRODUCTS, SHORT_LINE = 1 << 28, 1 << 18, 2 * LANES
-"""Chosen: products of a contraction that is worth a tile compiled for the distance between its
-rows; and of one whose tiles move several pointers after few products: if rows have one vector, or
-the innermost loop is shorter than that line."""
+MANY_PRODUCTS, SHORT_LINE = 1 << 18, 2 * LANES
+"""Measured: products of a contraction that is worth a tile compiled for the distance between its
+rows, where tiles move several pointers after few products: if rows have one vector, or the
+innermost loop is shorter than that line. Without such tiles a convolution in 32 groups takes 1.18
+times as long, and a product of 100 cubed 1.11 times; of others none takes less with them."""
 FEW_PRODUCTS, SHARED_ROWS, SHARED_LOOPS = 1 << 17, (8, 4, 2, 1), 3
 """Chosen: smaller contractions share tiles of these numbers of rows and loops, which take longer to
 compile than they can save."""

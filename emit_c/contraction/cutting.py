@@ -204,8 +204,7 @@ class Cutting:
         elif self.row.feature:
             lanes = lanes[0], "r"
         pressed = self.vectors == 1 or found[-1][0] < machine.SHORT_LINE
-        known = self._products >= (machine.SOME_PRODUCTS if pressed else machine.MANY_PRODUCTS)
-        known = known and lanes[0] == "n"
+        known = pressed and self._products >= machine.MANY_PRODUCTS and lanes[0] == "n"
         apart = row if known else None
         sizes = rows, self.vectors, self.lanes
         tile = Tile(*lanes, *sizes, len(found), self.kind, apart, self.signs)
