@@ -81,7 +81,7 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
     windows = windows_of(instr)
     fold = windows.fold(body)
     sizes = [most_shown(w) for w in windows.window]
-    if prod(sizes) <= machine.WRITTEN_OUT_WINDOW:
+    if prod(sizes) <= machine.LARGE_WINDOW:
         for offset in product(*map(range, sizes)):
             _fold_in(body, windows, fold, index, tuple(map(Sum, offset)))
         return fold.results

@@ -354,7 +354,7 @@ def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
     with nest.body.block() as block:
         for each in rows:
             nest.write(nest.index(each))
-    statements: Sequence[Statement] = block
+    statements = tuple(block)
     # The longer side of a tile is the inner loop.
     for k in sorted(nest.tiled, key=lambda k: (nest.tiled[k].size, k), reverse=True):
         (low, high), tiles = ranges[k], nest.tiled[k]

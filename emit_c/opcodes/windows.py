@@ -1,8 +1,9 @@
 """Reduce-window, a row of outputs at a time.
 
-Rows of outputs are folded side by side, so that every step of the window runs over a whole row in
-vector lanes. Windows that reach back to the start, or on to the end, need one step an output: what
-has been folded so far is part of what comes next.
+Where windows are large, rows of outputs are folded side by side, so that every step of the window
+runs over a whole row in vector lanes; small ones are written out for each output. Windows that
+reach back to the start, or on to the end, need one step an output: what has been folded so far is
+part of what comes next.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from codegen.walk import spelled_out
 from emit_c.opcodes.folding import blocks
 from emit_c.table import define_whole
 from hlo.types.values import WindowDim
-from optimizer import machine
 from optimizer.analysis.indexing import Index, Sum, Within, counter
+from optimizer.fusion.policy import is_large_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,17 +34,14 @@ if TYPE_CHECKING:
 def write_whole_reduce_window(
     body: Body, instr: Instruction, outputs: Sequence[Name]
 ) -> int | None:
-    """Fold running windows step by step, and other windows a row of outputs at a time."""
+    """Fold running windows step by step, and other large ones a row of outputs at a time."""
     windows = windows_of(instr)
     active = [d for d, w in enumerate(windows.window) if w != WindowDim(1)]
     run = _run(windows, active[0]) if len(active) == 1 else None
     if run is not None:
         _write_run(body, windows, run, outputs)
         return 0
-    last = windows.window[-1] if active else WindowDim(1)
-    if not windows.shape.rank or last.base_dilation != 1:
-        return None
-    if windows.shape.dims[-1] < machine.WINDOW_COLUMNS:
+    if not is_large_window(instr) or windows.window[-1].base_dilation != 1:
         return None
     _write_rows(body, windows, outputs)
     return 0
@@ -136,25 +134,15 @@ def _write_rows(body: Body, windows: ReduceWindow, outputs: Sequence[Name]) -> N
             with body.loops("w" * len(outer), [most_shown(w) for w in outer]) as offset:
                 condition, at = shown(place[:-1], offset, windows.dims[:-1], outer)
                 if condition != NEVER:
-                    with body.when(condition):
-                        _write_row_steps(body, windows, fold, at, base, (column, width))
+                    with (
+                        body.when(condition),
+                        body.loops(["step"], [windows.window[-1].size]) as (step,),
+                    ):
+                        _write_row_step(body, windows, fold, at, base, step, (column, width))
             with body.block() as stored:
                 here = (*place[:-1], base + counter(column, width))
                 windows.store(body, fold, outputs, here)
             body.add(over(column, width, stored))
-
-
-def _write_row_steps(
-    body: Body, windows: ReduceWindow, fold: Fold, at: Index, base: Sum, columns: tuple[str, int]
-) -> None:
-    """Fold the elements that windows show of a row, step by step."""
-    steps = windows.window[-1].size
-    if steps <= machine.WINDOW_STEPS:
-        for step in range(steps):
-            _write_row_step(body, windows, fold, at, base, Sum(step), columns)
-        return
-    with body.loops(["step"], [steps]) as (step,):
-        _write_row_step(body, windows, fold, at, base, step, columns)
 
 
 def _write_row_step(
