@@ -7,8 +7,9 @@ power of two long has all elements of a column in few banks; so its rows are mad
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from codegen.expressions import Group, grouped
 
@@ -19,56 +20,44 @@ if TYPE_CHECKING:
 BANKS_BYTES, CHUNK = 128, 16
 
 
-class TileLayout(Protocol):
+@dataclass(frozen=True, slots=True)
+class TileLayout(ABC):
     """A tile's layout.
 
     Attributes
     ----------
+    rows, columns : of elements.
+    vector : elements that lie side by side for certain.
     deep_last : neighbours along the contraction lie side by side; else neighbours along the other
         dimension, which is of rows of the left operand, of columns of the right one.
-    vector : elements that lie side by side for certain.
-    elements : that the tile takes.
-    """
-
-    @property
-    def deep_last(self) -> bool: ...  # noqa: D102
-    @property
-    def vector(self) -> int: ...  # noqa: D102
-    @property
-    def elements(self) -> int: ...  # noqa: D102
-    def element(self, slow: Expr, quick: Expr) -> Expr:
-        """The number of an element, by its row in shared memory and its place in that."""
-        ...
-
-    def vector_number(self, slow: Expr, quick: Expr) -> Expr:
-        """The number of a vector, by its row in shared memory and its number in that."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class PaddedRows:
-    """Rows with some unused elements behind each; each has one place along the contraction.
-
-    Attributes
-    ----------
-    rows, columns : of elements that are used.
-    padding : elements behind each row.
     """
 
     rows: int
     columns: int
-    padding: int
+    vector: int
     deep_last: bool = False
 
     @property
-    def vector(self) -> int:
-        """As many elements as the padding has, which keeps rows aligned."""
-        return self.padding
+    def elements(self) -> int:
+        """The elements that the tile takes."""
+        return self.rows * self.columns
+
+    @abstractmethod
+    def element(self, slow: Expr, quick: Expr) -> Expr:
+        """The number of an element, by its row in shared memory and its place in that."""
+
+    @abstractmethod
+    def vector_number(self, slow: Expr, quick: Expr) -> Expr:
+        """The number of a vector, by its row in shared memory and its number in that."""
+
+
+class PaddedRows(TileLayout):
+    """Rows with a vector of unused elements behind each; each has one place of the contraction."""
 
     @property
     def pitch(self) -> int:
-        """Elements from a row to the next."""
-        return self.columns + self.padding
+        """Elements from a row to the next, which keep rows aligned."""
+        return self.columns + self.vector
 
     @property
     def elements(self) -> int:
@@ -84,33 +73,17 @@ class PaddedRows:
         return slow * (self.pitch // self.vector) + quick
 
 
-@dataclass(frozen=True, slots=True)
-class TurnedRows:
+class TurnedRows(TileLayout):
     """Rows of chunks of 16 bytes, whose numbers are changed by an exclusive or with the row's.
 
     So eight chunks below each other, which tensor cores load at once, are in different banks. A row
     has 128 bytes at most; the columns after them are stored behind all rows, as another tile.
-
-    Attributes
-    ----------
-    rows, columns : of elements.
-    vector : elements of a chunk.
     """
-
-    rows: int
-    columns: int
-    vector: int
-    deep_last: bool
 
     @property
     def chunks(self) -> int:
         """Chunks of a row."""
         return min(self.columns // self.vector, BANKS_BYTES // CHUNK)
-
-    @property
-    def elements(self) -> int:
-        """Of all rows."""
-        return self.rows * self.columns
 
     def element(self, slow: Expr, quick: Expr) -> Expr:
         """The number of an element."""

@@ -163,9 +163,7 @@ class _RowReduction(_Reduction):
             with body.block() as inside:
                 element = vector * width + counter(iteration, width)
                 fold.add(delinear(row, self.kept), delinear(element, self.reduced))
-            body.add(
-                *(vectors.Pack(kernel, iteration, width).around(inside) if width > 1 else inside)
-            )
+            body.add(*vectors.Pack(kernel, iteration, width).around(inside))
 
         if not self.partial:
             return self._rows_of(group, self.count // width, add)

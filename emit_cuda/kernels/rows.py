@@ -206,12 +206,9 @@ class _RowKernel:
                 for instr, array in self.kept.items():
                     if self.passes.kept[instr] == number:
                         body.assign(item(array, own), body.element(instr, index))
-            stores = live(inside)
-            if width > 1:
-                stores = tuple(vectors.Pack(self.kernel, v, width).around(stores))
             ragged = self.each * self.group != groups
             with body.when(binary("<", r, groups) if ragged else None):
-                body.add(*stores)
+                body.add(*vectors.Pack(self.kernel, v, width).around(inside))
 
     def _store(self, number: int, index: Index) -> None:
         """Store the elements of wide results."""

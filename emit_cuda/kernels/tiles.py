@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import wide
 from codegen.expressions import Choose, Expr, Literal, Name, binary, conjoined, item
-from codegen.statements import If, live
+from codegen.statements import If
 from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.stages import Stage
@@ -309,10 +309,8 @@ class Tiles(ABC):
             with body.block() as statements:
                 place = product.index(batch, counter(row.name, product.rows), column)
                 visit(place, total)
-            if inner is None:
-                body.add(*live(statements))
-            else:
-                body.add(*Pack(self.kernel, inner.names[0], width).around(statements))
+            counted = "" if inner is None else inner.names[0]
+            body.add(*Pack(self.kernel, counted, width).around(statements))
 
     def store_whole(self, output: Name, at: Index, total: Expr) -> None:
         """Store one sum, after the epilogue; where it is NaN and may be lost, compute it anew."""

@@ -268,7 +268,7 @@ class _TransposedTiles:
                     number = at + counter(column.name, self.sizes[1]) * read.along + read.rest
                     value = body.let(read.kind, read.pointer.name, item(read.pointer, number))
                     body.assign(item(name, r * tile.pitch(read) + c * width + v), value)
-            self._add(width, statements)
+            body.add(*vectors.Pack(self.kernel, self.lane, width).around(statements))
 
     def _computes(
         self,
@@ -285,7 +285,7 @@ class _TransposedTiles:
             Let("s64", self.column, indexed(across * (edge // width) + c)),
         )
         with body.when(self._exists(tile, Name(self.column), Name(self.row), 1)):
-            self._add(width, statements)
+            body.add(*vectors.Pack(self.kernel, self.lane, width).around(statements))
 
     def _exists(self, tile: TileShape, vector: Name, other: Name, side: int) -> Expr | None:
         """The condition that there are elements of a vector along a side, where tiles reach out."""
@@ -293,12 +293,6 @@ class _TransposedTiles:
         limits = [(vector, sizes[side] // tile.width, sizes[side]), (other, *[sizes[1 - side]] * 2)]
         asked = [binary("<", name, limit) for name, limit, size in limits if size % edge]
         return conjoined(asked) if asked else None
-
-    def _add(self, width: int, statements: Sequence[Statement]) -> None:
-        """Statements for each neighbour of a vector."""
-        if width > 1:
-            statements = vectors.Pack(self.kernel, self.lane, width).around(statements)
-        self.body.add(*statements)
 
     def _computed(self, outer: Place, width: int) -> Sequence[Statement]:
         """The statements for the element at a row and a column, for one of a vector of columns."""

@@ -108,8 +108,13 @@ class Pack:
         return loop if self._packs else None
 
     def around(self, statements: Sequence[Statement]) -> list[Statement]:
-        """A loop over neighbours, and loads and stores of several before and behind it."""
+        """A loop over neighbours, and loads and stores of several before and behind it.
+
+        Of a single element, the statements themselves.
+        """
         kept = live(statements)
+        if self.width == 1:
+            return list(kept)
         short = straight(kept) and len(kept) <= MOST_STATEMENTS
         if short:
             kept = tuple(each for s in self._varying(kept) for each in self._changed(s))
