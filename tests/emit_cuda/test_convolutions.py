@@ -110,6 +110,7 @@ def test_holes_are_no_factors_of_infinities(monkeypatch, seeds, checked, parts):
     """In products that would be too small for tiles, and where a second launch costs nothing."""
     for module, name in ((gemm, "LEAST"), (tensor_cores, "LEAST"), (tensor_cores, "LEAST_DEEP")):
         monkeypatch.setattr(module, name, 1)
+    monkeypatch.setattr(gemm, "FEWEST", 0)
     for name, value in (("SPLITS", (1, parts)), ("LEAST_DEPTH", 1), ("LAUNCH", 0), ("BYTE", 0)):
         monkeypatch.setattr(tile_sizes, name, value)
     batch = batch_of(convolution(seed, TYPES[seed % len(TYPES)]) for seed in seeds)

@@ -211,6 +211,22 @@ def test_small_products_have_smaller_tiles(dims, grid):
     assert step.grid == (grid, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "depth", "kind"),
+    [(8, 8, 8, "loop"), (8, 8, 16, "loop"), (8, 8, 64, "product"), (16, 16, 8, "product")],
+)
+def test_many_products_of_few_sums_are_loops(rows, columns, depth, kind):
+    """A tile has 256 threads, each for a sum."""
+    dims = "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}"
+    text = (
+        f"x = f32[99,{rows},{depth}] parameter(0)  y = f32[99,{depth},{columns}] parameter(1)"
+        f"  ROOT r = f32[99,{rows},{columns}] dot(x, y), {dims}, rhs_contracting_dims={{1}}"
+    )
+    module = hlo.parse(f"HloModule products\nENTRY main {{ {text} }}")
+    (step,) = emit_cuda.emit(prepare(module)).steps
+    assert step.kind == kind
+
+
 def test_deep_products_of_few_tiles_are_split():
     first, second = emit_cuda.emit(prepare(hlo.parse(LARGE.format("f32", 256, 16384, 256)))).steps
     assert first.grid[0] >= 100
