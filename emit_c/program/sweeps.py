@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from emit_c.kernels.kernel import CKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
-    from optimizer.fusion.digits import Place
+    from optimizer.fusion.digits import DigitIndex
     from optimizer.fusion.nest import LoopNest
 
 
@@ -113,19 +113,19 @@ class _ByRows:
             loops = (For(name, size, loops),)
         self.body.add(*(in_lanes(loops, folds) if folds else vectorized(loops)))
 
-    def _index(self, instr: Instruction, place: Place | None = None) -> Index:
-        """The index of a value in the loops' counters, at the place where it is asked for.
+    def _index(self, instr: Instruction, index: DigitIndex | None = None) -> Index:
+        """The index of a value in the loops' counters, where it is read.
 
         Parameters
         ----------
-        place : one of several where it is asked for; None if there is only one.
+        index : one of several at which it is read; None if there is only one.
         """
-        asked = self.nest.place[instr] if place is None else place
-        groups = self.nest.digits.grouped(asked, instr.shape.dims)
+        digits = self.nest.index_of[instr] if index is None else index
+        groups = self.nest.digits.grouped(digits, instr.shape.dims)
         assert groups is not None
         return tuple(self._number(group) for group in groups)
 
-    def _number(self, digits: Place) -> Sum:
+    def _number(self, digits: DigitIndex) -> Sum:
         total = Sum(0)
         for digit in digits:
             total = total * self.nest.digits.size(digit) + self.counters[digit]
@@ -216,7 +216,7 @@ class _ByRows:
         nest = self.nest
         if nest.kept == nest.order:
             return []
-        by_row = {m for m in nest.members if nest.place.get(m) == nest.kept}
+        by_row = {m for m in nest.members if nest.index_of.get(m) == nest.kept}
         by_row = {m for m in by_row if m.opcode not in ("reduce", "constant")}
         users = (m for m in nest.members if m not in by_row and m.opcode != "reduce")
         used = {o for m in users for o in m.operands}
@@ -326,7 +326,7 @@ def _stored(nest: LoopNest) -> dict[Instruction, int]:
             sweeps.setdefault(array, set()).add(nest.sweep[fold])
     found: dict[Instruction, int] = {}
     for member in reversed(nest.members):
-        if nest.place.get(member) != nest.order:
+        if nest.index_of.get(member) != nest.order:
             continue
         needed = sweeps.get(member, set[int]())
         if member in nest.outputs:

@@ -1,8 +1,8 @@
 """Indexing maps: the element of an operand that an element of the result copies.
 
-Each opcode that moves elements and computes nothing stands here once. Loops of kernels are made of
-these maps (`codegen.opcodes.movement`), and fusion asks them where kernels can share a loop
-(`optimizer.fusion.digits`) and where they would have to divide (`optimizer.fusion.skew`).
+Each opcode that moves elements and computes nothing has its map here, and nowhere else. Emitters
+write kernels by these maps (`codegen.opcodes.movement`); fusion finds by them which kernels can
+share a loop (`optimizer.fusion.digits`) and which would have to divide (`optimizer.fusion.skew`).
 
 References
 ----------
@@ -28,10 +28,10 @@ Part = TypeVar("Part")
 
 
 class Copied(NamedTuple):
-    """An operand and the place of one of its elements, under conditions that must all hold."""
+    """An operand and the index of one of its elements, under conditions that must all hold."""
 
     operand: Instruction
-    place: Index
+    index: Index
     conditions: tuple[Within, ...] = ()
 
 
@@ -45,17 +45,21 @@ def sources(instr: Instruction, index: Index) -> Sequence[Copied]:
         if those of no other do.
     """
     opcode = instr.opcode
-    if opcode in _SEVERAL:
-        return _SEVERAL[opcode](instr, index)
-    return [Copied(instr.operands[0], _ONE[opcode](instr, index))] if opcode in _ONE else ()
+    if opcode in _WITH_CONDITIONS:
+        return _WITH_CONDITIONS[opcode](instr, index)
+    return (
+        [Copied(instr.operands[0], _UNCONDITIONAL[opcode](instr, index))]
+        if opcode in _UNCONDITIONAL
+        else ()
+    )
 
 
 def per_dimension(instr: Instruction, parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The parts for each dimension of an operand that is broadcast or transposed.
+    """The entries of an index, of a broadcast or transpose, that index its operand.
 
     Parameters
     ----------
-    parts : one for each dimension of the result.
+    parts : an entry for each dimension of the result.
     """
     dims = a.Dimensions.of(instr).dimensions
     if instr.opcode == "transpose":
@@ -108,7 +112,7 @@ def padded(instr: Instruction, index: Index) -> list[Copied]:
 
 
 def concatenated(instr: Instruction, index: Index) -> list[Copied]:
-    """The element of that operand in whose range the index is."""
+    """The element of the operand whose range along the dimension holds the index."""
     (d,) = a.Dimensions.of(instr).dimensions
     found: list[Copied] = []
     start = 0
@@ -116,15 +120,15 @@ def concatenated(instr: Instruction, index: Index) -> list[Copied]:
         end = start + operand.shape.dims[d]
         if index[d].high >= start and end > start:
             here = bounded(index, [Within(index[d], start, end)])
-            place = (*here[:d], here[d] + -start, *here[d + 1 :])
-            # Earlier operands have been asked already, so only the end matters.
+            inside = (*here[:d], here[d] + -start, *here[d + 1 :])
+            # The index is not in an earlier operand, so only the end is a condition.
             condition = Within(index[d], min(start, index[d].low), end)
-            found.append(Copied(operand, place, (condition,)))
+            found.append(Copied(operand, inside, (condition,)))
         start = end
     return found
 
 
-_ONE: dict[str, Callable[[Instruction, Index], Index]] = {
+_UNCONDITIONAL: dict[str, Callable[[Instruction, Index], Index]] = {
     "bitcast": bitcast,
     "broadcast": per_dimension,
     "reshape": reshaped,
@@ -132,17 +136,17 @@ _ONE: dict[str, Callable[[Instruction, Index], Index]] = {
     "slice": sliced,
     "transpose": per_dimension,
 }
-_SEVERAL = {"concatenate": concatenated, "pad": padded}
+_WITH_CONDITIONS = {"concatenate": concatenated, "pad": padded}
 
 
 def number_in_memory(shape: Shape, index: Index) -> Sum:
-    """The number in memory of an element."""
+    """The number of an element in the order of memory."""
     order = shape.memory_order
     return linear(tuple([index[d] for d in order]), [shape.dims[d] for d in order])
 
 
 def at_number(shape: Shape, number: Sum) -> Index:
-    """The index of the element with a number in memory."""
+    """The index of the element with a number in the order of memory."""
     order = shape.memory_order
-    place = dict(zip(order, delinear(number, [shape.dims[d] for d in order]), strict=True))
-    return tuple([place[d] for d in range(shape.rank)])
+    index = dict(zip(order, delinear(number, [shape.dims[d] for d in order]), strict=True))
+    return tuple([index[d] for d in range(shape.rank)])

@@ -1,15 +1,15 @@
-"""Symbolic indices: which loops of a kernel an element's index is made of.
+"""Symbolic indices: the loops of a kernel that count an element's index.
 
-A *digit* is the counter of one loop; a *place* is the index of an element, written as a row of
-digits, as one writes a number in mixed radix: the first digit counts most. An elementwise operation
-asks for its operands at its own place, and so does a reshape, which leaves the row-major number of
-every element as it is; a transpose permutes digits, a broadcast leaves some out.
+A *digit* is the counter of one loop. The index of an element is written as a tuple of digits, as
+one writes a number in mixed radix: the first digit counts most. An elementwise instruction reads
+its operands at its own index, and so does a reshape, which leaves the row-major number of every
+element as it is; a transpose permutes the digits, a broadcast leaves some out.
 
-    y = f32[8,4] broadcast(x), dimensions={1}    y at (i, j) asks x at (j)
-    y = f32[8,4] reshape(x)                      y at (i, j) asks x = f32[32] at (i, j)
+    y = f32[8,4] broadcast(x), dimensions={1}    y at (i, j) reads x at (j)
+    y = f32[8,4] reshape(x)                      y at (i, j) reads x = f32[32] at (i, j)
 
-Where one value is asked for at two places, the loops may be made the same: digits are unified, and
-cut into several where sizes differ. That is how two kernels find their common loop.
+Where one value is read at two indices, their loops may be made the same: digits are unified, and
+split into several where sizes differ. That is how two kernels find their common loop.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction
 
-Place = tuple[int, ...]
+DigitIndex = tuple[int, ...]
+# Opcodes whose result has the operand's elements at the same row-major numbers.
 _SAME_NUMBER = SAME_ORDER | {"map", "bitcast-convert"}
 
 
@@ -39,9 +40,9 @@ class Digits:
     def __init__(self) -> None:
         self._sizes: list[int] = []
         self._spaces: list[frozenset[int]] = []
-        self._became: dict[int, Place] = {}
+        self._became: dict[int, DigitIndex] = {}
 
-    def new(self, sizes: Sequence[int], space: int) -> Place:
+    def new(self, sizes: Sequence[int], space: int) -> DigitIndex:
         """A new digit for each size but 1."""
         made: list[int] = []
         for size in sizes:
@@ -55,26 +56,26 @@ class Digits:
         """The size of a digit."""
         return self._sizes[digit]
 
-    def resolve(self, place: Place) -> Place:
-        """A place in the digits that stand for its own by now."""
-        if self._became.keys().isdisjoint(place):
-            return place
-        return tuple([r for d in place for r in self._resolved(d)])
+    def resolve(self, index: DigitIndex) -> DigitIndex:
+        """An index in the digits that have replaced its own."""
+        if self._became.keys().isdisjoint(index):
+            return index
+        return tuple([r for d in index for r in self._resolved(d)])
 
-    def _resolved(self, digit: int) -> Place:
+    def _resolved(self, digit: int) -> DigitIndex:
         if digit not in self._became:
             return (digit,)
-        # The way is gone once; from then on it leads there at once.
+        # The chain of replacements is followed once, and then is one step long.
         now = self._became[digit] = self.resolve(self._became[digit])
         return now
 
-    def belong(self, place: Place, space: int) -> None:
-        """Let the digits of a place belong to one more space."""
-        for digit in self.resolve(place):
+    def belong(self, index: DigitIndex, space: int) -> None:
+        """Let the digits of an index belong to one more space."""
+        for digit in self.resolve(index):
             self._spaces[digit] |= {space}
 
-    def unify(self, one: Place, other: Place) -> bool:
-        """Make two places the same, if they can be; nothing happens if they can't."""
+    def unify(self, one: DigitIndex, other: DigitIndex) -> bool:
+        """Make two indices the same, if they can be; whether they are the same now."""
         if one == other:
             return True
         one, other = self.resolve(one), self.resolve(other)
@@ -107,10 +108,10 @@ class Digits:
         self._spaces.append(self._spaces[digit])
         return len(self._sizes) - 1
 
-    def grouped(self, place: Place, dims: Sequence[int]) -> list[Place] | None:
-        """The digits of each dimension of an array; None if one has just a part of a digit."""
-        rest = list(self.resolve(place))
-        groups: list[Place] = []
+    def grouped(self, index: DigitIndex, dims: Sequence[int]) -> list[DigitIndex] | None:
+        """The digits of each dimension of an array; None if one has only part of a digit."""
+        rest = list(self.resolve(index))
+        groups: list[DigitIndex] = []
         for dim in dims:
             count, taken = 1, 0
             while count < dim and taken < len(rest):
@@ -122,17 +123,17 @@ class Digits:
             del rest[:taken]
         return groups
 
-    def operand(self, user: Instruction, number: int, place: Place) -> Place | None:
-        """The place at which an instruction asks for an operand; None if unknown.
+    def operand_index(self, user: Instruction, number: int, index: DigitIndex) -> DigitIndex | None:
+        """The index at which an instruction reads an operand; None if it is unknown.
 
-        Not for the arrays that a reduce folds, which have digits of their own.
+        Not for the arrays that a reduce folds: the dimensions that it folds have their own digits.
         """
         operand = user.operands[number].shape
         if operand.size == 1:
             return ()
         if user.row.elementwise or user.opcode in _SAME_NUMBER:
-            return place if operand.size == user.shape.first_leaf.size else None
-        groups = self.grouped(place, user.shape.dims)
+            return index if operand.size == user.shape.first_leaf.size else None
+        groups = self.grouped(index, user.shape.dims)
         if groups is None:
             return None
         if user.opcode == "gather":
@@ -142,8 +143,8 @@ class Digits:
         return tuple([digit for group in per_dimension(user, groups) for digit in group])
 
 
-def _starts(gather: Instruction, number: int, groups: Sequence[Place]) -> Place | None:
-    """The place at which a gather asks for where a slice starts, if that is one number."""
+def _starts(gather: Instruction, number: int, groups: Sequence[DigitIndex]) -> DigitIndex | None:
+    """The index at which a gather reads the start of a slice, if that is one number."""
     attrs, starts = Gather.of(gather), gather.operands[1].shape
     if number != 1 or starts.size != prod(starts.dims[: attrs.index_vector_dim]):
         return None
@@ -152,7 +153,7 @@ def _starts(gather: Instruction, number: int, groups: Sequence[Place]) -> Place 
 
 
 def _pieces(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int, int]] | None:
-    """Cut two rows of sizes into the same pieces: which part of which, and its size."""
+    """Split two rows of sizes into the same pieces: numbers in both rows, and the piece's size."""
     found: list[tuple[int, int, int]] = []
     i = j = 0
     left, right = 1, 1

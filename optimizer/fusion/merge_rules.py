@@ -1,6 +1,6 @@
 """The rules that forbid that two kernels become one with several results.
 
-Each is asked about two kernels and what they would become. It answers with the reason if it may
+A rule is given two kernels and the one that they would become. It returns the reason if it may
 not be.
 
 References
@@ -101,7 +101,7 @@ def index(merge: Merge) -> str | None:
     nest = merge.nest
     assert isinstance(nest, LoopNest)
     for value in merge.kernel.handed:
-        if nest.place.get(value) not in (nest.order, nest.kept):
+        if nest.index_of.get(value) not in (nest.order, nest.kept):
             return f"%{value.name} would be computed anew for each element that needs it"
     return None
 
@@ -124,7 +124,9 @@ def folds(merge: Merge) -> str | None:
     assert isinstance(nest, LoopNest)
     if merge.policy.after_folds:
         return None
-    late = next((m for m in nest.members if nest.sweep[m] and nest.place.get(m) != nest.kept), None)
+    late = next(
+        (m for m in nest.members if nest.sweep[m] and nest.index_of.get(m) != nest.kept), None
+    )
     return late and f"%{late.name} needs a fold of the same kernel"
 
 

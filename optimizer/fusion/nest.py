@@ -1,4 +1,4 @@
-"""The loops of a kernel with several results or several sweeps: what they count, what each does.
+"""The loop nest of a kernel with several results or several sweeps over its rows.
 
     for each row                        the kept digits
       for each element of the row       the folded digits: first sweep
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hlo.instruction import Instruction
-    from optimizer.fusion.digits import Place
+    from optimizer.fusion.digits import DigitIndex
 
 
 @dataclass(frozen=True)
 class LoopNest:
-    """The loops of a kernel, and the place of its values in them.
+    """The loops of a kernel, and the index of each value in their digits.
 
     Attributes
     ----------
     digits : of all loops.
     order : the digits in the order of memory; `kept` and `folded` are parts of it.
-    place : the one place at which each value is asked for, where there is one.
-    sweep : in which sweep a value can be computed first: the longest chain of folds below it.
+    index_of : the index at which a value is read, of those that are read at one index only.
+    sweep : the first sweep that can compute a value: the longest chain of folds below it.
     folds, outputs : both among the members.
     """
 
     digits: Digits
-    order: Place
-    kept: Place
-    folded: Place
-    place: Mapping[Instruction, Place]
+    order: DigitIndex
+    kept: DigitIndex
+    folded: DigitIndex
+    index_of: Mapping[Instruction, DigitIndex]
     sweep: Mapping[Instruction, int]
     members: Sequence[Instruction]
     folds: Sequence[Instruction]
@@ -62,7 +62,7 @@ class LoopNest:
     @property
     def sweeps(self) -> int:
         """The number of sweeps over a row."""
-        whole = [o for o in self.outputs if self.place[o] == self.order]
+        whole = [o for o in self.outputs if self.index_of[o] == self.order]
         return 1 + max((self.sweep[i] for i in (*self.folds, *whole)), default=0)
 
     @property
@@ -77,11 +77,11 @@ class LoopNest:
         return next((m for m in self.members if not self._is_computed_once(m)), None)
 
     def _is_computed_once(self, member: Instruction) -> bool:
-        return member in self.place or member.opcode == "constant"
+        return member in self.index_of or member.opcode == "constant"
 
-    def count(self, place: Place) -> int:
+    def count(self, index: DigitIndex) -> int:
         """The number of iterations of the loops of some digits."""
-        return prod(self.digits.size(d) for d in place)
+        return prod(self.digits.size(d) for d in index)
 
     def is_cached(self, most: int) -> bool:
         """Whether a cache of some bytes holds a row until the last sweep over it."""
@@ -94,7 +94,7 @@ class LoopNest:
             value: value.shape.bytes
             for member in self.members
             for value in (member, *member.operands)
-            if self.place.get(value) == self.order and value not in computed
+            if self.index_of.get(value) == self.order and value not in computed
         }
         rows = self.count(self.kept)
         if self.by_columns:
@@ -103,36 +103,36 @@ class LoopNest:
 
 
 def nest_of(members: Sequence[Instruction], outputs: Sequence[Instruction]) -> LoopNest | str:
-    """The common loops of some values, or why they have none.
+    """The common loops of some values, or the reason why there are none.
 
     Parameters
     ----------
-    members : what is computed, each after its operands; these may also be others, which are read.
+    members : the values computed, each after its operands; an operand that is no member is read.
     outputs : members whose values are stored.
     """
-    places = _Places(members, outputs)
-    place = places.resolved()
+    indices = _Indices(members, outputs)
+    index_of = indices.resolved()
     folds = [m for m in members if m.opcode == "reduce"]
     empty = next((f for f in folds if not f.operands[0].shape.size), None)
     if empty is not None:
         return f"%{empty.name} folds nothing"
-    lost = next((i for i in (*folds, *outputs) if i not in place), None)
+    lost = next((i for i in (*folds, *outputs) if i not in index_of), None)
     if lost is not None:
-        return f"%{lost.name} is asked for at several indices"
-    inputs = {f: places.digits.resolve(places.folded[f]) for f in folds}
-    order = inputs[folds[0]] if folds else place[outputs[0]]
-    kept = place[folds[0]] if folds else order
+        return f"%{lost.name} is read at several indices"
+    inputs = {f: indices.digits.resolve(indices.folded[f]) for f in folds}
+    order = inputs[folds[0]] if folds else index_of[outputs[0]]
+    kept = index_of[folds[0]] if folds else order
     for fold in folds:
-        if inputs[fold] != order or place[fold] != kept:
+        if inputs[fold] != order or index_of[fold] != kept:
             return f"%{fold.name} and %{folds[0].name} fold in different loops"
     for output in outputs:
-        if place[output] not in (order, kept):
+        if index_of[output] not in (order, kept):
             return f"%{output.name} has other elements than the loops have iterations"
     folded = tuple(d for d in order if d not in kept)
     if tuple(d for d in order if d in kept) != kept:
         return f"%{folds[0].name} has its elements in another order than what it folds"
     sweep = _sweeps(members)
-    return LoopNest(places.digits, order, kept, folded, place, sweep, members, folds, outputs)
+    return LoopNest(indices.digits, order, kept, folded, index_of, sweep, members, folds, outputs)
 
 
 def _sweeps(members: Sequence[Instruction]) -> dict[Instruction, int]:
@@ -144,59 +144,64 @@ def _sweeps(members: Sequence[Instruction]) -> dict[Instruction, int]:
     return sweep
 
 
-class _Places:
-    """The places at which values are asked for, found from the results backwards."""
+class _Indices:
+    """The indices at which values are read, found from the results backwards.
+
+    Attributes
+    ----------
+    folded : the index at which each reduce reads its operands.
+    """
 
     def __init__(self, members: Sequence[Instruction], outputs: Sequence[Instruction]) -> None:
         self.digits = Digits()
-        self.folded: dict[Instruction, Place] = {}
-        self._place: dict[Instruction, Place | None] = {}
+        self.folded: dict[Instruction, DigitIndex] = {}
+        self._index: dict[Instruction, DigitIndex | None] = {}
         for space, output in enumerate(outputs):
-            self._ask(output, self.digits.new(output.shape.first_leaf.dims, space))
+            self._read_at(output, self.digits.new(output.shape.first_leaf.dims, space))
         self._spaces = len(outputs)
         for member in reversed(members):
-            self._pass_on(member)
+            self._read_operands(member)
 
-    def _ask(self, instr: Instruction, place: Place | None) -> None:
-        """Let a value be asked for at one more place."""
-        if instr not in self._place:
-            self._place[instr] = place
+    def _read_at(self, instr: Instruction, index: DigitIndex | None) -> None:
+        """Let a value be read at one more index; None stands for one that digits cannot say."""
+        if instr not in self._index:
+            self._index[instr] = index
             return
-        known = self._place[instr]
-        if known is None or place is None or not self.digits.unify(known, place):
-            self._place[instr] = None
+        known = self._index[instr]
+        if known is None or index is None or not self.digits.unify(known, index):
+            self._index[instr] = None
 
-    def _pass_on(self, member: Instruction) -> None:
-        """Ask for the operands of a value."""
-        place = self._place.get(member)
+    def _read_operands(self, member: Instruction) -> None:
+        """Let the operands of a value be read at the indices that its own leads to."""
+        index = self._index.get(member)
         arrays = len(member.operands) // 2 if member.opcode == "reduce" else 0
-        if arrays and place is not None:
-            place = self._folded(member, place)
+        if arrays and index is not None:
+            index = self._folded(member, index)
         for number, operand in enumerate(member.operands):
-            if place is None:
-                self._ask(operand, () if operand.shape.size == 1 else None)
+            if index is None:
+                self._read_at(operand, () if operand.shape.size == 1 else None)
             elif arrays:
-                self._ask(operand, place if number < arrays else ())
+                self._read_at(operand, index if number < arrays else ())
             else:
-                self._ask(operand, self.digits.operand(member, number, place))
+                self._read_at(operand, self.digits.operand_index(member, number, index))
 
-    def _folded(self, member: Instruction, place: Place) -> Place | None:
-        """The place at which a reduce asks for its operand, when it is asked for at a place."""
+    def _folded(self, member: Instruction, index: DigitIndex) -> DigitIndex | None:
+        """The index at which a reduce reads its operands, from the index of its result."""
         attrs = a.Dimensions.of(member)
-        groups = self.digits.grouped(place, member.shape.first_leaf.dims)
+        groups = self.digits.grouped(index, member.shape.first_leaf.dims)
         if groups is None:
-            self._place[member] = None
+            self._index[member] = None
             return None
         kept, found = iter(groups), list[int]()
         self._spaces += 1
-        self.digits.belong(place, self._spaces)
+        self.digits.belong(index, self._spaces)
         for number, size in enumerate(member.operands[0].shape.dims):
             folded = number in attrs.dimensions
             found += self.digits.new((size,), self._spaces) if folded else next(kept)
         self.folded[member] = tuple(found)
         return tuple(found)
 
-    def resolved(self) -> dict[Instruction, Place]:
-        """The place of each value that has one."""
-        pairs = self._place.items()
+    def resolved(self) -> dict[Instruction, DigitIndex]:
+        """The index of each value that is read at one only."""
+        pairs = self._index.items()
         return {i: self.digits.resolve(p) for i, p in pairs if p is not None}

@@ -1,4 +1,4 @@
-"""Values whose rows a reshape cuts anew, so that an element's place in them is a division.
+"""Values that a reshape splits into other rows, so that an element's index takes a division.
 
     a = f32[256,770] add(x, y)
     b = f32[197120] reshape(a)
@@ -6,9 +6,9 @@
     d = f32[256,769] reshape(c)                       d at (i, j) is a at n / 770, n % 770
                                                       where n = 769 i + j
 
-To a kernel that computes `d` from `a` in memory it is nothing, as `n` is all it needs; one that
-computes `a` besides divides for every element, and does so one by one. Divisions of the counter of
-one loop are none: that loop can be cut into two.
+A kernel that reads `a` from memory needs `n` alone, and divides nothing. A kernel that computes `a`
+itself divides for every element, and its loop leaves the vector lanes. A quotient of one loop's
+counter takes no division: that loop can be split into two.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_VALUES = 32
 
 
 def skewed(computation: Computation) -> set[Instruction]:
-    """The values of a computation that are asked for by numbers which have to be divided."""
+    """The values of a computation that are read at indices which take a division."""
     found: set[Instruction] = set()
     if computation.opcodes.isdisjoint(("bitcast", "reshape")):
         return found
@@ -113,12 +113,12 @@ def _divided_before(
         value, index = stack.pop()
         moved = sources(value, index)
         if _is_reshape(value):
-            if any(_divides(part, whole=whole) for part in moved[0].place):
+            if any(_divides(part, whole=whole) for part in moved[0].index):
                 found.add(value.operands[0])
             if value is not end:
                 continue
-        place = moved[0].place if moved else index
-        stack += [(o, place) for o in _followed(value) if o in behind]
+        read_at = moved[0].index if moved else index
+        stack += [(o, read_at) for o in _followed(value) if o in behind]
     return found
 
 

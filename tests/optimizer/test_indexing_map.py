@@ -30,11 +30,11 @@ def test_elements_are_those_of_the_interpreter(text):
     x, y = np.arange(12, dtype="i4").reshape(4, 3), np.arange(50, 54, dtype="i4").reshape(4, 1)
     held = {"x": x, "y": y, "z": np.array(-1)}
     result = np.asarray(evaluate(module, x, y))
-    for place in np.ndindex(result.shape):
-        found = sources(module.entry.root, tuple(map(Sum, place)))
+    for index in np.ndindex(result.shape):
+        found = sources(module.entry.root, tuple(map(Sum, index)))
         # Of constants nothing is open: what may not hold does not.
         first = next(s for s in found if not any(c.is_open for c in s.conditions))
-        assert held[first.operand.name][tuple(i.constant for i in first.place)] == result[place]
+        assert held[first.operand.name][tuple(i.constant for i in first.index)] == result[index]
 
 
 def test_an_opcode_that_computes_has_no_map():
