@@ -105,26 +105,28 @@ class Settled:
 
     Attributes
     ----------
-    instructions : those that no rule fitted, by name. One need not be tried again while all that
-        rules see of it stays alike, and while the answers stay the same.
-    asked : what rules asked of uses then: whether the instructions of these names have one use.
+    instructions : those that no rule fitted, by name. One need not be tried again while the part of
+        the graph that rules see from it stays equal, and while the answers stay the same.
+    has_one_use : for such an instruction, the answers that its rules' guards got: whether the
+        instructions of these names have one use.
+    computations : those in which no rule fits.
     """
 
     computations: set[Computation] = field(default_factory=set["Computation"])
     instructions: dict[str, Instruction] = field(default_factory=dict[str, "Instruction"])
-    asked: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
+    has_one_use: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
 
     def copy(self) -> Settled:
         """Another one that is the same so far."""
-        return Settled(set(self.computations), dict(self.instructions), dict(self.asked))
+        return Settled(set(self.computations), dict(self.instructions), dict(self.has_one_use))
 
-    def without_rule(self, instr: Instruction, asked: dict[str, bool]) -> None:
-        """Note that no rule fits an instruction, with their questions about uses."""
+    def without_rule(self, instr: Instruction, has_one_use: dict[str, bool]) -> None:
+        """Record that no rule fits an instruction, and the answers on which that depends."""
         self.instructions[instr.name] = instr
-        if asked:
-            self.asked[instr.name] = asked
+        if has_one_use:
+            self.has_one_use[instr.name] = has_one_use
         else:
-            self.asked.pop(instr.name, None)
+            self.has_one_use.pop(instr.name, None)
 
 
 @dataclass
@@ -138,10 +140,10 @@ class Log:
     skip : numbers of rewrites, from 1, that are not done.
     path : names of the pipelines and passes that run now, outermost first.
     running : these pipelines and passes.
-    numbers : how many rewrites were asked for so far.
+    numbers : the number of rewrites that passes have proposed so far.
     denied : rewrites, as rule and instruction, that were refused once and so always are.
-    settled : by a rule set, and how it is applied.
-    left : the module that a pass left as it was the last time; it would leave it again.
+    settled : the fixpoint of each rule set, for each way in which it is applied.
+    left : the module that a pass left unchanged the last time; it would leave it unchanged again.
     """
 
     observers: Sequence[Observer] = ()
@@ -162,7 +164,7 @@ class Log:
         by: HasSourceLine | Callable[..., Any] | None = None,
         bindings: Mapping[str, Any] = NOTHING_BOUND,
     ) -> bool:
-        """Report a rewrite, and ask whether it may be done.
+        """Propose a rewrite: whether it may be done.
 
         Parameters
         ----------

@@ -1,9 +1,9 @@
-"""Guards: conditions on what the variables of a rule's left side stand for.
+"""Guards: conditions on the bindings of the variables of a rule's left side.
 
     Rule(add(x, c), ..., where=is_finite(c) & ~has_one_use(x))
 
-`guard` makes one of a function of what variables stand for; `optimizer.rewriting.guards` has those
-that many rules use.
+`guard` makes a guard of a function of bindings; `optimizer.rewriting.guards` has those that many
+rules use.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.names import NameSupply
 
-# A tuple, since guards ask often, and a union would be made anew each time.
+# A tuple, since `isinstance` makes a union anew for each call, and guards call it often.
 VARIABLES = (Variable, ConstantVariable, AttributeVariable, Rest)
 
 
 # Made for every rule that fits; frozen, it would take three times as long.
 @dataclass(slots=True)
 class Match:
-    """A place where the left side of a rule fits.
+    """An instruction that the left side of a rule fits.
 
     Attributes
     ----------
-    found : what the variables stand for, by name.
+    found : the bindings of variables, by name.
     uses : how many instructions use each instruction; being the root counts as a use.
-    asked : of which instructions, by name, it was asked whether they have one use, with the answer:
-        all that a match depends on and that may change while what it looks at stays.
-    names : for computations that a right side makes.
+    one_use_answers : the answers of `has_one_use`, by the instruction's name: a match depends on
+        them, and they may change while the part of the graph that it looks at stays the same.
+    names : a supply of names, for computations that a right side makes.
     """
 
     root: Instruction
     found: Bindings
     uses: Mapping[Instruction, int]
-    asked: dict[str, bool]
+    one_use_answers: dict[str, bool]
     names: NameSupply | None = None
 
     def __getitem__(self, variable: Any) -> Any:
@@ -52,7 +52,7 @@ class Match:
 
     def has_one_use(self, instr: Instruction) -> bool:
         """Whether just one instruction uses another."""
-        once = self.asked[instr.name] = self.uses.get(instr, 1) == 1
+        once = self.one_use_answers[instr.name] = self.uses.get(instr, 1) == 1
         return once
 
 
@@ -62,11 +62,12 @@ class Guard:
 
     Attributes
     ----------
-    far : whether it looks further than at the operands of what variables stand for.
-    name : of the function that decides; "and", "or" or "not" of the parts; "" for neither.
-    given : what the function is called on.
+    holds : whether the condition holds of a match.
+    far : whether it looks beyond the operands of the instructions that variables are bound to.
+    name : of the function that decides; "and", "or" or "not" where parts are combined.
+    given : the variables whose bindings are the function's arguments.
     parts : the conditions that are combined.
-    function : that decides, for who wants to read it; None where parts are combined.
+    function : that decides, to be shown to a reader; None where parts are combined.
     """
 
     text: str

@@ -113,16 +113,16 @@ class Rewriter:
         instr: Instruction,
         uses: Mapping[Instruction, int],
         is_known: Callable[[Instruction], bool],
-        asked: dict[str, bool],
+        one_use_answers: dict[str, bool],
     ) -> tuple[Rule, Match, Instruction] | None:
         """The first rule that applies, its match, and its replacement of an instruction.
 
         Parameters
         ----------
         is_known : whether an instruction is there already.
-        asked : where rules write down what they ask of uses; see `optimizer.rule.Match`.
+        one_use_answers : is filled; see `optimizer.rewriting.guard.Match`.
         """
-        for rule, match, pattern in self.rules.matches(instr, uses, asked, self.names):
+        for rule, match, pattern in self.rules.matches(instr, uses, one_use_answers, self.names):
             if self.strict and rule.promise != BITS and touches_floats(pattern, instr):
                 continue
             new = rule.replacement(match)
@@ -161,25 +161,26 @@ class Sweep:
 
     Attributes
     ----------
-    became : what stands for instructions of the old computation, where that is something else.
-    place : how far the walk has come.
-    tied : those that stay what they are.
+    became : the replacements of instructions of the old computation that changed.
+    position : the number of the instruction that is visited.
+    tied : instructions with control dependencies, which stay as they are.
     """
 
     def __init__(self, rewriter: Rewriter, computation: Computation) -> None:
         self.rewriter, self.computation = rewriter, computation
         self.settled = rewriter.settled
-        # Rebuilt instructions with former ones, how many levels are alike, and how many were asked.
+        # For a rebuilt instruction: the former one, how many levels of both are alike, and how many
+        # were compared at most.
         self.alike: dict[Instruction, tuple[Instruction, float, float]] = {}
         self.became: dict[Instruction, Instruction] = {}
-        self.place = 0
+        self.position = 0
         self.tied = ordered(computation)
 
     # Most walks find nothing to rewrite, and ask for none of these.
     @cached_property
     def order(self) -> dict[Instruction, None]:
         """The instructions of the new computation so far."""
-        return dict.fromkeys(self.computation.instructions[: self.place])
+        return dict.fromkeys(self.computation.instructions[: self.position])
 
     @cached_property
     def named(self) -> dict[str, Instruction]:
@@ -195,11 +196,11 @@ class Sweep:
 
     def run(self) -> Computation:
         """The computation after the walk; the same object if nothing changed."""
-        # The table of uses is kept up once it was asked for.
+        # Tables are kept up to date from their first use on.
         became, tied, kept_up = self.became, self.tied, vars(self)
         roots = self.rewriter.rules.roots
-        for place, old in enumerate(self.computation.instructions):
-            self.place = place
+        for position, old in enumerate(self.computation.instructions):
+            self.position = position
             instr = self.updated(old) if became else old
             if instr.opcode in roots and old not in tied and not self.is_settled(instr):
                 instr = self.rewritten(instr)
@@ -231,11 +232,11 @@ class Sweep:
             if before is None or reach == inf or self.levels_alike(instr, before, reach) < reach:
                 return False
             settled.instructions[name] = instr
-        if name not in settled.asked:
+        if name not in settled.has_one_use:
             return True
-        asked = settled.asked[name]
+        answers = settled.has_one_use[name]
         uses, named = self.uses, self.named
-        return all((uses.get(named[n], 1) == 1) is once for n, once in asked.items())
+        return all((uses.get(named[n], 1) == 1) is once for n, once in answers.items())
 
     def levels_alike(self, instr: Instruction, before: Instruction, most: float) -> float:
         """The number of levels at which an instruction is like a former one.
@@ -283,17 +284,17 @@ class Sweep:
 
     def rewritten(self, instr: Instruction) -> Instruction:
         """The replacement by the first rule that applies; the instruction itself if none does."""
-        asked: dict[str, bool] = {}
-        found = self.rewriter.replacement(instr, self.uses, self.is_known, asked)
+        answers: dict[str, bool] = {}
+        found = self.rewriter.replacement(instr, self.uses, self.is_known, answers)
         if found is None:
-            self.settled.without_rule(instr, asked)
+            self.settled.without_rule(instr, answers)
             return instr
         rule, match, root = found
         made = self.adopt(root, instr)
         new = made.get(root, root)
         fresh = [i for i in made.values() if i is not new]
         if any(map(forgets_its_size, made.values())):
-            self.settled.without_rule(instr, asked)
+            self.settled.without_rule(instr, answers)
             return instr
         log = self.rewriter.log
         if not log.rewrite(rule.name, instr, *fresh, new, by=rule, bindings=match.found):

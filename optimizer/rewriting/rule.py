@@ -60,17 +60,18 @@ class Rule:
 
     Attributes
     ----------
-    left : what is replaced.
+    left : the pattern of the instructions to replace.
     right : the replacement, or a function that makes it.
-    promise : how exactly floating-point values are kept. Integers and preds always are.
-    where : what must hold besides.
-    xla : the function of XLA's AlgebraicSimplifier and, behind a colon, its rule there to which it
-        corresponds, or the file of the pass that does it; who else has it, where XLA has not; ""
-        for none.
+    promise : how exactly floating-point values are kept. Integers and preds are kept always.
+    where : a condition on the bindings of the pattern's variables.
+    xla : the rule of XLA to which it corresponds: a function of AlgebraicSimplifier and, after a
+        colon, the rule there; or the file of another pass. Where XLA has none, the compiler that
+        has it; "" for none.
     name : the text of both sides unless given.
-    witness : values of variables for which the next stronger promise is broken, as f32.
-    doc : more about it.
-    place : the line of the file in which it is written.
+    witness : values of variables, as f32, for which the rule breaks the next stronger promise.
+    doc : the docstring of the function on the right side.
+    arguments : the parameters of that function.
+    place : the line of the file in which the rule is written.
     """
 
     left: Application
@@ -105,9 +106,9 @@ class Rule:
 
     @property
     def reach(self) -> float:
-        """The number of levels of instructions that it sees; the root is the first.
+        """The number of levels of instructions that it looks at; the root is the first.
 
-        Guards and right sides look at the operands of what variables stand for; few look further.
+        Guards and right sides look at the operands of variables' bindings; few look further.
         """
         return inf if self.where is not None and self.where.far else self.left.depth + 1
 
@@ -184,7 +185,7 @@ def calling_line() -> SourceLine:
 
 
 def instantiate(side: Term, match: Match, like: Shape, *, is_root: bool = False) -> Instruction:
-    """Make the instructions that a right side stands for.
+    """Make the instructions of a right side.
 
     Parameters
     ----------
@@ -222,8 +223,9 @@ def _operands(application: Application, match: Match, like: Shape) -> list[Instr
             operands.append(operand)
         else:
             operands.append(instantiate(operand, match, like))
-    telling = operands[1:] if opcode == "select" else operands
-    shape = next((o.shape for o in telling if not isinstance(o, Term)), like)
+    # The predicate of a select has a shape of its own.
+    values = operands[1:] if opcode == "select" else operands
+    shape = next((o.shape for o in values if not isinstance(o, Term)), like)
     return [instantiate(o, match, shape) if isinstance(o, Term) else o for o in operands]
 
 
@@ -240,7 +242,7 @@ class RuleSet:
             for opcode in each.left.opcodes:
                 self._rooted.setdefault(opcode, []).append(each)
         self.roots = frozenset(self._rooted)
-        # Which rules may fit an opcode over certain opcodes is asked for again and again.
+        # The same opcodes over the same opcodes are looked up again and again.
         self.candidates = lru_cache(maxsize=None)(self._candidates)
         self.reach = lru_cache(maxsize=None)(self._reach)
 
@@ -277,21 +279,21 @@ class RuleSet:
         self,
         instr: Instruction,
         uses: Mapping[Instruction, int],
-        asked: dict[str, bool] | None = None,
+        one_use_answers: dict[str, bool] | None = None,
         names: NameSupply | None = None,
     ) -> Iterator[tuple[Rule, Match, Application]]:
-        """Every rule whose left side fits an instruction, guards not yet asked, in order.
+        """Every rule whose left side fits an instruction, in order; guards may still refuse.
 
         Parameters
         ----------
-        uses, asked, names : as in `Match`.
+        uses, one_use_answers, names : as in `Match`.
         """
-        asked = {} if asked is None else asked
+        answers = {} if one_use_answers is None else one_use_answers
         opcodes = [operand.opcode for operand in instr.operands]
         for candidate, pattern in self.candidates(instr.opcode, *opcodes):
             bindings: Bindings = {}
             if pattern.mismatch(instr, bindings) is None:
-                yield candidate, Match(instr, bindings, uses, asked, names), pattern
+                yield candidate, Match(instr, bindings, uses, answers, names), pattern
 
 
 def _may_match(pattern: Application, opcodes: tuple[str, ...]) -> bool:
