@@ -1,11 +1,17 @@
 """Equality of two results, at the strength that a rewrite promised.
 
-A rule of the optimizer, a pass and a backend each promise how little they change: nothing at all
-(`BITS`), the signs of zeros (`ZERO_SIGN`), also what NaN and infinities become (`FINITE`), also
-the last digits (`ROUNDING`), or many of them and numbers that are lost on the way, where an
-intermediate result was too small or its rounding is magnified (`LOSSY`), or all but the magnitude,
-where one was so small that it had a single digit (`MAGNITUDE`). `compare` holds a result against a
-promise; where it breaks it, the `Difference` says where first and by how much.
+A rule of the optimizer, a pass and a backend each promise how little they change. Each promise
+allows all that those above it allow:
+
+- `BITS`: nothing;
+- `ZERO_SIGN`: the signs of zeros;
+- `FINITE`: results that are NaN or infinite on either side;
+- `ROUNDING`: the last digits;
+- `LOSSY`: many digits, where an intermediate result underflows or its rounding is magnified;
+- `MAGNITUDE`: a factor of four, where an intermediate result is so small that it has one digit.
+
+`compare` checks a result against a promise. If the result breaks it, the `Difference` tells the
+first such element and the distance.
 
 Distances are in ULP, units in the last place: how many numbers of the type lie between, plus one.
 """
@@ -39,8 +45,8 @@ class Promise:
     ----------
     zero_sign : -0 may be +0.
     finite : elements that are NaN or infinite on either side may be anything on the other.
-    ulps : floats may be this many numbers apart; where 16 ulps would be anything, in types of few
-        mantissa bits, a quarter of the way to the double, and at least one.
+    ulps : floats may be this many numbers apart; but in types of few mantissa bits, where 16 ulps
+        would allow anything, a quarter of the distance to the double, and at least one.
     of_largest : ... or differ by so many times the largest finite number's rounding error, which is
         what a sum in another order promises.
     underflow : what is 0 on either side may be anything on the other.
@@ -75,7 +81,7 @@ class Promise:
         return replace(self, ulps=ulps)
 
     def keeps(self, other: Promise) -> bool:
-        """Whether this promise is as strong as another: who keeps it keeps the other too."""
+        """Whether this promise is as strong as another: a change that keeps it keeps the other."""
         return (
             self.zero_sign <= other.zero_sign
             and self.finite <= other.finite

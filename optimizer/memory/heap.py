@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 Span = tuple[int, int]
-# Of so many blocks NumPy looks through all; of fewer that can be live together, Python does.
+# Up to so many blocks that can be live together, Python compares one by one; of more, NumPy all.
 _FEW = 200
 
 
@@ -36,7 +36,7 @@ def aligned(size: int) -> int:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """Memory that is needed for some spans of moments; both ends of a span belong to it.
+    """Memory that is needed during some spans of time; both ends of a span belong to it.
 
     Attributes
     ----------
@@ -71,21 +71,21 @@ class Block:
 
 
 class Heap:
-    """Blocks that have their offsets.
+    """Blocks at their offsets.
 
     Attributes
     ----------
-    size : where the last of them ends.
+    size : the end of the last block, in bytes.
     """
 
     def __init__(self) -> None:
         self.size = 0
         self._blocks: list[Block] = []
         self._placed: list[tuple[int, int, int, int, Block]] = []
-        # Of each block: where it begins and ends, its first and last moment, how many spans it has.
+        # A row each: the blocks' begins and ends, first and last moments, and numbers of spans.
         self._table = np.empty((5, 16), np.int64)
-        # Numbers of blocks by moment, in steps of 2^n for those that are needed for 2^n moments and
-        # no more than that: so each stands at one or two steps.
+        # For each n, the numbers of the blocks that are needed for at most 2^n moments, by the
+        # moment divided by 2^n: each stands in one or two of these lists.
         self._steps: dict[int, dict[int, list[int]]] = {}
 
     def put(self, block: Block, offset: int) -> None:
@@ -100,17 +100,17 @@ class Heap:
         self._placed.append((offset, end, first, last, block))
         step = (last - first).bit_length()
         steps = self._steps.setdefault(step, {})
-        for place in {first >> step, last >> step}:
-            steps.setdefault(place, []).append(count)
+        for moment in {first >> step, last >> step}:
+            steps.setdefault(moment, []).append(count)
         self.size = max(self.size, offset + block.size)
 
     def gap(self, block: Block) -> int:
-        """The offset of the smallest gap that is free while a block is needed; else their end."""
+        """The offset of the smallest gap that is free while a block is needed, or of the end."""
         near = self._near(block)
         if near is not None:
             return self._gap_among(near, block)
         starts, ends = self._live_with(block)
-        # Before each, all that begins earlier has ended here.
+        # Where all blocks that begin before each one have ended.
         free = np.maximum.accumulate(np.concatenate([[0], ends]))
         gaps = starts - free[:-1]
         fitting = np.flatnonzero(gaps >= aligned(block.size))
@@ -122,7 +122,7 @@ class Heap:
         """The begins and ends of the blocks that are live together with a block, by begin."""
         starts, ends, first, last, spans = self._table[:, : len(self._blocks)]
         meets = (first <= block.last) & (last >= block.first)
-        # A block of one span is needed from its first moment to its last; others may pause.
+        # A block of several spans is not needed between them, where others may lie.
         pauses = meets & ((spans > 1) | (len(block.spans) > 1))
         for k in np.flatnonzero(pauses).tolist():
             meets[k] = self._blocks[k].meets(block)
@@ -130,7 +130,7 @@ class Heap:
         return starts[meets][order], ends[meets][order]
 
     def _gap_among(self, near: list[int], block: Block) -> int:
-        """The same where few blocks can be live together with it: NumPy would take longer."""
+        """The offset of that gap among few blocks, for which NumPy would take longer."""
         needed, free, first, last = aligned(block.size), 0, block.first, block.last
         best: tuple[int, int] | None = None
         live = [
@@ -148,7 +148,7 @@ class Heap:
     def _near(self, block: Block) -> list[int] | None:
         """The numbers of all blocks that may be live together with a block; None for all of them.
 
-        Some may be there twice, which changes nothing.
+        A number may be in the list twice, which changes nothing.
         """
         count, first, last = len(self._blocks), block.first, block.last
         looks = sum(((last - first) >> step) + 2 for step in self._steps)
@@ -156,8 +156,8 @@ class Heap:
             return None
         found: list[int] = []
         for step, steps in self._steps.items():
-            for place in range(first >> step, (last >> step) + 1):
-                found += steps.get(place, ())
+            for moment in range(first >> step, (last >> step) + 1):
+                found += steps.get(moment, ())
                 if len(found) > _FEW:
                     return None
         return found
@@ -211,7 +211,7 @@ def peak(blocks: Sequence[Block]) -> int:
 
 
 def worst_moment(blocks: Sequence[Block]) -> tuple[int, int]:
-    """The first moment at which most bytes are needed, and how many these are."""
+    """The first moment at which the most bytes are needed, and their number."""
     change: dict[int, int] = {}
     for block in blocks:
         for first, last in block.spans:
