@@ -1,9 +1,9 @@
 """An optimized module to one readable C file, to a shared library, to a Python callable.
 
-The rooms, in the order in which they stand on each other, and in which they are best read:
-`code` (C before it is text), `table` (how each opcode is emitted), `kernels` (a kernel and its
-loops), `opcodes` and `contraction` (the entries of the table), `custom_calls`, `program` (a whole
-module: buffers, schedule, control flow) and `executable` (compiling, loading, calling).
+Its folders, each of which needs those before it, so that this is the order to read them in: `code`
+(C before it is text), `table` (how each opcode is emitted), `kernels` (a kernel and its loops),
+`opcodes` and `contraction` (the entries of the table), `custom_calls`, `program` (a whole module:
+buffers, schedule, control flow) and `executable` (compiling, loading, calling).
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ def compile(  # noqa: A001 - so it is named
     donate : let results take the memory of those arguments that the module's `input_output_alias`
         and `buffer_donor` name. These arrays then hold results after a call, or anything. Without
         it a call leaves its arguments as they are.
-    remember : look into the user's cache for what was made of the same module before, and leave
-        there what is made. The cache knows the files of PyHLO, but not what a program changes in
-        its tables while it runs.
+    remember : use the user's cache: load the library that was made of the same module before, or
+        store the new one. The cache's keys know the files of PyHLO, but not the changes that a
+        running program has made to its tables.
     plain : loops as one would write them by hand, to be read: see `emit`.
-    wait : return when the library is there. Otherwise a thread compiles it, while the interpreter
-        answers calls; then calls raise what goes wrong there.
+    wait : return when the library is ready. Otherwise a thread compiles it, while the interpreter
+        answers calls; an error of the thread is raised by the next call.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _compile(
     except OSError:
         if built.library.exists():
             raise
-        # Since it was found, another process has made room in the cache.
+        # Another process has removed the library from the cache since it was found.
         return loaded(fresh())
 
 
@@ -197,8 +197,8 @@ class _Written(NamedTuple):
 
     Attributes
     ----------
-    module : that the optimizer made.
-    views : how results are to be seen.
+    module : the optimized module.
+    views : the strided view of each result that is one, by its number.
     """
 
     module: Module
@@ -213,7 +213,7 @@ def _written(
 
     Parameters
     ----------
-    units : hands out files while others are still being written.
+    units : hands files to compilers while others are still being written.
     """
     log = Log()
     made = optimizer.optimize(module, target="cpu", log=log) if optimize else module

@@ -1,4 +1,4 @@
-"""A kernel of C in the making."""
+"""A kernel of C while it is written."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class CKernel(kernel.Kernel):
-    """A kernel in the making, in C.
+    """A kernel that is being written, in C.
 
     Parameters
     ----------
     scope : of the instructions that it computes.
-    times : how often it runs in one run of the module, about.
+    times : about how often it is called in one run of the module.
     """
 
     def __init__(self, constants: Constants, scope: Scope, times: int = 1) -> None:

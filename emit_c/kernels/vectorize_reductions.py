@@ -8,9 +8,9 @@ becomes, where a vector has 16 lanes,
     for every block of 16: for k: lanes[k] = lanes[k] + x[16 * block + k]
     total = total + the sum of all lanes
 
-OpenMP's `reduction` says the same. But gcc then goes through the lanes one by one, before and after
-the loop, which takes as long as to fold a few hundred numbers; here they are put together by
-halves.
+OpenMP's `reduction` means the same. But gcc then goes through the lanes one by one, before and
+after the loop, which takes as long as to fold a few hundred numbers. Here one half of the lanes is
+folded into the other half, until one lane is left.
 """
 
 from __future__ import annotations
@@ -120,8 +120,9 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _LaneFold | Non
     starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
     if not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1) or not all(starts):
         return None
-    # Of the wider types several vectors, so that the narrowest one, and be it a type that is only
-    # loaded, fills one: else compilers take so short vectors that it needs several, too.
+    # A block has as many lanes as one vector has of the narrowest type, even if it is only loaded;
+    # a wider type then takes several vectors. With fewer lanes, compilers would choose shorter
+    # vectors for all types.
     loaded = {ELEMENT_TYPES[k].bytes for k in _loaded(loop.body) if k in ELEMENT_TYPES}
     held = {n: _kind_of_lanes(kinds[n], loaded, loop.stop) for _, n in loop.reductions}
     sizes = {ELEMENT_TYPES[kind].bytes for kind in held.values()}
@@ -145,8 +146,8 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _LaneFold | Non
 def _kind_of_lanes(kind: str, loaded: Collection[int], iterations: int) -> str:
     """The type of the lanes that fold values of a type, where numbers of some sizes are loaded.
 
-    What is true of wide numbers is as wide itself: to be a byte, it has to be packed, which a short
-    row is not worth.
+    A comparison of wide numbers gives a mask as wide as they are. To become a byte of a pred, it
+    has to be packed, which costs more than it saves in a short row.
     """
     is_wide = min(loaded, default=1) >= ELEMENT_TYPES["s32"].bytes
     return "s32" if kind == "pred" and is_wide and iterations < machine.PACKED else kind
@@ -165,11 +166,13 @@ class _LanePart:
 
 @dataclass(frozen=True, slots=True)
 class _LaneFold:
-    """A loop of `iterations` iterations that folds into some variables.
+    """A loop of `trip_count` iterations that folds into some variables.
 
     Attributes
     ----------
-    lanes, lane, block : how many lanes there are, and the counters of them and of the blocks.
+    lanes : the number of lanes of a block.
+    lane, block : the names of the counters of lanes and of blocks.
+    parts : for each variable, the lanes into which it is split.
     """
 
     loop: For
@@ -184,7 +187,7 @@ class _LaneFold:
 
         Parameters
         ----------
-        called : the lanes are put together by a function that is called instead of inlined.
+        called : the function that folds the lanes is called, not inlined.
         """
         begun = [Assign(Load(Name(part.lanes), Name(self.lane)), part.start) for part in self.parts]
         return [
@@ -221,7 +224,7 @@ class _LaneFold:
         return made
 
     def _together(self, body: Body, *, called: bool) -> Iterator[Statement]:
-        """Fold the lanes into the variables; places together with the numbers that are theirs."""
+        """Fold the lanes into the variables; the index of an extreme together with the extreme."""
         groups: list[list[_LanePart]] = []
         for part in self.parts:
             if part.operation == "first":

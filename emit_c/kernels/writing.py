@@ -1,7 +1,7 @@
 """Kernels: C functions that each compute some arrays from others, and are emitted once if equal.
 
-Two kernels are equal if they differ only in the names of what they take and compute; so the layers
-of a transformer share theirs.
+Two kernels are equal if they differ only in names; so the layers of a transformer, whose kernels
+do the same to other arrays, share one set of functions.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class ModuleKernels:
 
     Attributes
     ----------
-    functions : by name, each after those of the functions that belong to it alone.
+    functions : by name, each after the functions that it alone calls.
     entries : the names of the kernels themselves.
-    meant : for each of these, the HLO name that each of its identifiers stands for.
-    watch : is shown what the passes make of each kernel.
-    plain : kernels are the loops that they are written as.
+    meant : for each of these kernels, the HLO name behind each of its identifiers.
+    watch : is shown the statements that each pass makes of a kernel.
+    plain : kernels stay plain loops, which no pass makes faster.
     """
 
     def __init__(self, names: Names, watch: Watch | None = None, *, plain: bool = False) -> None:
@@ -94,11 +94,11 @@ class ModuleKernels:
 
 
 def _let_results_share(kernel: CKernel) -> None:
-    """Let several results lie in the places of operands.
+    """Let several results lie in the memory of operands.
 
-    One result is stored after all that its element takes is loaded. But if there are several, and
-    the compiler knew that they overlap with nothing, it might load the element of an operand only
-    after the element of another result was stored in its place.
+    An element of a single result is stored after all elements that it needs are loaded. But if
+    there are several results, and the compiler took them to overlap with nothing, it might store
+    an element of one result before it loads the operand's element that lay there.
     """
     written = [a for a in kernel.arguments.values() if not is_const(a.kind)]
     if len(written) > 1:
@@ -107,7 +107,7 @@ def _let_results_share(kernel: CKernel) -> None:
 
 
 def _drop_unused(kernel: CKernel, used: Collection[str]) -> None:
-    """Take no pointers through which nothing is read or written after all."""
+    """Remove the arguments through which nothing is read or written after all."""
     for pointer, argument in list(kernel.arguments.items()):
         if argument.name not in used:
             del kernel.arguments[pointer]

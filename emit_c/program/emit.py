@@ -46,14 +46,14 @@ class Program:
     arena_bytes, slot_bytes : of that memory; the latter for each part of a loop that may run at the
         same time as the others.
     constants : large arrays, to be handed to `load_constants` in this order.
-    donated : for numbers of results, the argument that may give up its memory to it.
-    functions : declarations, by name, of those of other libraries that it calls; `load_functions`
-        takes them in this order.
-    sites : where kernels are called, if their times are taken; by the number that they report.
-    units : what files were handed out already, if any were.
-    assignment : where every array lies, and what single instructions need beside them.
-    meant : for each C function, the HLO name that each of its identifiers stands for; under "",
-        that of the functions themselves.
+    donated : by the number of a result, the number of the argument whose memory it may take.
+    functions : declarations, by name, of the functions of other libraries that it calls;
+        `load_functions` takes their addresses in this order.
+    sites : the calls of kernels, if their times are measured, by the number that each reports.
+    units : the files that were handed to compilers already, if any were.
+    assignment : the buffer of every array, and the scratch memory of single instructions.
+    meant : for each C function, the HLO name behind each of its identifiers; under "", the HLO
+        names behind the functions themselves.
     """
 
     parts: Parts
@@ -95,12 +95,11 @@ def emit(
 
     Parameters
     ----------
-    profile : let it take the time of every call of a kernel.
-    units : hands out files while others are still being written.
-    watch : is shown what the passes make of each kernel: see `emit_c.kernels.passes`.
-    plain : write loops as one would by hand: without those passes, but the last one, which is for
-        readers, and without tiles.
-
+    profile : measure the time of every call of a kernel.
+    units : hands files to compilers while others are still being written.
+    watch : is shown the statements that each pass makes of a kernel: see `emit_c.kernels.passes`.
+    plain : write loops as one would by hand, to be read: without the passes over kernels, except
+        the last, and without tiles.
     exported : let other files call the entry and `load_constants`.
 
     Raises
