@@ -82,7 +82,7 @@ def write_iota(_body: Body, instr: Instruction, index: Index) -> Expr:
 def write_moved(body: Body, instr: Instruction, index: Index) -> Expr:
     """The element of an operand that the opcode's indexing map tells."""
     found = sources(instr, index)
-    cases = [(body.holds(s.conditions), s.operand, s.index) for s in found]
+    cases = [(body.holds(s.conditions), s.operand, s.source_index) for s in found]
     return chosen(body, instr, cases)
 
 
@@ -277,7 +277,7 @@ def _counted(body: Body, instr: Instruction, index: Index) -> Sum | None:
         moved = _moved(instr, index)
         if moved is None:
             return None
-        instr, index = moved.operand, moved.index
+        instr, index = moved.operand, moved.source_index
 
 
 def _moved(instr: Instruction, index: Index) -> Copied | None:

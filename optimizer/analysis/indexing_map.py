@@ -31,7 +31,7 @@ class Copied(NamedTuple):
     """An operand and the index of one of its elements, under conditions that must all hold."""
 
     operand: Instruction
-    index: Index
+    source_index: Index
     conditions: tuple[Within, ...] = ()
 
 

@@ -113,11 +113,11 @@ def _divided_before(
         value, index = stack.pop()
         moved = sources(value, index)
         if _is_reshape(value):
-            if any(_divides(part, whole=whole) for part in moved[0].index):
+            if any(_divides(part, whole=whole) for part in moved[0].source_index):
                 found.add(value.operands[0])
             if value is not end:
                 continue
-        read_at = moved[0].index if moved else index
+        read_at = moved[0].source_index if moved else index
         stack += [(o, read_at) for o in _followed(value) if o in behind]
     return found
 

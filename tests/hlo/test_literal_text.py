@@ -72,21 +72,22 @@ CORNERS: dict[str, Any] = {
 }
 
 
-# What a property test has drawn after a while.
+# What `draw` has drawn.
 LITERALS: list[Literal] = []
 FLOATS: list[Any] = []
 SHAPES: list[Shape] = []
 
 
-@settings(max_examples=200, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=500, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(literals(), arrays(array(F32, (3,))), shapes)
-def test_what_is_drawn(made: Literal, floats: Any, shape: Shape) -> None:
+def draw(made: Literal, floats: Any, shape: Shape) -> None:
     LITERALS.append(made)
     FLOATS.append(floats)
     SHAPES.append(shape)
 
 
 def test_everything_that_may_surprise_is_drawn() -> None:
+    draw()
     for corner, holds in CORNERS.items():
         assert any(holds(floats).any() for floats in FLOATS), corner
     drawn = [leaf for made in LITERALS for _, leaf in made.shape.leaves()]

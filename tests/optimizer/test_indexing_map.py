@@ -34,7 +34,8 @@ def test_elements_are_those_of_the_interpreter(text):
         found = sources(module.entry.root, tuple(map(Sum, index)))
         # Of constants nothing is open: what may not hold does not.
         first = next(s for s in found if not any(c.is_open for c in s.conditions))
-        assert held[first.operand.name][tuple(i.constant for i in first.index)] == result[index]
+        element = held[first.operand.name][tuple(i.constant for i in first.source_index)]
+        assert element == result[index]
 
 
 def test_an_opcode_that_computes_has_no_map():
