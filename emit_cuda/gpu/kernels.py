@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from emit_cuda.devices import Kernels
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Mapping
 
-    from emit_cuda.devices import GridCall
-
-
-class Launcher(Protocol):
-    """A GPU, as far as its kernels have to know it."""
-
-    def current(self) -> AbstractContextManager[None]:
-        """Make the GPU's context this thread's."""
-        ...
-
-    def launch(self, label: str, function: Any, call: GridCall) -> None:
-        """Let a function of a module run."""
-        ...
+    from emit_cuda.devices import CudaDevice, GridCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +20,12 @@ class GpuKernels(Kernels):
 
     Attributes
     ----------
+    launches : lets a function of the module run, which is labelled for messages.
     names : of each kernel, its symbol in the module.
     """
 
-    device: Launcher
+    device: CudaDevice
+    launches: Callable[[str, Any, GridCall], None]
     module: Any
     names: Mapping[str, str]
     _functions: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -57,4 +46,4 @@ class GpuKernels(Kernels):
             with self.device.current():
                 self._functions[kernel] = self.module.get_function(self.names[kernel])
         label = f"{kernel} (%{about})" if about else kernel
-        self.device.launch(label, self._functions[kernel], call)
+        self.launches(label, self._functions[kernel], call)

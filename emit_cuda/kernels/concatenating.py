@@ -14,6 +14,7 @@ each operand instead.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Group, Name, binary, item
@@ -21,7 +22,7 @@ from codegen.statements import If, Let, live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.stages import BLOCK, Stage
 from hlo import attributes as a
-from optimizer.analysis.indexing import counter, delinear, linear
+from optimizer.analysis.indexing import delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,9 @@ def concatenate_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name
     begin = blocks = 0
     for operand in operands:
         name = body.name("i")
-        count, inside = _copied(kernel, instr, outputs[0], (operand, along, begin), name)
+        copied = partial(_copied, kernel, instr, outputs[0], (operand, along, begin))
+        arrays = instr, operand
+        count, inside, _ = vectors.in_vectors(kernel, name, operand.shape.size, arrays, copied)
         first = Group(Cast("s64", Name("blockIdx.x")) - blocks) * BLOCK
         number = Let("s64", name, first + Cast("s64", Name("threadIdx.x")))
         if count % BLOCK:
@@ -65,25 +68,19 @@ def _copied(
     instr: Instruction,
     output: Name,
     part: tuple[Instruction, int, int],
-    name: str,
-) -> tuple[int, Sequence[Statement]]:
-    """The statements of a thread for an operand, and the number of such threads.
+    number: Sum,
+) -> tuple[Statement, ...]:
+    """The statements for an element of an operand.
 
     Parameters
     ----------
     part : the operand, the dimension, and where in it the operand begins.
     """
     operand, along, begin = part
-    body, size = kernel.body, operand.shape.size
-
-    def copied(number: Sum) -> tuple[Statement, ...]:
-        with body.block() as statements:
-            index = delinear(number, operand.shape.dims)
-            at = (*index[:along], index[along] + begin, *index[along + 1 :])
-            value = body.stored(instr.shape.element_type, body.element(operand, index))
-            body.assign(item(output, linear(at, instr.shape.dims)), value)
-        return live(statements)
-
-    width = vectors.width_for([instr, operand]) if size >= vectors.FILLS else 1
-    vectorized = vectors.in_vectors(kernel, name, size, width, copied)
-    return vectorized or (size, copied(counter(name, size)))
+    body = kernel.body
+    with body.block() as statements:
+        index = delinear(number, operand.shape.dims)
+        at = (*index[:along], index[along] + begin, *index[along + 1 :])
+        value = body.stored(instr.shape.element_type, body.element(operand, index))
+        body.assign(item(output, linear(at, instr.shape.dims)), value)
+    return live(statements)

@@ -15,7 +15,7 @@ from codegen.statements import live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.stages import Stage, alone, each_thread
 from emit_cuda.kernels.transposing import transpose_stage
-from optimizer.analysis.indexing import counter, delinear, linear
+from optimizer.analysis.indexing import delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,14 +46,13 @@ def loop_stage(kernel: CudaKernel, results: Results) -> Stage:
     def write(number: Sum) -> tuple[Statement, ...]:
         return _computed(results, kernel, delinear(number, dims))
 
-    if count >= vectors.FILLS:
-        read = [*kernel.scope.arguments, *(o for instr, _ in results for o in instr.operands)]
-        width = vectors.width_for([*(instr for instr, _ in results), *read])
-        found = vectors.in_vectors(kernel, name, count, width, write)
-        if found is not None:
-            return each_thread(name, *found, f"loop of {width}")
-    kept = write(counter(name, count))
-    return each_thread(name, count, kept) if count > 1 else alone(kept)
+    read = [*kernel.scope.arguments, *(o for instr, _ in results for o in instr.operands)]
+    arrays = [*(instr for instr, _ in results), *read]
+    threads, statements, width = vectors.in_vectors(kernel, name, count, arrays, write)
+    if count == 1:
+        return alone(statements)
+    kind = "loop" if width == 1 else f"loop of {width}"
+    return each_thread(name, threads, statements, kind)
 
 
 def _computed(results: Results, kernel: CudaKernel, index: Index) -> tuple[Statement, ...]:

@@ -62,30 +62,38 @@ def width_of_rows(instructions: Iterable[Instruction], size: int, threads: int) 
 
 
 def in_vectors(
-    kernel: Kernel, thread: str, count: int, width: int, write: Callable[[Sum], Sequence[Statement]]
-) -> tuple[int, list[Statement]] | None:
-    """The number of threads that compute `width` neighbours each, and the statements of one.
+    kernel: Kernel,
+    thread: str,
+    count: int,
+    arrays: Iterable[Instruction],
+    write: Callable[[Sum], Sequence[Statement]],
+) -> tuple[int, Sequence[Statement], int]:
+    """The number of threads for some elements, the statements of one, and how many it computes.
 
-    None where no loads and stores are joined. Elements behind the last whole vector have a thread
-    of their own.
+    Of enough elements each thread computes neighbours, if loads and stores can be joined. Elements
+    behind the last whole vector have a thread of their own.
 
     Parameters
     ----------
     thread : the name of a thread's number.
     count : elements of all threads.
+    arrays : that are read and written.
     write : gives the statements for the element of a number.
     """
-    if width == 1:
-        return None
-    iteration, vectors = kernel.body.name("v"), count // width
-    number = counter(thread, vectors) * width + counter(iteration, width)
-    loop = Pack(kernel, iteration, width).loop(write(number))
-    if loop is None or count % width == 0:
-        return (vectors, loop) if loop else None
-    one = kernel.body.name("i")
-    rest = write(unknown(one, vectors * width, count - 1))
-    tail = For(one, count, tuple(rest), start=vectors * width)
-    return vectors + 1, [If(binary("<", Name(thread), vectors), tuple(loop), (tail,))]
+    width = width_for(arrays) if count >= FILLS else 1
+    if width > 1:
+        iteration, vectors = kernel.body.name("v"), count // width
+        number = counter(thread, vectors) * width + counter(iteration, width)
+        loop = Pack(kernel, iteration, width).loop(write(number))
+        if loop and count % width == 0:
+            return vectors, loop, width
+        if loop:
+            one = kernel.body.name("i")
+            rest = write(unknown(one, vectors * width, count - 1))
+            tail = For(one, count, tuple(rest), start=vectors * width)
+            is_whole = binary("<", Name(thread), vectors)
+            return vectors + 1, [If(is_whole, tuple(loop), (tail,))], width
+    return count, write(counter(thread, count)), 1
 
 
 class Pack:
