@@ -113,7 +113,8 @@ class DotProduct(Product):
 class ConvolutionProduct(Product):
     """A convolution as a product of matrices, one for each group.
 
-    The contraction goes through the kernel as it lies in memory.
+    The contraction goes through the kernel as it lies in memory, and rows through images and their
+    places; but what comes last in the input, features or images, comes last here.
     """
 
     def __init__(self, body: Body, convolution: Instruction) -> None:
@@ -122,9 +123,13 @@ class ConvolutionProduct(Product):
         kernel, output = convolution.operands[1].shape.dims, convolution.shape.dims
         groups = max(attrs.feature_group_count, attrs.batch_group_count)
         self.group_size = kernel[self.labels.kernel_output_feature] // groups
-        feature = self.labels.kernel_output_feature
-        self.contracted = [d for d in range(len(kernel)) if d != feature]
-        self.places = self.labels.output_batch, *self.labels.output_spatial
+        last, feature = len(kernel) - 1, self.labels.kernel_input_feature
+        self.contracted = [d for d in range(len(kernel)) if d != self.labels.kernel_output_feature]
+        if self.labels.input_feature == last:
+            self.contracted.sort(key=lambda d: d == feature)
+        self.places = [self.labels.output_batch, *self.labels.output_spatial]
+        if self.labels.input_batch == last:
+            self.places.append(self.places.pop(0))
         super().__init__(
             body,
             convolution,
@@ -151,7 +156,8 @@ class ConvolutionProduct(Product):
         if side == 1:
             inside[labels.kernel_output_feature] = batch * self.group_size + free
             return None, tuple(inside[d] for d in range(len(kernel)))
-        image, *spatial = delinear(free, self.frees[0])
+        at_place = dict(zip(self.places, delinear(free, self.frees[0]), strict=True))
+        image = at_place[labels.output_batch]
         feature = inside[labels.kernel_input_feature]
         if self.attrs.feature_group_count > 1:
             feature = feature + batch * kernel[labels.kernel_input_feature]
@@ -159,7 +165,8 @@ class ConvolutionProduct(Product):
             images = self.dot.operands[0].shape.dims[labels.input_batch]
             image = image + batch * (images // self.attrs.batch_group_count)
         steps = turned(tuple(inside[d] for d in labels.kernel_spatial), self.attrs.window)
-        condition, at = input_place(self.dot, tuple(spatial), steps)
+        spatial = tuple(at_place[d] for d in labels.output_spatial)
+        condition, at = input_place(self.dot, spatial, steps)
         return condition, at(image, feature)
 
     def index(self, batch: Sum, row: Sum, column: Sum) -> Index:

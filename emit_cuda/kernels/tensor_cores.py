@@ -70,10 +70,10 @@ class TensorCores(Tiles):
         self.copies = True
         with self.body.block():
             self.copies = all(self.strip(side, Name("tile")).copies for side in range(2))
-        if self.copies:
-            bytes_each = ELEMENT_TYPES[self.kind].bytes
-            sizes = [s for s in tile_sizes.WARP_SIZES if self.type.bytes == 2 or not s.together]
-            self._take(*best(self.product, sizes or [tile_sizes.WAITING], bytes_each))
+        sizes = [s for s in tile_sizes.WARP_SIZES if self.type.bytes == 2 or not s.together]
+        if not self.copies or not sizes:
+            sizes = [tile_sizes.WAITING]
+        self._take(*best(self.product, sizes, ELEMENT_TYPES[self.kind].bytes))
 
     def _take(self, size: tile_sizes.WarpSize, parts: int = 1) -> None:
         """Use tiles of a size, and add up parts of each sum."""

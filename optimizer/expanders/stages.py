@@ -87,7 +87,7 @@ TOP_K: dict[str, tuple[str, ...]] = {
 # After layout normalization, which makes transposes of copies between layouts.
 AFTER_LAYOUTS: dict[str, tuple[str, ...]] = {
     "cpu": ("transpose-folding",),
-    "gpu": ("transpose-folding{bytes=false}",),
+    "gpu": ("transpose-folding{fast=false}",),
 }
 # At the very end.
 LAST: tuple[str, ...] = (

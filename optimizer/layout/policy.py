@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from optimizer.analysis.byte_products import parts, wants_contracted_last
+from optimizer.analysis.image_layouts import wants_features_last
 from optimizer.layout.orders import rows
 
 if TYPE_CHECKING:
@@ -31,18 +32,20 @@ class LayoutPolicy:
     ----------
     columns : whether its matrix product reads matrices by columns as well as by rows.
     contracted_last : whether its product of bytes wants contracted dimensions last.
+    places_inside : whether its convolutions want the places of images before the last dimension.
     features_first : element types whose convolutions want NCHW, features before the image.
     features_last : element types whose convolutions want NHWC, features innermost.
     """
 
     columns: bool
     contracted_last: bool = False
+    places_inside: bool = False
     features_first: frozenset[str] = frozenset()
     features_last: frozenset[str] = frozenset()
 
 
 CPU = LayoutPolicy(columns=False)
-GPU = LayoutPolicy(columns=True, contracted_last=True)
+GPU = LayoutPolicy(columns=True, contracted_last=True, places_inside=True)
 # A GPU whose convolutions are cuDNN's; those of `emit_cuda` read rows.
 CUDNN = LayoutPolicy(
     columns=True,
@@ -107,6 +110,9 @@ def convolution_order(
     else:
         outer, features = getattr(labels, f"{role}_batch"), getattr(labels, f"{role}_feature")
     element_type = convolution.operands[0].shape.element_type.name
+    if policy.places_inside and wants_features_last(convolution):
+        first, second = sorted((outer, features))
+        return (first, *spatial, second)[::-1], "convolution-places-inside"
     if element_type in policy.features_first:
         return (outer, features, *spatial)[::-1], "convolution-nchw"
     if element_type in policy.features_last:

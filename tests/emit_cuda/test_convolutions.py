@@ -15,6 +15,7 @@ from hlo.types.values import WindowDim
 from hlo_tools.generate.values import tame
 from interpreter.numbers.compare import ROUNDING
 from optimizer import prepare
+from optimizer.analysis import image_layouts
 
 # Types of both operands and of the result.
 TYPES = [("bf16", "bf16"), ("f16", "f32"), ("f32", "f32"), ("s8", "s32"), ("f64", "f64"),
@@ -93,8 +94,8 @@ def parsed(body):
     return hlo.parse(f"HloModule m\n{CALLED}\nENTRY e {{ {body} }}")
 
 
-def batch_of(bodies, few=8):
-    batch = Batch()
+def batch_of(bodies, few=8, *, optimize=False):
+    batch = Batch(optimize)
     for seed, body in enumerate(bodies):
         module = parsed(body)
         batch.add(module, arguments(module, seed, few))
@@ -160,6 +161,39 @@ def test_padding_in_whole_tiles(monkeypatch, size, checked):
     expected = [case[2] for case in batch.cases if case[2].dtype.kind != "i"]
     assert all(np.isfinite(e.astype(float)).any() for e in expected)
     assert not batch.differences(SPECIAL_AS_WELL, checked=checked)
+
+
+# Places of images last: forwards, and both gradients.
+PLACES_LAST = {
+    "forwards": "x = bf16[2,16,6,8] parameter(0)  w = bf16[48,16,3,3] parameter(1)  ROOT r ="
+    " bf16[2,48,6,8] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01",
+    "gradient of the input": "x = f16[2,48,6,8] parameter(0)  w = f16[48,16,3,3] parameter(1)"
+    "  ROOT r = f16[2,16,6,8] convolution(x, w), dim_labels=bf01_io01->bf01,"
+    " window={size=3x3 pad=1_1x1_1 rhs_reversal=1x1}",
+    "gradient of the kernel": "x = bf16[8,16,6,8] parameter(0)  w = bf16[8,48,6,8] parameter(1)"
+    "  ROOT r = bf16[16,48,3,3] convolution(x, w), dim_labels=fb01_io01->bf01,"
+    " window={size=6x8 pad=1_1x1_1}",
+    "of one kind": "x = bf16[2,6,8,16] parameter(0)  w = bf16[48,16,3,3] parameter(1)  ROOT r ="
+    " bf16[2,6,8,48] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_oi01->b01f",
+}
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_places_come_before_features_on_tensor_cores(monkeypatch, checked):
+    """Then 16 bytes are copied at once."""
+    for name in ("LEAST_USES", "LEAST_PRODUCTS", "LEAST"):
+        monkeypatch.setattr(image_layouts, name, 1)
+    monkeypatch.setattr(tensor_cores, "LEAST", 16)
+    batch = batch_of(PLACES_LAST.values(), few=1000, optimize=True)
+    for *_, program in batch.cases:
+        copying = [each for each in program.steps if each.kind.endswith("on tensor cores")]
+        assert ["copy_16_bytes" in batch.kernels.texts[each.kernel] for each in copying] == [True]
+    assert not batch.differences(SPECIAL_AS_WELL, checked=checked)
+
+
+def test_places_of_small_images_stay_where_they_are():
+    module = emit_cuda.optimized(parsed(PLACES_LAST["forwards"]))
+    assert all(i.opcode != "transpose" for i in module.instructions())
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())

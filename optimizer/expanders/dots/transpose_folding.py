@@ -5,7 +5,7 @@ dot(reshape(transpose(x)), y)  =>   dot(reshape(x), y), where dimensions of size
 convolution(transpose(x), y)   =>   convolution(x, y), with the dimension labels of x
 
 Only the free dimensions of a dot must keep their order, since they come so in the result. On a GPU
-a transpose may stay, if it brings the contracted bytes of a large product side by side.
+a transpose may stay, if it brings side by side what tensor cores copy at once.
 The sums have the same terms; but libraries may add them up in another order.
 """
 
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Convolution, Dimensions, DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.analysis.byte_products import wants_contracted_last
+from optimizer.analysis.image_layouts import wants_features_last
 from optimizer.expanders.dots.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.expanders.parts import to_dims
@@ -36,18 +37,19 @@ class TransposeFolding:
 
     Attributes
     ----------
-    bytes : those of large products of bytes, too, whose contracted dimensions are last.
+    fast : those, too, that let a GPU's tensor cores copy neighbours of a large product at once.
     """
 
     name = "transpose-folding"
     xla = "xla/service/transpose_folding.cc"
     promise = ROUNDING
-    bytes: bool = True
+    fast: bool = True
 
     def run(self, module: Module, log: Log) -> Module:
         """The module whose dots and convolutions read the operands of transposes."""
-        into_dot = fold_into_dot if self.bytes else fold_but_for_bytes
-        folds = {"dot": into_dot, "convolution": fold_into_convolution}
+        folds = {"dot": fold_into_dot, "convolution": fold_into_convolution}
+        if not self.fast:
+            folds = {"dot": fold_but_for_bytes, "convolution": fold_but_for_features}
         return expand(module, log, folds)
 
 
@@ -129,6 +131,12 @@ def fold_into_convolution(site: ExpansionSite) -> Instruction | None:
     if (image, kernel) == instr.operands:
         return None
     return instr.with_(attrs=replace(attrs, dim_labels=labels), operands=(image, kernel))
+
+
+def fold_but_for_features(site: ExpansionSite) -> Instruction | None:
+    """The same, unless places of images came last."""
+    made = fold_into_convolution(site)
+    return None if made is None or wants_features_last(made) else made
 
 
 def permutation(x: Instruction) -> tuple[int, ...]:
