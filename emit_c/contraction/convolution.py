@@ -50,8 +50,6 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Na
     source = made.source(body)
     parts = list(product(*made.phases))
     tilings = [made.tiling(source, part) for part in parts]
-    if any(tiling.share < machine.LEAST_SHARE for tiling in tilings):
-        return None
     scratch = Scratch(body)
     if not source.copied:
         pointer = body.pointer(made.lhs)
