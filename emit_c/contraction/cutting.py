@@ -82,9 +82,11 @@ class Cutting:
         self.kind, self.steps, self.exact = kind, tuple(steps) or (ContractedDim(1, 0),), exact
         self.stride, self.signs = stride, signs
         dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
-        self.share, self.lane, self.row, (self.vectors, self.lanes) = best_tile(dims, kind)
-        self.width = self.vectors * self.lanes
         self.depth = prod(s.size for s in self.steps)
+        self.share, self.lane, self.row, (self.vectors, self.lanes) = best_tile(
+            dims, kind, self.depth
+        )
+        self.width = self.vectors * self.lanes
         self._products = self.depth * prod(d.size for d in dims)
         self.rows = rows_for(self.row.size, self.vectors, spared=has_offset(signs))
         if self._products < machine.FEW_PRODUCTS:

@@ -50,19 +50,26 @@ def joined(dims: Sequence[Dim]) -> list[Dim]:
     return found
 
 
-def best_tile(dims: Sequence[Dim], kind: ElementType) -> tuple[float, Dim, Dim, tuple[int, int]]:
+def best_tile(
+    dims: Sequence[Dim], kind: ElementType, depth: int
+) -> tuple[float, Dim, Dim, tuple[int, int]]:
     """The share of the processor that the best tile uses, its lane, its row, vectors and lanes.
 
     Numbers of different lanes must be neighbours in the input, or one number that all share. The
     kernel is packed along lanes or along rows.
+
+    Parameters
+    ----------
+    depth : products of each sum. Of many, it matters less where sums are written.
     """
+    scattered = max(machine.SCATTERED_SHARE, depth / (depth + machine.WRITTEN_STEPS))
     one = Dim(1, 0, 0)
     best = ((0.0, False, 0), dims[0], one, (1, 1))
     for lane in (d for d in dims if d.input <= 1):
         others = [d for d in dims if d is not lane and not (d.feature and lane.feature)]
         for shape, row in product(shapes_for(lane.size, kind), others or [one]):
             share = _share(lane, row, shape, kind)
-            share *= 1 if lane.output == 1 else machine.SCATTERED_SHARE
+            share *= 1 if lane.output == 1 else scattered
             score = (round(share, 2), lane.output == 1, -row.input)
             if score > best[0]:
                 best = (score, lane, row, shape)
