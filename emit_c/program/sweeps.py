@@ -17,6 +17,7 @@ from codegen.opcodes.folding import fold_of, in_lanes, over
 from codegen.statements import For, live, vectorized
 from emit_c.kernels.writing import write_loops
 from emit_c.opcodes.folding import blocks, of_columns
+from hlo.opcode import TRANSCENDENTAL
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter, linear
 from optimizer.fusion.policy import CPU
@@ -60,8 +61,15 @@ def write_sweeps(kernel: CKernel, nest: LoopNest, outputs: Pointers) -> tuple[St
 
 
 def _are_written_out(nest: LoopNest) -> bool:
-    """Whether the rows that a column folds are so few that each has statements of its own."""
-    rows = nest.count(nest.folded)
+    """Whether the rows that a column folds are so few that each has statements of its own.
+
+    The constants of two functions do not fit into registers together: with the exponentials and
+    the logarithm of a column in one loop, the CTC loss of `benchmarks.sequences` takes 1.7 times as
+    long.
+    """
+    rows, functions = nest.count(nest.folded), {m.opcode for m in nest.members} & TRANSCENDENTAL
+    if len(functions) > 1:
+        return False
     if nest.sweeps > 1:
         # Later sweeps fold nothing: their loops are written out if they are shorter.
         return rows <= max(machine.SHORT_LOOPS)

@@ -234,3 +234,21 @@ def test_first_of_some_conditions_is_found_without_a_loop_over_conditions():
     conditions = np.random.default_rng(0).random((3, 100)) < 0.4
     for mine, expected in zip(executable(conditions), evaluate(module, conditions), strict=True):
         np.testing.assert_array_equal(mine, expected)
+
+
+@pytest.mark.parametrize("function", ["log", "negate"])
+def test_two_functions_of_a_column_have_loops_of_their_own(function):
+    module = hlo.parse(
+        HEAD.replace("{T}", "f32")
+        + f"""
+  x = f32[3,41] parameter(0)
+  zero = f32[] constant(0)
+  e = f32[3,41] exponential(x)
+  s = f32[41] reduce(e, zero), dimensions={{0}}, to_apply=add
+  ROOT y = f32[41] {function}(s)
+}}"""
+    )
+    x = np.random.default_rng(0).standard_normal((3, 41)).astype(np.float32)
+    executable = emit_c.compile(module)
+    assert compare(executable(x), evaluate(module, x), ROUNDING) is None
+    assert executable.source.count("exp_f32(x[") == (1 if function == "log" else 3)
