@@ -109,9 +109,6 @@ PACKED: Final = 6 * WIDEST_VECTOR
 FEW_VECTORS: Final = 16
 """Chosen: vectors of bytes, so that what is left over after them is a large part of all. All
 benchmarks have the same C with 4 and 64."""
-SMALL_REST: Final = 1 / 4
-"""Chosen: the share of a loop's iterations that may be left over after whole vectors and call
-functions one by one."""
 FEW_NUMBERS: Final = FEW_CALLS * BLOCK_OF_LANES
 """Derived: numbers for which so many functions are called, one for a block of lanes."""
 TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)

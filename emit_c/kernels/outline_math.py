@@ -61,12 +61,8 @@ def _calls(numbers: int) -> int:
 def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
     """A SIMD loop that inlines long functions, and a remainder loop that calls them."""
     left = trip_count(loop) % machine.BLOCK_OF_LANES
-    few_are_left = (
-        0 < left <= trip_count(loop) * machine.SMALL_REST
-        and times * _calls(left) <= machine.FEW_CALLS
-    )
     if (
-        not few_are_left
+        not 0 < times * _calls(left) <= machine.FEW_CALLS
         or not isinstance(loop.stop, int)
         or loop.step != 1
         or not has_long_functions(loop)
