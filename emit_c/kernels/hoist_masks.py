@@ -8,6 +8,7 @@ becomes
 
 In lanes a condition is a mask. gcc 12 can't make one of what it computes before the loop, and would
 then run one iteration after the other; comparing the counter with a limit gives it a mask again.
+Without this, pair encoding takes 2.4 times as long, and a linear recurrence 1.5 times.
 """
 
 from __future__ import annotations
