@@ -34,13 +34,13 @@ from emit_cuda.kernels.tile_sizes import best
 from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from emit_cuda.kernels.products import Product
     from emit_cuda.kernels.strips import Strip
-    from emit_cuda.kernels.tiles import Visit
-    from optimizer.analysis.indexing import Index
+    from optimizer.analysis.indexing import Index, Sum
 
 # So ends the kind of a launch that uses them.
 ON_TENSOR_CORES = " on tensor cores"
@@ -62,6 +62,8 @@ def fits(product: Product) -> bool:
 
 class TensorCores(Tiles):
     """Writes the kernel of a product on tensor cores."""
+
+    group = 2
 
     def choose(self) -> None:
         """Choose the size of tiles: the one with the least time, if operands can be copied."""
@@ -187,24 +189,21 @@ class TensorCores(Tiles):
             return apply("row_of_part", part), apply("column_of_part", part)
         return Group(added(self.corner[0], p * PART)), Group(added(self.corner[1], q * PART))
 
-    def each_sum(self, batch: Sum, visit: Visit, *, one_by_one: bool, unroll: bool) -> None:
-        """Visit a lane's sums: two neighbours at once, where they are aligned."""
-        body, columns = self.body, self.product.columns
-        together = columns % 2 == 0 and not one_by_one
-        tile_row, tile_column = self.tile
-        row_at = tile_row * self.sizes[0] + self.lane / 4
-        names, sizes = ["p", "q", "r", "h", "n"], [*self.counts, 2, 2, 2]
-        count = 4 if together else 5
-        with body.loops(names[:count], sizes[:count], unroll=unroll) as (p, q, r, h, *rest):
-            number = p * self.counts[1] + q
-            part_row, part_column = self._corner(p, q, number)
-            row = body.let(self.index_kind, "row", added(row_at + part_row, r * 8))
-            inner = counter(body.name("n"), 2) if together else rest[0]
-            if together:
-                begin = tile_column * (self.sizes[1] // 2) + part_column / 2 + self.lane % 4
-                at = body.let(self.index_kind, "column_vector", added(begin, h * 4))
-            else:
-                begin = tile_column * self.sizes[1] + part_column + self.lane % 4 * 2
-                at = body.let(self.index_kind, "column", added(begin, h * 8 + inner))
-            total = item(item(self.sums, number), h * 4 + r * 2 + inner)
-            self.visit_neighbours(visit, batch, row, at, inner if together else None, total)
+    @property
+    def loops(self) -> tuple[str, Sequence[int]]:
+        """Loops over a warp's parts, and over a lane's rows, pairs of columns, and columns."""
+        return "pqrhn", (*self.counts, 2, 2, 2)
+
+    def sum_at(self, numbers: Index, inner: Sum, width: int) -> tuple[Expr, Expr, Expr]:
+        """The row of a sum, its column or the number of a vector of columns, and the sum."""
+        p, q, r, h = numbers
+        number, (tile_row, tile_column) = p * self.counts[1] + q, self.tile
+        part_row, part_column = self._corner(p, q, number)
+        row = tile_row * self.sizes[0] + self.lane / 4 + part_row
+        if width > 1:
+            column = tile_column * (self.sizes[1] // 2) + part_column / 2 + self.lane % 4
+        else:
+            column = tile_column * self.sizes[1] + part_column + self.lane % 4 * 2
+        further = h * 4 if width > 1 else h * 8 + inner
+        total = item(item(self.sums, number), h * 4 + r * 2 + inner)
+        return added(row, r * 8), added(column, further), total

@@ -21,11 +21,12 @@ from emit_cuda.kernels.tile_sizes import SIDE, best
 from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from emit_cuda.kernels.strips import Strip
-    from emit_cuda.kernels.tiles import Visit
+    from optimizer.analysis.indexing import Index, Sum
 
 # Elements of the contraction that a tile has.
 DEEP = 16
@@ -47,7 +48,6 @@ class ThreadTiles(Tiles):
     Attributes
     ----------
     each : rows and columns of sums of each thread.
-    group : neighbours among them.
     """
 
     def choose(self) -> None:
@@ -137,29 +137,19 @@ class ThreadTiles(Tiles):
         assert sum_ is not None
         return sum_
 
-    def each_sum(self, batch: Sum, visit: Visit, *, one_by_one: bool, unroll: bool) -> None:
-        """Visit a thread's sums: neighbours at once, where they are aligned."""
-        body, group = self.body, self.group
-        together = group > 1 and self.product.columns % group == 0 and not one_by_one
-        names, sizes = ["m", "h", "n"], [self.each[0], self.each[1] // group, group]
-        count = 2 if together else 3
-        with body.loops(names[:count], sizes[:count], unroll=unroll) as (m, h, *rest):
-            row = self._row(m)
-            inner = counter(body.name("n"), group) if together else rest[0]
-            unit = group if together else 1
-            at = self.tile[1] * (self.sizes[1] // unit) + times(self.x, group // unit)
-            more = h * (SIDE * group // unit)
-            name = "column_vector" if together else "column"
-            at = body.let(self.index_kind, name, added(at, more if together else more + inner))
-            total = self.total(m, h, inner)
-            self.visit_neighbours(visit, batch, row, at, inner if together else None, total)
+    @property
+    def loops(self) -> tuple[str, Sequence[int]]:
+        """Loops over groups of rows and of columns, and the columns of a group."""
+        return "mhn", (self.each[0], self.each[1] // self.group, self.group)
 
-    def _row(self, m: Sum) -> Name:
-        """The row of one of a thread's sums."""
-        group = self.group
-        more = m // group * (SIDE * group) + m % group
-        at = self.tile[0] * self.sizes[0] + times(self.y, group)
-        return self.body.let(self.index_kind, "row", added(at, more))
+    def sum_at(self, numbers: Index, inner: Sum, width: int) -> tuple[Expr, Expr, Expr]:
+        """The row of a sum, its column or the number of a vector of columns, and the sum."""
+        (m, h), group = numbers, self.group
+        row = self.tile[0] * self.sizes[0] + times(self.y, group)
+        column = self.tile[1] * (self.sizes[1] // width) + times(self.x, group // width)
+        further = h * (SIDE * group // width) + (inner if width == 1 else 0)
+        rows = m // group * (SIDE * group) + m % group
+        return added(row, rows), added(column, further), self.total(m, h, inner)
 
 
 def _part(vectors: Name, number: Sum, part: Sum, group: int) -> Expr:

@@ -58,11 +58,12 @@ class Tiles(ABC):
     """
 
     # Decided by `choose`: the threads of a block, rows and columns of its tile, how far a tile
-    # reaches along the contraction, tiles of each operand in shared memory and its bytes at most,
-    # and whether operands may be copied there past the registers.
+    # reaches along the contraction, neighbours among a thread's sums, tiles of each operand in
+    # shared memory and its bytes at most, and whether operands may be copied past the registers.
     threads: int
     sizes: tuple[int, int]
     deep: int
+    group: int
     buffers: int
     most_shared: int
     copies: bool
@@ -99,15 +100,20 @@ class Tiles(ABC):
     def multiply(self) -> None:
         """Add the products of two tiles."""
 
+    @property
     @abstractmethod
-    def each_sum(self, batch: Sum, visit: Visit, *, one_by_one: bool, unroll: bool) -> None:
-        """Visit a thread's sums.
+    def loops(self) -> tuple[str, Sequence[int]]:
+        """The loops over a thread's sums, the last one over neighbours: a letter and size each."""
+
+    @abstractmethod
+    def sum_at(self, numbers: Index, inner: Sum, width: int) -> tuple[Expr, Expr, Expr]:
+        """The row of a sum, its column or the number of a vector of columns, and the sum.
 
         Parameters
         ----------
-        visit : writes the statements for a sum, whose place in the result it is given.
-        one_by_one : else neighbours may be visited together, if they can be stored at once.
-        unroll : the loops over the sums.
+        numbers : of all loops but the last.
+        inner : of the last one.
+        width : the columns of a vector.
         """
 
     def write(self, output: Name) -> Stage:
@@ -286,31 +292,35 @@ class Tiles(ABC):
         with self.body.when(binary("!=", total, total)):
             self.body.assign(lost, 1)
 
-    def visit_neighbours(
-        self, visit: Visit, batch: Sum, row: Name, at: Name, inner: Sum | None, total: Expr
-    ) -> None:
-        """Visit sums that are in the result: one, or neighbours at once.
+    def each_sum(self, batch: Sum, visit: Visit, *, one_by_one: bool, unroll: bool) -> None:
+        """Visit a thread's sums that are in the result.
 
         Parameters
         ----------
-        at : the column; of neighbours the number of their vector.
-        inner : counts neighbours; None for one.
-        total : the sum.
+        visit : writes the statements for a sum, whose place in the result it is given.
+        one_by_one : else neighbours may be visited together, if they can be stored at once.
+        unroll : the loops over the sums.
         """
-        body, product = self.body, self.product
-        width = 1 if inner is None else inner.high + 1
-        column = counter(at.name, product.columns // width) * width + (inner or 0)
-        limits = (
-            (row, product.rows, self.sizes[0]),
-            (at, product.columns // width, self.sizes[1] // width),
-        )
-        conditions = [binary("<", here, n) for here, n, size in limits if n % size]
-        with body.when(conjoined(conditions) if conditions else None):
-            with body.block() as statements:
-                place = product.index(batch, counter(row.name, product.rows), column)
-                visit(place, total)
-            counted = "" if inner is None else inner.names[0]
-            body.add(*Pack(self.kernel, counted, width).around(statements))
+        body, product, kind, (names, sizes) = self.body, self.product, self.index_kind, self.loops
+        width = 1 if one_by_one or product.columns % self.group else self.group
+        count = len(sizes) - (width > 1)
+        with body.loops(names[:count], sizes[:count], unroll=unroll) as numbers:
+            counted = body.name("n") if width > 1 else ""
+            inner = counter(counted, width) if counted else numbers[-1]
+            row, at, total = self.sum_at(numbers[: len(sizes) - 1], inner, width)
+            row = body.let(kind, "row", row)
+            at = body.let(kind, "column_vector" if counted else "column", at)
+            column = counter(at.name, product.columns // width) * width + (inner if counted else 0)
+            limits = (
+                (row, product.rows, self.sizes[0]),
+                (at, product.columns // width, self.sizes[1] // width),
+            )
+            conditions = [binary("<", here, n) for here, n, size in limits if n % size]
+            with body.when(conjoined(conditions) if conditions else None):
+                with body.block() as statements:
+                    place = product.index(batch, counter(row.name, product.rows), column)
+                    visit(place, total)
+                body.add(*Pack(self.kernel, counted, width).around(statements))
 
     def store_whole(self, output: Name, at: Index, total: Expr) -> None:
         """Store one sum, after the epilogue; where it is NaN and may be lost, compute it anew."""
