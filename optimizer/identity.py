@@ -1,6 +1,7 @@
 """Equality of instructions and computations but for names.
 
-Names, metadata and positions do not count; shapes, attributes, literals, shardings, a custom call's
+Names, metadata and positions do not count, nor do layouts unless they are asked for, save those by
+which a bitcast reads; shapes, attributes, literals, shardings, a custom call's
 configuration and the order of operands do, save that a commutative opcode's operands may change
 places.
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hlo.instruction import Computation, Instruction
+
+
+def reads_layouts(computation: Computation) -> bool:
+    """Whether values depend on layouts, so that one that lies otherwise is no equal one."""
+    return "bitcast" in computation.opcodes
 
 
 class Identity:
@@ -44,7 +50,9 @@ class Identity:
         numbers = [operands[operand] for operand in instr.operands]
         if "commutative" in instr.row.traits:
             numbers.sort()
-        shape = instr.shape if self.is_layout_sensitive else instr.shape.without_layout
+        shape: Any = instr.shape if self.is_layout_sensitive else instr.shape.without_layout
+        if instr.opcode == "bitcast":
+            shape = instr.shape, instr.operands[0].shape
         called = tuple([self.of(computation) for computation in instr.called])
         sharding = instr.annotations.sharding
         # The options of a function: a factor's lower or upper triangle, for one.

@@ -112,6 +112,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     return Pipeline(
         f"{target}-optimization",
         (
+            *stages.passes_of(stages.FIRST, strict=strict),
             ExplicitPrecision(),
             DynamicPadder(),
             ShardingRemover(),

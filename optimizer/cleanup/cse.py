@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.opcode import COMPILE_TIME
 from hlo.walk import rebuild, rebuild_module
 from optimizer.effects import has_effect, ordered, without_dead
-from optimizer.identity import Identity
+from optimizer.identity import Identity, reads_layouts
 from optimizer.passes import register
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class Cse:
 
     Attributes
     ----------
-    is_layout_sensitive : instructions whose layouts differ are not equal.
+    is_layout_sensitive : instructions whose layouts differ are not equal. Beside a bitcast, which
+        reads memory in the order of a layout, they never are.
     """
 
     name = "cse"
@@ -43,7 +44,9 @@ class Cse:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without repetitions."""
-        identity = Identity(is_layout_sensitive=self.is_layout_sensitive)
+        identities = {
+            sensitive: Identity(is_layout_sensitive=sensitive) for sensitive in (False, True)
+        }
 
         def change(computation: Computation) -> Computation:
             tied = ordered(computation)
@@ -51,6 +54,7 @@ class Cse:
             def is_eligible(instr: Instruction) -> bool:
                 return instr not in tied and not has_effect(instr)
 
+            identity = identities[self.is_layout_sensitive or reads_layouts(computation)]
             unique = rebuild(computation, repetitions(computation, is_eligible, identity, log))
             # Where an earlier instruction has become the root, its users are dead, and have to go:
             # nothing may use the root of a fusion.

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 # On a GPU, kernels of our own factor and solve in tiles, for which XLA calls cuSOLVER and cuBLAS.
 _FACTORED = ("cholesky_expander", "triangular_solve_expander")
+# At the very beginning: from then on, no instruction's meaning depends on layouts.
+FIRST: tuple[str, ...] = ("tiled-bitcast-expander", "bitcast-expander")
 # Before anything is simplified.
 _BEFORE: tuple[str, ...] = (
-    # Before any layout is assigned anew: tiles decide which elements a bitcast reads.
-    "tiled-bitcast-expander",
     # XLA's CPU refuses both opcodes, its GPU rewrites them; here every target does.
     "ragged-dot-rewriter",
     "scaled-dot-rewriter",

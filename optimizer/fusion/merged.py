@@ -10,7 +10,7 @@ from hlo.attributes import Fusion, GetTupleElement
 from optimizer.analysis.cost import traffic
 from optimizer.effects import has_effect, ordered
 from optimizer.fusion.policy import is_plain
-from optimizer.identity import Identity
+from optimizer.identity import Identity, reads_layouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -63,7 +63,7 @@ class MergedKernel:
     @cached_property
     def distinct(self) -> Distinct:
         """Its members, for others to be joined to them."""
-        found = Distinct(Identity(), [], {}, {}, {})
+        found = Distinct(Identity(is_layout_sensitive=True), [], {}, {}, {})
         found.add(self.members, self.values)
         return found
 
@@ -101,6 +101,10 @@ def _kernel_of(instr: Instruction, users: Users) -> MergedKernel | None:
     if instr.opcode != "fusion":
         return _single(instr) if instr.shape.is_array else None
     inner = instr.called[0]
+    pairs = zip(inner.parameters, instr.operands, strict=True)
+    # A bitcast of a parameter would read an operand that lies otherwise in another order.
+    if reads_layouts(inner) and any(p.shape != o.shape for p, o in pairs):
+        return None
     copies = dict(zip(inner.parameters, instr.operands, strict=True))
     members: list[Instruction] = []
     for member in inner.instructions:

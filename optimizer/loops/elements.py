@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Constant
 from optimizer.effects import has_effect, ordered
-from optimizer.identity import Identity
+from optimizer.identity import Identity, reads_layouts
 from optimizer.loops.narrow import Affine, StandIns, narrowed
 from optimizer.loops.state import elements_needed, elements_taken
 from optimizer.loops.trip_count import induction_index, number, step_of
@@ -162,7 +162,8 @@ def values_of(
     classes : of the elements; those of one class are taken to be equal.
     wanted : these instructions; what they need has a number too.
     """
-    identity, taken, tied = Identity(), elements_taken(loop.body), ordered(loop.body)
+    identity = Identity(is_layout_sensitive=reads_layouts(loop.body))
+    taken, tied = elements_taken(loop.body), ordered(loop.body)
     needed = set(wanted)
     for instr in reversed(loop.body.instructions):
         if instr in needed:

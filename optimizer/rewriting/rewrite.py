@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from hlo.walk import names_of
 from interpreter.numbers.compare import BITS
 from optimizer.effects import ordered, without_dead
+from optimizer.identity import reads_layouts
 from optimizer.log import Settled
 from optimizer.rewriting.rule import touches_floats
 from optimizer.rewriting.sites import rebuild_unfused
@@ -60,7 +61,8 @@ def rewrite(
     Parameters
     ----------
     strict : only rewrites that keep every bit.
-    layout_sensitive : a replacement must have the layout of what it replaces.
+    layout_sensitive : a replacement must have the layout of what it replaces, as it must anyway
+        beside a bitcast.
 
     Returns
     -------
@@ -114,6 +116,7 @@ class Rewriter:
         uses: Mapping[Instruction, int],
         is_known: Callable[[Instruction], bool],
         one_use_answers: dict[str, bool],
+        layout_sensitive: bool,
     ) -> tuple[Rule, Match, Instruction] | None:
         """The first rule that applies, its match, and its replacement of an instruction.
 
@@ -121,6 +124,7 @@ class Rewriter:
         ----------
         is_known : whether an instruction is there already.
         one_use_answers : is filled; see `optimizer.rewriting.guard.Match`.
+        layout_sensitive : whether the replacement must have the instruction's layout.
         """
         for rule, match, pattern in self.rules.matches(instr, uses, one_use_answers, self.names):
             if self.strict and rule.promise != BITS and touches_floats(pattern, instr):
@@ -131,16 +135,15 @@ class Rewriter:
             if not is_known(new) and new.opcode != "bitcast":
                 # A value that is computed anew can be laid out as the one that it replaces.
                 new = new.with_(shape=instr.shape)
-            if self.fits(new, instr):
+            if shardings_agree(new, instr) and (new.shape == instr.shape or not layout_sensitive):
                 return rule, match, new
         return None
 
-    def fits(self, new: Instruction, old: Instruction) -> bool:
-        """Whether one instruction can stand for another: shardings and layouts agree."""
-        before, after = old.annotations.sharding, new.annotations.sharding
-        if before is not None and after is not None and before != after:
-            return False
-        return new.shape == old.shape or not self.layout_sensitive
+
+def shardings_agree(new: Instruction, old: Instruction) -> bool:
+    """Whether one instruction can stand for another as far as shardings tell."""
+    before, after = old.annotations.sharding, new.annotations.sharding
+    return before is None or after is None or before == after
 
 
 def inherited(instr: Instruction, old: Instruction) -> Annotations:
@@ -164,6 +167,7 @@ class Sweep:
     became : the replacements of instructions of the old computation that changed.
     position : the number of the instruction that is visited.
     tied : instructions with control dependencies, which stay as they are.
+    layout_sensitive : whether replacements must have the layouts of what they replace.
     """
 
     def __init__(self, rewriter: Rewriter, computation: Computation) -> None:
@@ -175,6 +179,7 @@ class Sweep:
         self.became: dict[Instruction, Instruction] = {}
         self.position = 0
         self.tied = ordered(computation)
+        self.layout_sensitive = rewriter.layout_sensitive or reads_layouts(computation)
 
     # Most walks find nothing to rewrite, and ask for none of these.
     @cached_property
@@ -285,7 +290,9 @@ class Sweep:
     def rewritten(self, instr: Instruction) -> Instruction:
         """The replacement by the first rule that applies; the instruction itself if none does."""
         answers: dict[str, bool] = {}
-        found = self.rewriter.replacement(instr, self.uses, self.is_known, answers)
+        found = self.rewriter.replacement(
+            instr, self.uses, self.is_known, answers, self.layout_sensitive
+        )
         if found is None:
             self.settled.without_rule(instr, answers)
             return instr

@@ -1,9 +1,10 @@
 """Whether two modules are the same, piece by piece: what `==` of immutable modules can't say."""
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from hlo.instruction import Computation, Instruction, Module
+from hlo.walk import post_order, rebuild_module
 
 
 def assert_same(one: Module, other: Module) -> None:
@@ -34,6 +35,17 @@ def assert_same_instruction(one: Instruction, other: Instruction) -> None:
             assert [x.name for x in a] == [x.name for x in b], field.name
         elif field.name != "span":
             assert a == b, field.name
+
+
+def as_needed(module: Module) -> Module:
+    """The module with each computation's instructions in the order in which its root needs them."""
+
+    def ordered(computation: Computation) -> Computation:
+        needed = dict.fromkeys(post_order(computation.root))
+        rest = [i for i in computation.instructions if i not in needed]
+        return replace(computation, instructions=(*needed, *rest))
+
+    return rebuild_module(module, ordered)
 
 
 def nameless(module: Module) -> str:
