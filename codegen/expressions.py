@@ -2,8 +2,8 @@
 
     Load(Name("x"), Index(8 * i + j))      Op("+", (x, y))      Apply("tanh_f32", (x,))
 
-A tree says what is computed, not how a language spells it: see `codegen.printer`. Trees are
-compared by value. `codegen.walk` looks into them and rebuilds them.
+A tree says what is computed; `codegen.printer` decides how a language spells it. Trees are
+compared by value. `codegen.walk` visits and rebuilds them.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ class Literal(_Tree):
 
     Attributes
     ----------
-    kind : the type of the literal; "" for an `int` of C, which takes the type of what it meets;
+    kind : the type of the literal; "" for an `int` of C, which takes the type of the other operand;
         "char" for a letter.
-    hexadecimal : bits, which one reads more easily to base 16.
+    hexadecimal : whether to write it to base 16, as one reads bits.
     """
 
     value: float = field(compare=False)
@@ -119,7 +119,7 @@ class Literal(_Tree):
     _bits: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Tell 0.0 from -0.0, and know NaN again."""
+        """Let 0.0 differ from -0.0, and NaN equal NaN."""
         object.__setattr__(self, "_bits", repr(self.value))
 
     @property
@@ -130,14 +130,14 @@ class Literal(_Tree):
 
 @dataclass(frozen=True, slots=True)
 class Index(_Tree):
-    """Index arithmetic, as it was simplified: see `optimizer.analysis.indexing`."""
+    """Index arithmetic, simplified: see `optimizer.analysis.indexing`."""
 
     sum: Sum
 
 
 @dataclass(frozen=True, slots=True)
 class Load(_Tree):
-    """An element of an array; as the target of an assignment, the place of one."""
+    """An element of an array; as the target of an assignment, the element that is written."""
 
     pointer: Expr
     index: Expr
@@ -149,9 +149,9 @@ class Op(_Tree):
 
     Attributes
     ----------
-    op : its sign: `+ - * / % << >> < <= > >= == != & ^ | && ||`; of one operand `- ~ ! & *`, where
-        `&` is the address and `*` what lies there, and "real" and "imag", the parts of a complex
-        number.
+    op : its operator: `+ - * / % << >> < <= > >= == != & ^ | && ||`; of one operand `- ~ ! & *`,
+        where `&` is the address and `*` the value at one, and "real" and "imag", the parts of a
+        complex number.
     """
 
     op: str
@@ -192,11 +192,11 @@ class Quoted(_Tree):
 
 @dataclass(frozen=True, slots=True)
 class Struct(_Tree):
-    """Several values as one: of a struct, of an array.
+    """Several values in braces: of a struct, or of an array.
 
     Attributes
     ----------
-    kind : the type; None where a variable begins with them, which says it.
+    kind : the type; None in the declaration of a variable, which has it already.
     """
 
     kind: Kind | None
@@ -237,7 +237,7 @@ def apply(function: str, *args: Expr | int) -> Apply:
 
 
 def total_of(values: Iterable[Expr], op: str) -> Expr:
-    """Values one after the other in an operation of two operands, from the left; at least one."""
+    """Values joined by an operator, from the left, as in `(a + b) + c`; at least one value."""
     first, *others = values
     for other in others:
         first = Op(op, (first, other))

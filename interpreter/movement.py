@@ -48,24 +48,24 @@ def evaluate_iota(instr: Instruction, attrs: a.Iota) -> Array:
 def evaluate_broadcast(instr: Instruction, attrs: a.Broadcast, operand: Array) -> Array:
     """Repeat an array along new dimensions.
 
-    Operand dimension i is result dimension dimensions[i], which need not rise. Unlike NumPy, a
-    dimension of size 1 is not repeated: it would have the wrong size.
+    Operand dimension i is result dimension dimensions[i], in any order. Unlike NumPy's, the
+    broadcast stretches no dimension of size 1.
     """
     dims = list(instr.shape.dims)
-    for size, place in zip(operand.shape, attrs.dimensions, strict=True):
-        dims[place] = size
-    rising = operand.transpose(np.argsort(attrs.dimensions))
+    for size, dim in zip(operand.shape, attrs.dimensions, strict=True):
+        dims[dim] = size
+    in_order = operand.transpose(np.argsort(attrs.dimensions))
     new = [d for d in range(len(dims)) if d not in attrs.dimensions]
-    return np.broadcast_to(np.expand_dims(rising, new), dims)
+    return np.broadcast_to(np.expand_dims(in_order, new), dims)
 
 
 @evaluates("reshape", xla="Reshape")
 def evaluate_reshape(instr: Instruction, attrs: a.Reshape, operand: Array) -> Array:
     """Give the same elements, in row-major order, other dimensions.
 
-    Where the operand is smaller than its bounds, a dimension that stays as it is keeps its size. Of
-    those that are split or joined, a dynamic one (of several, the `inferred_dimension` or else the
-    first) takes what the others leave.
+    Where the operand is smaller than its bounds, a dimension that is neither split nor joined keeps
+    its size. Of the others, a dynamic one (of several, the `inferred_dimension` or else the first)
+    gets the size that is left.
     """
     dims: Sequence[int] = instr.shape.dims
     if instr.shape.is_dynamic and operand.size != instr.shape.size:
@@ -104,7 +104,7 @@ def evaluate_concatenate(_instr: Instruction, attrs: a.Dimensions, *operands: Ar
 
     Parameters
     ----------
-    operands : equal but in the size of dimensions[0].
+    operands : of equal sizes but in dimension dimensions[0].
     """
     return np.concatenate(operands, axis=attrs.dimensions[0])
 
@@ -135,7 +135,7 @@ def pad(operand: Array, value: Array, padding: tuple[PaddingDim, ...]) -> Array:
     out_of: list[slice] = []
     for n, size, p in zip(operand.shape, sizes, padding, strict=True):
         step = p.interior + 1
-        # Element i comes to low + i * step; those in front of 0 and behind the end are cropped.
+        # Element i goes to low + i * step; elements before 0 and after the end are cropped.
         first = min(max(-(p.low // step), 0), n)
         end = min(max(-(-(size - p.low) // step), first), n)
         into.append(slice(p.low + first * step, max(p.low + (end - 1) * step + 1, 0), step))
@@ -180,7 +180,7 @@ def evaluate_dynamic_update_slice(
 
 
 def window(operand: Array, starts: tuple[Array, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
-    """The slices of the given sizes that lie nearest to the starts."""
+    """The slices of the given sizes, with starts clamped so that they lie in the operand."""
     numbers = starts[0] if len(starts) == 1 and starts[0].ndim == 1 else starts
     # int() first: u64 starts must not meet signed numbers in NumPy.
     clamped = [
@@ -192,5 +192,5 @@ def window(operand: Array, starts: tuple[Array, ...], sizes: tuple[int, ...]) ->
 
 @evaluates("copy", xla="XLA's HLO opcode list, kCopy")
 def evaluate_copy(_instr: Instruction, _attrs: a.Attrs, operand: Array) -> Array:
-    """Yield the same value; that its buffer or layout differs cannot be seen."""
+    """Yield the same value: in NumPy, its buffer and its layout cannot be seen."""
     return operand

@@ -1,7 +1,7 @@
 """The passes over kernels, in the order in which they run.
 
-A kernel is written as plain loops; each pass makes a loop nest of it that a compiler turns into
-faster code. They are functions from statements to statements, and none looks at text.
+A kernel is first written as plain loops. Each pass rewrites them so that the C compiler makes
+faster code of them. A pass is a function from statements to statements: none works on text.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from emit_c.kernels.kernel import CKernel
 
     Statements = Sequence[Statement]
-    # Is shown a kernel's name, a pass's, the statements that it has made, and the kernel, with the
-    # functions that belong to it. Before the first pass, the name of the pass is "".
+    # Called after each pass, with the names of the kernel and of the pass, the statements that the
+    # pass has made, and the kernel. Before the first pass, it is called with "" for the pass.
     Watch = Callable[[str, str, Statements, CKernel], None]
 
 
@@ -40,9 +40,9 @@ class KernelPass:
 
     Attributes
     ----------
-    name : as compilers call it.
-    why : what it is for, and why it runs where it does.
-    run : gives the statements that it makes, for a kernel and the name that it is to have.
+    name : the term that compilers use for it, where there is one.
+    why : its purpose, and the reason for its position among the passes.
+    run : gives the new statements, for a kernel, the kernel's name and its statements.
     """
 
     name: str
@@ -132,9 +132,9 @@ def run_passes(
 
     Parameters
     ----------
-    name : that the kernel is to have.
-    watch : is shown what each pass makes, and before that, what the first one is given.
-    plain : run only the last pass, which is for readers, on loops that run in no lanes.
+    name : that the kernel will have in C.
+    watch : is called before the first pass and after each, with the statements.
+    plain : run the last pass only, which is for readers, on loops without vector lanes.
     """
     if watch:
         watch(name, "", statements, kernel)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
     from optimizer.log import Event, Log, Pass
 
-# Wrong values are worse than needless work: where both are found, the former are shown.
+# Kinds of failure that leave values right. After one, the search goes on for a worse one.
 MINOR = ("unstable", "fuel")
-# How many modules more to try for something worse.
+# How many modules to try then.
 MORE = 25
 
 
@@ -35,12 +35,12 @@ class Tally:
 
     Attributes
     ----------
-    modules : how many.
-    changed : how many of them the pass changed.
-    compared : how many of these could be run before and after.
-    right : how many came before the first on which it was wrong.
-    rewrites : how often it made each rewrite, by the name that it gives to it.
-    known : names of the rules that it has.
+    modules : all of them.
+    changed : those that the pass changed.
+    compared : those of the changed ones that could be run before and after the pass.
+    right : those before the first on which the pass was wrong.
+    rewrites : by the name of a rewrite, how often the pass made it.
+    known : the names of the pass's rules.
     """
 
     modules: int = 0
@@ -68,7 +68,7 @@ class Rewrites(Silent):
     rules: list[str] = field(default_factory=list[str])
 
     def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
-        """Remember one."""
+        """Remember the rule of one rewrite."""
         self.rules.append(event.rule)
 
 
@@ -84,19 +84,19 @@ def search(
     Parameters
     ----------
     examples : how many modules to make.
-    given : modules to try before them.
-    watch : is told after each module.
+    given : modules to try first.
+    watch : is called after each module.
 
     Returns
     -------
     tuple of Failure or None, and Tally
-        the failure as it was found: `smallest` makes it small.
+        the failure as it was found; `smallest` reduces its module.
     """
     random = Random(seed)
     aim = aim_of(pass_)
     candidates = Candidates(aim, random, rounds=rounds(promise_of(pass_)))
     tally = Tally(known=frozenset(rule.name for rule in aim.rules))
-    minor, last = None, None  # the first failure that is not about values
+    minor, last = None, None  # the first minor failure, and the number of the last module to try
     for module in _all(given, candidates, examples):
         seen = Rewrites()
         outcome = try_pass(pass_, module, arguments_for(module, random, pass_), [seen])

@@ -36,13 +36,13 @@ def transpose_of_transpose(x: Instruction, p: Dims, q: Dims) -> Instruction:
 
 @rule(transpose(broadcast(x, p), q), xla="HandleTranspose: transpose(broadcast(A)) => broadcast(A)")
 def transpose_of_broadcast(x: Instruction, p: Dims, q: Dims, root: Instruction) -> Instruction:
-    """Dimension i of x becomes p[i] of the broadcast, which stands at the place of p[i] in q."""
+    """Dimension i of x is dimension p[i] of the broadcast, and inverse(q)[p[i]] of the result."""
     return broadcast(x, tuple(inverse(q)[d] for d in p), shape=root.shape)
 
 
 @rule(transpose(iota(p), q), xla="HandleTranspose: transpose(iota) => iota")
 def transpose_of_iota(p: int, q: Dims, root: Instruction) -> Instruction:
-    """Count along where the dimension has gone."""
+    """The dimension p along which the iota counts is dimension q.index(p) of the result."""
     return make("iota", shape=root.shape, iota_dimension=q.index(p))
 
 
@@ -52,7 +52,7 @@ def transpose_of_iota(p: int, q: Dims, root: Instruction) -> Instruction:
     xla='HandleTranspose, "degenerate transpose": transpose of dimensions of size 1 => reshape',
 )
 def transpose_of_ones(x: Instruction, p: Dims, root: Instruction) -> Instruction | None:
-    """Where the dimensions longer than 1 stay in order, the elements do too."""
+    """If the dimensions longer than 1 stay in order, so do the elements."""
     moved = [d for d in p if x.shape.dims[d] != 1]
     return reshape(x, shape=root.shape) if moved == sorted(moved) else None
 
@@ -66,9 +66,9 @@ def transpose_of_ones(x: Instruction, p: Dims, root: Instruction) -> Instruction
 def transpose_of_dot(
     x: Instruction, y: Instruction, a: Instruction, b: Instruction, p: Dims
 ) -> Instruction | None:
-    """The result of a dot is batch, lhs, rhs: swapping lhs and rhs is swapping the operands.
+    """A dot has dimensions of batch, lhs, rhs: to swap lhs and rhs is to swap the operands.
 
-    XLA does it where nothing else is moved; we also where the last dimension then stays the last.
+    XLA swaps them if nothing else is moved; we also if the last dimension then stays the last.
     """
     dims, swapped = DotDims.of(a), _swapped(a, p)
     if not swapped or dims.algorithm or len(set(dims.operand_precision)) > 1:
@@ -89,10 +89,10 @@ def transpose_of_dot(
 
 
 def _swapped(a: Instruction, p: Dims) -> Dims:
-    """The dimensions of a dot as it has them with swapped operands; () if a transpose stays all.
+    """The order of a dot's dimensions with swapped operands; () if swapping saves no transpose.
 
-    It is worth it where it brings all free dimensions of lhs behind those of rhs, their last one to
-    the end.
+    It saves one if the transpose puts all free dimensions of lhs after those of rhs, and the last
+    one of lhs at the end.
     """
     dims = DotDims.of(a)
     batch = len(dims.lhs_batch_dims)
@@ -100,8 +100,8 @@ def _swapped(a: Instruction, p: Dims) -> Dims:
     lhs, rhs = range(batch, middle), range(middle, len(p))
     if not lhs or not rhs or p[-1] != middle - 1:
         return ()
-    behind = max(map(p.index, rhs)) < min(map(p.index, lhs))
-    return (*range(batch), *rhs, *lhs) if behind else ()
+    rhs_first = max(map(p.index, rhs)) < min(map(p.index, lhs))
+    return (*range(batch), *rhs, *lhs) if rhs_first else ()
 
 
 @rule(
