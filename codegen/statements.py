@@ -84,9 +84,9 @@ class For:
     kind: str = "s64"
 
     def with_body(self, body: Iterable[Statement]) -> For:
-        """The same loop over other statements; the very same where they are the same.
+        """The loop with another body; the same object if the body is the same.
 
-        Passes go through all loops and change few of them.
+        Passes visit all loops and change few of them.
         """
         made = tuple(body)
         return self if _are_same(made, self.body) else replace(self, body=made)
@@ -94,14 +94,14 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """One of two blocks."""
+    """A branch: one of two blocks runs."""
 
     condition: Expr
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...] = ()
 
     def with_blocks(self, then: Iterable[Statement], otherwise: Iterable[Statement]) -> If:
-        """The same condition of other statements; the very same where they are the same."""
+        """The branch with other blocks; the same object if the blocks are the same."""
         blocks = tuple(then), tuple(otherwise)
         same = _are_same(blocks[0], self.then) and _are_same(blocks[1], self.otherwise)
         return self if same else If(self.condition, *blocks)
@@ -114,7 +114,7 @@ class Forever:
     body: tuple[Statement, ...]
 
     def with_body(self, body: Iterable[Statement]) -> Forever:
-        """The same loop over other statements; the very same where they are the same."""
+        """The loop with another body; the same object if the body is the same."""
         made = tuple(body)
         return self if _are_same(made, self.body) else Forever(made)
 
@@ -277,7 +277,7 @@ def names_in(statements: Iterable[Statement]) -> list[str]:
 
 
 def own_names(statement: Statement) -> list[str]:
-    """The same of one statement, without those inside of it."""
+    """The names in one statement, without those in the statements inside of it."""
     found: list[str] = []
     for each in trees(statement):
         found += names_of(each)

@@ -135,7 +135,7 @@ class Instruction(Operators):
         return self
 
     def __deepcopy__(self, _: object) -> Self:
-        """Itself, too."""
+        """Itself: nothing can change it."""
         return self
 
     def __reduce__(self) -> NoReturn:
@@ -220,7 +220,7 @@ class Computation:
         return self
 
     def __deepcopy__(self, _: object) -> Self:
-        """Itself, too."""
+        """Itself: nothing can change it."""
         return self
 
     def __reduce__(self) -> NoReturn:
@@ -291,7 +291,7 @@ class Module:
         return self
 
     def __deepcopy__(self, _: object) -> Self:
-        """Itself, too."""
+        """Itself: nothing can change it."""
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Module], tuple[str, str]]:

@@ -98,7 +98,7 @@ class NameSupply:
 
     @cached_property
     def _text(self) -> str:
-        """The same, a line each."""
+        """The names that are taken from the beginning, a line each."""
         return "\n".join(["", *self._names, ""])
 
     @cached_property

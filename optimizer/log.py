@@ -117,7 +117,7 @@ class Settled:
     has_one_use: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
 
     def copy(self) -> Settled:
-        """Another one that is the same so far."""
+        """A copy, which may become another one."""
         return Settled(set(self.computations), dict(self.instructions), dict(self.has_one_use))
 
     def without_rule(self, instr: Instruction, has_one_use: dict[str, bool]) -> None:
@@ -191,7 +191,7 @@ class Log:
         by: HasSourceLine | Callable[..., Any] | None = None,
         bindings: Mapping[str, Any] = NOTHING_BOUND,
     ) -> bool:
-        """The same as `rewrite`, also where the old instruction mixes precisions."""
+        """Propose a rewrite as `rewrite` does, also of an instruction that mixes precisions."""
         spent = self.fuel is not None and self.fuel <= 0
         if spent or (rule, old.name) in self.denied:
             return False

@@ -65,7 +65,8 @@ class Fold:
     Attributes
     ----------
     names : of the variables.
-    lanes : how vector lanes are put together, as in `For.reductions`; None where they can't be.
+    lanes : the operator and the variable of each result, as in `For.reductions`; None where the
+        loop can't run in vector lanes.
     """
 
     names: tuple[Expr, ...]
@@ -158,7 +159,7 @@ class Fold:
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...] | None:
-        """The same for many folds side by side, with the name of their array."""
+        """The operators and arrays of many folds side by side, as in `For.reductions`."""
         return self.lanes
 
 

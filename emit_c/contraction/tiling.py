@@ -183,7 +183,12 @@ class Tiling(Cutting):
     def _each_of_group(
         self, body: Body, target: ElementType, apart: int
     ) -> Iterator[tuple[Sum, TileRun]]:
-        """The same for a group of blocks that are packed together, so many numbers apart."""
+        """The runs of tiles of a group of blocks that are packed together.
+
+        Parameters
+        ----------
+        apart : the distance of two blocks, in numbers.
+        """
         if self._is_stored_by_tiles(target) and self.lane.size % self.width == 0:
             yield Sum(0), self._run(self.group, apart)
             return

@@ -243,7 +243,7 @@ def _tiles(nest: TraversalNest, trace: AccessTrace) -> dict[int, AxisTiles]:
 
 
 def _tiles_of_short_rows(nest: TraversalNest, factors: Mapping[int, int]) -> dict[int, AxisTiles]:
-    """The same for short rows that move as they are: the two axes along which they lie."""
+    """The tiles for short rows that are moved whole: of the two axes along which the rows lie."""
     last = len(nest.axes) - 1
     width = nest.axes[last].size
     beside = next((k for k, f in factors.items() if f == width and k < last - 1), None)

@@ -64,7 +64,7 @@ class RelocatableFunction:
     about: str = ""
 
     def with_homes(self, name: str, about: str, homes: Mapping[Home, Home]) -> RelocatableFunction:
-        """The same on other memory."""
+        """The same function on other memory, under another name."""
         declared = {
             pointer: replace(each, home=homes.get(each.home, each.home))
             for pointer, each in self.declared.items()

@@ -84,11 +84,11 @@ class Parts:
     short: CallingUnit | None = None
 
     def whole(self) -> str:
-        """All of it as one file."""
+        """All parts as one file."""
         return self._one_file(definitions(_mentions(self.kernels.values())), whole=True)
 
     def declaring(self) -> str:
-        """The same, without the functions that are compiled apart, which it only declares."""
+        """All parts as one file, which only declares the functions that are compiled apart."""
         return self._one_file(declarations(_mentions(self.kernels.values())), whole=False)
 
     @property

@@ -262,7 +262,7 @@ class Shape:
         return self.text
 
     def __repr__(self) -> str:
-        """The same in brackets."""
+        """The text in angle brackets."""
         return f"<shape {self.text}>"
 
     def _spell(self, *, layouts: bool) -> str:

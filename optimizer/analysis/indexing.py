@@ -147,7 +147,7 @@ class Sum:
         return self._divided(divisor)[1]
 
     def _divided(self, divisor: int) -> tuple[Sum, Sum]:
-        """Quotient and remainder: what the divisor divides comes out of both."""
+        """Quotient and remainder; terms that the divisor divides are part of the quotient alone."""
         if divisor == 1:
             return self, Sum(0)
         whole = Sum(
@@ -164,9 +164,10 @@ class Sum:
         return whole + quotient, remainder
 
     def _divided_in_steps(self, divisor: int) -> tuple[Sum, Sum]:
-        """The same for terms the divisor does not divide: (8 i + j) / 32 is i / 4 for j below 8.
+        """Quotient and remainder of terms that the divisor does not divide.
 
-        So the coarse part i is divided by less, and the fine part j is left.
+        (8 i + j) / 32 is i / 4 for j below 8: the coarse part i is divided by a smaller number, and
+        the fine part j belongs to the remainder.
         """
         for step in sorted({gcd(f, divisor) for _, f in self.terms}, reverse=True):
             many = tuple((a, f // step) for a, f in self.terms if f % step == 0)

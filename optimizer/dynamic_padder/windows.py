@@ -84,7 +84,7 @@ def select_and_scatter(
 def select_and_scatter_same(
     instr: Instruction, operand: Padded, source: Padded, initial: Padded
 ) -> Padded:
-    """The same over the operand with its padding, which is then taken away."""
+    """A select-and-scatter over the operand with its padding, which is then removed."""
     select, scatter = instr.called
     fill = _never(instr, select, operand.value)
     whole, window, starts = _surrounded(instr, operand, fill)

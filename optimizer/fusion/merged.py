@@ -203,7 +203,7 @@ class Distinct:
                 self.members.append(made)
 
     def copy(self) -> Distinct:
-        """The same, for others to be added."""
+        """A copy, to which other members can be added."""
         return Distinct(
             self.identity,
             list(self.members),

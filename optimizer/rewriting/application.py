@@ -81,16 +81,16 @@ class Application(Term):
 
     @property
     def depth(self) -> int:
-        """The number of levels of instructions that it names; itself is the first."""
+        """The number of levels of instructions that the pattern has; its root is the first."""
         inner = [o.depth if isinstance(o, Application) else 1 for o in self.operands]
         return 1 + max(inner, default=0)
 
     def as_(self, name: Variable) -> Application:
-        """The same, with a name for the instruction that it matches."""
+        """The same pattern, with a name for the instruction that it matches."""
         return replace(self, binds=name.name)
 
     def in_order(self) -> Application:
-        """The same, but commutative operands match in this order only."""
+        """The same pattern, whose commutative operands match in this order only."""
         return replace(self, fixed=True)
 
     def mismatch(self, instr: Instruction, found: Bindings) -> Mismatch | None:

@@ -56,11 +56,11 @@ class Variable(Term):
     name: str
 
     def mismatch(self, instr: Instruction, found: Bindings) -> Mismatch | None:
-        """Bind the name, or check that it stands for this instruction already."""
+        """Bind the name to the instruction, or check that it is bound to it."""
         return None if found.setdefault(self.name, instr) is instr else (self, instr)
 
     def reason(self, instr: Instruction, found: Bindings) -> str:
-        """It stands for another instruction already."""
+        """The variable is bound to another instruction."""
         return f"{self.name} is %{found[self.name].name} already, so it is not %{instr.name}"
 
     def __str__(self) -> str:
@@ -139,7 +139,7 @@ class ConstantVariable(Arithmetic):
         return None if _same_bits(value, value_of(other)) else (self, instr)
 
     def reason(self, instr: Instruction, found: Bindings) -> str:
-        """It is no constant, or another one."""
+        """The instruction is no constant, or the variable is bound to another one."""
         if value_of(instr) is None:
             return f"{self.name} is a constant, %{instr.name} is {with_article(instr.opcode)}"
         return f"{self.name} is %{found[self.name].name} already, so it is not %{instr.name}"
@@ -209,7 +209,7 @@ class Exactly(Term):
         return all(bool((np.signbit(part) == sign).all()) for part in parts)
 
     def reason(self, instr: Instruction, found: Bindings) -> str:  # noqa: ARG002
-        """It is no constant, or holds another number."""
+        """The instruction is no constant, or holds another number."""
         return f"%{instr.name}, {with_article(instr.opcode)}, is not {self.value} everywhere"
 
     def __str__(self) -> str:

@@ -54,7 +54,7 @@ class TransposeFolding:
 
 
 def fold_but_for_bytes(site: ExpansionSite) -> Instruction | None:
-    """The same, but for operands whose transpose lets their contracted dimensions be last."""
+    """`fold_into_dot`, but for operands whose transpose makes their contracted dimensions last."""
     return fold_into_dot(site, wants_contracted_last)
 
 
