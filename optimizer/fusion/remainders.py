@@ -66,7 +66,7 @@ def most_operations(instr: Instruction) -> float:
 def operations(members: Iterable[Instruction], policy: Policy) -> int:
     """The number of operations of a kernel on each of its elements."""
     counted = (m for m in members if m.opcode in ELEMENTWISE)
-    return sum(machine.FUNCTION_WORK if policy.is_expensive(m) else 1 for m in counted)
+    return sum(machine.FUNCTION_ALONE if policy.is_expensive(m) else 1 for m in counted)
 
 
 def whole_kernel(root: Instruction) -> Iterator[Instruction]:
