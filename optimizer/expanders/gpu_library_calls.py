@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlo.types.shape import array
-from interpreter.custom_calls import gpu_convolutions, gpu_products, gpu_sorts
+from interpreter.custom_calls import (
+    gpu_convolutions,
+    gpu_products,
+    gpu_sorts,
+    gpu_triangular_solve,
+)
 from interpreter.custom_calls.gpu_products import GELU_CUBE, GELU_ROOT, results_of
 from optimizer.expanders.custom_call_expander import expansion
 from optimizer.expanders.op_expander import elements
@@ -123,6 +128,12 @@ def _activated(call: CudnnConvolution, x: Instruction) -> Instruction:
         )
         return make("select", make("compare", x, 0.0, direction="GT"), x, below)
     return x
+
+
+@expansion(gpu_triangular_solve.TARGET)
+def expand_solve(site: ExpansionSite) -> Instruction:
+    """A call of cuBLAS as a triangular-solve."""
+    return _with_workspace(site.instr, [gpu_triangular_solve.solve_of(site.instr)])
 
 
 @expansion(*gpu_sorts.TARGETS)

@@ -20,15 +20,18 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Gather
 from hlo.opcode import SAME_ORDER
 from optimizer.analysis.indexing_map import per_dimension
+from optimizer.dimensions import inverse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from hlo.instruction import Instruction
+    from hlo.types.shape import Shape
 
 DigitIndex = tuple[int, ...]
-# Opcodes whose result has the operand's elements at the same row-major numbers.
-_SAME_NUMBER = SAME_ORDER | {"map", "bitcast-convert"}
+# Opcodes whose result has the operand's elements at the same row-major numbers; a bitcast has them
+# at the same numbers in memory.
+_SAME_NUMBER = SAME_ORDER - {"bitcast"} | {"map", "bitcast-convert"}
 
 
 class Digits:
@@ -133,14 +136,34 @@ class Digits:
             return ()
         if user.row.elementwise or user.opcode in _SAME_NUMBER:
             return index if operand.size == user.shape.first_leaf.size else None
+        if user.opcode == "bitcast":
+            return self._bitcast_index(operand, user.shape, index)
         groups = self.grouped(index, user.shape.dims)
-        if groups is None:
+        if groups is None or user.opcode not in ("broadcast", "gather", "transpose"):
             return None
         if user.opcode == "gather":
             return _starts(user, number, groups)
-        if user.opcode not in ("broadcast", "transpose"):
+        return _joined(per_dimension(user, groups))
+
+    def _bitcast_index(self, source: Shape, target: Shape, index: DigitIndex) -> DigitIndex | None:
+        """The index at which a bitcast from one shape to another reads its operand."""
+        if source.size != target.size:
             return None
-        return tuple([digit for group in per_dimension(user, groups) for digit in group])
+        if not target.is_row_major:
+            groups = self.grouped(index, target.dims)
+            if groups is None:
+                return None
+            index = _joined([groups[d] for d in target.memory_order])
+        if source.is_row_major:
+            return index
+        groups = self.grouped(index, [source.dims[d] for d in source.memory_order])
+        if groups is None:
+            return None
+        return _joined([groups[k] for k in inverse(source.memory_order)])
+
+
+def _joined(groups: Iterable[DigitIndex]) -> DigitIndex:
+    return tuple([digit for group in groups for digit in group])
 
 
 def _starts(gather: Instruction, number: int, groups: Sequence[DigitIndex]) -> DigitIndex | None:
@@ -148,8 +171,7 @@ def _starts(gather: Instruction, number: int, groups: Sequence[DigitIndex]) -> D
     attrs, starts = Gather.of(gather), gather.operands[1].shape
     if number != 1 or starts.size != prod(starts.dims[: attrs.index_vector_dim]):
         return None
-    batch = (group for d, group in enumerate(groups) if d not in attrs.offset_dims)
-    return tuple([digit for group in batch for digit in group])
+    return _joined([group for d, group in enumerate(groups) if d not in attrs.offset_dims])
 
 
 def _pieces(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int, int]] | None:

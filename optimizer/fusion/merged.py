@@ -123,7 +123,8 @@ def _kernel_of(instr: Instruction, users: Users) -> MergedKernel | None:
             attrs = GetTupleElement.of(element)
             values[element] = copies[inner.root.operands[attrs.index]]
     made = set(members)
-    if not values or any(value not in made for value in values.values()):
+    # Two results that lie otherwise in memory may be one member, and are two to a bitcast.
+    if not values or any(v not in made or v.shape != i.shape for i, v in values.items()):
         return None
     return MergedKernel((instr, *elements), tuple(members), values)
 

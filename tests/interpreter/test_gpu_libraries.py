@@ -403,3 +403,35 @@ def test_a_sort_that_does_not_fit_is_refused(text: str, message: str) -> None:
     ]
     with pytest.raises(HloError, match=f"HLO122.*{message}"):
         interpreter.evaluate(module, *arguments)
+
+
+# ------------------------------------------------------------------ triangular solves
+
+
+def triangular_solve(options: dict[str, object], b: str = "f32[3,2]") -> str:
+    """A module of one triangular solve of cuBLAS."""
+    named = 'custom_call_target="__cublas$triangularSolve", backend_config'
+    return f"""ENTRY e {{
+      a = f32[3,3] parameter(0)
+      b = {b} parameter(1)
+      ROOT x = ({b}, s8[0]{{0}}) custom-call(a, b), {named}={json.dumps(options)}
+    }}"""
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE"])
+def test_a_triangular_system_is_solved(lower: bool, transpose: str) -> None:
+    a = np.array([[2, 1, -1], [3, 4, 5], [-2, 1, 8]], np.float32)
+    b = np.array([[1, 2], [-3, 4], [8, 0]], np.float32)
+    options = {
+        "left_side": True, "lower": lower, "unit_diagonal": False, "transpose_a": transpose,
+    }  # fmt: skip
+    x, _ = run(triangular_solve(options), a, b)
+    triangle = np.tril(a) if lower else np.triu(a)
+    np.testing.assert_allclose((triangle.T if transpose == "TRANSPOSE" else triangle) @ x, b, 1e-5)
+
+
+def test_a_triangular_solve_that_does_not_fit_is_refused() -> None:
+    module = hlo.parse(triangular_solve({"left_side": True}, "f32[2,3]"))
+    with pytest.raises(HloError, match=r"HLO122.*does not fit"):
+        interpreter.evaluate(module, np.eye(3, dtype=np.float32), np.zeros((2, 3), np.float32))

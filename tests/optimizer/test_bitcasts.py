@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+import emit_c
 import hlo
 import interpreter
 import optimizer
@@ -116,3 +117,28 @@ def test_a_bitcast_of_the_same_bytes_is_expanded(dims: tuple[int, ...]) -> None:
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(interpreter.evaluate(made, x), interpreter.evaluate(module, x))
     assert made.entry.root.shape == module.entry.root.shape
+
+
+def test_a_kernel_finds_the_elements_that_a_bitcast_moves() -> None:
+    """Sums that lie by columns, read by rows, in a kernel with two results."""
+    text = """
+    sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+    fused {
+      p = f32[3,4,4]{2,1,0} parameter(0)
+      zero = f32[] constant(0)
+      r = f32[4,4]{0,1} reduce(p, zero), dimensions={0}, to_apply=sum
+      b = f32[4,4]{1,0} bitcast(r)
+      d = f32[4,4]{1,0} add(b, b)
+      n = f32[4,4]{1,0} negate(b)
+      ROOT t = (f32[4,4]{1,0}, f32[4,4]{1,0}) tuple(d, n)
+    }
+    ENTRY e {
+      x = f32[3,4,4]{2,1,0} parameter(0)
+      ROOT f = (f32[4,4]{1,0}, f32[4,4]{1,0}) fusion(x), kind=kLoop, calls=fused
+    }"""
+    module = hlo.parse(text)
+    x = np.arange(48, dtype=np.float32).reshape(3, 4, 4)
+    for optimize in (False, True):
+        doubled, negated = emit_c.compile(module, optimize=optimize)(x)
+        np.testing.assert_array_equal(doubled, 2 * x.sum(0).T)
+        np.testing.assert_array_equal(negated, -x.sum(0).T)
