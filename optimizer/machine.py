@@ -194,8 +194,8 @@ ROWS_AT_ONCE: Final = 4
 as long with 1, and 1.04 with 16."""
 LEAST_SHARE: Final = 0.1
 """Measured: the share of a core that the register tiles of a product must use to be better than
-plain loops. Without it conjugate gradients take 1.32 times as long. Convolutions always have tiles:
-their plain loops take 1.7 to 2.8 times as long, be the share ever so small."""
+plain loops. Without it conjugate gradients take 1.32 times as long. Convolutions without padding
+always have tiles: plain loops take 1.7 to 2.8 times as long, be the share ever so small."""
 TRANSPOSED_SHARE, SCATTERED_SHARE = 0.5, 0.8
 """Measured: worth of a copy in another order beside one in the input's own (without such copies, a
 convolution to 3 features takes 1.37 times as long); and of a tile of few products whose lanes are

@@ -50,6 +50,8 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Na
     source = made.source(body)
     parts = list(product(*made.phases))
     tilings = [made.tiling(source, part) for part in parts]
+    if _is_padded(instr) and any(tiling.share < machine.LEAST_SHARE for tiling in tilings):
+        return None
     scratch = Scratch(body)
     if not source.copied:
         pointer = body.pointer(made.lhs)
@@ -66,6 +68,16 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Na
             pointers = Pointers(pointer + first, packed, output + to)
             tiling.write(body, pointers, target, number)
     return scratch.bytes
+
+
+def _is_padded(instr: Instruction) -> bool:
+    """Whether tiles multiply floats by zeros that plain loops leave out.
+
+    Infinity times such a zero is NaN. XLA's CPU, too, has it in large convolutions only.
+    """
+    window = a.Convolution.of(instr).window
+    padded = any(w.pad_low > 0 or w.pad_high > 0 for w in window)
+    return padded and instr.operands[0].shape.element_type.is_floating
 
 
 @dataclass(frozen=True, slots=True)
