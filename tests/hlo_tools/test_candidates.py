@@ -66,9 +66,11 @@ def test_every_pass_has_something_to_do(name):
 
 
 def test_most_rules_apply_to_few_modules():
-    _, done = changed_by(parse_pipeline("algebraic-simplifier").passes[0], 150)
+    # Which modules come first depends on the golden cases that there are: 221 to 239 rules apply to
+    # the first 150, 261 to 276 to the first 200.
+    _, done = changed_by(parse_pipeline("algebraic-simplifier").passes[0], 200)
     applied = {rule.name for rule in ALL_RULES} & done.keys()
-    assert len(applied) >= 0.6 * len(ALL_RULES.rules)
+    assert len(applied) >= 0.65 * len(ALL_RULES.rules)
 
 
 @pytest.mark.slow
