@@ -32,6 +32,7 @@ from hlo.types.values import ConvDims, WindowDim
 from interpreter.conversion import converted
 from interpreter.custom_calls.gpu_products import (
     named_options,
+    problem_of_types,
     reason,
     results_of,
     sum_type,
@@ -178,7 +179,7 @@ def _convolution(
     """A convolution of the call's operands, the second one in some shape."""
     lhs, rhs = instr.operands[:2]
     whole = results_of(instr)[0]
-    shape = whole.with_type(sum_type(lhs.shape.element_type, whole.element_type))
+    shape = whole.with_type(sum_type((lhs, rhs), whole.element_type))
     return instruction(
         "convolution", (lhs, rhs.with_(shape=kernel)), name=instr.name, shape=shape,
         span=instr.span, window=tuple(window), dim_labels=labels,
@@ -268,6 +269,8 @@ def _problems(instr: Instruction) -> Iterator[str]:
         yield "has window or dim_labels for other ranks"
     if any(w.base_dilation != 1 for w in window):
         yield "has a base dilation, which cuDNN does not know"
+    if wrong := problem_of_types(instr.operands[:2], results[0].element_type):
+        yield wrong
     try:
         call = convolution_of(instr)
         made = infer(call.convolution).dims

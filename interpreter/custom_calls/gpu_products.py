@@ -206,7 +206,7 @@ def _dot(instr: Instruction, options: Mapping[str, Any]) -> Instruction:
         return tuple(int(d) for d in numbers.get(key, ()))
 
     whole = results_of(instr)[0]
-    sums = sum_type(lhs.shape.element_type, whole.element_type)
+    sums = sum_type((lhs, rhs), whole.element_type)
     return instruction(
         "dot", (lhs, rhs), name=instr.name, shape=whole.with_type(sums), span=instr.span,
         lhs_batch_dims=dims("lhs_batch_dimensions"),
@@ -216,11 +216,28 @@ def _dot(instr: Instruction, options: Mapping[str, Any]) -> Instruction:
     )  # fmt: skip
 
 
-def sum_type(operand: ElementType, result: ElementType) -> ElementType:
-    """The type in which cuBLAS sums up products."""
-    if operand.is_integer:
-        return S32
-    return F32 if result.is_floating and result.bits < F32.bits else result
+def sum_type(operands: Sequence[Instruction], result: ElementType) -> ElementType:
+    """The type in which a library sums up products: f32 or s32, or a wider one of its arrays."""
+    types = [o.shape.element_type for o in operands]
+    kind = _kind(types[0])
+    least = {"integer": [S32], "floating": [F32]}.get(kind, [])
+    return max([t for t in (result, *least, *types) if _kind(t) == kind], key=lambda t: t.bits)
+
+
+def problem_of_types(operands: Sequence[Instruction], result: ElementType) -> str:
+    """The fault in the element types of a product; "" if there is none."""
+    kinds = {_kind(o.shape.element_type) for o in operands}
+    # Sums of integers may be converted to floats.
+    if kinds == {_kind(result)} or (kinds == {"integer"} and result.is_floating):
+        return ""
+    types = " and ".join(o.shape.element_type.name for o in operands)
+    return f"makes no {result.name} of {types}"
+
+
+def _kind(element_type: ElementType) -> str:
+    if element_type.is_complex:
+        return "complex"
+    return "floating" if element_type.is_floating else "integer"
 
 
 @checked(*TARGETS, note="lhs, rhs, C if beta is not 0, a bias if the epilogue has one -> D, ...")
@@ -234,6 +251,8 @@ def _problems(instr: Instruction) -> Iterator[str]:
     arrays = [*(o.shape for o in instr.operands), *results]
     if len(arrays) - len(results) < 2 or not all(s.is_array for s in arrays):
         yield "takes 2 arrays or more, and gives arrays"
+    if wrong := problem_of_types(instr.operands[:2], results[0].element_type):
+        yield wrong
     try:
         gemm = gemm_of(instr)
         made = infer(gemm.dot).dims

@@ -202,6 +202,7 @@ def test_operands_of_eight_bits_have_scales(kind: str) -> None:
         (product("{}"), r"makes \[2, 3, 3, 4\]"),
         (product('{"dot_dimension_numbers": 3}'), r"makes \[2, 3, 3, 4\]"),
         (product('{"beta": [1]}'), "does not fit: float"),
+        (product(gemm(), "c64[2,4]{1,0}"), "makes no c64 of f32 and f32"),
     ],
 )
 def test_a_product_that_does_not_fit_is_refused(text: str, message: str) -> None:
@@ -324,6 +325,13 @@ def test_a_fused_convolution_has_an_epilogue(mode: str, name: str) -> None:
     sums = np.stack([sum(np.correlate(x[0, i, 0], w[o, i, 0]) for i in (0, 1)) for o in (0, 1)])
     expected = activated(name, 0.5 * sums + 3 + bias[:, None])
     np.testing.assert_allclose(result[0, :, 0], expected, 1e-6)
+
+
+def test_sums_of_wide_integers_stay_wide() -> None:
+    rest = "window={size=1}, dim_labels=b0f_0io->b0f"
+    text = call("convForward", ["s64[1,1,1]", "s64[1,1,1]"], "s64[1,1,1]", rest)
+    x, w = np.full((1, 1, 1), 2**40), np.full((1, 1, 1), 3)
+    assert run(text, x, w)[0].item() == 3 * 2**40
 
 
 def test_sums_of_integers_are_saturated() -> None:
