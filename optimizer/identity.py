@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reads_layouts(computation: Computation) -> bool:
-    """Whether values depend on layouts, so that one that lies otherwise is no equal one."""
+    """Whether a computation has a bitcast, whose value depends on its operand's layout."""
     return "bitcast" in computation.opcodes
 
 

@@ -31,6 +31,7 @@ from hlo.infer.checks import show
 from hlo.types.values import ConvDims, WindowDim
 from interpreter.conversion import converted
 from interpreter.custom_calls.gpu_products import (
+    epilogue_type,
     named_options,
     problem_of_types,
     reason,
@@ -131,6 +132,7 @@ def convolve(_frame: Frame, instr: Instruction, lhs: Array, rhs: Array, *added: 
     plain, labels = call.convolution, labels_of(instr)
     kernel = regrouped(rhs, labels, call.groups)
     value = cast("Array", evaluates["convolution"](plain, plain.attrs, lhs, kernel))
+    value = converted(value, epilogue_type(plain, kind))
     wide = value.dtype.type
     if call.scale != 1:
         value = value * wide(call.scale)
@@ -196,7 +198,7 @@ def _forward(instr: Instruction) -> Instruction:
 
 
 def _backward_input(instr: Instruction) -> Instruction:
-    """dy, spread by the stride, under the kernel in reverse, its features exchanged."""
+    """The output's gradient, spread by the stride, under the reversed kernel."""
     attrs, labels = CustomCall.of(instr), labels_of(instr)
     groups, dy, kernel = attrs.feature_group_count, instr.operands[0].shape, instr.operands[1].shape
     x = results_of(instr)[0]
@@ -223,7 +225,7 @@ def _backward_input(instr: Instruction) -> Instruction:
 
 
 def _backward_filter(instr: Instruction) -> Instruction:
-    """The input under dy, spread by the stride, features and batch of both exchanged."""
+    """The input under the output's gradient, features and batch of both exchanged."""
     attrs, labels = CustomCall.of(instr), labels_of(instr)
     (x, dy), kernel = (o.shape for o in instr.operands[:2]), results_of(instr)[0]
     exchanged = ConvDims(

@@ -128,8 +128,10 @@ def bias_dims(bias: Shape, result: Shape) -> tuple[int, ...]:
 @custom_call(*TARGETS)
 def multiply_matrices(_frame: Frame, instr: Instruction, *operands: Array) -> Any:
     """The product with its epilogue, computed in f32 or wider and rounded once."""
-    gemm, results, dot = gemm_of(instr), results_of(instr), gemm_of(instr).dot
+    gemm, results = gemm_of(instr), results_of(instr)
+    dot = gemm.dot
     value = cast("Array", evaluates["dot"](dot, dot.attrs, operands[0], operands[1]))
+    value = converted(value, epilogue_type(dot, results[0].element_type))
     wide = value.dtype
     added = {name: x.astype(wide) for name, x in zip(gemm.added, operands[2:], strict=True)}
     value = _summed(instr, gemm, value, added)
@@ -224,6 +226,12 @@ def sum_type(operands: Sequence[Instruction], result: ElementType) -> ElementTyp
     return max([t for t in (result, *least, *types) if _kind(t) == kind], key=lambda t: t.bits)
 
 
+def epilogue_type(product: Instruction, result: ElementType) -> ElementType:
+    """The type of an epilogue's arithmetic: f32 where sums of integers become floats."""
+    sums = product.shape.element_type
+    return F32 if sums.is_integer and result.is_floating else sums
+
+
 def problem_of_types(operands: Sequence[Instruction], result: ElementType) -> str:
     """The fault in the element types of a product; "" if there is none."""
     kinds = {_kind(o.shape.element_type) for o in operands}
@@ -270,6 +278,9 @@ def _problems_of_epilogue(
     gemm: Gemm, results: Sequence[Shape], added: Sequence[Shape]
 ) -> Iterator[str]:
     dims = results[0].dims
+    whole = gemm.alpha == int(gemm.alpha.real) and gemm.beta == int(gemm.beta)
+    if results[0].element_type.is_integer and (gemm.function or not whole):
+        yield "rounds to integers, which only cuBLAS's own code defines"
     for name, shape in zip(gemm.added, added, strict=True):
         if name == "bias" and not _fits(shape, results[0]):
             yield f"can't add {show(shape)} along {show(results[0])}"

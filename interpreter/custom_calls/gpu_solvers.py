@@ -139,13 +139,14 @@ def factorize(frame: Frame, instr: Instruction, *operands: Array) -> Any:
     form = form_of(instr)
     routine, ranks = ROUTINES[form.routine]
 
-    def chosen(letter: str, _options: Options, *matrices: Array) -> tuple[Any, ...]:
-        found = list(routine(letter, form.options, *matrices))
-        for result in form.results[form.adjoint : form.adjoint + 1] if form.adjoint >= 0 else ():
-            found[result] = np.conj(found[result]).T
-        return tuple(found[i] for i in form.results)
+    def pick(letter: str, _options: Options, *matrices: Array) -> tuple[Any, ...]:
+        found = routine(letter, form.options, *matrices)
+        chosen = [found[i] for i in form.results]
+        if form.adjoint >= 0:
+            chosen[form.adjoint] = np.conj(chosen[form.adjoint]).T
+        return tuple(chosen)
 
-    return batched(chosen, ranks)(frame, instr, *operands)
+    return batched(pick, ranks)(frame, instr, *operands)
 
 
 custom_call(*PERTURBED)(batched(solve_tridiagonal, (1, 1, 1, 2)))

@@ -45,7 +45,7 @@ def expand_product(site: ExpansionSite) -> Instruction:
     """A call of cuBLAS as a dot and its epilogue."""
     instr = site.instr
     gemm, results = gpu_products.gemm_of(instr), results_of(instr)
-    value = gemm.dot
+    value = to_type(gemm.dot, gpu_products.epilogue_type(gemm.dot, results[0].element_type))
     kind, dims = value.shape.element_type, value.shape.dims
     added = {name: to_type(x, kind) for name, x in zip(gemm.added, instr.operands[2:], strict=True)}
     if gemm.alpha != 1:
@@ -90,7 +90,8 @@ def expand_convolution(site: ExpansionSite) -> Instruction:
     call, labels = gpu_convolutions.convolution_of(instr), gpu_convolutions.labels_of(instr)
     lhs, rhs, *added = instr.operands
     kernel = _regrouped(rhs, labels, call.groups)
-    value = call.convolution.with_(operands=(lhs, kernel))
+    plain = call.convolution.with_(operands=(lhs, kernel))
+    value = to_type(plain, gpu_products.epilogue_type(plain, results_of(instr)[0].element_type))
     if call.scale != 1:
         value = make("multiply", value, call.scale)
     if added:

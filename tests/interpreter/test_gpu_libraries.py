@@ -158,6 +158,12 @@ def test_functions_of_a_product(function: str) -> None:
     np.testing.assert_allclose(result, expected[function], 1e-5, 1e-6)
 
 
+def test_sums_of_integers_become_floats_before_they_are_scaled() -> None:
+    text = product(gemm(alpha=0.5), kind="s8")
+    result, _ = run(text, X.astype(np.int8), Y.astype(np.int8))
+    np.testing.assert_array_equal(result, 0.5 * (X @ Y))
+
+
 def test_the_argument_of_a_function_may_be_a_result() -> None:
     text = product(gemm("BIAS_GELU_AUX"), "f32[2,4]{1,0}, f32[2,4]{1,0}", "f32[4]")
     _, aux, _ = run(text, X, Y, BIAS)
@@ -202,12 +208,15 @@ def test_operands_of_eight_bits_have_scales(kind: str) -> None:
         (product("{}"), r"makes \[2, 3, 3, 4\]"),
         (product('{"dot_dimension_numbers": 3}'), r"makes \[2, 3, 3, 4\]"),
         (product('{"beta": [1]}'), "does not fit: float"),
+        (product(gemm(alpha=0.5), "s32[2,4]{1,0}", kind="s8"), "rounds to integers"),
         (product(gemm(), "c64[2,4]{1,0}"), "makes no c64 of f32 and f32"),
     ],
 )
 def test_a_product_that_does_not_fit_is_refused(text: str, message: str) -> None:
     module = hlo.parse(text)
-    arguments = [np.zeros(p.shape.dims, np.float32) for p in module.entry.parameters]
+    arguments = [
+        np.zeros(p.shape.dims, p.shape.element_type.dtype) for p in module.entry.parameters
+    ]
     with pytest.raises(HloError, match=f"HLO122.*{message}"):
         interpreter.evaluate(module, *arguments)
     with pytest.raises(HloError, match=f"HLO122.*{message}"):
