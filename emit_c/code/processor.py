@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.support.compiler import (
-    described,
     family,
     family_named,
     find_compiler,
     is_told_a_processor,
     machine_flags,
     macros,
+    processor_flags,
 )
 
 if TYPE_CHECKING:
@@ -59,22 +59,16 @@ def here() -> Processor:
         compiler = find_compiler()
         return _compiled_for(compiler)
     except HloError:
-        return from_flags(_flags(), platform.machine())
+        return from_flags(processor_flags(), platform.machine())
 
 
 @cache
 def _compiled_for(compiler: tuple[str, ...]) -> Processor:
     kind, own = family(compiler), family_named(platform.machine())
-    if _flags() and kind == own and not is_told_a_processor(compiler):
-        return from_flags(_flags(), kind)
+    if processor_flags() and kind == own and not is_told_a_processor(compiler):
+        return from_flags(processor_flags(), kind)
     known = macros((*compiler, *machine_flags(compiler)))
     return from_flags({flag for flag, macro in _MACROS.items() if macro in known}, kind)
-
-
-def _flags() -> list[str]:
-    """The instructions of this machine's processor, as Linux calls them."""
-    lines = described().splitlines()
-    return next((line for line in lines if line.startswith("flags")), "").split()
 
 
 def from_flags(flags: Collection[str], machine: str) -> Processor:

@@ -18,6 +18,8 @@ CPP_COMPILERS = ("g++", "clang++", "c++")
 # How gcc and clang tell for which system they compile, and the families' other names.
 _TARGET = re.compile(r"^Target: ([^-\s]+)", re.MULTILINE)
 _OTHER_NAMES = {"amd64": "x86_64", "arm64": "aarch64"}
+# The first gcc that can tune code for Sapphire Rapids, and an instruction that came with it.
+_KNOWS_SAPPHIRE_RAPIDS, _TILES = 11, "amx_tile"
 _ADVICE = (
     "Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install",
     "another compiler can be named by the environment variable CC",
@@ -128,8 +130,29 @@ def machine_flags(compiler: tuple[str, ...]) -> tuple[str, ...]:
     chosen = is_told_a_processor(compiler) or kind != family_named(platform.machine())
     if kind == "x86_64":
         # Compilers would take vectors of half the width that the processor has.
-        return (*(() if chosen else ("-march=native",)), "-mprefer-vector-width=512")
+        own = () if chosen else ("-march=native", *_tuning(compiler))
+        return (*own, "-mprefer-vector-width=512")
     return ("-mcpu=native",) if kind == "aarch64" and not chosen else ()
+
+
+def _tuning(compiler: tuple[str, ...]) -> tuple[str, ...]:
+    """The processor for which gcc weighs instructions, where it may not know this one.
+
+    gcc finds the instructions of any processor, but what they cost only by its number. Of one that
+    is newer than itself it assumes nothing; then it loads what lies apart one by one, where an
+    instruction would gather it. gcc 12 knows Sapphire Rapids, but not what came after it: there a
+    sorting network takes 3.6 times as long without this, a forest 3.0, a page rank 1.4, and of 139
+    programs and kernels only Viterbi takes longer with it, by 5 %.
+    """
+    version = re.search(r"^gcc version (\d+)", version_text(compiler), re.MULTILINE)
+    known = version is not None and int(version[1]) >= _KNOWS_SAPPHIRE_RAPIDS
+    return ("-mtune=sapphirerapids",) if known and _TILES in processor_flags() else ()
+
+
+def processor_flags() -> list[str]:
+    """The instructions of this machine's processor, as Linux calls them."""
+    lines = described().splitlines()
+    return next((line for line in lines if line.startswith("flags")), "").split()
 
 
 @cache

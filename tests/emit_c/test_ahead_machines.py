@@ -16,11 +16,10 @@ import pytest
 
 import hlo
 import optimizer
-from emit_c.code import processor
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted
 from emit_c.executable.sanitize import _main, _value
-from hlo.support.compiler import family_named
+from hlo.support.compiler import family_named, processor_flags
 from hlo_tools.arrays import load
 from hlo_tools.inputs import deal
 from interpreter.numbers.compare import ROUNDING, compare
@@ -75,8 +74,8 @@ def tools(machine):
 
 
 def can_run(machine):
-    known = machine.family != HERE or not machine.needed or not processor._flags()
-    return known or machine.needed in processor._flags()
+    known = machine.family != HERE or not machine.needed or not processor_flags()
+    return known or machine.needed in processor_flags()
 
 
 @pytest.mark.parametrize(

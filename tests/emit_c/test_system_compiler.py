@@ -16,6 +16,7 @@ CLANG = "Debian clang version 14.0.6"
 TOLD = {
     "gcc": f"Using built-in specs.\nTarget: x86_64-linux-gnu\nThread model: posix\n{GCC}\n",
     "clang": f"{CLANG}\nTarget: x86_64-pc-linux-gnu\nThread model: posix\n",
+    "gcc-old": "Target: x86_64-linux-gnu\ngcc version 10.2.1 20210110 (Debian 10.2.1-6)\n",
     "gcc-arm": f"Target: aarch64-linux-gnu\n{GCC}\n",
     "clang-mac": "Apple clang version 17.0.0\nTarget: arm64-apple-darwin24.1.0\n",
 }
@@ -56,6 +57,28 @@ WIDE = "-mprefer-vector-width=512"
 )
 def test_flags_are_those_of_the_processor(monkeypatch, machine, command, flags):
     monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(compiler, "described", lambda: "")
+    assert machine_flags(tuple(command.split())) == flags
+
+
+TUNED = ("-march=native", "-mtune=sapphirerapids", WIDE)
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize(
+    ("command", "known", "flags"),
+    [
+        ("gcc", "avx512f amx_tile", TUNED),
+        ("gcc", "avx512f", ("-march=native", WIDE)),
+        ("gcc -march=x86-64-v4", "avx512f amx_tile", (WIDE,)),
+        ("gcc-old", "avx512f amx_tile", ("-march=native", WIDE)),
+        ("clang", "avx512f amx_tile", ("-march=native", WIDE)),
+    ],
+)
+def test_a_processor_that_gcc_may_not_know_is_taken_for_the_one_before(
+    monkeypatch, command, known, flags
+):
+    monkeypatch.setattr(compiler, "described", lambda: f"model name\t: new\nflags\t\t: {known}")
     assert machine_flags(tuple(command.split())) == flags
 
 
@@ -65,7 +88,7 @@ def test_vectors_are_handed_over_by_gcc_on_x86(monkeypatch):
     for name in TOLD:
         monkeypatch.setenv("CC", name)
         found.append(calls_with_vectors())
-    assert found == [True, False, False, False]
+    assert found == [True, False, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +108,7 @@ def test_code_is_written_for_the_processor_that_is_named(monkeypatch, level, wan
 def test_without_a_compiler_the_system_says_what_there_is(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("CC", "")
-    monkeypatch.setattr(processor, "described", lambda: "flags\t: sse2 avx avx2")
+    monkeypatch.setattr(compiler, "described", lambda: "flags\t: sse2 avx avx2")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     assert processor.here() == Processor(32, 16, sums_bytes=False)
 
