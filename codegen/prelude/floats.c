@@ -59,29 +59,50 @@ static inline f64 round_afz_f64(f64 x) {
   return __builtin_fabs(x - whole) >= 0.5 ? whole + __builtin_copysign(1.0, x) : whole;
 }
 
-// A number less a multiple of `divisor`, exactly, that leaves at most the divisor. The number may be
-// 2^26 divisors, so that the count of divisors (27 bits) times the divisor's 24 bits is exact; the
-// count is the whole one, or one less where the number is a multiple of the divisor.
-static inline f64 less_multiples(f64 number, f64 divisor, f64 inverse) {
-  return number - __builtin_floor(number * inverse) * divisor;
+// A number less the nearest multiple of `divisor`, whose reciprocal is given. The number may be 2^48
+// divisors where a product and a sum are rounded once, for the difference then is exact (and the
+// multiple so near the nearest one that at most 5/8 of the divisor is left); else 2^26 divisors, so
+// that the count of divisors (27 bits) times the divisor's 24 bits is exact.
+__attribute__((always_inline))
+static inline f64 less_multiples(f64 number, f64 divisor, f64 reciprocal) {
+#ifdef __FMA__
+  return __builtin_fma(-__builtin_rint(number * reciprocal), divisor, number);
+#else
+  return number - __builtin_rint(number * reciprocal) * divisor;
+#endif
 }
 
-// The remainder, with the sign of x, of a quotient below 2^277: 26 bits of the quotient at a time,
-// from the highest, in numbers of 64 bits. It has no branch, as the C library's loop has.
+// The remainder, with the sign of x, of a quotient below 2^277 (below 2^128 by 1 or more): 48 or 26
+// bits of the quotient at a time, from the highest, in numbers of 64 bits. It has no branch, as the
+// C library's loop has.
+__attribute__((always_inline))
 static inline f32 remainder_f32(f32 x, f32 y) {
-  f64 size = __builtin_fabsf(y), inverse = 1 / size, rest = __builtin_fabsf(x);
-  rest = less_multiples(rest, size * 0x1p260, inverse * 0x1p-260);
-  rest = less_multiples(rest, size * 0x1p234, inverse * 0x1p-234);
-  rest = less_multiples(rest, size * 0x1p208, inverse * 0x1p-208);
-  rest = less_multiples(rest, size * 0x1p182, inverse * 0x1p-182);
-  rest = less_multiples(rest, size * 0x1p156, inverse * 0x1p-156);
-  rest = less_multiples(rest, size * 0x1p130, inverse * 0x1p-130);
-  rest = less_multiples(rest, size * 0x1p104, inverse * 0x1p-104);
-  rest = less_multiples(rest, size * 0x1p78, inverse * 0x1p-78);
-  rest = less_multiples(rest, size * 0x1p52, inverse * 0x1p-52);
-  rest = less_multiples(rest, size * 0x1p26, inverse * 0x1p-26);
-  rest = less_multiples(rest, size, inverse);
-  f32 remainder = __builtin_copysignf((f32)(rest >= size ? rest - size : rest), x);
+  f64 size = __builtin_fabsf(y), reciprocal = 1 / size, rest = __builtin_fabsf(x);
+  int is_small = __builtin_constant_p(y) && size >= 1;
+#ifdef __FMA__
+  if (!is_small) {
+    rest = less_multiples(rest, size * 0x1p240, reciprocal * 0x1p-240);
+    rest = less_multiples(rest, size * 0x1p192, reciprocal * 0x1p-192);
+    rest = less_multiples(rest, size * 0x1p144, reciprocal * 0x1p-144);
+  }
+  rest = less_multiples(rest, size * 0x1p96, reciprocal * 0x1p-96);
+  rest = less_multiples(rest, size * 0x1p48, reciprocal * 0x1p-48);
+#else
+  if (!is_small) {
+    rest = less_multiples(rest, size * 0x1p260, reciprocal * 0x1p-260);
+    rest = less_multiples(rest, size * 0x1p234, reciprocal * 0x1p-234);
+    rest = less_multiples(rest, size * 0x1p208, reciprocal * 0x1p-208);
+    rest = less_multiples(rest, size * 0x1p182, reciprocal * 0x1p-182);
+    rest = less_multiples(rest, size * 0x1p156, reciprocal * 0x1p-156);
+    rest = less_multiples(rest, size * 0x1p130, reciprocal * 0x1p-130);
+  }
+  rest = less_multiples(rest, size * 0x1p104, reciprocal * 0x1p-104);
+  rest = less_multiples(rest, size * 0x1p78, reciprocal * 0x1p-78);
+  rest = less_multiples(rest, size * 0x1p52, reciprocal * 0x1p-52);
+  rest = less_multiples(rest, size * 0x1p26, reciprocal * 0x1p-26);
+#endif
+  rest = less_multiples(rest, size, reciprocal);
+  f32 remainder = __builtin_copysignf((f32)(rest < 0 ? rest + size : rest), x);
   return size == __builtin_inf() && x - x == 0 ? x : remainder;
 }
 

@@ -8,6 +8,8 @@ import hlo
 import interpreter
 from hlo.types.element_type import ELEMENT_TYPES
 
+EDGES = np.float32([0, 1e-45, 1.17549435e-38, 1, 1.5, 3, 3.4e38, 3.4028235e38, np.inf, np.nan])
+EDGES = np.concatenate([EDGES, -EDGES])
 TYPES = [t for t in ELEMENT_TYPES.values() if t.is_array and t.is_integer and t.bits >= 4]
 MANY = """HloModule m
 ENTRY e {
@@ -87,22 +89,45 @@ def test_what_the_compiler_divides_better_is_left_to_it():
         assert "lane_" not in source
 
 
-def test_remainders_of_f32_are_exact_for_quotients_of_every_size():
+@pytest.mark.parametrize("flag", ["-DFUSED", "-U__FMA__"], ids=["fused", "rounded twice"])
+def test_remainders_of_f32_are_exact_for_quotients_of_every_size(flag, monkeypatch):
     """Bit for bit as `fmod`: any two floats, multiples of the divisor and their neighbours."""
+    monkeypatch.setenv("CC", f"cc {flag}")
     generator = np.random.default_rng(32)
     x, y, z = generator.integers(0, 1 << 32, (3, 100_000), np.uint32).view(np.float32)
     with np.errstate(all="ignore"):
         multiples = np.trunc(np.abs(z)) * y
         near = np.nextafter(multiples, np.float32(0))
-    edges = np.float32([0, 1e-45, 1.17549435e-38, 1, 1.5, 3, 3.4e38, 3.4028235e38, np.inf, np.nan])
-    edges = np.concatenate([edges, -edges])
-    pairs = [(x, y), (multiples, y), (near, y), tuple(np.meshgrid(edges, edges))]
+    pairs = [(x, y), (multiples, y), (near, y), tuple(np.meshgrid(EDGES, EDGES))]
     x, y = (np.concatenate([pair[i].ravel() for pair in pairs]) for i in range(2))
-    module = hlo.parse(
+    same_remainders(
         f"HloModule m\nENTRY e {{\n  x = f32[{len(x)}] parameter(0)\n"
-        f"  y = f32[{len(x)}] parameter(1)\n  ROOT r = f32[{len(x)}] remainder(x, y)\n}}"
+        f"  y = f32[{len(x)}] parameter(1)\n  ROOT r = f32[{len(x)}] remainder(x, y)\n}}",
+        *(x, y),
     )
-    mine, meant = emit_c.compile(module)(x, y), interpreter.evaluate(module, x, y)
+
+
+@pytest.mark.parametrize("flag", ["-DFUSED", "-U__FMA__"], ids=["fused", "rounded twice"])
+@pytest.mark.parametrize("divisor", ["0.1", "0.99999994", "1", "-2", "6.2831855", "3e38", "inf"])
+def test_remainders_by_a_constant_are_exact(divisor, flag, monkeypatch):
+    """Of a constant of at least 1, the quotient's highest bits are not looked for."""
+    monkeypatch.setenv("CC", f"cc {flag}")
+    x = np.random.default_rng(32).integers(0, 1 << 32, 100_000, np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        multiples = np.trunc(x) * np.float32(divisor)
+        near = np.nextafter(multiples, np.float32(0))
+    x = np.concatenate([x, multiples, near, EDGES])
+    same_remainders(
+        f"HloModule m\nENTRY e {{\n  x = f32[{len(x)}] parameter(0)\n"
+        f"  c = f32[] constant({divisor})\n  y = f32[{len(x)}] broadcast(c), dimensions={{}}\n"
+        f"  ROOT r = f32[{len(x)}] remainder(x, y)\n}}",
+        x,
+    )
+
+
+def same_remainders(module, *arrays):
+    module = hlo.parse(module)
+    mine, meant = emit_c.compile(module)(*arrays), interpreter.evaluate(module, *arrays)
     np.testing.assert_array_equal(np.isnan(mine), np.isnan(meant))
     numbers = ~np.isnan(meant)
     np.testing.assert_array_equal(mine.view(np.uint32)[numbers], meant.view(np.uint32)[numbers])
