@@ -1,25 +1,30 @@
 // Real numbers. Every function here is branch-free arithmetic that the compiler can vectorise.
 
-// The larger number; NaN if either is; of the zeros +0, whose bits are those that both have.
+// The larger number; NaN if either is; of the zeros +0. The second one is taken if they are equal, or
+// if it is NaN: only the sign of -0 is not known then, nor whether the first is NaN.
 static inline f32 maximum_f32(f32 x, f32 y) {
-  f32 larger = x > y || x != x ? x : y;
-  return x == y ? from_bits_f32(bits_f32(x) & bits_f32(y)) : larger;
+  u32 larger = bits_f32(x > y ? x : y);
+  larger = larger == 0x80000000 ? bits_f32(x) & 0x80000000 : larger;
+  return x != x ? x : from_bits_f32(larger);
 }
 
 static inline f64 maximum_f64(f64 x, f64 y) {
-  f64 larger = x > y || x != x ? x : y;
-  return x == y ? from_bits_f64(bits_f64(x) & bits_f64(y)) : larger;
+  u64 larger = bits_f64(x > y ? x : y);
+  larger = larger == 0x8000000000000000 ? bits_f64(x) & 0x8000000000000000 : larger;
+  return x != x ? x : from_bits_f64(larger);
 }
 
 // The smaller number; NaN if either is; of the zeros -0.
 static inline f32 minimum_f32(f32 x, f32 y) {
-  f32 smaller = x < y || x != x ? x : y;
-  return x == y ? from_bits_f32(bits_f32(x) | bits_f32(y)) : smaller;
+  u32 smaller = bits_f32(x < y ? x : y);
+  smaller = smaller == 0 ? bits_f32(x) & 0x80000000 : smaller;
+  return x != x ? x : from_bits_f32(smaller);
 }
 
 static inline f64 minimum_f64(f64 x, f64 y) {
-  f64 smaller = x < y || x != x ? x : y;
-  return x == y ? from_bits_f64(bits_f64(x) | bits_f64(y)) : smaller;
+  u64 smaller = bits_f64(x < y ? x : y);
+  smaller = smaller == 0 ? bits_f64(x) & 0x8000000000000000 : smaller;
+  return x != x ? x : from_bits_f64(smaller);
 }
 
 // A product that is rounded before it is added to: see emit_c/kernels/round_products.py.

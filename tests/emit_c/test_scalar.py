@@ -313,3 +313,25 @@ ENTRY e {{ x = f32[{x.size}] parameter(0)
     executable = emit_c.compile(module)
     assert "narrow_f16" in executable.source
     assert compare(executable(x), wanted, BITS) is None
+
+
+@pytest.mark.parametrize("opcode", ["maximum", "minimum"])
+@pytest.mark.parametrize(("name", "bits"), [("f32", "u32"), ("f64", "u64")])
+def test_an_extreme_is_one_of_two_numbers_to_the_bit(opcode, name, bits):
+    """The sign of a zero is known, and NaN is the one that was given, the first of two."""
+    few = np.array([0, 1, 2.5, np.inf, np.nan, 1e-40], ELEMENT_TYPES[name].dtype)
+    other = (few[4:5].view(ELEMENT_TYPES[bits].dtype) | 12345).view(few.dtype)
+    numbers = np.concatenate([few, -few, other, -other])
+    x, y = map(np.ravel, np.meshgrid(numbers, numbers))
+    n = x.size
+    text = f"""HloModule m
+    ENTRY e {{
+      x = {name}[{n}] parameter(0)
+      y = {name}[{n}] parameter(1)
+      z = {name}[{n}] {opcode}(x, y)
+      ROOT b = {bits}[{n}] bitcast-convert(z)
+    }}"""
+    module = hlo.parse(text)
+    wanted = interpreter.evaluate(module, x, y)
+    assert np.array_equal(emit_c.compile(module)(x, y), wanted)
+    assert np.isin(wanted, np.concatenate([x, y]).view(wanted.dtype)).all()
