@@ -97,9 +97,9 @@ class Assigner:
             elif "control" in instr.row.traits:
                 wanted[instr], result_shape = self.border(instr)
                 given[instr] = result_shape, "callee"
-            elif is_decided_copy(instr):
+            elif instr.opcode == "copy" and (source := copied_from(instr)):
                 given[instr] = instr.shape, "as-written"
-                wanted[instr] = (instr.operands[0].shape.without_layout,)
+                wanted[instr] = (source,)
         planner = LayoutPlanner(computation, self.policy, Borders(given, wanted, result))
         planner.run()
         return planner
@@ -128,9 +128,16 @@ class Assigner:
         self.became[computation] = RelaidBuilder(planner, self.became, self.names).run()
 
 
-def is_decided_copy(instr: Instruction) -> bool:
-    """Whether a copy is there to change the layout: it takes its operand as it comes."""
-    return instr.opcode == "copy" and order_of(instr.shape) != order_of(instr.operands[0].shape)
+def copied_from(copy: Instruction) -> Shape | None:
+    """The operand's shape as a copy that is there for its layout wants it; None if it is not.
+
+    One takes its operand as it comes. Where the operand lies like the copy already, as the first
+    of two runs may have chosen, that stays.
+    """
+    operand = copy.operands[0].shape
+    if order_of(copy.shape) != order_of(operand):
+        return operand.without_layout
+    return None if copy.shape.is_row_major else operand
 
 
 def as_written(instr: Instruction) -> tuple[Shape, ...]:

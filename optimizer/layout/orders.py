@@ -51,6 +51,11 @@ def same_memory(dims: Dims, left: Order, right: Order) -> bool:
     return [d for d in left if dims[d] != 1] == [d for d in right if dims[d] != 1]
 
 
+def same_order(_dims: Dims, left: Order, right: Order) -> bool:
+    """Whether two orders are one, whatever the sizes."""
+    return left == right
+
+
 def transposed(order: Order, permutation: Sequence[int]) -> Order:
     """The order of `transpose(x, permutation)` for which no byte moves, from the order of x."""
     place = {dim: i for i, dim in enumerate(permutation)}

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.opcode import FORWARDING
 from optimizer.layout.flow import FREE, can_have, carries, operand_order, result_order
-from optimizer.layout.orders import Order, order_of, rows, spelled, with_order
+from optimizer.layout.orders import (
+    Dims,
+    Order,
+    order_of,
+    rows,
+    same_memory,
+    same_order,
+    spelled,
+    with_order,
+)
 from optimizer.layout.policy import demanded, yielded
 
 if TYPE_CHECKING:
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
 
     Index = tuple[int, ...]
     Place = tuple[Instruction, Index]
+    Alike = Callable[[Dims, Order, Order], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,28 +233,56 @@ class LayoutPlanner:
         candidates = dict.fromkeys([*(v.order for v in votes), *wished, rows(leaf.rank)])
 
         def costs() -> dict[Order, int]:
-            return {o: self.copied(instr, o, votes) for o in candidates if can_have(instr, o)}
+            able = [order for order in candidates if can_have(instr, order)]
+            return {order: self.copied(instr, order, votes, leaf, same_order) for order in able}
 
         best = rows(leaf.rank)
         if len(candidates) > 1:
             cost = costs()
             # The given layout stays if it is free, so that a second run changes nothing.
             best = min(cost, key=lambda order: (cost[order], order != written and not cost[order]))
+        if self.stays(instr, written, best, votes, leaf):
+            best = written
         if not votes and offer is None:
             return LayoutChoice(best, "no-preference", lambda: "nobody asks for another")
         return LayoutChoice(best, _rule(best, offer, votes), lambda: _numbers(costs(), votes))
 
-    def copied(self, instr: Instruction, order: Order, votes: list[Vote]) -> int:
-        """Bytes that are copied if an array has an order: for its users, and of its operands."""
-        copies = {vote.order: vote.bytes for vote in votes if vote.order != order}
+    def stays(
+        self, instr: Instruction, written: Order, best: Order, votes: list[Vote], leaf: Shape
+    ) -> bool:
+        """Whether an array keeps an order that is the best one but for sizes of 1.
+
+        The first run chose it, and put bitcasts behind it, which a second run finds in its way.
+        """
+        return (
+            written not in (best, rows(leaf.rank))
+            and same_memory(leaf.dims, written, best)
+            and can_have(instr, written)
+            and not self.copied(instr, written, votes, leaf, same_memory)
+        )
+
+    def copied(
+        self, instr: Instruction, order: Order, votes: list[Vote], leaf: Shape, alike: Alike
+    ) -> int:
+        """Bytes that are copied if an array has an order: for its users, and of its operands.
+
+        Parameters
+        ----------
+        alike : whether no copy is needed from one order to another, for arrays of some sizes.
+        """
+        copies = {v.order: v.bytes for v in votes if not alike(leaf.dims, v.order, order)}
         above = 0
         if carries(instr):
             for number, operand in enumerate(instr.operands):
                 offer = self.offers.get((operand, ()))
-                if offer is None or result_order(instr, number, offer) == order:
+                if offer is None:
+                    continue
+                handed = result_order(instr, number, offer)
+                if handed is not None and alike(leaf.dims, handed, order):
                     continue
                 wanted = operand_order(instr, number, order)
-                above += operand.shape.bytes if wanted not in (None, offer) else 0
+                free = wanted is None or alike(operand.shape.dims, wanted, offer)
+                above += 0 if free else operand.shape.bytes
         return sum(copies.values()) + above
 
     # ---------------------------------------------------------- once chosen

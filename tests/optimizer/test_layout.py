@@ -169,6 +169,38 @@ def test_why_layout_gives_rule_and_bytes():
         why_layout(module, "q")
 
 
+# Sizes of 1 let an array lie in two orders in the same places: a bitcast is free.
+SAME_PLACES = """
+HloModule m, entry_computation_layout={()->s32[1,2]{1,0}}
+ENTRY e {
+  i = s32[2,1]{1,0} iota(), iota_dimension=0
+  r = s32[2,1]{1,0} reshape(i)
+  s = s32[2,1]{1,0} shift-left(i, r)
+  ROOT t = s32[1,2]{1,0} transpose(s), dimensions={1,0}
+}
+"""
+# What the copy is for is done at once by the constant, of which nothing tells any more then.
+DECIDED_COPY = """
+HloModule m
+left { p = s32[] parameter(0)  c = s32[2,2]{1,0} constant({{1,2},{3,4}})
+  k = s32[2,2]{0,1} copy(c)  ROOT m = s32[2,2]{1,0} minimum(k, c) }
+right { q = s32[] parameter(0)  ROOT b = s32[2,2]{1,0} broadcast(q), dimensions={} }
+ENTRY e {
+  i = pred[] parameter(0)
+  z = s32[] constant(0)
+  ROOT c = s32[2,2]{1,0} conditional(i, z, z), true_computation=left, false_computation=right
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@pytest.mark.parametrize("text", [SAME_PLACES, DECIDED_COPY])
+def test_assigned_layouts_stay(text, target):
+    run = parse_pipeline(f"layout-assignment{{target={target}}}")
+    once = run.run(hlo.parse(text))
+    assert run.run(once) is once
+
+
 COLUMNS = """
 HloModule m, entry_computation_layout={(f32[4,3]{0,1},f32[4,5],f32[6,4]{0,1})->(f32[4,8],f32[6,5])}
 ENTRY e {
