@@ -60,7 +60,7 @@ class TritonGemmRewriter:
                 if not before or not pays(instr, before):
                     continue
                 after = epilogue(instr, computation, using, _TILES, taken | set(before))
-                members = [*before, instr, *after]
+                members = operands_first(before, instr, after)
                 alone = [m for m in members if m.opcode not in ("broadcast", "constant")]
                 made = fused(members, members[-1:], names, alone, "kCustom")
                 config = configuration("__triton_gemm")
@@ -102,6 +102,20 @@ def prologue(
     ordered_found = list(dict.fromkeys(reversed(found)))
     # A broadcast alone is the rewriters' of products.
     return ordered_found if any(i.row.elementwise for i in ordered_found) else []
+
+
+def operands_first(
+    before: Sequence[Instruction], dot: Instruction, after: Sequence[Instruction]
+) -> list[Instruction]:
+    """A product between its prologue and epilogue, of which it may need a splat, too."""
+    needed: set[Instruction] = set()
+    stack = [*before, dot]
+    while stack:
+        above = [o for o in stack.pop().operands if o in after and o not in needed]
+        needed.update(above)
+        stack += above
+    splats = [instr for instr in after if instr in needed]
+    return [*splats, *before, dot, *(instr for instr in after if instr not in needed)]
 
 
 def pays(dot: Instruction, before: Sequence[Instruction]) -> bool:

@@ -67,7 +67,15 @@ def fold_into_dot(
     ----------
     stays : tells of an operand whether its contracted dimensions stay last, if they are.
     """
-    instr = site.instr
+    dot = site.instr
+    # A transpose may be that of another one.
+    while (folded := folded_once(dot, stays)) is not dot:
+        dot = folded
+    return dot if dot is not site.instr else None
+
+
+def folded_once(instr: Instruction, stays: Callable[[Instruction, int], bool]) -> Instruction:
+    """The dot over the operands of transposes; the same one where there are none."""
     attrs, operands = DotDims.of(instr), list(instr.operands)
     for i, side in enumerate(("lhs", "rhs")):
         batch: tuple[int, ...] = getattr(attrs, f"{side}_batch_dims")
@@ -83,7 +91,7 @@ def fold_into_dot(
         }
         attrs, operands[i] = replace(attrs, **moved), source
     if tuple(operands) == instr.operands:
-        return None
+        return instr
     return instr.with_(attrs=attrs, operands=tuple(operands))
 
 
@@ -110,7 +118,7 @@ def fold_into_convolution(site: ExpansionSite) -> Instruction | None:
     instr = site.instr
     attrs, (image, kernel) = Convolution.of(instr), instr.operands
     labels = attrs.dim_labels
-    if order := permutation(image):
+    while order := permutation(image):
         labels = replace(
             labels,
             input_batch=order[labels.input_batch],
@@ -119,7 +127,7 @@ def fold_into_convolution(site: ExpansionSite) -> Instruction | None:
             unknown_input=tuple(order[d] for d in labels.unknown_input),
         )
         image = image.operands[0]
-    if order := permutation(kernel):
+    while order := permutation(kernel):
         labels = replace(
             labels,
             kernel_input_feature=order[labels.kernel_input_feature],
