@@ -220,7 +220,15 @@ def get_tuple_element(instr: Instruction, operand: Tree) -> Tree:
     return cast("tuple[Tree, ...]", operand)[attrs.index]
 
 
-@rule("opt-barrier", "copy", "domain")
+@rule("copy")
+def copy(instr: Instruction, operand: Padded) -> Padded:
+    """The operand, unless a bitcast may read it in the order of the copy."""
+    if static(instr.shape) == operand.value.shape:
+        return operand
+    return remade(instr, [operand], operand.sizes)
+
+
+@rule("opt-barrier", "domain")
 def identity_(_instr: Instruction, operand: Tree) -> Tree:
     """The operand."""
     return operand

@@ -70,13 +70,12 @@ def rewrite(
         the same object where no rule applies.
     """
     rewriter = Rewriter(rules, log, names_of(module), strict, layout_sensitive)
-    settled = rewriter.settled.computations
 
     def change(computation: Computation) -> Computation:
-        if computation in settled:
+        if computation in rewriter.settled(computation).computations:
             return computation
         after = rewriter.settle(computation) if rules.may_fit(computation) else computation
-        settled.add(after)
+        rewriter.settled(after).computations.add(after)
         return after
 
     return rebuild_unfused(module, change)
@@ -95,11 +94,19 @@ class Rewriter:
     ) -> None:
         self.rules, self.log, self.names = rules, log, names
         self.strict, self.layout_sensitive = strict, layout_sensitive
-        key = (rules, strict, layout_sensitive)
-        if key not in log.settled:
+
+    def keeps_layouts(self, computation: Computation) -> bool:
+        """Whether a replacement in a computation must have the layout of the old instruction."""
+        return self.layout_sensitive or reads_layouts(computation)
+
+    def settled(self, computation: Computation) -> Settled:
+        """The fixpoint for such computations; one without its last bitcast is of another kind."""
+        settled, layout_sensitive = self.log.settled, self.keeps_layouts(computation)
+        key = (self.rules, self.strict, layout_sensitive)
+        if key not in settled:
             # Where no rule fits if layouts may change, none fits if they must stay.
-            log.settled[key] = log.settled.get((rules, strict, False), Settled()).copy()
-        self.settled = log.settled[key]
+            settled[key] = settled.get((self.rules, self.strict, False), Settled()).copy()
+        return settled[key]
 
     def settle(self, computation: Computation) -> Computation:
         """Sweep over a computation until nothing changes."""
@@ -172,14 +179,14 @@ class Sweep:
 
     def __init__(self, rewriter: Rewriter, computation: Computation) -> None:
         self.rewriter, self.computation = rewriter, computation
-        self.settled = rewriter.settled
+        self.settled = rewriter.settled(computation)
         # For a rebuilt instruction: the former one, how many levels of both are alike, and how many
         # were compared at most.
         self.alike: dict[Instruction, tuple[Instruction, float, float]] = {}
         self.became: dict[Instruction, Instruction] = {}
         self.position = 0
         self.tied = ordered(computation)
-        self.layout_sensitive = rewriter.layout_sensitive or reads_layouts(computation)
+        self.layout_sensitive = rewriter.keeps_layouts(computation)
 
     # Most walks find nothing to rewrite, and ask for none of these.
     @cached_property

@@ -13,10 +13,15 @@ applied by an engine of their own, `optimizer.rewriting.rewrite`, again and agai
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from hlo.build import instruction
+from hlo.names import NameSupply
+from hlo.opcode import TUPLES
+from hlo.types.shape import row_major
 from hlo.walk import Plan, rebuild, rebuild_module
+from optimizer.identity import reads_layouts
 from optimizer.log import NOTHING_BOUND
 
 if TYPE_CHECKING:
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
     Change = Callable[[Computation], Computation]
     Over = Callable[[Module, Change], Module]
     Visit = Callable[[Computation, "SiteRewrites"], None]
+
+# What their result is follows from its layout, or its layout from their operands.
+AS_DECLARED = TUPLES | {"bitcast"}
 
 
 @dataclass
@@ -100,8 +108,38 @@ def rewrite_computation(
     visit(computation, found)
     if not found.plan:
         return computation
-    made = rebuild(computation, found.plan)
+    made = rebuild(computation, in_old_layouts(computation, found.plan))
     return finish(made) if finish else made
+
+
+def in_old_layouts(computation: Computation, plan: Plan) -> Plan:
+    """A plan whose new values lie in memory as the old ones, where bitcasts may read them.
+
+    What is computed anew can be laid out in any way. A value that is there already, or that others
+    of the new ones need, is copied.
+    """
+    if not reads_layouts(computation):
+        return plan
+    fixed = set(computation.instructions)
+    stack = list(plan.values())
+    while stack:
+        below = [o for o in stack.pop().operands if o not in fixed]
+        fixed.update(below)
+        stack += below
+    names = NameSupply(instr.name for instr in computation.instructions)
+
+    def laid_out(old: Instruction, new: Instruction) -> Instruction:
+        if not old.shape.is_array or new.shape.memory_order == old.shape.memory_order:
+            return new
+        layout = new.shape.layout or row_major(new.shape.rank)
+        order = old.shape.memory_order[::-1]
+        shape = new.shape.with_layout(replace(layout, minor_to_major=order))
+        if new not in fixed and new.opcode not in AS_DECLARED:
+            return new.with_(shape=shape)
+        copied = instruction("copy", (new,), name=names.unique(f"{old.name}.copy"))
+        return copied.with_(shape=shape)
+
+    return {old: laid_out(old, new) for old, new in plan.items()}
 
 
 def replace_each(

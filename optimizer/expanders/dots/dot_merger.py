@@ -21,6 +21,7 @@ from optimizer.expanders.dots.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import new_below
 from optimizer.expanders.parts import cut, joined
 from optimizer.passes import register
+from optimizer.rewriting.sites import in_old_layouts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -62,7 +63,7 @@ class DotMerger:
                 first, second, side = pair
                 plan = merged(first, second, side, names)
                 if log.rewrite("merge", second, *plan.values()):
-                    computation = rebuild(computation, plan)
+                    computation = rebuild(computation, in_old_layouts(computation, plan))
                 else:
                     refused.add((first.name, second.name))
 
