@@ -14,7 +14,6 @@ of their own they know no more than that, and gather what is there, all lanes at
 
 from __future__ import annotations
 
-import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,23 +28,21 @@ from codegen.statements import (
     Statement,
     each_side,
     nested,
-    renamed,
     rewritten,
     straight,
     trees,
 )
-from codegen.walk import callees_of, rebuilt, spelled_out, substitute, walk
+from codegen.walk import callees_of, rebuilt, spelled_out, walk
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.work import trip_count, work
+from emit_c.kernels.written_out import written_out
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from codegen.elements.body import Body
-
-_COMPARISONS = {"<": operator.lt, ">=": operator.ge, "==": operator.eq}
 
 
 def gather_short_rows(body: Body, statements: Sequence[Statement]) -> list[Statement]:
@@ -187,53 +184,3 @@ class _ShortRows:
         )
         blocks = For(block, whole, iteration, step=machine.LANES, parallel=True)
         return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)
-
-
-def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
-    """A loop's iterations one after the other, each with names of its own; others as they are."""
-    if not isinstance(statement, For):
-        yield statement
-        return
-    for iteration in range(trip_count(statement)):
-        yield from _copied(body, statement.body, {statement.name: Literal(iteration)})
-
-
-def _copied(
-    body: Body, statements: Sequence[Statement], values: dict[str, Expr]
-) -> Iterator[Statement]:
-    """A copy of statements in which some names have values, and declared names are new."""
-    for each in _decided(statements, values):
-        if isinstance(each, If):
-            sides = (tuple(_copied(body, s, {**values})) for s in (each.then, each.otherwise))
-            yield If(substitute(each.condition, values), *sides)
-            continue
-        made = renamed(each, values)
-        if isinstance(made, Let | LocalVariable):
-            name = body.name(made.name)
-            values[made.name] = Name(name)
-            made = replace(made, name=name)
-        yield made
-
-
-def _decided(statements: Sequence[Statement], values: Mapping[str, Expr]) -> Iterator[Statement]:
-    """Statements without the choices that some values of names decide."""
-    for statement in statements:
-        taken = None
-        if isinstance(statement, If):
-            taken = _truth(substitute(statement.condition, values))
-        if isinstance(statement, If) and taken is not None:
-            yield from _decided(statement.then if taken else statement.otherwise, values)
-        else:
-            yield statement
-
-
-def _truth(condition: Expr) -> bool | None:
-    """Whether a condition on integers holds; None where that is not known yet."""
-    match condition:
-        case Op("&&", (one, other)):
-            both = (_truth(one), _truth(other))
-            return False if False in both else None if None in both else True
-        case Op(op, (Literal(int(x), ""), Literal(int(y), ""))) if op in _COMPARISONS:
-            return _COMPARISONS[op](x, y)
-        case _:
-            return None

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Name, Op, conjoined, tree
 from codegen.statements import Assign, For, Forever, If, Let, LocalVariable, Statement, base
-from codegen.walk import names_of, walk
+from codegen.walk import names_of
 from emit_c.kernels.loads import with_loads_first
+from emit_c.kernels.written_out import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -70,7 +71,7 @@ class _MaskedLoop:
 
     def _condition(self, condition: Expr) -> Expr:
         """A condition whose parts are the same for all iterations are one comparison."""
-        parts = _parts(condition)
+        parts = parts_of(condition)
         alike = [p for p in parts if self.inside.isdisjoint(names_of(p))]
         if not alike:
             return condition
@@ -94,14 +95,3 @@ def _names(statements: Sequence[Statement]) -> Iterator[str]:
                 yield from _names((*then, *otherwise))
             case _:
                 pass
-
-
-def _parts(condition: Expr) -> list[Expr]:
-    """The parts of a condition, which all must hold."""
-    if any(isinstance(each, Op) and each.op == "||" for each in walk(condition)):
-        return [condition]
-    parts: list[Expr] = []
-    while isinstance(condition, Op) and condition.op == "&&":
-        condition, last = condition.args
-        parts.insert(0, last)
-    return [condition, *parts]

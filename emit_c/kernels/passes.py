@@ -18,6 +18,7 @@ from emit_c.kernels.narrow_divisions import narrow_divisions
 from emit_c.kernels.outline_math import outline_math
 from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.round_products import round_products
+from emit_c.kernels.split_loops import split_loops
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
 from emit_c.kernels.widen_bytes import widen_bytes
@@ -79,6 +80,12 @@ PASSES = (
         "Products in lanes are rounded where gcc would contract them with a sum; it is known now"
         " which loops run in lanes.",
         lambda _kernel, _, statements: round_products(statements),
+    ),
+    KernelPass(
+        "split-loops",
+        "Loops around lanes are cut where their counter makes other choices, so that lanes need not"
+        " choose; it is known now which loops run in lanes.",
+        lambda kernel, _, statements: split_loops(kernel.body, statements),
     ),
     KernelPass(
         "hoist-masks",

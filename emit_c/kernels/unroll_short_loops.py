@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
 from codegen.statements import Assign, For, If, Let, Statement, straight
-from emit_c.kernels.gather_short_rows import written_out
 from emit_c.kernels.work import trip_count, work
+from emit_c.kernels.written_out import written_out
 from optimizer import machine
 
 if TYPE_CHECKING:

@@ -120,12 +120,10 @@ def test_choices_by_the_row_are_made_when_rows_are_written_out():
   #pragma omp simd
   for (s64 i = 0; i < 1000; i++) {
     f32 t = 0;
-    f32 v_1;
-    const f32 u_2 = x[i];
-    v_1 = u_2;
-    t = t + v_1;
-    f32 v_3;
-    v_3 = z[i] + 1.0f;
+    const f32 u_1 = x[i];
+    const f32 v_2 = u_1;
+    t = t + v_2;
+    const f32 v_3 = z[i] + 1.0f;
     t = t + v_3;
     y[i] = t;
   }

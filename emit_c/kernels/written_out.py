@@ -1,0 +1,137 @@
+"""Copies of a loop's body, for iterations of which it is known which choices they make."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Expr, Group, Index, Literal, Name, Op, conjoined
+from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
+from codegen.walk import substitute, walk
+from emit_c.kernels.work import trip_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from codegen.elements.body import Body
+
+_COMPARISONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
+    """A loop's iterations one after the other, each with names of its own; others as they are."""
+    if not isinstance(statement, For):
+        yield statement
+        return
+    for iteration in range(trip_count(statement)):
+        yield from copied(body, statement.body, {statement.name: Literal(iteration)})
+
+
+def copied(
+    body: Body,
+    statements: Sequence[Statement],
+    values: dict[str, Expr],
+    known: Mapping[str, Expr] | None = None,
+) -> Iterator[Statement]:
+    """A copy of statements in which some names have values, and declared names are new.
+
+    Parameters
+    ----------
+    known : values by which choices are made; else the values of the names.
+    """
+    for each in _settled(list(_decided(statements, values if known is None else known))):
+        if isinstance(each, If):
+            sides = (tuple(copied(body, s, {**values}, known)) for s in (each.then, each.otherwise))
+            yield If(substitute(each.condition, values), *sides)
+        elif isinstance(each, For):
+            inside = copied(body, each.body, {**values}, known)
+            yield replace(renamed(replace(each, body=()), values), body=tuple(inside))
+        else:
+            made = renamed(each, values)
+            if isinstance(made, Let | LocalVariable):
+                name = body.name(made.name)
+                values[made.name] = Name(name)
+                made = replace(made, name=name)
+            yield made
+
+
+def _decided(statements: Sequence[Statement], known: Mapping[str, Expr]) -> Iterator[Statement]:
+    """Statements without the choices that some values of names decide."""
+    for statement in statements:
+        if not isinstance(statement, If):
+            yield statement
+            continue
+        parts = parts_of(statement.condition)
+        truths = [truth(part, known) for part in parts]
+        if False in truths:
+            yield from _decided(statement.otherwise, known)
+        elif None not in truths:
+            yield from _decided(statement.then, known)
+        else:
+            asked = [part for part, holds in zip(parts, truths, strict=True) if holds is None]
+            yield replace(statement, condition=conjoined(asked))
+
+
+def _settled(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """Statements whose variables are constants where a decided choice left them one value."""
+    assigned = [s.target for s in nested(statements) if isinstance(s, Assign)]
+    given = Counter(target.name for target in assigned if isinstance(target, Name))
+    at_once = {base(s.target) for s in statements if isinstance(s, Assign)}
+    kinds = {
+        s.name: s.kind
+        for s in statements
+        if isinstance(s, LocalVariable) and s.value is None and s.size is None
+        if given[s.name] == 1 and s.name in at_once
+    }
+    for s in statements:
+        if isinstance(s, Assign) and isinstance(s.target, Name) and base(s.target) in kinds:
+            yield Let(kinds[base(s.target)], base(s.target), s.value)
+        elif not isinstance(s, LocalVariable) or s.name not in kinds:
+            yield s
+
+
+def parts_of(condition: Expr) -> list[Expr]:
+    """The parts of a condition, which all must hold."""
+    if any(isinstance(each, Op) and each.op == "||" for each in walk(condition)):
+        return [condition]
+    parts: list[Expr] = []
+    while isinstance(condition, Op) and condition.op == "&&":
+        condition, last = condition.args
+        parts.insert(0, last)
+    return [condition, *parts]
+
+
+def truth(condition: Expr, known: Mapping[str, Expr]) -> bool | None:
+    """Whether a comparison of integers holds; None where some values do not tell."""
+    match condition:
+        case Op(op, (one, other)) if op in _COMPARISONS:
+            x, y = (_integer(substitute(each, known)) for each in (one, other))
+            return None if x is None or y is None else _COMPARISONS[op](x, y)
+        case _:
+            return None
+
+
+def _integer(expr: Expr) -> int | None:
+    """The integer that a tree of literals is; None of other trees."""
+    match expr:
+        case Literal(int(value), ""):
+            return value
+        case Group(inside):
+            return _integer(inside)
+        case Index(total):
+            return None if total.terms else total.constant
+        case Op(op, (one, other)) if op in _ARITHMETIC:
+            x, y = _integer(one), _integer(other)
+            return None if x is None or y is None else _ARITHMETIC[op](x, y)
+        case _:
+            return None
