@@ -2,9 +2,9 @@
 
 LAPACK works in place, so each operand is copied into the scratch memory first, and from there to
 the results. Small matrices are shared among threads, of which each has scratch memory of its own;
-what is large, LAPACK shares among threads itself. The functions themselves are those that the
-interpreter calls, in the shared library of the `scipy-openblas32` wheel; see `emit_c.code.foreign`
-for how the C file finds them.
+large ones are computed on one thread. The functions themselves are those that the interpreter
+calls, in the shared library of the `scipy-openblas32` wheel; see `emit_c.code.foreign` for how the
+C file finds them.
 """
 
 from __future__ import annotations

@@ -27,8 +27,14 @@ PREFIX = "scipy_"  # of all names in the library
 
 @cache
 def library() -> ctypes.CDLL:
-    """The shared library, loaded once."""
-    return ctypes.CDLL(str(library_file()))
+    """The shared library, loaded once, and told to compute on the thread that calls it.
+
+    Its own threads wait for each other actively: beside other work on the machine, the solution of
+    4 equations then takes milliseconds.
+    """
+    loaded = ctypes.CDLL(str(library_file()))
+    loaded[f"{PREFIX}openblas_set_num_threads"](1)
+    return loaded
 
 
 def library_file() -> Path:
