@@ -170,7 +170,7 @@ def _feeds_elementwise(
         for user in using[stack.pop()]:
             if user is update:
                 continue
-            if not user.row.elementwise or user.shape.dims != start.shape.dims:
+            if not _keeps_places(user, start.shape):
                 return False
             if user not in seen:
                 seen.add(user)
