@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -42,11 +44,13 @@ class Processor:
     vector_bytes : of the widest.
     registers : how many there are.
     sums_bytes : whether an instruction multiplies bytes, and adds four products at once to a sum.
+    whole_tiles : whether registers hold whole tiles of bytes, that an instruction multiplies.
     """
 
     vector_bytes: int
     registers: int
     sums_bytes: bool
+    whole_tiles: bool = False
 
 
 def here() -> Processor:
@@ -66,7 +70,8 @@ def here() -> Processor:
 def _compiled_for(compiler: tuple[str, ...]) -> Processor:
     kind, own = family(compiler), family_named(platform.machine())
     if processor_flags() and kind == own and not is_told_a_processor(compiler):
-        return from_flags(processor_flags(), kind)
+        found = from_flags(processor_flags(), kind)
+        return replace(found, whole_tiles=found.whole_tiles and _may_use_tiles())
     known = macros((*compiler, *machine_flags(compiler)))
     return from_flags({flag for flag, macro in _MACROS.items() if macro in known}, kind)
 
@@ -77,4 +82,10 @@ def from_flags(flags: Collection[str], machine: str) -> Processor:
         return Processor(*_OF_ARM, sums_bytes=False)
     vectors = next(found for flag, found in _OF_X86.items() if flag in flags or not flag)
     name = "avx512_vnni" if "avx512f" in flags else "avx_vnni"
-    return Processor(*vectors, sums_bytes=name in flags)
+    return Processor(*vectors, sums_bytes=name in flags, whole_tiles="amx_int8" in flags)
+
+
+def _may_use_tiles() -> bool:
+    """Whether Linux lets this process use the registers of whole tiles, if it asks."""
+    arch_prctl, ask, tiles = 158, 0x1023, 18
+    return sys.platform == "linux" and ctypes.CDLL(None).syscall(arch_prctl, ask, tiles) == 0

@@ -15,6 +15,7 @@ import numpy as np
 
 from emit_c.contraction.dims import ContractedDim, Dim, best_tile
 from emit_c.contraction.tiles import Tile, has_offset, rows_for
+from emit_c.contraction.whole_tiles import NUMBERS, ROWS, VECTORS, are_whole, rows_of_whole
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, linear
 
@@ -86,9 +87,13 @@ class Cutting:
         self.share, self.lane, self.row, (self.vectors, self.lanes) = best_tile(
             dims, kind, self.depth
         )
+        if are_whole(signs):
+            self.vectors = min(VECTORS, -(-self.lane.size // NUMBERS))
         self.width = self.vectors * self.lanes
         self._products = self.depth * prod(d.size for d in dims)
         self.rows = rows_for(self.row.size, self.vectors, spared=has_offset(signs))
+        if are_whole(signs):
+            self.rows = rows_of_whole(self.row.size)
         if self._products < machine.FEW_PRODUCTS:
             self.rows = next(n for n in machine.SHARED_ROWS if n <= self.rows)
         outer = [d for d in dims if d not in (self.lane, self.row)]
@@ -148,6 +153,14 @@ class Cutting:
             if chunk * rest >= machine.WRITTEN_STEPS:
                 return chunk
         return _divisor(first, most // rest)
+
+    @property
+    def fits_whole_tiles(self) -> bool:
+        """Whether tiles are such as registers hold whole, with no step or row of these unused."""
+        tile, (_, size, each, *_) = self._walk(self.rows)
+        lanes = self.lanes == NUMBERS and self.row.size >= ROWS
+        steps = tile.loops == 1 and size % NUMBERS == 0 and each == 1
+        return lanes and steps
 
     @property
     def reads_behind(self) -> bool:

@@ -12,6 +12,7 @@ from codegen.expressions import Cast, Expr, Name
 from codegen.kinds import Pointer
 from codegen.opcodes.operands import operands_of
 from codegen.opcodes.products import product_type
+from emit_c.code import processor
 from emit_c.contraction.few_rows import write_few_rows
 from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.quads import Quads, have_quads
@@ -67,9 +68,10 @@ def _product(body: Body, instr: Instruction, kind: ElementType) -> TiledProduct:
     """The order of operands that uses more of the processor."""
     orders = (False, True)
     if have_quads(instr):
-        quads = [Quads(body, instr, swapped=s) for s in orders]
-        if fit := [each for each in quads if each.is_possible]:
-            return max(fit, key=_share)
+        for whole in (True, False) if processor.here().whole_tiles else (False,):
+            quads = [Quads(body, instr, swapped=s, whole=whole) for s in orders]
+            if fit := [each for each in quads if each.is_possible]:
+                return max(fit, key=_share)
     exact = _exact_products(instr) if kind is S32 else None
     kind = F32 if exact else kind
     return max((TiledProduct(body, instr, kind, exact, swapped=s) for s in orders), key=_share)

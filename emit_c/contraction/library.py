@@ -14,6 +14,7 @@ from emit_c.contraction.bytes import add_bytes
 from emit_c.contraction.edges import storing
 from emit_c.contraction.tiles import head, tile_of, tile_text
 from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
+from emit_c.contraction.whole_tiles import are_whole, needed_by_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,9 +54,12 @@ def exported(names: Iterable[str]) -> str:
 def _needed(names: Iterable[str]) -> str:
     """The functions that some of them call."""
     tiles = [tile for tile in map(tile_of, names) if tile]
-    macros = dict.fromkeys(add_bytes(tile.lanes) for tile in tiles if tile.signs)
+    signs = dict.fromkeys(tile.signs for tile in tiles if are_whole(tile.signs))
+    quads = (tile for tile in tiles if tile.signs and tile.signs not in signs)
+    macros = dict.fromkeys(add_bytes(tile.lanes) for tile in quads)
+    whole = [needed_by_whole(signs)] if signs else []
     stores = dict.fromkeys(storing(tile.vectors, tile.lanes, tile.kind) for tile in tiles)
-    return "".join(f"\n{text}\n" for text in (*macros, *stores))
+    return "".join(f"\n{text}\n" for text in (*macros, *stores, *whole))
 
 
 def _text(name: str, storage: str) -> str:

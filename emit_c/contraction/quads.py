@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from codegen.expressions import Cast, Choose, Expr, Group, Literal, binary, indexed, total_of
+from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, total_of
 from codegen.opcodes.operands import operands_of
 from emit_c.code import processor
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.product import TiledProduct
+from emit_c.contraction.tiles import has_offset
 from emit_c.contraction.tiling import Tiling
 from hlo.types.element_type import S32
 from interpreter.conversion import integer_range
@@ -57,25 +58,42 @@ class Quads(TiledProduct):
     Attributes
     ----------
     signs : as of `Tile`, whose numbers are the input's, and whose vectors are the kernel's.
+
+    Parameters
+    ----------
+    whole : whether it is made of tiles that registers hold whole; an input whose rows are innermost
+        is read where it is then.
     """
 
-    def __init__(self, body: Body, instr: Instruction, *, swapped: bool) -> None:
+    def __init__(self, body: Body, instr: Instruction, *, swapped: bool, whole: bool) -> None:
+        self._whole = whole
         super().__init__(body, instr, S32, None, swapped=swapped)
 
     def _plan(self) -> None:
         """Lay the input's copy out: quads of the innermost contracted dimension are innermost."""
         given = self.input
         self.signs = _signs(given.instr, self.kernel.instr)
-        self.order, self.copied = (*given.batch, *given.free, *given.contracting), True
-        if self._line * S32.bytes % machine.ALIASED == 0:
+        self.signs = self.signs.upper() if self._whole else self.signs
+        self.order = (*given.batch, *given.free, *given.contracting)
+        self.copied = not self._is_there
+        if self.copied and self._line * S32.bytes % machine.ALIASED == 0:
             self.padding = machine.CACHE_LINE // S32.bytes
         self.tiling = self._tiling()
+
+    @property
+    def _is_there(self) -> bool:
+        """Whether the input lies in memory as tiles can read it."""
+        instr = self.input.instr
+        rows = self.order == tuple(range(instr.shape.rank)) and self._depth % EACH == 0
+        is_bytes = instr.shape.element_type.bits == S32.bits // EACH
+        return self._whole and rows and is_bytes and isinstance(self.body.tree(instr), Name)
 
     @property
     def is_possible(self) -> bool:
         """Whether vectors are full of the kernel's numbers, and the input's are single ones."""
         lane, size = self.tiling.lane, self.tiling.lanes * S32.bytes
-        return lane.feature > 0 and not lane.input and size == processor.here().vector_bytes
+        full = lane.feature > 0 and not lane.input and size == processor.here().vector_bytes
+        return full and (not self._whole or self.tiling.fits_whole_tiles)
 
     @property
     def _sizes(self) -> Sequence[int]:
@@ -95,7 +113,7 @@ class Quads(TiledProduct):
         """Four bytes of the input; behind its end it does not matter which."""
         quad = self._quad(self.input.instr, at, self.input.contracting[-1])
         word = Group(total_of(quad, "|"))
-        return Cast("s32", word ^ FLIPPED if self.signs in ("ss", "uu") else Group(word))
+        return Cast("s32", word ^ FLIPPED if has_offset(self.signs) else Group(word))
 
     def number(self, feature: Sum, steps: Index) -> Expr:
         """Four bytes of the kernel; behind its end there are zeros."""

@@ -21,6 +21,7 @@ from codegen.opcodes.scalar import converted
 from emit_c.code import processor
 from emit_c.contraction.bytes import add_bytes_name
 from emit_c.contraction.edges import lanes_type, storing_name
+from emit_c.contraction.whole_tiles import are_whole, whole_tile_body
 from hlo.types.element_type import ELEMENT_TYPES, S32
 from optimizer import machine
 
@@ -38,7 +39,7 @@ REACHED = ("", " + row", " + row * 2", " + row_3")
 # No name that comes from HLO begins so.
 _PREFIX = "hlo_tile_"
 # The kinds in names of tiles of bytes, for the signs of numbers and vectors.
-_SIGNS = {f"{signs}8": signs for signs in ("us", "su", "ss", "uu")}
+_SIGNS = {f"{s}8": s for signs in ("us", "su", "ss", "uu") for s in (signs, signs.upper())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Tile:
     signs : if given, numbers and vectors are four bytes in each s32, which are multiplied and
         summed up: unsigned "u" or signed "s" ones. If both are the same, numbers have the highest
         bit of each byte inverted: then they are of the other kind, and 128 too large or too small.
+        In capitals if registers hold whole tiles, of bytes as they are: see
+        `emit_c.contraction.whole_tiles`.
     """
 
     each: str
@@ -147,6 +150,10 @@ def tile_text(tile: Tile, storage: str = "static ") -> str:
     open anyway. Where an innermost loop is short, its place among cache lines and the registers of
     the loops around it decide, and it takes some more effort of a compiler to get these right.
     """
+    if are_whole(tile.signs):
+        storing = storing_name(tile.vectors, tile.lanes, tile.kind)
+        text = whole_tile_body(tile.signs, tile.rows, tile.vectors, storing)
+        return f"// {tile.rows} rows of {tile.width} outputs.\n{storage}{head(tile)} {{\n{text}}}\n"
     flags = '"O2", "fp-contract=fast"' if tile.loops > 1 else '"fp-contract=fast"'
     return (
         f"// {tile.rows} rows of {tile.width} outputs, in registers.\n"

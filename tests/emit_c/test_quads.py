@@ -15,9 +15,10 @@ from hlo.support.compiler import find_compiler
 TYPES = {"s8": np.int8, "u8": np.uint8, "s4": ml_dtypes.int4, "u4": ml_dtypes.uint4}
 PLAIN = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 WIDE, MIDDLE = (processor.Processor(*vectors, sums_bytes=True) for vectors in ((64, 32), (32, 16)))
+WHOLE = processor.Processor(64, 32, sums_bytes=True, whole_tiles=True)
 
 
-@pytest.fixture(params=[WIDE, MIDDLE], ids=["64 bytes", "32 bytes"])
+@pytest.fixture(params=[WIDE, MIDDLE, WHOLE], ids=["64 bytes", "32 bytes", "whole tiles"])
 def quads(monkeypatch, request):
     """A processor that has such an instruction, or a compiler that can do without."""
     monkeypatch.setattr(processor, "here", lambda: request.param)
@@ -61,7 +62,7 @@ def check(left, right, result, roles=PLAIN, *, constant=False):
 @pytest.mark.parametrize("left", TYPES)
 def test_all_signs(left, right):
     source = check((left, (33, 70)), (right, (70, 49)), ("s32", (33, 49)))
-    assert re.search(r"hlo_tile_\w+_[us][us]8\(", source)
+    assert re.search(r"hlo_tile_\w+_[us]{2}8\(", source, re.IGNORECASE)
 
 
 FORMS = {
@@ -87,7 +88,7 @@ FORMS = {
 def test_forms(name, kinds):
     left, right, result, roles = FORMS[name]
     source = check((kinds[0], left), (kinds[1], right), ("s32", result), roles)
-    assert re.search(r"hlo_tile_\w+_[us][us]8\(", source)
+    assert re.search(r"hlo_tile_\w+_[us]{2}8\(", source, re.IGNORECASE)
 
 
 @pytest.mark.usefixtures("quads")
@@ -103,6 +104,37 @@ def test_narrower_and_unsigned_results_wrap_around(kind):
 def test_constant_kernels_are_packed_before(kind):
     source = check((kind, (33, 70)), (kind, (70, 49)), ("s32", (33, 49)), constant=True)
     assert "packed[" not in source
+
+
+WHOLE_FORMS = {
+    "a page of depth": ((64, 4096), (4096, 64), True),
+    "rows and columns left over": ((37, 256), (256, 70), True),
+    "one vector": ((300, 512), (512, 24), True),
+    "few steps left over": ((70, 150), (150, 80), False),
+    "few rows": ((8, 512), (512, 512), False),
+    "little to do": ((16, 64), (64, 16), False),
+}
+
+
+@pytest.mark.parametrize("form", WHOLE_FORMS)
+def test_whole_tiles(monkeypatch, form):
+    monkeypatch.setattr(processor, "here", lambda: WHOLE)
+    x, y, whole = WHOLE_FORMS[form]
+    source = check(("s8", x), ("s8", y), ("s32", (x[0], y[1])))
+    assert bool(re.search(r"hlo_tile_\w+_SS8\(", source)) == whole
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("signs", ["ss", "su", "us", "uu"])
+def test_whole_tiles_of_all_signs(monkeypatch, signs, known):
+    """A compiler that does not know the registers makes loops of the same numbers."""
+    monkeypatch.setattr(processor, "here", lambda: WHOLE)
+    if not known:
+        command = (*find_compiler(), "-U__AMX_INT8__", "-U__AMXINT8__")
+        monkeypatch.setenv("CC", " ".join(command))
+    left, right = (f"{sign}8" for sign in signs)
+    source = check((left, (37, 256)), (right, (256, 70)), ("s32", (37, 70)))
+    assert re.search(rf"hlo_tile_\w+_{signs.upper()}8\(", source)
 
 
 @pytest.mark.usefixtures("quads")
