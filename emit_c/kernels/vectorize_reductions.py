@@ -8,6 +8,9 @@ becomes, where a vector has 16 lanes,
     for every block of 16: for k: lanes[k] = lanes[k] + x[16 * block + k]
     total = total + the sum of all lanes
 
+What is left of 50 numbers, two, is folded by the last 16 lanes once more, of which 14 keep what
+they have: `for k: lanes[k] = k >= 14 ? lanes[k] + x[34 + k] : lanes[k]`.
+
 OpenMP's `reduction` means the same. But gcc then goes through the lanes one by one, before and
 after the loop, which takes as long as to fold a few hundred numbers. Here one half of the lanes is
 folded into the other half, until one lane is left.
@@ -20,7 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import SUM_OF_FLOATS, all_joined, neutral
-from codegen.expressions import Load, Name, tree
+from codegen.expressions import Choose, Load, Name, Op, tree
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, number_of
 from codegen.statements import (
@@ -32,8 +35,14 @@ from codegen.statements import (
     Let,
     LocalVariable,
     Statement,
+    base,
+    each_side,
+    nested,
     renamed,
+    straight,
+    trees,
 )
+from codegen.walk import names_of
 from emit_c.kernels.work import trip_count
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
@@ -153,6 +162,25 @@ def _kind_of_lanes(kind: str, loaded: Collection[int], iterations: int) -> str:
     return "s32" if kind == "pred" and is_wide and iterations < machine.PACKED else kind
 
 
+def _can_run_again(loop: For) -> bool:
+    """Whether iterations that run twice store the same numbers twice: they read none of them."""
+    inside = list(each_side(loop.body))
+    own = {s.name for s in inside if isinstance(s, LocalVariable)}
+    own |= {name for _, name in loop.reductions}
+    stored = {base(s.target) for s in inside if isinstance(s, Assign)} - own
+    return straight(loop.body) and stored.isdisjoint(_read(loop.body))
+
+
+def _read(statements: Sequence[Statement]) -> Iterator[str]:
+    """The names of all that statements read."""
+    for statement in nested(statements):
+        for each in trees(statement):
+            names = names_of(each)
+            if isinstance(statement, Assign) and each is statement.target:
+                names.remove(base(each))
+            yield from names
+
+
 @dataclass(frozen=True, slots=True)
 class _LanePart:
     """An accumulator, and the lanes into which it is split."""
@@ -214,8 +242,28 @@ class _LaneFold:
         inside = self._in(loop, Name(self.lane)).body
         lanes = For(self.lane, self.lanes, (iteration, *inside), simd=True)
         blocks = For(self.block, whole, (lanes,), step=self.lanes)
-        rest = self._in(replace(loop, start=whole), Name(loop.name) - whole)
-        return (blocks, rest) if whole < self.trip_count else (blocks,)
+        if whole == self.trip_count:
+            return (blocks,)
+        if not _can_run_again(self.loop):
+            return blocks, self._in(replace(loop, start=whole), Name(loop.name) - whole)
+        return blocks, self._last_block(inside, self.trip_count - whole)
+
+    def _last_block(self, inside: Sequence[Statement], left: int) -> For:
+        """The loop over the last whole vector, of which the iterations that are left fold."""
+        lanes, lane = {part.lanes for part in self.parts}, Name(self.lane)
+        is_left = Op(">=", (lane, tree(self.lanes - left)))
+
+        def chosen(statement: Statement) -> Statement:
+            match statement:
+                case If(condition, then, otherwise):
+                    return If(condition, tuple(map(chosen, then)), tuple(map(chosen, otherwise)))
+                case Assign(target, value) if base(target) in lanes:
+                    return Assign(target, Choose(is_left, value, target))
+                case _:
+                    return statement
+
+        iteration = Let("s64", self.loop.name, lane + (self.trip_count - self.lanes))
+        return For(self.lane, self.lanes, (iteration, *map(chosen, inside)), simd=True)
 
     def _in(self, loop: For, lane: Expr) -> For:
         """The loop that folds into one of the lanes each time."""

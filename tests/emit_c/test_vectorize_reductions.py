@@ -116,8 +116,26 @@ ENTRY e {{
     np.testing.assert_array_equal(mine, evaluate(module, *arguments))
 
 
-def test_what_is_left_over_has_a_loop_of_its_own():
+def test_what_is_left_over_is_folded_by_the_last_whole_vector():
     *_, rest, _, _ = lanes_of(TOTAL, summed(37))
+    assert (rest.start, rest.stop, rest.simd) == (0, 16, True)
+    assert rest.body == (
+        Let("s64", "j", "k_1 + 21"),
+        Assign("lanes_1[k_1]", "k_1 >= 11 ? lanes_1[k_1] + x[j] : lanes_1[k_1]"),
+    )
+
+
+def test_a_choice_of_what_is_left_over_chooses_among_the_lanes_that_fold_it():
+    chosen = If("m[j]", (Assign("t", "t + x[j]"),), (Assign("y[j]", "x[j]"),))
+    *_, rest, _, _ = lanes_of(TOTAL, replace(summed(37), body=(chosen,)))
+    fold = Assign("lanes_1[k_1]", "k_1 >= 11 ? lanes_1[k_1] + x[j] : lanes_1[k_1]")
+    assert rest.body[1] == replace(chosen, then=(fold,))
+
+
+def test_what_is_left_over_has_a_loop_of_its_own_where_it_overwrites_what_it_reads():
+    """A second run of an iteration would read what the first one has written."""
+    doubled = (Let("f32", "v", "x[j]"), Assign("x[j]", "v * 2"), Assign("t", "t + v"))
+    *_, rest, _, _ = lanes_of(TOTAL, replace(summed(37), body=doubled))
     assert (rest.start, rest.stop, rest.simd) == (32, 37, True)
 
 
