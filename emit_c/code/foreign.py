@@ -21,6 +21,8 @@ FAILED: Final = 3
 # Functions of this process that emitted code may call, by name: their addresses. They give 0, or
 # the result of `fail`.
 PROVIDED: dict[str, int] = {}
+# OpenBLAS's own function: the number of threads that compute. Other libraries have none such.
+SET_THREADS: Final = "openblas_set_num_threads"
 _failed = threading.local()
 
 
@@ -104,7 +106,8 @@ def prototypes(functions: Mapping[str, str]) -> str:
         linked = f"PYHLO_LAPACK({name})"
         # Not a macro: a variable inside a kernel may have the function's own name.
         alias = declaration.format(f"(*const {_called(name)})")
-        lines.append(f"{declaration.format(linked)};\nstatic {alias} = {linked};\n")
+        weak = "__attribute__((weak)) " if name == SET_THREADS else ""
+        lines.append(f"{weak}{declaration.format(linked)};\nstatic {alias} = {linked};\n")
     return "".join([*lines, "\n"])
 
 

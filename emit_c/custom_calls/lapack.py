@@ -2,13 +2,14 @@
 
 LAPACK works in place, so each operand is copied into the scratch memory first, and from there to
 the results. Small matrices are shared among threads, of which each has scratch memory of its own;
-large ones are computed on one thread. The functions themselves are those that the interpreter
-calls, in the shared library of the `scipy-openblas32` wheel; see `emit_c.code.foreign` for how the
-C file finds them.
+larger ones are computed on one thread, and the largest on those of OpenBLAS. The functions
+themselves are those that the interpreter calls, in the shared library of the `scipy-openblas32`
+wheel; see `emit_c.code.foreign` for how the C file finds them.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -21,6 +22,7 @@ from codegen.kinds import Array, Pointer
 from codegen.printer import spelled
 from codegen.walk import behind
 from emit_c.code.constants import CConstants
+from emit_c.code.foreign import SET_THREADS
 from emit_c.contraction.transposing import LANES, transpose_name
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
@@ -31,7 +33,7 @@ from optimizer.analysis.indexing import Sum, linear
 from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from codegen.custom_calls.table import Write
     from codegen.elements.body import Body
@@ -143,9 +145,10 @@ class LapackCall:
         name = f"LAPACKE_{self.letter}{routine}"
         kinds = ", ".join(["s32", *(spelled(_kind(each)) for each in arguments)])
         function = self._foreign(name, f"s32 {{}}({kinds})")
-        # A variable, since values that nobody reads are left out.
-        call = apply(function, COLUMN_MAJOR, *map(_value, arguments))
-        self.returned.append(self.body.variable("s32", "info", call, work=_work(arguments)))
+        with self._threads(arguments):
+            # A variable, since values that nobody reads are left out.
+            call = apply(function, COLUMN_MAJOR, *map(_value, arguments))
+            self.returned.append(self.body.variable("s32", "info", call, work=_work(arguments)))
         return self.returned[-1]
 
     def blas(self, routine: str, *arguments: int | Letter | Matrix) -> None:
@@ -153,7 +156,21 @@ class LapackCall:
         name = f"{self.letter}{routine}_"
         kinds = ", ".join(["const void *"] * len(arguments))
         function = self._foreign(name, f"void {{}}({kinds})")
-        self.body.call(function, *map(_address, arguments), work=_work(arguments))
+        with self._threads(arguments):
+            self.body.call(function, *map(_address, arguments), work=_work(arguments))
+
+    @contextmanager
+    def _threads(self, arguments: Sequence[int | Expr | Letter | Matrix]) -> Generator[None]:
+        """Let all threads of OpenBLAS take part in a routine where its matrices are large."""
+        if self.shared or _largest(arguments) < machine.LARGE_MATRIX:
+            yield
+            return
+        function = self._foreign(SET_THREADS, "void {}(s32)")
+        for count in (0, 1):  # 0 for all
+            with self.body.when(Name(function)):
+                self.body.call(function, count)
+            if count == 0:
+                yield
 
     def _foreign(self, name: str, declaration: str) -> str:
         """The name by which the C calls a function of another library."""
@@ -173,8 +190,12 @@ class LapackCall:
 
 def _work(arguments: Sequence[int | Expr | Letter | Matrix]) -> int:
     """About how long a routine takes."""
-    most = max(prod(a.dims) for a in arguments if isinstance(a, Matrix))
-    return machine.LAPACK_CALL + machine.LAPACK_ELEMENT * most
+    return machine.LAPACK_CALL + machine.LAPACK_ELEMENT * _largest(arguments)
+
+
+def _largest(arguments: Sequence[int | Expr | Letter | Matrix]) -> int:
+    """The elements of the largest matrix."""
+    return max(prod(a.dims) for a in arguments if isinstance(a, Matrix))
 
 
 def _kind(argument: int | Expr | Letter | Matrix) -> str | Pointer:

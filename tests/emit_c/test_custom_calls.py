@@ -10,6 +10,7 @@ from strategies.compiled import check, entry
 import emit_c
 import hlo
 import interpreter
+from emit_c.code.foreign import SET_THREADS
 from emit_c.custom_calls.table import kernel
 from emit_c.executable.ahead import files
 from emit_c.executable.runtime import set_threads
@@ -128,6 +129,31 @@ j = s32[5] parameter(2)
 g = (f64[3,5], s32[5], f64[3]) custom-call(x, j), custom_call_target="lapack_dgeqp3_ffi"
 ROOT r = ((f64[3,5], f64[3]), f64[3,3], f64[3,2], (f64[3,5], s32[5], f64[3])) tuple(q, o, m, g)"""),
           ROUNDING)  # fmt: skip
+
+
+def positive_definite(n):
+    made = np.random.default_rng(0).random((n, n), np.float32)
+    return made + made.T + n * np.eye(n, dtype=np.float32)
+
+
+def cholesky(n):
+    line = call("x", f"(f32[{n},{n}], s32[])", "lapack_spotrf_ffi", "{uplo = 76 : ui8}")
+    return entry(f"x = f32[{n},{n}] parameter(0)\n{line}")
+
+
+def test_all_threads_of_the_library_take_part_in_large_matrices_alone():
+    large = check(cholesky(256), ROUNDING, arguments=[positive_definite(256)])
+    small = check(cholesky(255), ROUNDING, arguments=[positive_definite(255)])
+    assert large.source.count(f"if ({SET_THREADS}_)") == 2
+    assert SET_THREADS not in small.source
+
+
+def test_programs_are_linked_with_libraries_that_have_no_threads(tmp_path):
+    for name, text in files(hlo.parse(cholesky(256)), "m").items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "lapack.c").write_text("int LAPACKE_spotrf(void) { return 0; }")
+    command = ["make", "CC=cc", "LAPACKLIBS=lapack.c", "example"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("side", "LR")
