@@ -243,9 +243,9 @@ CODES: Final[dict[str, Code]] = {
     ),
     "HLO201": Code(
         "the input is no HLO text",
-        "The input is binary, or in another language. The command reads HLO as text, the form "
-        "that `compiled.as_text()` in JAX and `--xla_dump_to` give. A serialized HloModuleProto "
-        "(`.pb`) can be dumped as text with `--xla_dump_hlo_as_text`.",
+        "The input is binary, or in another language. `hlo.parse` and `hlo.load` read HLO as "
+        "text, the form that `compiled.as_text()` in JAX and `--xla_dump_to` give. The command "
+        "`hlo` also reads serialized messages (`.pb`), and `hlo print` writes them as text.",
     ),
     "HLO202": Code(
         "inputs and parameters do not match",

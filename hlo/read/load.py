@@ -56,5 +56,12 @@ def decoded(raw: bytes, name: str) -> str:
         HLO201 if it is binary.
     """
     if b"\0" in raw:
-        raise HloError("HLO201", f"{name} is binary, not HLO text")
+        raise HloError(
+            "HLO201",
+            f"{name} is binary, not HLO text",
+            notes=[
+                "the command `hlo print` writes XLA's protocol buffers as text",
+                "in Python, `hlo_tools.protobuf.reading.read_message` reads them",
+            ],
+        )
     return raw.decode("utf-8", "surrogateescape")

@@ -58,8 +58,9 @@ def test_files_are_loaded(tmp_path: Path) -> None:
     with pytest.raises(hlo.HloError, match="HLO200"):
         hlo.load(tmp_path)
     (tmp_path / "m.pb").write_bytes(b"\0")
-    with pytest.raises(hlo.HloError, match="HLO201"):
+    with pytest.raises(hlo.HloError, match="HLO201") as caught:
         hlo.load(tmp_path / "m.pb")
+    assert "hlo print" in caught.value.notes[0]
 
 
 @pytest.mark.parametrize("given", [b"HloModule m", SOFTMAX, 3])
