@@ -1,7 +1,8 @@
 """Modules on which a pass may have something to do, one after the other.
 
 They come from several sources: instances of the left sides of rules, golden cases, random modules
-of the opcodes that the pass names, and mutations of modules that the pass has changed before.
+of the opcodes that the pass names, and mutations of modules that the pass has changed before. Some
+of each are laid out, as a compiler leaves them.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from hlo.verify import verify
 from hlo_tools.generate.embedding import beside
 from hlo_tools.generate.expansion_samplers import SAMPLERS
 from hlo_tools.generate.instances import instance
-from hlo_tools.generate.modules import random_module
+from hlo_tools.generate.layouts import laid_out
+from hlo_tools.generate.modules import LAID_OUT, random_module
 from hlo_tools.generate.mutation import mutated, one_waits
 from hlo_tools.generate.operands import TYPES, UnfitError
 from hlo_tools.generate.seeds import all_seeds
 from hlo_tools.generate.values import nasty, tame
+from optimizer.identity import reads_layouts
 from optimizer.log import Log
 from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.rewriting.rewrite import rewrite
@@ -100,6 +103,8 @@ class Candidates:
             made = self.random.choice(sources)()
             if made is not None and self.ties and self.random.random() < 0.5:
                 made = tied(made, self.random)
+            if made is not None and self.random.random() < LAID_OUT and is_free(made):
+                made = laid_out(made, self.random)
             if made is not None and is_sound(made):
                 return made
 
@@ -179,6 +184,11 @@ def tied(module: Module, random: Random) -> Module:
         return one_waits(module, random)
     except UnfitError:
         return module
+
+
+def is_free(module: Module) -> bool:
+    """Whether no layout of a module has a meaning yet; laid out again and again, it would grow."""
+    return not any(reads_layouts(computation) for computation in module.computations)
 
 
 def is_sound(module: Module) -> bool:

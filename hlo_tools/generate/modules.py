@@ -1,5 +1,7 @@
 """Random modules: well-typed, of all element types, with calls, branches and loops inside.
 
+Some are as a compiler leaves them, with arrays in any memory order and bitcasts that read them.
+
 A value of a wanted shape is made from the result to the operands: some opcode that can have such a
 result, over operands of the shapes that it needs, and so on until parameters, constants or values
 that are there already end it.
@@ -19,6 +21,7 @@ from hlo.types.element_type import PRED, S32
 from hlo.types.literal import literal
 from hlo.types.shape import array, tuple_of
 from hlo_tools.generate import structured
+from hlo_tools.generate.layouts import laid_out
 from hlo_tools.generate.operands import (
     TYPES,
     UnfitError,
@@ -49,6 +52,8 @@ RARE = (
 MOST_ELEMENTS = 2048
 # How often to choose among all opcodes where some are favoured.
 LEFT_TO_CHANCE = 0.35
+# How many modules are those of a compiler, with arrays in any memory order.
+LAID_OUT = 0.25
 # How many opcodes to try for a shape before a parameter or constant has to do.
 TRIES = 6
 
@@ -68,7 +73,8 @@ def random_module(
     favoured : opcodes that are chosen more often than others.
     """
     maker = ModuleMaker(random, NameSupply(), types, favoured)
-    return module(maker.computation("main", None, None, size, depth=2))
+    made = module(maker.computation("main", None, None, size, depth=2))
+    return laid_out(made, random) if random.random() < LAID_OUT else made
 
 
 class ModuleMaker:

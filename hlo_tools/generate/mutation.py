@@ -11,18 +11,18 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Constant
-from hlo.instruction import Computation, Instruction, Module
+from hlo.instruction import Instruction, Module
 from hlo.opcode import GIVEN, OPCODES
 from hlo.types.element_type import PRED
 from hlo.types.literal import literal
-from hlo.types.shape import Layout
 from hlo.verify import verify
-from hlo.walk import names_of, rebuild, rebuild_module
+from hlo.walk import names_of
 from hlo_tools.generate.embedding import embedded
+from hlo_tools.generate.layouts import another_layout, another_order, one_in_two_orders, one_read
 from hlo_tools.generate.operands import ARITHMETIC, TYPES, UnfitError, need
-from hlo_tools.generate.resizing import reshaped, with_entry
+from hlo_tools.generate.places import changed, shown, some
+from hlo_tools.generate.resizing import reshaped
 from hlo_tools.generate.values import nasty, small
-from hlo_tools.running import running
 from interpreter.arithmetic import MEANINGS
 from optimizer.rewriting.make import make
 
@@ -52,46 +52,20 @@ def mutated(module: Module, random: Random, count: int = 1) -> Module:
     return module
 
 
-def _some(
-    module: Module, random: Random, fits: Callable[[Instruction], bool] = lambda _: True
-) -> tuple[Computation, Instruction]:
-    """Any instruction that fits; half the time one of the entry computation.
-
-    Computations of scalars stay as they are: a sort by what is no order may do anything, and so may
-    a fold by what is not associative.
-    """
-    computation = random.choice((module.entry, *running(module)))
-    found = [i for i in computation.instructions if fits(i)]
-    need(bool(found))
-    return computation, random.choice(found)
-
-
-def _changed(module: Module, where: Computation, plan: dict[Instruction, Instruction]) -> Module:
-    """The module with a plan carried out in one computation."""
-
-    def change(computation: Computation) -> Computation:
-        # Where it calls a changed computation too, it is another object; no plan is for both.
-        return rebuild(computation, plan) if computation is where else computation
-
-    made = rebuild_module(module, change)
-    need(made is not module)
-    return with_entry(made, made.entry)
-
-
 def another_operand(module: Module, random: Random) -> Module:
     """One operand is another value of the same shape."""
-    where, instr = _some(module, random)
+    where, instr = some(module, random)
     need(bool(instr.operands))
     n = random.randrange(len(instr.operands))
     earlier = where.instructions[: where.instructions.index(instr)]
     alike = [i for i in earlier if i.shape.compatible(instr.operands[n].shape)]
     operands = (*instr.operands[:n], random.choice(alike), *instr.operands[n + 1 :])
-    return _changed(module, where, {instr: instr.with_(operands=operands)})
+    return changed(module, where, {instr: instr.with_(operands=operands)})
 
 
 def another_opcode(module: Module, random: Random) -> Module:
     """One elementwise opcode is another one."""
-    where, instr = _some(module, random, lambda i: i.row.elementwise)
+    where, instr = some(module, random, lambda i: i.row.elementwise)
     need(not fields(instr.attrs))
     kind = instr.operands[0].shape.element_type.kind
     others = [
@@ -102,16 +76,16 @@ def another_opcode(module: Module, random: Random) -> Module:
         and row.attrs is instr.row.attrs
         and (name not in ARITHMETIC or name in MEANINGS[kind])
     ]
-    return _changed(module, where, {instr: instr.with_(opcode=random.choice(others))})
+    return changed(module, where, {instr: instr.with_(opcode=random.choice(others))})
 
 
 def one_more(module: Module, random: Random) -> Module:
     """One value goes through another instruction on its way."""
-    where, instr = _some(module, random)
+    where, instr = some(module, random)
     need(instr.shape.is_array)
     names = names_of(module)
     new = unary(instr, random)
-    return _changed(module, where, {instr: new.with_(name=names.unique(new.opcode))})
+    return changed(module, where, {instr: new.with_(name=names.unique(new.opcode))})
 
 
 def unary(instr: Instruction, random: Random) -> Instruction:
@@ -131,7 +105,7 @@ def unary(instr: Instruction, random: Random) -> Instruction:
 
 def one_twice(module: Module, random: Random) -> Module:
     """A value is combined with itself, or with another one."""
-    where, instr = _some(module, random)
+    where, instr = some(module, random)
     need(instr.shape.is_array)
     earlier = where.instructions[: where.instructions.index(instr) + 1]
     alike = [i for i in earlier if i.shape.compatible(instr.shape)]
@@ -139,15 +113,15 @@ def one_twice(module: Module, random: Random) -> Module:
     opcode = random.choice(("and", "or", "xor") if boolean else ("add", "multiply", "maximum"))
     names = names_of(module)
     new = make(opcode, instr, random.choice(alike)).with_(name=names.unique(opcode))
-    return _changed(module, where, {instr: new})
+    return changed(module, where, {instr: new})
 
 
 def another_constant(module: Module, random: Random) -> Module:
     """One constant has another value."""
-    where, instr = _some(module, random, lambda i: i.opcode == "constant" and i.shape.is_array)
+    where, instr = some(module, random, lambda i: i.opcode == "constant" and i.shape.is_array)
     values = random.choice((nasty, small))(instr.shape, random)
     new = instr.with_(attrs=Constant(literal=literal(values, instr.shape)))
-    return _changed(module, where, {instr: new})
+    return changed(module, where, {instr: new})
 
 
 def constant_or_parameter(module: Module, random: Random) -> Module:
@@ -162,17 +136,17 @@ def constant_or_parameter(module: Module, random: Random) -> Module:
         values = random.choice((nasty, small))(instr.shape, random)
         new = make("constant", literal=literal(values, instr.shape), shape=instr.shape)
     names = names_of(module)
-    return _changed(module, where, {instr: new.with_(name=names.unique(new.opcode))})
+    return changed(module, where, {instr: new.with_(name=names.unique(new.opcode))})
 
 
 def another_attribute(module: Module, random: Random) -> Module:
     """One number among the attributes is one more or less, or two change places."""
-    where, instr = _some(
+    where, instr = some(
         module,
         random,
         lambda i: bool(fields(i.attrs)) and i.opcode not in GIVEN,
     )
-    return _changed(module, where, {instr: with_another_attribute(instr, random)})
+    return changed(module, where, {instr: with_another_attribute(instr, random)})
 
 
 def with_another_attribute(instr: Instruction, random: Random) -> Instruction:
@@ -210,17 +184,12 @@ def one_shown(module: Module, random: Random) -> Module:
     entry = module.entry
     instr = random.choice(entry.instructions)
     need(instr is not entry.root and instr.opcode != "parameter")
-    parts = entry.root.operands if entry.root.opcode == "tuple" else (entry.root,)
-    root = make("tuple", *parts, instr).with_(name=names_of(module).unique("tuple"))
-    instructions = entry.instructions
-    if entry.root.opcode == "tuple" and not any(entry.root in i.operands for i in instructions):
-        instructions = tuple(i for i in instructions if i is not entry.root)
-    return with_entry(module, replace(entry, instructions=(*instructions, root), root=root))
+    return shown(module, value=instr)
 
 
 def one_copied(module: Module, random: Random) -> Module:
     """An instruction is there twice, or nearly so, and one of its users uses the second."""
-    where, instr = _some(module, random)
+    where, instr = some(module, random)
     need(instr.row.pure and instr.opcode != "parameter" and not instr.called)
     using = [i for i in where.instructions if instr in i.operands]
     need(bool(using))
@@ -230,18 +199,18 @@ def one_copied(module: Module, random: Random) -> Module:
         twin = with_another_attribute(twin, random)
     n = random.choice([n for n, o in enumerate(user.operands) if o is instr])
     operands = (*user.operands[:n], twin, *user.operands[n + 1 :])
-    return _changed(module, where, {user: user.with_(operands=operands)})
+    return changed(module, where, {user: user.with_(operands=operands)})
 
 
 def one_waits(module: Module, random: Random) -> Module:
     """An instruction runs only after one that it does not use."""
-    where, instr = _some(module, random)
+    where, instr = some(module, random)
     earlier = where.instructions[: where.instructions.index(instr)]
     others = [i for i in earlier if i.opcode not in GIVEN]
     need(bool(others) and instr.opcode not in GIVEN)
     before = (*instr.control_predecessors, random.choice(others))
     new = instr.with_(control_predecessors=tuple(dict.fromkeys(before)))
-    return _changed(module, where, {instr: new})
+    return changed(module, where, {instr: new})
 
 
 def another_type(module: Module, random: Random) -> Module:
@@ -265,19 +234,6 @@ def another_size(module: Module, random: Random) -> Module:
     return reshaped(module, change)
 
 
-def another_layout(module: Module, random: Random) -> Module:
-    """A value is copied into another memory order on its way."""
-    where, instr = _some(module, random)
-    need(instr.shape.is_array and instr.shape.rank > 1)
-    order = tuple(random.sample(range(instr.shape.rank), instr.shape.rank))
-    layout = Layout(order)
-    names = names_of(module)
-    there = make("copy", instr, shape=instr.shape.with_layout(layout))
-    there = there.with_(name=names.unique("copy"))
-    back = make("copy", there, shape=instr.shape).with_(name=names.unique("copy"))
-    return _changed(module, where, {instr: back})
-
-
 def somewhere_else(module: Module, random: Random) -> Module:
     """All of it is called, in a branch, a loop or a fusion."""
     need(len(module.computations) < 12 and module.header.replica_count == 1)
@@ -289,5 +245,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     *(another_operand, another_opcode, one_more, one_more, one_twice),
     *(another_constant, constant_or_parameter, another_attribute, another_attribute),
     *(one_shown, one_shown, one_copied, one_waits, another_type, another_type),
-    *(another_size, another_size, another_layout, somewhere_else),
+    *(another_size, another_size, somewhere_else),
+    *(another_layout, another_order, one_read, one_in_two_orders),
 )

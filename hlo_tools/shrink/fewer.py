@@ -13,6 +13,7 @@ from hlo_tools.running import EndlessError, run, running
 from hlo_tools.shrink.case import Case, bare
 from hlo_tools.shrink.states import narrower_loops
 from optimizer.calls.call_inliner import CallInliner
+from optimizer.calls.clone import inlined
 from optimizer.effects import without_dead
 from optimizer.log import Log
 from optimizer.rewriting.make import make
@@ -95,6 +96,9 @@ def opened(case: Case) -> Iterator[Case]:
                     call = call.with_(name=names_of(module).unique("call"))
                     entry = rebuild(module.entry, {instr: call})
                     yield within(case, with_entry(module, entry))
+                    # A call in it may be the very one that matters.
+                    body = inlined(callee, given, names_of(module))
+                    yield case.with_entry(rebuild(module.entry, {instr: body}))
     yield within(case, module)
 
 
@@ -181,3 +185,6 @@ def merged(case: Case) -> Iterator[Case]:
         for first in leaves[:n]:
             if first.shape.compatible(second.shape):
                 yield case.with_entry(rebuild(entry, {second: first}))
+                if second.opcode == "constant" and not second.shape.dims:
+                    # Of larger ones, the numbers that matter may be lost when they are cut.
+                    yield case.with_entry(rebuild(entry, {first: second}))

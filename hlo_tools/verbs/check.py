@@ -3,9 +3,11 @@
 PASS is `my_pass.py:MyPass`, a class or an object with a `name` and `run(module, log)`, a rule or a
 list of rules, or the text of a pipeline such as `cse,dce`. It runs on the FILEs if any are given,
 and on modules that are made for it: instances of the left sides of its rules, modules of the
-opcodes that its source names, golden cases, and what is nearly one of them. It must keep values as
-exactly as its `promise` says (every bit, if it has none), keep the order that control dependencies
-ask for, make well-formed modules, leave nothing for a second run, and do nothing without fuel.
+opcodes that its source names, golden cases, and what is nearly one of them. In some of these,
+arrays lie in any memory order and bitcasts read them, so no layout may be forgotten. It must keep
+values as exactly as its `promise` says (every bit, if it has none), keep the order that control
+dependencies ask for, make well-formed modules, leave nothing for a second run, and do nothing
+without fuel.
 
 The smallest module found on which it does not is printed, with its arguments, and the exit status
 is 1. It is 1 as well if the pass never changed anything: then nothing was checked.

@@ -9,12 +9,14 @@ import pytest
 from hlo.build import module
 from hlo.errors.error import HloError
 from hlo.names import NameSupply
-from hlo.opcode import OPCODES
+from hlo.opcode import GIVEN, OPCODES
 from hlo.types.element_type import BF16, F8E5M2, F16, F32, F64, S4, S8, S64, U8
 from hlo.types.shape import array, tuple_of
 from hlo.verify import verify
 from hlo_tools.generate.instances import Instance, arguments
+from hlo_tools.generate.layouts import laid_out
 from hlo_tools.generate.modules import random_module
+from hlo_tools.generate.mutation import mutated
 from hlo_tools.generate.operands import (
     TYPES,
     UnfitError,
@@ -116,3 +118,25 @@ def test_random_modules_have_every_type_and_control_flow():
     opcodes = {i.opcode for m in made for i in m.instructions()}
     assert types >= set(TYPES)
     assert opcodes >= {"while", "conditional", "call", "reduce", "dot", "dynamic-update-slice"}
+
+
+def test_laid_out_modules_are_well_formed_and_read_in_memory_order():
+    """Parameters, results and values between lie in any order; bitcasts and fusions are there."""
+    orders, fused = set(), 0
+    for seed in range(60):
+        random = Random(f"layouts/{seed}")
+        made = laid_out(random_module(random), random)
+        verify(made)
+        evaluate(made, *arguments(made, random))
+        made = mutated(made, random, 2)
+        for computation in made.computations:
+            given, root = computation.parameters, computation.root
+            orders |= {"given" for p in given if not p.shape.is_row_major}
+            orders |= {"left"} if not root.shape.is_row_major else set()
+            if "bitcast" in computation.opcodes:
+                orders.add("read")
+                inner = [i for i in computation.instructions if i.opcode not in GIVEN]
+                orders |= {i.opcode for i in inner if not i.shape.is_row_major}
+        fused += any("bitcast" in c.opcodes for c in made.computations if c is not made.entry)
+    assert orders >= {"given", "left", "read", "bitcast", "copy", "transpose", "reshape", "tuple"}
+    assert fused

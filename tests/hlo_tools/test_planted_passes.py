@@ -43,3 +43,14 @@ def test_right_pass_is_not_accused(right):
     failure, tally = search(right, MODULES)
     assert failure is None, str(failure)
     assert tally.compared > MODULES // 5
+
+
+def test_layouts_that_a_pass_forgets_are_shown():
+    """Nothing but how an array lies in memory tells the values of the counterexample apart."""
+    failure, _ = search(PLANTED["careless"], MODULES)
+    assert failure is not None
+    before = smallest(PLANTED["careless"], failure, seconds=600).before
+    twins = [i for i in before.entry.instructions if i.row.elementwise]
+    assert len({(i.opcode, i.operands, i.shape.without_layout) for i in twins}) == 1
+    assert len({i.shape for i in twins}) == 2
+    assert "bitcast" in before.entry.opcodes

@@ -79,6 +79,27 @@ class Forgetful:
         return rebuild_module(module, change)
 
 
+class Careless:
+    """CSE that takes equal values for one, even where a bitcast reads how they lie in memory."""
+
+    name = "careless"
+
+    def run(self, module, log):
+        def change(computation):
+            plan, first = {}, {}
+            for instr in computation.instructions:
+                if not instr.row.elementwise or instr.called:
+                    continue
+                operands = tuple(plan.get(o, o) for o in instr.operands)
+                key = instr.opcode, operands, instr.attrs, instr.shape.without_layout
+                kept = first.setdefault(key, instr)
+                if kept is not instr and log.rewrite("equal", instr, kept):
+                    plan[instr] = kept
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)
+
+
 class Boastful:
     """It says that it has changed something, and has not."""
 
@@ -93,7 +114,7 @@ def all_planted() -> list[Any]:
     return [
         *(Applied(wrong.name, RuleSet([wrong])) for wrong in RULES),
         *(Planted(change, promise) for change, promise in CHANGES),
-        *(Restless(), Thirsty(), Forgetful(), Boastful()),
+        *(Restless(), Thirsty(), Forgetful(), Careless(), Boastful()),
     ]
 
 
