@@ -232,9 +232,9 @@ TensorFlow takes 1.16 times the CPU time, a step of ResNet-50's training 1.08, R
 MOST_WRITTEN: Final = 200
 """Tuned: operations of short loops that are written out where compilers take strides apart.
 They take their time for each, and more than that for each of many."""
-MOST_ASKED, MOST_RANGES = 1 << 10, 4
-"""Chosen: iterations of a loop around lanes that are asked how they choose, and ranges of them into
-which the loop is cut where they choose otherwise: compilers take their time for each."""
+MOST_RANGES, MOST_COPIED = 4, 600
+"""Chosen: ranges into which a loop around lanes is cut where its choices change, and statements in
+all of them before these are decided: compilers take their time for each."""
 MOST_GATHERED, MOST_CALLED = 600, 16
 """Tuned: operations, and functions, that are written out for a row that is gathered."""
 MOST_PIECES, MOST_STATEMENTS = 64, 2000

@@ -16,14 +16,13 @@ call it index-set splitting. Without it, CTC loss takes 2.5 times as long.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Literal, Name
-from codegen.statements import For, Forever, If, Statement, nested
+from codegen.expressions import Choose, Literal, Name, binary, tree
+from codegen.statements import For, Forever, If, Let, Statement, nested
 from codegen.walk import names_of
-from emit_c.kernels.work import trip_count
-from emit_c.kernels.written_out import copied, parts_of, truth
+from emit_c.kernels.written_out import copied, parts_of, turns
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def _split(body: Body, statement: Statement) -> Iterator[Statement]:
     match statement:
         case For(simd=True):
             yield statement
-        case For(parallel=False, start=int(), stop=int(), step=1) if _is_around_lanes(statement):
+        case For(parallel=False, step=1) if _is_around_lanes(statement):
             inside = statement.with_body(split_loops(body, statement.body))
             yield from _parts(body, inside)
         case For() | Forever():
@@ -54,42 +53,52 @@ def _split(body: Body, statement: Statement) -> Iterator[Statement]:
 
 
 def _is_around_lanes(loop: For) -> bool:
-    lanes = any(isinstance(s, For) and s.simd for s in loop.body)
-    return lanes and 1 < trip_count(loop) <= machine.MOST_ASKED
+    return any(isinstance(s, For) and s.simd for s in nested(loop.body))
 
 
 def _parts(body: Body, loop: For) -> Iterator[Statement]:
     """A loop, or a loop for each range of its counter in which all choices are the same."""
-    asked = _asked(loop)
-    runs = [list(run) for _, run in groupby(_counters(loop), lambda n: _answers(loop, asked, n))]
-    if not 1 < len(runs) <= machine.MOST_RANGES:
+    edges, statements = _edges(loop), sum(1 for _ in nested(loop.body))
+    copies = len(edges) + 1
+    if not edges or copies > machine.MOST_RANGES or copies * statements > machine.MOST_COPIED:
         yield loop
         return
-    for run in runs:
-        known: dict[str, Expr] = {loop.name: Literal(run[0])}
-        if len(run) == 1:
+    for low, high in pairwise((None, *edges, None)):
+        known: dict[str, Expr] = {loop.name: Literal(edges[0] - 1 if low is None else low)}
+        if _is_single(loop, low, high):
             yield from copied(body, loop.body, known)
-        else:
-            name = body.name(loop.name)
-            inside = copied(body, loop.body, {loop.name: Name(name)}, known)
-            bounds = {"start": run[0], "stop": run[-1] + 1, "trip_count": None}
-            yield replace(loop, name=name, body=tuple(inside), **bounds)
+            continue
+        bounds: list[int | Expr] = []
+        for op, bound, edge in ((">", loop.start, low), ("<", loop.stop, high)):
+            if edge is None or isinstance(bound, int):
+                bounds.append(bound if edge is None else edge)
+            else:
+                nearest = Choose(binary(op, bound, edge), bound, tree(edge))
+                made = Let("s64", body.name("bound"), nearest)
+                bounds.append(Name(made.name))
+                yield made
+        name = body.name(loop.name)
+        block = tuple(copied(body, loop.body, {loop.name: Name(name)}, known))
+        yield replace(loop, name=name, start=bounds[0], stop=bounds[1], trip_count=None, body=block)
 
 
-def _counters(loop: For) -> range:
-    assert isinstance(loop.start, int), loop
-    assert isinstance(loop.stop, int), loop
-    return range(loop.start, loop.stop)
+def _is_single(loop: For, low: int | None, high: int | None) -> bool:
+    """Whether a range has one iteration, for certain."""
+    if not isinstance(loop.start, int) or not isinstance(loop.stop, int):
+        return False
+    start, stop = loop.start if low is None else low, loop.stop if high is None else high
+    return stop - start == 1
 
 
-def _asked(loop: For) -> list[Expr]:
-    """The comparisons inside of a loop that its counter alone decides."""
+def _edges(loop: For) -> list[int]:
+    """The counts from which on a comparison holds or fails that the counter alone decides."""
     conditions = (s.condition for s in nested(loop.body) if isinstance(s, If))
     parts = dict.fromkeys(part for c in conditions for part in parts_of(c))
-    return [part for part in parts if set(names_of(part)) == {loop.name}]
-
-
-def _answers(loop: For, asked: Sequence[Expr], number: int) -> tuple[bool | None, ...]:
-    """The truth of each comparison in an iteration."""
-    known: dict[str, Expr] = {loop.name: Literal(number)}
-    return tuple(truth(part, known) for part in asked)
+    asked = [part for part in parts if set(names_of(part)) == {loop.name}]
+    found = {n for part in asked for n in turns(part, loop.name)}
+    start, stop = loop.start, loop.stop
+    return sorted(
+        n
+        for n in found
+        if not (isinstance(start, int) and n <= start) and not (isinstance(stop, int) and n >= stop)
+    )

@@ -121,6 +121,32 @@ def truth(condition: Expr, known: Mapping[str, Expr]) -> bool | None:
             return None
 
 
+def turns(condition: Expr, name: str) -> set[int]:
+    """The values of an integer from which on a comparison of a multiple of it holds or fails.
+
+    The difference of both sides is a n + b. For a positive a it is not negative from one value on,
+    and positive from that one or the next one on; for a negative a it is so up to a value.
+    """
+    if not isinstance(condition, Op) or condition.op not in _COMPARISONS:
+        return set()
+    numbers: list[int] = []
+    for n in range(3):
+        x, y = (_integer(substitute(side, {name: Literal(n)})) for side in condition.args)
+        if x is None or y is None:
+            return set()
+        numbers.append(x - y)
+    zero, one, two = numbers
+    slope = one - zero
+    if two - one != slope or not slope:
+        return set()
+    near = range(-zero // slope - 1, -zero // slope + 3)
+    return {n for n in near if _holds(condition, name, n - 1) != _holds(condition, name, n)}
+
+
+def _holds(condition: Expr, name: str, number: int) -> bool | None:
+    return truth(condition, {name: Literal(number)})
+
+
 def _integer(expr: Expr) -> int | None:
     """The integer that a tree of literals is; None of other trees."""
     match expr:

@@ -9,10 +9,13 @@ from written import Assign, For, If, Let, Variable
 import emit_c
 import hlo
 from codegen.elements.kernel import Scope
+from codegen.expressions import Index, Literal, Op
 from codegen.printer import text
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.split_loops import split_loops
+from emit_c.kernels.written_out import truth, turns
 from interpreter import evaluate
+from optimizer.analysis.indexing import Counter, Sum
 
 
 def lanes(condition, **options):
@@ -73,6 +76,43 @@ def test_loops_that_threads_share_stay():
     assert split_loops(CKernel(None, Scope()).body, [loop]) == (loop,)
 
 
+def test_bounds_that_are_computed_are_compared_with_the_edges():
+    loop = lanes("i < 3")
+    assert (
+        split(For("i", "last", loop.body, start="first"))
+        == """\
+  const s64 bound = last < 3 ? last : 3;
+  for (s64 i = first; i < bound; i++) {
+    #pragma omp simd
+    for (s64 j = 0; j < 9; j++) {
+      const f32 a_1 = a[i * 9 + j];
+      const f32 y = a_1;
+      z[j] = z[j] + y;
+    }
+  }
+  const s64 bound_1 = first > 3 ? first : 3;
+  for (s64 i_1 = bound_1; i_1 < last; i_1++) {
+    #pragma omp simd
+    for (s64 j = 0; j < 9; j++) {
+      const f32 b_1 = b[i_1 * 9 + j];
+      const f32 y_1 = b_1;
+      z[j] = z[j] + y_1;
+    }
+  }
+"""
+    )
+
+
+@pytest.mark.parametrize("a", [-3, -2, -1, 1, 2, 3])
+@pytest.mark.parametrize("op", ["<", "<=", ">", ">=", "==", "!="])
+def test_the_edges_of_a_comparison(op, a):
+    for b in range(-7, 8):
+        condition = Op(op, (Index(Sum(b, ((Counter("n", -99, 99), a),))), Literal(1)))
+        known = [truth(condition, {"n": Literal(n)}) for n in range(-9, 10)]
+        edges = {n for n in range(-8, 10) if known[n + 8] != known[n + 9]}
+        assert turns(condition, "n") == edges
+
+
 def test_many_ranges_stay():
     made = For("i", 8, tuple(lanes(f"i < {n}").body[0] for n in range(1, 6)))
     assert split_loops(CKernel(None, Scope()).body, [made]) == (made,)
@@ -101,3 +141,29 @@ ENTRY e {{
     # Sums of small integers are the same in every order.
     arguments = [generator.integers(-9, 9, (n, columns)).astype(np.float32) for n in parts]
     np.testing.assert_array_equal(emit_c.compile(module)(*arguments), evaluate(module, *arguments))
+
+
+def test_a_fold_of_blocks_of_what_was_rolled():
+    module = hlo.parse("""HloModule m
+f { a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT r = pred[] or(a, b) }
+ENTRY e {
+  x = pred[300,256] parameter(0)
+  y = pred[300,256] parameter(1)
+  first = pred[1,256] slice(x), slice={[0:1], [0:256]}
+  others = pred[299,256] slice(x), slice={[1:300], [0:256]}
+  up = pred[300,256] concatenate(others, first), dimensions={0}
+  last = pred[1,256] slice(x), slice={[299:300], [0:256]}
+  before = pred[299,256] slice(x), slice={[0:299], [0:256]}
+  down = pred[300,256] concatenate(last, before), dimensions={0}
+  near = pred[300,256] or(up, down)
+  both = pred[300,256] and(near, y)
+  none = pred[] constant(false)
+  ROOT r = pred[] reduce(both, none), dimensions={0,1}, to_apply=f
+}""")
+    executable = emit_c.compile(module)
+    assert "bound" in executable.source
+    for row, column in ((0, 3), (1, 0), (150, 255), (298, 9), (299, 200)):
+        for x, y in ((row - 1) % 300, row), ((row + 1) % 300, row), (row, row):
+            one, other = (np.zeros((300, 256), bool) for _ in range(2))
+            one[x, column], other[y, column] = True, True
+            assert executable(one, other) == evaluate(module, one, other)
