@@ -82,7 +82,7 @@ def unneeded(case: Case) -> Iterator[Case]:
 
 
 def opened(case: Case) -> Iterator[Case]:
-    """Modules with a callee in the entry: a branch for a conditional, one iteration for a loop."""
+    """Modules with a callee in the entry: a branch for a conditional, an iteration for a loop."""
     module = case.module
     for instr in module.entry.instructions:
         if instr.opcode in SEQUENTIAL - {"call"} | {"fusion", "map"}:
@@ -99,7 +99,20 @@ def opened(case: Case) -> Iterator[Case]:
                     # A call in it may be the very one that matters.
                     body = inlined(callee, given, names_of(module))
                     yield case.with_entry(rebuild(module.entry, {instr: body}))
+        if instr.opcode == "while":
+            yield from second_iteration(case, instr)
     yield within(case, module)
+
+
+def second_iteration(case: Case, loop: Instruction) -> Iterator[Case]:
+    """The body in the place of a loop, on the state that its first iteration leaves."""
+    names, body = names_of(case.module), loop.called[1]
+    first = make("call", *loop.operands, called=[body]).with_(name=names.unique("call"))
+    second = inlined(body, [first], names)
+    unrolled = case.with_entry(rebuild(case.module.entry, {loop: second}))
+    for instr in unrolled.module.entry.instructions:
+        if instr.name == first.name and (made := cut(unrolled, instr)) is not None:
+            yield made
 
 
 def within(case: Case, module: Module) -> Case:
