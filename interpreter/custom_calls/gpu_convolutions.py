@@ -257,31 +257,37 @@ def check_convolution(instr: Instruction, _options: Options | None) -> str:
 
 
 def _problems(instr: Instruction) -> Iterator[str]:
-    attrs, results = CustomCall.of(instr), results_of(instr)
-    labels, window = attrs.dim_labels, attrs.window or ()
-    shapes = [*(o.shape for o in instr.operands), *results]
-    least, most = (3, 4) if attrs.custom_call_target == FUSED else (2, 2)
+    target = CustomCall.of(instr).custom_call_target
+    shapes = [*(o.shape for o in instr.operands), *results_of(instr)]
+    least, most = (3, 4) if target == FUSED else (2, 2)
     if not least <= len(instr.operands) <= most or not all(s.is_array for s in shapes):
         yield f"takes {least} to {most} arrays" if least < most else f"takes {least} arrays"
+    yield from problems_of_convolution(instr)
+    yield from _problems_of_epilogue(instr, convolution_of(instr), labels_of(instr))
+
+
+def problems_of_convolution(instr: Instruction) -> Iterator[str]:
+    """The faults in a convolution of a call's first two operands, whatever comes behind it."""
+    attrs, results = CustomCall.of(instr), results_of(instr)
+    labels, window = attrs.dim_labels, attrs.window or ()
+    shapes = [*(o.shape for o in instr.operands[:2]), results[0]]
     if labels is None:
         yield "needs window and dim_labels"
         return
     rank = 2 + len(labels.input_spatial)
-    if any(s.rank != rank for s in (*shapes[:2], results[0])) or len(window) != rank - 2:
+    if any(s.rank != rank for s in shapes) or len(window) != rank - 2:
         yield "has window or dim_labels for other ranks"
     if any(w.base_dilation != 1 for w in window):
         yield "has a base dilation, which cuDNN does not know"
     if wrong := problem_of_types(instr.operands[:2], results[0].element_type):
         yield wrong
     try:
-        call = convolution_of(instr)
-        made = infer(call.convolution).dims
+        made = infer(convolution_of(instr).convolution).dims
     except (HloError, ValueError, TypeError) as error:
         yield f"has window, dim_labels or configuration that do not fit: {reason(error)}"
         return
     if made != results[0].dims:
         yield f"makes {list(made)} of its operands, not {show(results[0])}"
-    yield from _problems_of_epilogue(instr, call, labels)
 
 
 def _problems_of_epilogue(

@@ -13,6 +13,7 @@ import numpy as np
 
 from hlo.types.shape import array
 from interpreter.custom_calls import (
+    gpu_convolution_graphs,
     gpu_convolutions,
     gpu_products,
     gpu_sorts,
@@ -34,6 +35,7 @@ from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
     from hlo.types.values import ConvDims
     from interpreter.custom_calls.gpu_convolutions import CudnnConvolution
@@ -101,6 +103,41 @@ def expand_convolution(site: ExpansionSite) -> Instruction:
         side = to_type(added[1], value.shape.element_type)
         value = make("add", value, make("multiply", side, call.side))
     return _with_workspace(instr, [_saturated(_activated(call, value), results_of(instr)[0])])
+
+
+@expansion(gpu_convolution_graphs.TARGET)
+def expand_graph(site: ExpansionSite) -> Instruction:
+    """A call of cuDNN as a convolution and the steps of its graph."""
+    instr = site.instr
+    plain = gpu_convolutions.convolution_of(instr).convolution
+    plain = plain.with_(operands=instr.operands[:2])
+    kind, dims = plain.shape.element_type, plain.shape.dims
+    known: dict[str, Instruction] = {}
+    for step in gpu_convolution_graphs.steps_of(instr):
+        arrays = [known[number] for number in step.takes]
+        if step.operand is not None:
+            other = to_type(instr.operands[step.operand], kind)
+            arrays.append(other if other.shape.dims else spread(other, dims))
+        if not arrays:
+            value = plain
+        elif step.name == "relu":
+            value = make("maximum", arrays[0], 0.0)
+        elif step.name == "amax":
+            zero, most = number(0.0, kind), site.binary("maximum", kind)
+            value = folded(make("abs", arrays[0]), zero, range(len(dims)), most)
+        else:
+            value = make(gpu_convolution_graphs.BINARY[step.name], *arrays)
+        known[step.number] = to_type(_held(value, step.element_type), kind)
+    output, most = gpu_convolution_graphs.last_steps(instr)
+    return _with_workspace(instr, [known[step.number] for step in (output, *most)])
+
+
+def _held(x: Instruction, kind: ElementType) -> Instruction:
+    """An array in a type; eight bits hold the greatest numbers that they can."""
+    if kind.bits == 8:
+        most = gpu_products.greatest(kind)
+        x = make("clamp", full(-most, x), x, full(most, x))
+    return to_type(x, kind)
 
 
 def _regrouped(kernel: Instruction, labels: ConvDims, groups: int) -> Instruction:
