@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlo.types.shape import array
+from hlo.types.values import PaddingDim
 from interpreter.custom_calls import (
     gpu_convolution_graphs,
     gpu_convolutions,
@@ -58,8 +59,12 @@ def expand_product(site: ExpansionSite) -> Instruction:
     if "C" in added:
         value = make("add", value, make("multiply", added["C"], gemm.beta))
     if "bias" in added:
-        along = gpu_products.bias_dims(added["bias"].shape, results[0])
-        value = make("add", value, spread(added["bias"], dims, along))
+        bias = added["bias"]
+        along = gpu_products.bias_dims(bias.shape, results[0])
+        if any(missing := gpu_products.missing_bias(bias.shape, results[0])):
+            padding = tuple(PaddingDim(0, n, 0) for n in missing)
+            bias = make("pad", bias, number(0.0, kind), padding=padding)
+        value = make("add", value, spread(bias, dims, along))
     outputs = [_applied(gemm.function, value)] + [value] * gemm.has_aux
     if gemm.has_most:
         zero, axes = number(0.0, kind), range(len(dims))

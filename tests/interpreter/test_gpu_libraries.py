@@ -180,6 +180,17 @@ def test_an_epilogue_is_computed_before_the_product_is_rounded() -> None:
     assert compare(result, exact.astype(bf16), BITS) is None
 
 
+def test_a_bias_may_lack_the_columns_that_a_product_of_sixteen_bits_has_too_many() -> None:
+    """XLA pads the matrices to eight columns, and cuts the additional ones off behind the call."""
+    bf16 = ml_dtypes.bfloat16
+    x, y, bias = X.astype(bf16), Y.astype(bf16), BIAS[:3].astype(bf16)
+    text = product(gemm("BIAS"), "bf16[2,4]{1,0}", "bf16[3]", kind="bf16")
+    result, _ = run(text, x, y, bias)
+    exact = x.astype(np.float32) @ y.astype(np.float32)
+    exact[:, :3] += bias.astype(np.float32)
+    assert compare(result, exact.astype(bf16), BITS) is None
+
+
 @pytest.mark.parametrize("kind", ["f32", "f8e4m3fn"])
 def test_operands_of_eight_bits_have_scales(kind: str) -> None:
     f8, narrow = ml_dtypes.float8_e4m3fn, kind != "f32"
