@@ -169,6 +169,9 @@ IN_PARTS: Final = 1 << 24
 differ though their keys do not, it is sorted a quarter at a time."""
 FEW_ITERATIONS: Final = 256
 """Tuned: what a kernel of so many iterations computes again takes less than a call of another."""
+MANY_COMBINED, LEAST_REPEATED, REPEATED_WORK = 16, 1 << 14, 4
+"""Tuned: rows with which a row is combined, evaluations of its elements, and operations for each,
+from which on to store it and load it again takes less than to compute it for each of the others."""
 SHORT_TRANSFORM: Final = 64
 """Measured: lines of a Fourier transform that are transformed in one go even if they do not fill
 the lanes. With 1, a few lines take 1.3 to 2 times as long; in one go, a line of 128 takes 2.5 times

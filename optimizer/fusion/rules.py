@@ -23,6 +23,7 @@ from optimizer.fusion.remainders import (
     remainder,
     whole_kernel,
 )
+from optimizer.fusion.repeated_rows import operations_behind, repeats_rows
 from optimizer.fusion.sources import origin
 
 if TYPE_CHECKING:
@@ -260,6 +261,27 @@ def repetition(setting: Setting, demand: GroupDemand) -> str | None:
     return None
 
 
+def rows(setting: Setting, demand: GroupDemand) -> str | None:
+    """A row that many others are combined with is computed once, if it takes several operations.
+
+    Its elements differ from lane to lane, so that a compiler cannot compute them before the loop.
+    """
+    instr, policy = demand.instr, setting.policy
+    least = machine.MANY_COMBINED * instr.shape.size if policy.vectors and instr.shape.rank else 0
+    for group, evaluations in demand.by_group.items():
+        times = sum(evaluations.values())
+        if not 0 < least <= times or times < machine.LEAST_REPEATED:
+            continue
+        spread = any(instr in m.operands and repeats_rows(m) for m in group.members)
+        if spread and operations_behind(instr, policy) >= machine.REPEATED_WORK:
+            return (
+                f"the kernel of %{group.root.name} would compute the "
+                f"{counted(instr.shape.size, 'element')} of %{instr.name} {times:.0f} times, each "
+                "by several operations"
+            )
+    return None
+
+
 def size(setting: Setting, demand: GroupDemand) -> str | None:
     """No kernel grows beyond bounds."""
     policy, instr = setting.policy, demand.instr
@@ -331,6 +353,7 @@ RULES: dict[str, Rule] = {
     "turned": turned,
     "expensive": expensive,
     "repetition": repetition,
+    "rows": rows,
     "size": size,
     "traffic": traffic,
 }

@@ -1,0 +1,41 @@
+"""Rows that a broadcast repeats, and the work for their elements.
+
+y[i, j] = f(x[i, j], g(a[j], b[j], ...)): the row g is the same for all i
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo import attributes as a
+from optimizer import machine
+from optimizer.fusion.policy import ELEMENTWISE, MOVEMENT
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+    from optimizer.fusion.policy import Policy
+
+# More operations than that are not counted.
+_MOST = 16
+
+
+def repeats_rows(instr: Instruction) -> bool:
+    """Whether an instruction repeats whole rows, which fill a vector at least."""
+    if instr.opcode != "broadcast":
+        return False
+    dims, operand = instr.shape.dims, instr.operands[0].shape
+    last = a.Dimensions.of(instr).dimensions[-1:] == (len(dims) - 1,)
+    return last and operand.rank < len(dims) and operand.dims[-1] == dims[-1] >= machine.LANES
+
+
+def operations_behind(instr: Instruction, policy: Policy) -> int:
+    """Operations that an element takes, from values that are stored anyway; not more than some."""
+    found: dict[Instruction, None] = {}
+    stack = [instr]
+    while stack and len(found) < _MOST:
+        current = stack.pop()
+        inside = current.opcode in ELEMENTWISE or current.opcode in MOVEMENT
+        if inside and current not in found and not policy.is_expensive(current):
+            found[current] = None
+            stack += current.operands
+    return sum(each.opcode in ELEMENTWISE for each in found)
