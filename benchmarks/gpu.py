@@ -31,7 +31,7 @@ import interpreter
 import optimizer
 from benchmarks import gpu_dumps
 from emit_cuda.gpu import GpuDevice, missing
-from emit_cuda.launches import asked, device_named
+from emit_cuda.launches import device_named, estimates
 from emit_cuda.program.steps import LibraryCall, flat
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _xla(text: str, arguments: Sequence[Any]) -> tuple[float | None, Sequence[An
     except (ImportError, RuntimeError):
         return None, None
     compiled = Compiled(text, "cuda")
-    ask = compiled.asked(arguments)
+    ask = compiled.estimates(arguments)
     return seconds(ask, compiled.wait), [np.asarray(each) for each in ask()]
 
 
@@ -226,8 +226,8 @@ def model(n: int) -> None:
     for name, text in cases(n).items():
         module = hlo.parse(text)
         program = emit_cuda.emit(optimizer.prepare(emit_cuda.optimized(module), "gpu"))
-        plain = asked(emit_cuda.emit(optimizer.prepare(module, "gpu")), device_named("H100"))
-        rows, later = (asked(program, device_named(gpu)) for gpu in ("H100", "B200"))
+        plain = estimates(emit_cuda.emit(optimizer.prepare(module, "gpu")), device_named("H100"))
+        rows, later = (estimates(program, device_named(gpu)) for gpu in ("H100", "B200"))
         full = [row.occupancy.share for row in rows if row.occupancy]
         known = [a for row in rows for a in row.accesses if a.requests and not a.shared]
         requests = sum(a.requests or 0 for a in known)

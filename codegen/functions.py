@@ -154,8 +154,8 @@ def _calling(statement: Statement, names: Mapping[str, str]) -> Statement:
             return statement.with_body(calling(statement.body, names))
         case If(condition, then, otherwise):
             made = statement.with_blocks(calling(then, names), calling(otherwise, names))
-            asked = _tree(condition, names)
-            return made if asked is condition else replace(made, condition=asked)
+            new_condition = _tree(condition, names)
+            return made if new_condition is condition else replace(made, condition=new_condition)
         case Break(condition):
             return Break(_tree(condition, names))
         case _:

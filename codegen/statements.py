@@ -298,9 +298,9 @@ def rewritten(statement: Statement, change: Callable[[Expr], Expr]) -> Statement
             made = change(value)
             return statement if made is value else Let(kind, name, made)
         case Assign(target, value):
-            place, made = change(target), change(value)
-            same = place is target and made is value
-            return statement if same else Assign(place, made)
+            new_target, made = change(target), change(value)
+            same = new_target is target and made is value
+            return statement if same else Assign(new_target, made)
         case LocalVariable(value=value):
             made = None if value is None else change(value)
             return statement if made is value else replace(statement, value=made)
@@ -328,8 +328,8 @@ def _rewritten_inside(statement: For | Forever | If, change: Callable[[Expr], Ex
         case Forever():
             return statement.with_body(inside[0])
         case If(condition):
-            asked, made = change(condition), statement.with_blocks(*inside)
-            return made if asked is condition else replace(made, condition=asked)
+            new_condition, made = change(condition), statement.with_blocks(*inside)
+            return made if new_condition is condition else replace(made, condition=new_condition)
 
 
 def _changed(name: str, change: Callable[[Expr], Expr]) -> str:

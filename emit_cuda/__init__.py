@@ -87,7 +87,9 @@ def compile(  # noqa: A001 - so it is named
         module = replace(module, header=replace(header, input_output_alias=(), buffer_donor=()))
     runs_on = device_named(device, checked=checked)
     if isinstance(libraries, bool):
-        libraries = find_libraries() if libraries and runs_on.place[0] == CUDA else Libraries()
+        libraries = (
+            find_libraries() if libraries and runs_on.dlpack_device[0] == CUDA else Libraries()
+        )
     if is_dynamic(module):
         precise = with_explicit_precision(module)
         static = to_static(optimized(precise, sound) if optimize else precise)

@@ -100,7 +100,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The memory, and the stream that writes to it, for libraries of CUDA."""
-        if self.device.place[0] != CUDA:
+        if self.device.dlpack_device[0] != CUDA:
             raise AttributeError("the array is in the processor's memory: use DLPack, or NumPy")
         if self.dtype.kind not in "biufc":
             raise AttributeError(f"the interface has no elements of type {self.dtype}: use DLPack")
@@ -110,7 +110,7 @@ class DeviceArray:
         }  # fmt: skip
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.device.place
+        return self.device.dlpack_device
 
     def __dlpack__(self, stream: int | None = None, **_: Any) -> Any:
         """A capsule with the memory.
@@ -120,10 +120,10 @@ class DeviceArray:
         stream : of the library that takes it, which waits for pending writes to the array; None
             for the one that all share, -1 for none.
         """
-        if self.device.place[0] == CUDA and stream != -1:
+        if self.device.dlpack_device[0] == CUDA and stream != -1:
             self.device.order(self.device.handle(0), _SHARED if stream in (None, 0) else stream)
         return to_capsule(
-            Tensor(self.address, self.shape, None, self.dtype, self.device.place, self)
+            Tensor(self.address, self.shape, None, self.dtype, self.device.dlpack_device, self)
         )
 
     def __repr__(self) -> str:
@@ -159,14 +159,14 @@ def lent(device: CudaDevice, argument: Any) -> Lent | None:
     if isinstance(argument, DeviceArray):
         same = argument.device is device
         return Lent(argument.address, argument.shape, argument.dtype, argument) if same else None
-    if device.place[0] != CUDA:
+    if device.dlpack_device[0] != CUDA:
         return None
     interface = getattr(argument, "__cuda_array_interface__", None)
     if interface is not None:
         return _by_interface(device, interface, argument)
     if hasattr(argument, "__dlpack_device__"):
         kind, number = argument.__dlpack_device__()
-        if (int(kind), int(number)) == device.place:
+        if (int(kind), int(number)) == device.dlpack_device:
             tensor = from_capsule(argument.__dlpack__(stream=device.handle(0)))
             _refuse_gaps(tensor.strides)
             return Lent(tensor.address, tensor.dims, tensor.dtype, tensor.owner)

@@ -127,13 +127,13 @@ class CudaDevice(ABC):
 
     Attributes
     ----------
-    place : as DLPack names it: a kind of device, 1 for the processor and 2 for CUDA; its number.
+    dlpack_device : its kind, as DLPack numbers them (1 the processor, 2 CUDA), and its number.
     captures : whether it records launches as graphs, to be replayed at once.
     conditionals : whether loops and branches can be in such a graph.
     """
 
     name: str
-    place: tuple[int, int]
+    dlpack_device: tuple[int, int]
     captures: bool = False
     conditionals: bool = False
 
@@ -193,7 +193,7 @@ class CudaDevice(ABC):
         """Set bytes of the device to one value, in the order of launches."""
 
     def record(self, stream: int) -> Any:  # noqa: ARG002
-        """An event: it comes after all that was asked of a stream until now."""
+        """An event: it comes after all the work that a stream was given until now."""
         return None
 
     def wait(self, stream: int, event: Any) -> None:  # noqa: B027
@@ -204,7 +204,7 @@ class CudaDevice(ABC):
         return 0
 
     def keep(self, thing: object) -> None:  # noqa: B027
-        """Keep something alive until all that stream 0 was asked for has ended."""
+        """Keep something alive until all the work of stream 0 has ended."""
 
     def order(self, before: int, after: int) -> None:  # noqa: B027
         """Let a stream wait for another; by handles, of which other libraries may own one."""

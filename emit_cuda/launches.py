@@ -1,4 +1,4 @@
-"""The demands of a program's launches on a GPU: size, memory, and the least time that it takes.
+"""Estimates of a program's launches on a GPU: their sizes, their memory, and their least times.
 
 The least time is the *roofline*: a kernel takes as long as its bytes need from memory, or as its
 operations need, whichever is longer, and the time of a launch. Bytes are those of the arrays that
@@ -16,7 +16,7 @@ from emit_cuda import nvrtc
 from emit_cuda.kernels.accesses import accesses
 from emit_cuda.kernels.tensor_cores import ON_TENSOR_CORES, TYPES
 from emit_cuda.libraries.calls import LibraryGemm
-from emit_cuda.program.steps import Copy, HostCall, Launch, LibraryCall, Place, flat
+from emit_cuda.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall, flat
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
 from hlo.wording import counted, numbered
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The demands of a launch or a copy on a GPU.
+class LaunchEstimate:
+    """An estimate of a launch or a copy on a GPU.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ def device_named(name: str) -> DeviceRates:
     )
 
 
-def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
-    """The demands of launches and copies; loops count one iteration, conditionals all branches.
+def estimates(program: CudaProgram, device: DeviceRates = A100) -> list[LaunchEstimate]:
+    """Estimates of launches and copies; loops count one iteration, conditionals all branches.
 
     Raises
     ------
@@ -101,18 +101,20 @@ def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
     if not nvrtc.missing():
         usage = nvrtc.compile(program.source, device.architecture).usage
     instructions = {i.name: i for i in program.module.instructions()}
-    rows: list[Asked] = []
+    rows: list[LaunchEstimate] = []
     for step in flat(program.steps):
         if isinstance(step, Copy):
-            rows.append(Asked(step, 2 * step.size, *_least(device, 2 * step.size)))
+            rows.append(LaunchEstimate(step, 2 * step.size, *_least(device, 2 * step.size)))
             continue
-        moved = sum(p.size for p in dict.fromkeys(step.arguments) if isinstance(p, Place))
+        moved = sum(p.size for p in dict.fromkeys(step.arguments) if isinstance(p, BufferSlice))
         if isinstance(step, HostCall):
-            rows.append(Asked(step, moved, Cost(), moved / device.copies, "copies"))
+            rows.append(LaunchEstimate(step, moved, Cost(), moved / device.copies, "copies"))
             continue
         instr = instructions.pop(step.about, None)
         spent = cost(instr) if instr else Cost()
-        row = Asked(step, moved, *_least(device, moved, spent, _rate(device, program, step)))
+        row = LaunchEstimate(
+            step, moved, *_least(device, moved, spent, _rate(device, program, step))
+        )
         if isinstance(step, Launch):
             needs, written = usage.get(step.kernel), program.kernels[step.kernel]
             of = prod(step.block), step.shared_bytes, device.architecture
@@ -151,7 +153,7 @@ def _least(
 
 def explained(program: CudaProgram, device: DeviceRates = A100) -> str:
     """A paragraph for each launch: its size, its memory, its accesses and its least time."""
-    rows = asked(program, device)
+    rows = estimates(program, device)
     lines = [line for row in rows for line in (*_lines(row, device), "")]
     total, moved = sum(row.seconds for row in rows), sum(row.bytes for row in rows)
     steps = counted(len(rows), "step")
@@ -159,7 +161,7 @@ def explained(program: CudaProgram, device: DeviceRates = A100) -> str:
     return "\n".join([*lines, f"{steps}, {moved:,} bytes, {least}"])
 
 
-def _lines(row: Asked, device: DeviceRates) -> Iterator[str]:
+def _lines(row: LaunchEstimate, device: DeviceRates) -> Iterator[str]:
     step = row.step
     least = f"at least {row.seconds * 1e6:.2f} us, bound by {row.bound}"
     if not isinstance(step, Launch):

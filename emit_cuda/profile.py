@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from emit_cuda.devices import Kernels
 from emit_cuda.executable import CudaExecutable
-from emit_cuda.launches import asked
+from emit_cuda.launches import estimates
 from emit_cuda.program.emit import emit
 from emit_cuda.program.steps import Launch
 from optimizer.gpu.device import A100
@@ -141,7 +141,7 @@ def profile(
     value = executable(*arguments)
     least = {
         (row.name, row.step.about): (row.step.kind, row.seconds, row.bytes, row.bound)
-        for row in reversed(asked(program, gpu))
+        for row in reversed(estimates(program, gpu))
         if isinstance(row.step, Launch)
     }
     return CudaProfile(value, tuple(kernels.times), least, gpu)

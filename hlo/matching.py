@@ -156,7 +156,7 @@ class _Pairs:
         return olds, news
 
     def follow(self, *, alike: bool) -> None:
-        """Pair operands of pairs, and users of pairs at the same place, until none is left."""
+        """Pair operands of pairs, and users of pairs at the same operand, until none is left."""
         pending = list(self.forth.items())
         while pending:
             old, new = pending.pop()
@@ -169,19 +169,19 @@ class _Pairs:
     ) -> Iterable[tuple[Instruction, Instruction]]:
         """Users that have two instructions as the same operand, where that tells them apart."""
 
-        def by_place(
+        def by_operand(
             found: list[Instruction], used: Instruction
         ) -> dict[object, list[Instruction]]:
-            places: dict[object, list[Instruction]] = defaultdict(list)
+            users: dict[object, list[Instruction]] = defaultdict(list)
             for user in found:
-                places[user.opcode, user.operands.index(used)].append(user)
-            return places
+                users[user.opcode, user.operands.index(used)].append(user)
+            return users
 
         olds = [user for user in self.old_users[old] if user not in self.forth]
         news = [user for user in self.new_users[new] if user not in self.back]
-        others = by_place(news, new)
-        for place, first in by_place(olds, old).items():
-            second = others.get(place, [])
+        others = by_operand(news, new)
+        for operand, first in by_operand(olds, old).items():
+            second = others.get(operand, [])
             if len(first) == len(second) == 1:
                 yield first[0], second[0]
 

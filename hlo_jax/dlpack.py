@@ -28,11 +28,11 @@ def share_by_dlpack() -> None:
         dlpack._DL_DEVICE_TO_PLATFORM[dlpack.DLDeviceType.kDLCPU] = PLATFORM
     capsule_of, device_of = kind.__dlpack__, kind.__dlpack_device__
 
-    def to_dlpack(array: Any, **asked: Any) -> Any:
+    def to_dlpack(array: Any, **options: Any) -> Any:
         if array.platform() != PLATFORM:
-            return capsule_of(array, **asked)
-        asked["max_version"] = asked.get("max_version") or (1, 0)
-        return np.asarray(array).__dlpack__(**asked)
+            return capsule_of(array, **options)
+        options["max_version"] = options.get("max_version") or (1, 0)
+        return np.asarray(array).__dlpack__(**options)
 
     def dlpack_device(array: Any) -> Any:
         if array.platform() != PLATFORM:
@@ -78,7 +78,7 @@ class _Capsule:
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
 
-    def __dlpack__(self, **_asked: Any) -> Any:
+    def __dlpack__(self, **_options: Any) -> Any:
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:

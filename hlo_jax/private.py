@@ -356,10 +356,10 @@ def check_options(options: list[tuple[str, Any]]) -> str:
     """
     jaxlib = _module("jaxlib._jax")
     client = _cpu_client(1)
-    asked = jaxlib.CompileOptions()
-    asked.env_option_overrides = options
+    flagged = jaxlib.CompileOptions()
+    flagged.env_option_overrides = options
     try:
-        client.compile_and_load(_EMPTY_PROGRAM, jaxlib.DeviceList(tuple(client.devices())), asked)
+        client.compile_and_load(_EMPTY_PROGRAM, jaxlib.DeviceList(tuple(client.devices())), flagged)
     except jaxlib.JaxRuntimeError as error:
         return str(error).partition(": ")[2]
     return ""

@@ -16,7 +16,7 @@ from hlo_tools.arrays import leaves
 from hlo_tools.console import console, is_watched, plain
 from hlo_tools.files import STANDARD
 from hlo_tools.show import printable, spell_in_a_line
-from interpreter.engine.observe import ValueRecorder, place
+from interpreter.engine.observe import ValueRecorder, value_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -36,7 +36,7 @@ PATIENCE = 1.0  # seconds
 def observing(
     module: Module, *, trace: str | None, stop_at_nan: bool, stop_at_inf: bool
 ) -> Generator[Observer | None]:
-    """The observer that does all that is asked for; None if there is nothing to do."""
+    """The observer that does all that the options request; None if there is nothing to do."""
     with ExitStack() as stack:
         observers: list[Observer] = []
         if trace:
@@ -88,7 +88,7 @@ def tracer(file: TextIO) -> Observer:
 
     def observe(event: Evaluation) -> None:
         value = spell_in_a_line(event.value)
-        file.write(f"{place(event)} = {event.instr.opcode} {value}\n")
+        file.write(f"{value_path(event)} = {event.instr.opcode} {value}\n")
 
     return observe
 

@@ -23,7 +23,7 @@ from hlo_tools.graphs.drawing import drawn
 from hlo_tools.influence import first_array, influence_of, says_something
 from hlo_tools.views import devices, elements, function, steps
 from hlo_tools.views.curve import picture as curve_picture
-from hlo_tools.views.curve import places
+from hlo_tools.views.curve import points
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def opcode_picture(name: str, example: Example) -> Picture:
 
 
 def picture_of_elements(name: str, example: Example) -> Picture | None:
-    """The origins of a result's elements; None if each comes from its own place."""
+    """The origins of a result's elements; None if each comes from its own index."""
     row = OPCODES[name]
     if row.traits & {"sequential", "effect", "async"}:
         return None
@@ -122,7 +122,7 @@ def applied(root: Instruction, *operands: Array) -> Array:
 
 def curve_of(root: Instruction) -> str | None:
     """The curve of an elementwise function of floats; None if it is x, one number, or no float."""
-    x = places()
+    x = points()
     try:
         y = applied(root, x)
     except HloError:

@@ -83,7 +83,7 @@ def opcode_page(name: str, example: Example, picture: Picture) -> str:
         parts.append(f"## Shape\n\n{found}")
     parts.append(f"## Value\n\n{value_text(name)}")
     tables = {n: t for n, t in load_tables().items() if n in SHOWN}
-    told = "\n".join(description(row, tables, places=False)[2:])
+    told = "\n".join(description(row, tables, locations=False)[2:])
     parts.append(f"## In the tables\n\n```text\n{told.rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 

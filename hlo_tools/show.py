@@ -23,17 +23,17 @@ WIDTH = 96  # columns
 
 
 def spell(value: Value, index: tuple[int, ...] = ()) -> Iterator[str]:
-    """The lines of a value: each array under its shape, with its place in nested tuples."""
-    place = "".join(f"{{{i}}}" for i in index) + " " if index else ""
+    """The lines of a value: each array under its shape, with its index in nested tuples."""
+    path = "".join(f"{{{i}}}" for i in index) + " " if index else ""
     if isinstance(value, tuple):
         if not value:
-            yield place + "()"
+            yield path + "()"
         for i, element in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
             yield from spell(element, (*index, i))
     elif value is None:
-        yield place + "token[]"
+        yield path + "token[]"
     else:
-        yield from (place + spell_array(value)).splitlines()
+        yield from (path + spell_array(value)).splitlines()
 
 
 def spell_in_a_line(value: Value) -> str:

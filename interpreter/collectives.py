@@ -53,7 +53,7 @@ def exchange(
 def _gathered(
     frame: Frame, instr: Instruction, attrs: a.Collective, operands: tuple[Array, ...]
 ) -> tuple[list[tuple[Array, ...]], int]:
-    """For each operand the members' arrays, in order; and this device's place among them."""
+    """For each operand the members' arrays, in order; and this device's position among them."""
     group = group_of(frame.device, instr, attrs)
     brought = exchange(frame, instr, attrs.channel_id, group, operands)
     return list(zip(*brought, strict=True)), group.index(frame.device.number)
@@ -96,7 +96,7 @@ def _piece(instr: Instruction, x: Array, count: int, along: int, number: int) ->
 def _summed(
     frame: Frame, instr: Instruction, attrs: a.Collective, operands: tuple[Array, ...]
 ) -> tuple[list[Array], int, int]:
-    """Each operand folded over the group; this device's place in the group, and the group's size.
+    """Each operand folded over the group; this device's position in it, and the group's size.
 
     The group's order is the order of folding; XLA leaves it open.
     """
@@ -193,7 +193,7 @@ def evaluate_all_to_all(
 def evaluate_ragged_all_to_all(
     frame: Frame, instr: Instruction, attrs: a.RaggedAllToAll, *operands: Array
 ) -> Array:
-    """Send slices of rows, whose places and sizes come at run time, between all members.
+    """Send slices of rows, whose offsets and sizes come at run time, between all members.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def evaluate_collective_broadcast(
 ) -> Value:
     """The operands of the first member of each group; zeros on devices without a group.
 
-    With `has_dynamic_root`, the last operand is the place in the group of the member that sends.
+    With `has_dynamic_root`, the last operand is the position in the group of the member that sends.
     """
     group = find_group(frame.device, instr, attrs)
     data = operands[:-1] if attrs.has_dynamic_root else operands
@@ -249,8 +249,8 @@ def evaluate_collective_permute(
 ) -> Value:
     """Send operands from sources to targets; a device that is no target gets zeros.
 
-    With four operands (input, output, places in the input, places in the output), only slices of
-    `slice_sizes` are sent, and go to their places in the output; see `_permute_slices`.
+    With four operands (input, output, offsets in the input, offsets in the output), only slices of
+    `slice_sizes` are sent, and go to their offsets in the output; see `_permute_slices`.
     """
     pairs = permute_pairs(frame.device, attrs)
     members = tuple(sorted({device for pair in pairs for device in pair}))
@@ -275,7 +275,7 @@ def _permute_slices(
     brought: dict[int, Any],
     operands: tuple[Value, ...],
 ) -> Value:
-    """The output, with the slices that others send in their places.
+    """The output, with the slices that others send, each at its offset.
 
     The k-th slice of each buffer goes to the k-th target of its source. A device says itself
     where its slices go, in the output of their target.
@@ -295,12 +295,12 @@ def _permute_slices(
         sizes = iter(attrs.slice_sizes)
         starts = zip(_starts(operands[0], reads), _starts(operands[1], writes), strict=True)
         for array, output, (read, write) in zip(as_tuple(inputs), outputs, starts, strict=True):
-            for k, (start, place) in enumerate(zip(read, write, strict=True)):
+            for k, (start, to) in enumerate(zip(read, write, strict=True)):
                 size = next(sizes)
                 if k == number or len(read) == 1:
-                    for where, whole in ((start, array), (place, output)):
+                    for where, whole in ((start, array), (to, output)):
                         _expect_inside(instr, where, size, whole)
-                    output[_region(place, size)] = array[_region(start, size)]
+                    output[_region(to, size)] = array[_region(start, size)]
     return tuple(outputs) if instr.operands[1].shape.is_tuple else outputs[0]
 
 

@@ -96,13 +96,13 @@ def _mend_infinities(product: Array, lhs: Array, rhs: Array, exists: Array | Non
     BLAS multiplies each complex sum by 1 + 0i, which makes NaN of an infinity; but not for all
     sizes.
     """
-    places = np.nonzero(~np.isfinite(product))
+    wrong = np.nonzero(~np.isfinite(product))
     batch, depth = product.shape[:-2], lhs.shape[-1]
     rows = np.broadcast_to(lhs, (*batch, *lhs.shape[-2:]))
     columns = np.broadcast_to(rhs, (*batch, *rhs.shape[-2:])).swapaxes(-1, -2)
     at_once = max(1, _MENDED_AT_ONCE // max(depth, 1))
-    for begin in range(0, len(places[0]), at_once):
-        *within, row, column = (p[begin : begin + at_once] for p in places)
+    for begin in range(0, len(wrong[0]), at_once):
+        *within, row, column = (p[begin : begin + at_once] for p in wrong)
         x, y = rows[(*within, row)], columns[(*within, column)]
         terms = multiply(x, y) if x.dtype.kind == "c" else x * y
         if exists is not None:
@@ -163,7 +163,7 @@ def evaluate_ragged_dot(
 
     Parameters
     ----------
-    group_sizes : shape (..., g); a size for each place of the dimensions that come before the
+    group_sizes : shape (..., g); a size for each index into the dimensions that come before the
         ragged one when the lhs is ordered batch, then those of the ragged dimension's role.
     """
     ragged = attrs.lhs_ragged_dims[0]
@@ -208,16 +208,16 @@ def _grouped_sums(
 def _group_masks(
     group_sizes: Array, dims: tuple[int, ...], order: tuple[int, ...], ragged: int
 ) -> Array:
-    """For each group a pred: which places of the ragged dimension are the group's.
+    """For each group a pred: which indices along the ragged dimension are the group's.
 
     Returns
     -------
     Array
         shape (g, sizes of the dimensions of `order` up to the ragged one)
     """
-    place = order.index(ragged)
+    rank = order.index(ragged)
     sizes = widened(group_sizes).astype(np.int64)
-    prefix = [dims[d] for d in order[:place]]
+    prefix = [dims[d] for d in order[:rank]]
     ends = np.cumsum(np.broadcast_to(sizes, (*prefix, sizes.shape[-1])), axis=-1)[..., np.newaxis]
     starts = ends - sizes[..., np.newaxis]
     count = np.arange(dims[ragged])

@@ -39,7 +39,7 @@ CHUNK = 1 << 26
 
 @evaluates("convolution", xla="ConvWithGeneralPadding (convolution)")
 def evaluate_convolution(instr: Instruction, attrs: Convolution, lhs: Array, rhs: Array) -> Array:
-    """Slide a kernel over an input, with a dot product at every place.
+    """Slide a kernel over an input, with a dot product at every position.
 
     The kernel is not flipped, unless a window dimension says so. With g feature groups, output
     features are cut into g parts, and each sees its part of the input features. With g batch
@@ -90,9 +90,9 @@ def evaluate_convolution(instr: Instruction, attrs: Convolution, lhs: Array, rhs
     # (group, batch, spatial, feature) to (batch, group and feature, spatial)
     result = np.moveaxis(result, [0, -1], [1, 2])
     result = result.reshape(result.shape[0], groups * result.shape[2], *result.shape[3:])
-    place = (labels.output_batch, labels.output_feature, *labels.output_spatial)
+    order = (labels.output_batch, labels.output_feature, *labels.output_spatial)
     result = np.expand_dims(result, tuple(range(result.ndim, lhs.ndim)))
-    return result.transpose(np.argsort((*place, *labels.unknown_output)))
+    return result.transpose(np.argsort((*order, *labels.unknown_output)))
 
 
 def _grouped(array: Array, axis: int, groups: int) -> Array:
@@ -126,20 +126,20 @@ def _convolve(inputs: Array, kernel: Array, window: Window, result: ElementType)
     depth = c * prod(window_sizes)
     features = kernel.shape[1]
     columns = kernel.reshape(g, features, depth).transpose(0, 2, 1)
-    places = prod(counts)
+    positions = prod(counts)
     exists = None if np.isfinite(kernel).all() else _exists(padding, window, sizes)
-    chunk = max(1, CHUNK // max(1, g * places * depth))
-    products = np.empty((g, n, places, features), result.dtype)
+    chunk = max(1, CHUNK // max(1, g * positions * depth))
+    products = np.empty((g, n, positions, features), result.dtype)
     for i in range(0, n, chunk):
         rows = windows[:, i : i + chunk]
-        matrix = rows.reshape(g, rows.shape[1] * places, depth)
+        matrix = rows.reshape(g, rows.shape[1] * positions, depth)
         product = matrix_product(matrix, columns, result, exists)
-        products[:, i : i + chunk] = product.reshape(g, rows.shape[1], places, features)
+        products[:, i : i + chunk] = product.reshape(g, rows.shape[1], positions, features)
     return products.reshape(g, n, *counts, features)
 
 
 def _windows(padded: Array, window: Window, sizes: Sequence[int]) -> Array:
-    """The elements under a window, at each of its places.
+    """The elements under a window, at each of its positions.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _windows(padded: Array, window: Window, sizes: Sequence[int]) -> Array:
     Returns
     -------
     Array
-        shape (g, n, places, c, window), a view
+        shape (g, n, positions, c, window), a view
     """
     counts = [w.positions(size) for w, size in zip(window, sizes, strict=True)]
     steps = padded.strides[3:]
@@ -175,7 +175,7 @@ def _exists(padding: tuple[PaddingDim, ...], window: Window, sizes: Sequence[int
     Returns
     -------
     Array
-        shape (places, window), pred
+        shape (positions, window), pred
     """
     padded = pad(np.ones(sizes, np.bool_), np.zeros((), np.bool_), padding)
     seen = _windows(padded[np.newaxis, np.newaxis, np.newaxis], window, sizes)

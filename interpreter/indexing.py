@@ -1,4 +1,4 @@
-"""Gather and scatter: reading and writing windows of an array at computed places.
+"""Gather and scatter: reading and writing windows of an array at computed offsets.
 
 Both see the indices as a batch of index vectors. A vector gives the start of a window in some of
 the operand's dimensions; in the others the window starts at 0. Where the window covers a dimension
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class BatchedWindows(NamedTuple):
-    """Windows of an array, one a place of a batch.
+    """Windows of an array, one an index of a batch.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class BatchedWindows(NamedTuple):
 
         Parameters
         ----------
-        kept : pred of shape `batch`; the batch becomes one dimension with these places only.
+        kept : pred of shape `batch`; the batch becomes one dimension with these indices only.
         """
         found: list[Array] = []
         for axis, d in enumerate(moved):
@@ -144,9 +144,9 @@ def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices
 
 
 def _interleave(batch: list[int], window: list[int], window_dims: tuple[int, ...]) -> list[int]:
-    """One list, in which window elements take the places `window_dims` and the batch the rest."""
-    rest, places = iter(batch), dict(zip(window_dims, window, strict=True))
-    return [places[i] if i in places else next(rest) for i in range(len(batch) + len(window))]
+    """One list: window elements at the positions `window_dims`, the batch at the others."""
+    rest, inside = iter(batch), dict(zip(window_dims, window, strict=True))
+    return [inside[i] if i in inside else next(rest) for i in range(len(batch) + len(window))]
 
 
 @evaluates("scatter", xla="Scatter")
@@ -176,8 +176,8 @@ def evaluate_scatter(
     dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
     window_dims = [d for d in range(len(dims)) if d not in dropped]
     sizes = [1] * len(dims)
-    for d, place in zip(window_dims, attrs.update_window_dims, strict=True):
-        sizes[d] = updates[0].shape[place]
+    for d, dim in zip(window_dims, attrs.update_window_dims, strict=True):
+        sizes[d] = updates[0].shape[dim]
     batching = (attrs.input_batching_dims, attrs.scatter_indices_batching_dims)
     index_map = attrs.scatter_dims_to_operand_dims
     windows = _windows(indices, attrs.index_vector_dim, index_map, batching, tuple(sizes))
@@ -185,7 +185,7 @@ def evaluate_scatter(
     for d, limit in windows.limits(dims).items():
         inside &= (windows.starts[d] >= 0) & (windows.starts[d] <= limit)
 
-    # The operand as a matrix: a row for each place in the moved dimensions.
+    # The operand as a matrix: a row for each index into the moved dimensions.
     moved = windows.moved(dims)
     whole = [d for d in range(len(dims)) if d not in moved]
     order = moved + whole
@@ -206,7 +206,7 @@ def evaluate_scatter(
 
 
 def _row_numbers(sizes: list[int], indices: tuple[Array, ...]) -> Array:
-    """Row-major numbers of places in an array of the given sizes."""
+    """Row-major numbers of elements of an array of the given sizes."""
     number = np.zeros((1,) * (len(sizes) + 1), np.int64)
     for size, index in zip(sizes, indices, strict=True):
         number = number * size + index
@@ -217,7 +217,7 @@ def combine_at(
     frame: Frame,
     computation: Computation,
     arrays: Sequence[Array],
-    places: Array,
+    targets: Array,
     updates: Sequence[Array],
 ) -> list[Array]:
     """Combine updates into one-dimensional arrays, one after the other.
@@ -227,38 +227,38 @@ def combine_at(
 
     Parameters
     ----------
-    places : shape (n,), inside the arrays; a place may come many times.
+    targets : shape (n,), indices into the arrays; one may come many times.
     updates : an array of shape (n,) for each of `arrays`.
     """
     results = [array.copy() for array in arrays]
     monoid = monoid_of(computation)
     if monoid is not None and not monoid.rounds(type_of(arrays[0])):
         numbers = monoid.encode(results[0])
-        monoid.ufunc.at(numbers, places, monoid.encode(updates[0]))
+        monoid.ufunc.at(numbers, targets, monoid.encode(updates[0]))
         return [monoid.decode(numbers, type_of(arrays[0]))]
     if computation.root.opcode == "parameter" and len(computation.parameters) == 2:
         # The new value or the old one; NumPy too keeps the last of several new ones.
         if computation.root is computation.parameters[1]:
-            results[0][places] = updates[0]
+            results[0][targets] = updates[0]
         return results
-    for turn in _turns(places):
-        at = places[turn]
+    for turn in _turns(targets):
+        at = targets[turn]
         news = lifted(frame, computation, *(r[at] for r in results), *(u[turn] for u in updates))
         for result, new in zip(results, news, strict=True):
             result[at] = new
     return results
 
 
-def _turns(places: Array) -> list[Array]:
-    """Positions of `places` in turns: each turn holds a place once, and keeps their order."""
-    if not len(places):
+def _turns(targets: Array) -> list[Array]:
+    """Positions of `targets` in turns: each turn holds a target once, and keeps their order."""
+    if not len(targets):
         return []
-    order = np.argsort(places, kind="stable")
-    sorted_places = places[order]
-    new = np.append(True, sorted_places[1:] != sorted_places[:-1])
-    first = np.maximum.accumulate(np.where(new, np.arange(len(places)), 0))
-    # How many equal places come before.
-    rank = np.arange(len(places)) - first
+    order = np.argsort(targets, kind="stable")
+    ordered = targets[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    first = np.maximum.accumulate(np.where(new, np.arange(len(targets)), 0))
+    # How many equal targets come before.
+    rank = np.arange(len(targets)) - first
     by_rank = np.argsort(rank, kind="stable")
     ends = np.cumsum(np.bincount(rank))
     return np.split(order[by_rank], ends[:-1])

@@ -24,7 +24,7 @@ def evaluate_cholesky(_instr: Instruction, attrs: a.Cholesky, operand: Array) ->
 
     Parameters
     ----------
-    operand : shape (..., n, n); only the triangle that is asked for is read.
+    operand : shape (..., n, n); only the requested triangle is read.
 
     Returns
     -------
@@ -36,8 +36,8 @@ def evaluate_cholesky(_instr: Instruction, attrs: a.Cholesky, operand: Array) ->
         factors = np.linalg.cholesky(matrices, upper=not attrs.lower)
     except np.linalg.LinAlgError:
         factors = np.empty_like(matrices)
-        for place in np.ndindex(matrices.shape[:-2]):
-            factors[place] = _factor_or_nan(matrices[place], upper=not attrs.lower)
+        for index in np.ndindex(matrices.shape[:-2]):
+            factors[index] = _factor_or_nan(matrices[index], upper=not attrs.lower)
     return narrowed(factors, type_of(operand))
 
 

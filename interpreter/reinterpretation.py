@@ -13,7 +13,7 @@ import numpy as np
 
 from hlo.errors.error import HloError
 from hlo.types.element_type import PRED
-from hlo.types.tiling import same_places, tilings
+from hlo.types.tiling import fill_same_memory, tilings
 from interpreter.numbers.widths import as_unsigned, narrowed, type_of
 from interpreter.table import evaluates
 
@@ -40,7 +40,7 @@ def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array
         HLO036 if the operand has not as many bytes as the result.
     """
     source, target = instr.operands[0].shape, instr.shape
-    if same_places(source, target):
+    if fill_same_memory(source, target):
         row = _reinterpret(_in_tiles(operand, source), target.element_type)
         return _out_of_tiles(row, target)
     in_memory = operand.transpose(source.memory_order)

@@ -33,7 +33,7 @@ class HasSourceLine(Protocol):
     """An object that knows the line of its definition, such as a rule."""
 
     @property
-    def place(self) -> SourceLine:
+    def location(self) -> SourceLine:
         """The line of the definition."""
         ...
 
@@ -48,9 +48,9 @@ class Event:
     path : names of the pipelines and passes that run, outermost first.
     rule : what was done: a rule's name, or a pass's own word for it.
     old : the instruction that is replaced or removed.
-    new : what takes its place: the replacement, last, after new instructions that it needs; empty
+    new : the replacement, last, after new instructions that it needs; empty
         if it is removed.
-    place : the source of the rewrite: its rule, its function, or the line of the pass that does it.
+    location : the line of the rewrite's rule or function, or of the pass that does it.
     by : the rule, or the function, that made `new`; None where the pass did.
     bindings : what the rule's variables stand for: instructions, attributes, computations.
     """
@@ -60,7 +60,7 @@ class Event:
     rule: str
     old: Instruction
     new: tuple[Instruction, ...]
-    place: SourceLine
+    location: SourceLine
     by: HasSourceLine | Callable[..., Any] | None = None
     bindings: Mapping[str, Any] = field(default_factory=lambda: NOTHING_BOUND)
 
@@ -203,19 +203,19 @@ class Log:
         if self.fuel is not None:
             self.fuel -= 1
         if self.observers:
-            place = place_of(by) if by is not None else self.place_in_pass()
-            happened = Event(number, tuple(self.path), rule, old, new, place, by, bindings)
+            location = location_of(by) if by is not None else self.location_in_pass()
+            happened = Event(number, tuple(self.path), rule, old, new, location, by, bindings)
             for observer in self.observers:
                 observer.event(happened, self)
         return True
 
-    def place_in_pass(self) -> SourceLine:
-        """The line of the running pass's own file that asks for a rewrite, or else of who asks."""
+    def location_in_pass(self) -> SourceLine:
+        """The line of the pass's own file that proposes a rewrite, or else of its caller."""
         frame = inspect.currentframe()
         while frame is not None and frame.f_code.co_filename == __file__:
             frame = frame.f_back
         asking = frame
-        own = place_of(type(innermost(self.running[-1])).run).file if self.running else ""
+        own = location_of(type(innermost(self.running[-1])).run).file if self.running else ""
         while frame is not None and frame.f_code.co_filename != own:
             frame = frame.f_back
         found = frame or asking
@@ -241,11 +241,11 @@ class Log:
         return changed
 
 
-def place_of(made_by: HasSourceLine | Callable[..., Any]) -> SourceLine:
+def location_of(made_by: HasSourceLine | Callable[..., Any]) -> SourceLine:
     """The line of a rule or a function."""
-    place: SourceLine | None = getattr(made_by, "place", None)
-    if place is not None:
-        return place
+    location: SourceLine | None = getattr(made_by, "location", None)
+    if location is not None:
+        return location
     code = getattr(inspect.unwrap(made_by), "__code__", None)  # pyright: ignore[reportArgumentType]
     return SourceLine(code.co_filename, code.co_firstlineno) if code else SourceLine("", 0)
 

@@ -216,11 +216,11 @@ class Dump(Silent):
     def write_between(self, pipeline: str, previous: str, upcoming: str, module: Module) -> None:
         """Write the module between two passes."""
         previous, upcoming = (_DUMPED.get(name, name) for name in (previous, upcoming))
-        place = f"{pipeline}.after_{previous}.before_{upcoming}".replace(" ", "_")
-        self.write(f"{self.number:04}.{place.replace('/', '_')}", module)
+        step = f"{pipeline}.after_{previous}.before_{upcoming}".replace(" ", "_")
+        self.write(f"{self.number:04}.{step.replace('/', '_')}", module)
         self.number += 1
 
-    def write(self, place: str, module: Module) -> None:
+    def write(self, step: str, module: Module) -> None:
         """Write one file.
 
         Raises
@@ -228,7 +228,7 @@ class Dump(Silent):
         HloError
             HLO200 if that cannot be done.
         """
-        path = self.directory / f"module_0000.{sanitize(module.name)}.{place}.txt"
+        path = self.directory / f"module_0000.{sanitize(module.name)}.{step}.txt"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             path.write_text(str(module), "utf-8", "surrogateescape")

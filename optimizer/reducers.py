@@ -69,11 +69,11 @@ def in_any_order(computation: Computation, x: Instruction) -> bool:
 
 @guard
 def is_known(computation: Computation, x: Instruction) -> bool:
-    """It is one associative and commutative operation."""
+    """The computation is one associative and commutative operation."""
     return bool(operation_of(computation, x))
 
 
 @guard
 def folds_with(opcode: str, computation: Computation, x: Instruction) -> bool:
-    """It is this one operation."""
+    """The computation is this one operation."""
     return operation_of(computation, x) == opcode

@@ -25,9 +25,9 @@ def write_threefry(body: Body, instr: Instruction, outputs: Sequence[Name]) -> N
         low_key, high_key, low, high = (body.element(o, index) for o in instr.operands)
         key, counter = (Cast("u64", y) << 32 | x for x, y in ((low_key, high_key), (low, high)))
         bits = body.let("u64", "bits", apply("threefry", key, counter))
-        place = linear(index, dims)
-        body.assign(item(outputs[0], place), Cast("u32", bits))
-        body.assign(item(outputs[1], place), Cast("u32", bits >> 32))
+        number = linear(index, dims)
+        body.assign(item(outputs[0], number), Cast("u32", bits))
+        body.assign(item(outputs[1], number), Cast("u32", bits >> 32))
 
 
 @kernel("cu_lu_pivots_to_permutation", "hip_lu_pivots_to_permutation")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Body:
-    """The place that an element function writes to: a writer, and the computation it is in."""
+    """The target of an element function: a writer, and the computation it is in."""
 
     def __init__(self, writer: Writer, environment: Environment) -> None:
         self.writer = writer
@@ -124,8 +124,8 @@ class Body:
             yield statements
         finally:
             self.writer.blocks.pop()
-            for place in self.writer.fresh.pop():
-                del self.writer.known[place]
+            for key in self.writer.fresh.pop():
+                del self.writer.known[key]
 
     @contextmanager
     def when(self, condition: Expr | None) -> Generator[None]:
@@ -223,9 +223,9 @@ class Body:
             found = self._find(current, at)
             if found is None:
                 found = self._make(current, at)
-                place = self.environment, current, at
-                self.writer.known[place] = found
-                self.writer.fresh[-1].append(place)
+                key = self.environment, current, at
+                self.writer.known[key] = found
+                self.writer.fresh[-1].append(key)
         assert found is not None
         return found
 
@@ -278,18 +278,18 @@ class Body:
         number = linear(index, shape.dims)
         if self.writer.trace:
             self.writer.trace.loads.append(number)
-        place, kind = item(cast("Expr", pointers), number), shape.element_type
+        element, kind = item(cast("Expr", pointers), number), shape.element_type
         if not is_narrow(kind):
-            return (self.let(wide(kind), name, place),)
-        bits = self.let(kind.name, f"{name}_bits", place)
+            return (self.let(wide(kind), name, element),)
+        bits = self.let(kind.name, f"{name}_bits", element)
         made = self.let(wide(kind), name, load(kind, bits))
         self.writer.raw[made] = (kind, bits)
         return (made,)
 
     def stored(self, element_type: ElementType, value: Expr) -> Expr:
         """The stored form of a wide value: of a loaded one, the very bits."""
-        kind, place = self.writer.raw.get(value, (None, value))
-        return place if kind is element_type else store(element_type, value)
+        kind, bits = self.writer.raw.get(value, (None, value))
+        return bits if kind is element_type else store(element_type, value)
 
     def _tuple_element(self, instr: Instruction, index: Index) -> Values:
         attrs = GetTupleElement.of(instr)
@@ -327,9 +327,9 @@ class Body:
 
     def constant(self, literal: Constant, name: str) -> Name:
         """The C pointer to a constant array, which the kernel is given: so others may share it."""
-        place = self.writer.constants.pointer(literal, name)
+        pointer = self.writer.constants.pointer(literal, name)
         kind = Pointer(literal.shape.element_type.name, const=True, restrict=True)
-        return self.writer.argument(kind, place, name)
+        return self.writer.argument(kind, pointer, name)
 
     def pointer(self, instr: Instruction) -> Name:
         """The C pointer to an array that is in memory."""

@@ -2,7 +2,7 @@
 
 The operations are OpenMP's, and some more. `sum_of_floats` is `+` where a sum may begin with -0, as
 OpenMP's never does. `maximum` and `minimum` are those of f32, with NaN beyond all numbers. `first`
-comes after a `max`, and folds the places of numbers to the least place
+comes after a `max`, and folds the indices of numbers to the least index
 of those that are the maximum.
 """
 
@@ -74,7 +74,7 @@ def all_joined(folds: Sequence[tuple[str, Expr, Expr]]) -> tuple[Assign, ...]:
     found: list[Assign] = []
     for number, (operation, x, y) in enumerate(folds):
         if operation == "first":
-            # The places are compared while the variable still has the maximum of those before.
+            # The indices are compared while the variable still has the maximum of those before.
             _, most, other = folds[number - 1]
             greater, equal = Group(Op(">", (other, most))), Group(Op("==", (other, most)))
             earlier = greater | Group(equal & Group(Op("<", (y, x))))

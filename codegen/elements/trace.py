@@ -1,4 +1,4 @@
-"""Notes on the places that an element of a kernel reads, by which a loop nest is chosen."""
+"""Notes on the indices that an element of a kernel reads, by which a loop nest is chosen."""
 
 from __future__ import annotations
 

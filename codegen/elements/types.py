@@ -38,9 +38,9 @@ def is_narrow(element_type: ElementType) -> bool:
     return element_type.name not in _NATIVE
 
 
-def load(element_type: ElementType, place: Expr) -> Expr:
-    """The value stored at a place, widened to the type in which it is computed."""
-    return Apply(f"load_{element_type}", (place,)) if is_narrow(element_type) else place
+def load(element_type: ElementType, stored: Expr) -> Expr:
+    """A stored value, widened to the type in which it is computed."""
+    return Apply(f"load_{element_type}", (stored,)) if is_narrow(element_type) else stored
 
 
 def store(element_type: ElementType, value: Expr) -> Expr:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from optimizer.analysis.indexing import Index
 
     Values = tuple[Expr, ...]
-    Place = tuple["Environment", Instruction, Index]
+    ElementKey = tuple["Environment", Instruction, Index]
 
 
 class Environment:
@@ -69,8 +69,8 @@ class Writer:
         self.names = names
         self.constants = constants
         self.blocks: list[list[Statement]] = [[]]
-        self.known: dict[Place, Values] = {}
-        self.fresh: list[list[Place]] = [[]]
+        self.known: dict[ElementKey, Values] = {}
+        self.fresh: list[list[ElementKey]] = [[]]
         self.computed: dict[Instruction, None] = {}
         self.own_bytes = 0
         self.functions: dict[str, Function] = {}

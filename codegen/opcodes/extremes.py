@@ -1,8 +1,8 @@
-"""Folds that find the first extreme of a row and its place: argmax and argmin.
+"""Folds that find the first extreme of a row and its index: argmax and argmin.
 
-Such a fold has numbers and their places, which count up. If of two pairs its computation takes the
+Such a fold has numbers and their indices, which count up. If of two pairs its computation takes the
 one with the greater number, and of equal numbers the earlier one, then the row may be folded in any
-order: the numbers' keys, integers of the same order, to the maximum, and with them the places.
+order: the numbers' keys, integers of the same order, to the maximum, and with them the indices.
 
 A computation may say this in many ways. But what only compares and chooses treats all numbers of
 one order alike: so it is tried on every order that two of them can have.
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
 
-# The longest row whose places fit into 31 bits.
-MOST_PLACES = (1 << 31) - 1
+# The longest row whose indices fit into 31 bits.
+LONGEST_ROW = (1 << 31) - 1
 # Opcodes that tell nothing of numbers but which of two is the greater.
 _CHOOSING = {"parameter", "compare", "select", "and", "or", "xor", "not", "maximum", "minimum",
              "tuple"}  # fmt: skip
@@ -44,7 +44,7 @@ class Extreme:
 
     Attributes
     ----------
-    last_zero : -0 and 0 are equal, so that the first one's place is found, but the last one itself.
+    last_zero : -0 and 0 are equal, so that the first one's index is found, but the last one itself.
     """
 
     element_type: ElementType
@@ -77,12 +77,12 @@ class Extreme:
             return apply(f"extreme_of_key_{kind}", key, *zero)
         return Cast(kind, _signed(kind, key))
 
-    def numbered_zero(self, number: Expr, place: Expr) -> Expr:
-        """Of a zero its place and sign; the largest is that of the zero that is found."""
-        place = Cast("u32", place)
+    def numbered_zero(self, number: Expr, index: Expr) -> Expr:
+        """A word of a zero's index and sign; the largest is that of the zero that is found."""
+        index = Cast("u32", index)
         if not self.last_zero:
-            place = Group(Literal(0x7FFFFFFF, hexadecimal=True) - place)
-        return apply(f"numbered_zero_{wide(self.element_type)}", number, place)
+            index = Group(Literal(0x7FFFFFFF, hexadecimal=True) - index)
+        return apply(f"numbered_zero_{wide(self.element_type)}", number, index)
 
 
 def _signed(kind: str, number: Expr) -> Expr:
@@ -105,24 +105,24 @@ def first_extreme(body: Body, instr: Instruction) -> Extreme | None:
 
 
 def _counts_up(body: Body, instr: Instruction) -> bool:
-    """Whether the second array holds the places in the row, and the row has some."""
+    """Whether the second array holds the indices in the row, and the row has some."""
     attrs = a.Dimensions.of(instr)
-    places, first = instr.operands[1], body.literal(instr.operands[3])
-    if places.opcode != "iota" or first is None or first.array is None:
+    indices, first = instr.operands[1], body.literal(instr.operands[3])
+    if indices.opcode != "iota" or first is None or first.array is None:
         return False
-    iota = a.Iota.of(places)
+    iota = a.Iota.of(indices)
     along = iota.iota_dimension
-    rest = (places.shape.dims[d] for d in attrs.dimensions if d != along)
+    rest = (indices.shape.dims[d] for d in attrs.dimensions if d != along)
     if along not in attrs.dimensions or any(size != 1 for size in rest):
         return False
-    kind = places.shape.element_type
-    size = places.shape.dims[along]
-    fits = kind.is_integer and 0 < size <= min(1 << (kind.bits - 1), MOST_PLACES)
+    kind = indices.shape.element_type
+    size = indices.shape.dims[along]
+    fits = kind.is_integer and 0 < size <= min(1 << (kind.bits - 1), LONGEST_ROW)
     return fits and int(first.array) == 0
 
 
 def _only_chooses(computation: Computation) -> bool:
-    """Whether a computation takes only comparisons and choices, numbers and places apart."""
+    """Whether a computation takes only comparisons and choices, numbers and indices apart."""
     sides: dict[Instruction, int] = {}
     for instr in computation.instructions:
         if instr.opcode not in _CHOOSING:
@@ -139,11 +139,11 @@ def _only_chooses(computation: Computation) -> bool:
     return True
 
 
-def _found(computation: Computation, kind: ElementType, places: ElementType) -> Extreme | None:
+def _found(computation: Computation, kind: ElementType, indices: ElementType) -> Extreme | None:
     """The extreme that the computation takes of all pairs of numbers, the left one first."""
     numbers = _every_order(kind)
     x, y = (n.ravel() for n in np.meshgrid(numbers, numbers))
-    first, later = (np.full(x.shape, n, places.dtype) for n in (0, 1))
+    first, later = (np.full(x.shape, n, indices.dtype) for n in (0, 1))
     frame = Frame(Device())
     with np.errstate(all="ignore"):
         taken = lifted(frame, computation, x, first, y, later)
@@ -151,8 +151,8 @@ def _found(computation: Computation, kind: ElementType, places: ElementType) -> 
     for greatest in (True, False):
         left, right = (_ranks(n, greatest=greatest) for n in (x, y))
         better, unequal = right > left, right != left
-        number, place = np.where(better, y, x), np.where(better, later, first)
-        if not _same(taken[1], place) or not _same(together[0][unequal], number[unequal]):
+        number, index = np.where(better, y, x), np.where(better, later, first)
+        if not _same(taken[1], index) or not _same(together[0][unequal], number[unequal]):
             continue
         for last_zero in (False, True) if kind.is_floating else (False,):
             zeros = (x == y) & (x == 0) & last_zero

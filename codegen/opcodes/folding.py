@@ -59,8 +59,8 @@ class Fold:
     ----------
     types : of the folded arrays.
     initial : values to begin with.
-    size, place : for many folds side by side, whose variables are arrays of `size`; the loop's
-        counter says which one is meant.
+    size, counter : for many folds side by side, whose variables are arrays of `size`: the name of
+        the loop's counter, which is the index into them.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Fold:
 
     def __init__(
         self, body: Body, computation: Computation, types: Sequence[ElementType],
-        initial: Sequence[Expr], name: str, *, size: int | None = None, place: str = "",
+        initial: Sequence[Expr], name: str, *, size: int | None = None, counter: str = "",
     ) -> None:  # fmt: skip
         self.body, self.computation, self.types = body, computation, types
         self.operation = single_operation(computation)
@@ -96,9 +96,9 @@ class Fold:
             self.names = tuple(body.variable(kind, name, value) for kind, value in pairs)
         else:
             arrays = [body.variable(kind, name, size=size) for kind in kinds]
-            self.names = tuple(item(array, Name(place)) for array in arrays)
+            self.names = tuple(item(array, Name(counter)) for array in arrays)
             starts = [Assign(n, v) for n, v in zip(self.names, values, strict=True)]
-            body.add(For(place, size, tuple(starts), simd=True))
+            body.add(For(counter, size, tuple(starts), simd=True))
         self.lanes = None
         if self.in_parts or (self.operation is not None and not types[0].is_complex):
             sign = _LANES[self.operation or ""]
@@ -164,11 +164,11 @@ class Fold:
 
 
 class ExtremeFold(Fold):
-    """A fold that looks for the first extreme of a row: of the numbers' keys and their places.
+    """A fold that looks for the first extreme of a row: of the numbers' keys and their indices.
 
     Parameters
     ----------
-    initial : a number and place that the row's extreme is folded with at the end.
+    initial : a number and index that the row's extreme is folded with at the end.
     """
 
     def __init__(
@@ -188,25 +188,25 @@ class ExtremeFold(Fold):
         self.names, self.lanes = tuple(names), tuple((op, name.name) for (op, _), name in pairs)
 
     def add(self, values: Sequence[Expr]) -> None:
-        """Fold in one more number and its place."""
-        body, (number, place) = self.body, values
+        """Fold in one more number and its index."""
+        body, (number, index) = self.body, values
         most, first, *zero = self.names
         key = body.let(self.extreme.key_type, "key", self.extreme.key(number))
-        here = place if wide(self.types[1]) == "s32" else Cast("s32", place)
+        here = index if wide(self.types[1]) == "s32" else Cast("s32", index)
         body.assign(first, Choose(binary(">", key, most), here, first))
         body.assign(most, joined("max", most, key))
         if zero:
-            word = body.let("u32", "word", self.extreme.numbered_zero(number, place))
+            word = body.let("u32", "word", self.extreme.numbered_zero(number, index))
             body.assign(zero[0], joined("max", zero[0], word))
 
     @property
     def results(self) -> Values:
-        """The number and the place that were found."""
+        """The number and the index that were found."""
         body, (most, first, *zero) = self.body, self.names
         found = self.extreme.number(most, *zero)
         number = body.let(wide(self.types[0]), "found", found)
-        place = body.let(wide(self.types[1]), "place", first)
-        return body.apply(self.computation, *self.initial, number, place)
+        index = body.let(wide(self.types[1]), "place", first)
+        return body.apply(self.computation, *self.initial, number, index)
 
 
 def fold_of(body: Body, instr: Instruction, **beside: Any) -> Fold:
@@ -286,7 +286,7 @@ def write_map(body: Body, instr: Instruction, index: Index) -> Values:
     return body.apply(instr.called[0], *(body.element(o, index) for o in instr.operands))
 
 
-def window_place(
+def window_element(
     index: Index, offset: Index, dims: Sequence[int], window: Window
 ) -> tuple[Expr | None, Index]:
     """The index of the element `offset` of the window at `index`, and conditions on it.
@@ -298,15 +298,15 @@ def window_place(
     """
     inside: list[Within] = []
     at: list[Sum] = []
-    for place, step, n, w in zip(index, offset, dims, window, strict=True):
-        condition, element = window_step(place, step, n, w)
+    for i, step, n, w in zip(index, offset, dims, window, strict=True):
+        condition, element = window_step(i, step, n, w)
         inside.append(condition)
         at.append(element)
     return condition_of(inside), tuple(at)
 
 
-def window_step(place: Sum, step: Sum, n: int, window: WindowDim) -> tuple[Within, Sum]:
+def window_step(index: Sum, step: Sum, n: int, window: WindowDim) -> tuple[Within, Sum]:
     """The window's step that reaches an element, and the condition that one does."""
-    position = place * window.stride + step * window.window_dilation + -window.pad_low
+    position = index * window.stride + step * window.window_dilation + -window.pad_low
     apart = window.base_dilation
     return Within(position, 0, (n - 1) * apart + 1, apart), position // apart

@@ -66,8 +66,8 @@ class LineLayout:
 
     def at(self, group: Sum, line: Sum, number: Sum | int = 0) -> Expr:
         """The index of a number of a line."""
-        place = (group * self.group + line * self.line + number) * 2
-        return behind(self.pointer, place)
+        offset = (group * self.group + line * self.line + number) * 2
+        return behind(self.pointer, offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Way:
 
     Attributes
     ----------
-    turned : real and imaginary parts change places before and behind it: that is the inverse.
+    turned : real and imaginary parts are exchanged before and behind it: that is the inverse.
     scale : the transforms are multiplied by it.
     """
 
@@ -99,27 +99,27 @@ class _LineBlock:
         self.y = self.body.own(struct, "y", _room(n), each)
         self.count = count
 
-    def take(self, n: int, place: Expr, step: int, line: int, way: Way) -> None:
+    def take(self, n: int, offset: Expr, step: int, line: int, way: Way) -> None:
         """Load numbers of all lines."""
         if step == 1 and line != 1 and self.kind.bits == 32:
             # Pairs of two f32 change rows with columns as words of 64 bits.
-            self._transpose(self.y, place, n, self.count, self.transforms.width, line)
-            place = Cast(Pointer(self.kind.name, const=True), self.y)
+            self._transpose(self.y, offset, n, self.count, self.transforms.width, line)
+            offset = Cast(Pointer(self.kind.name, const=True), self.y)
             step, line = self.transforms.width, 1
         numbers = (n, self.count, step, line, int(way.turned))
-        self._call("take_lines", self.x, place, *numbers, work=4 * n)
+        self._call("take_lines", self.x, offset, *numbers, work=4 * n)
 
-    def give(self, n: int, place: Expr, step: int, line: int, way: Way) -> None:
+    def give(self, n: int, offset: Expr, step: int, line: int, way: Way) -> None:
         """Store numbers of all lines."""
         width, scale = self.transforms.width, literal(self.kind, way.scale)
         if step == 1 and line != 1 and self.kind.bits == 32:
             there = Cast(Pointer(self.kind.name), self.y)
             turned = int(way.turned)
             self._call("give_lines", self.x, there, n, width, width, 1, turned, scale, work=4 * n)
-            self._transpose(place, self.y, self.count, n, line, width)
+            self._transpose(offset, self.y, self.count, n, line, width)
             return
         numbers = (n, self.count, step, line, int(way.turned))
-        self._call("give_lines", self.x, place, *numbers, scale, work=4 * n)
+        self._call("give_lines", self.x, offset, *numbers, scale, work=4 * n)
 
     def _transpose(
         self, to: Expr, source: Expr, rows: Expr | int, columns: Expr | int, row: int, column: int
@@ -137,7 +137,7 @@ class _LineBlock:
             self._step(n, steps)
 
     def _step(self, n: int, steps: Sequence[int]) -> None:
-        digits = sum(radix << 4 * place for place, radix in enumerate(steps))
+        digits = sum(radix << 4 * digit for digit, radix in enumerate(steps))
         roots = self.transforms.constant(roots_of_unity(n), "roots")
         work = 8 * n * len(steps)
         ways = Literal(digits, hexadecimal=True)
@@ -183,9 +183,9 @@ class Transforms:
 
     def scratch(self, name: str, size: int) -> Name:
         """An array of complex numbers that all threads see."""
-        place = pointer_into(Name("scratch"), self.bytes, self.kind.name)
+        memory = pointer_into(Name("scratch"), self.bytes, self.kind.name)
         self.bytes += aligned(size * 2 * self.kind.bytes)
-        return self.body.variable(Pointer(self.kind.name), name, place)
+        return self.body.variable(Pointer(self.kind.name), name, memory)
 
     def constant(self, numbers: NDArray[Any], name: str) -> Name:
         """The pointer to the parts of complex numbers that are known."""
@@ -195,7 +195,7 @@ class Transforms:
     def write(
         self, n: int, source: LineLayout, target: LineLayout, counts: tuple[int, int], way: Way
     ) -> None:
-        """Transform lines of n numbers, each to another place or where it is.
+        """Transform lines of n numbers, each to another array or in place.
 
         Parameters
         ----------
@@ -265,10 +265,10 @@ class Transforms:
             begin: LineLayout, end: LineLayout, by: Name, size: int, turns: tuple[bool, bool]
         ) -> None:
             with self.body.loops(["group", "line"], counts, parallel=True) as (group, line):
-                places = (begin.at(group, line), begin.step, end.at(group, line), end.step)
+                lines = (begin.at(group, line), begin.step, end.at(group, line), end.step)
                 numbers = (size, *map(int, turns))
                 work = 16 * size
-                self.body.call(f"multiply_numbers_{self.kind}", *places, by, *numbers, work=work)
+                self.body.call(f"multiply_numbers_{self.kind}", *lines, by, *numbers, work=work)
                 if end is room and begin is not room:
                     self.body.call("__builtin_memset", end.at(group, line, n), 0, rest)
 

@@ -128,8 +128,8 @@ def _each_feature(
     feature = body.name("feature")
 
     def every(do: Callable[[Index], None]) -> None:
-        with body.loops([f"i{d}" for d in range(len(dims))], others) as place:
-            do((*place[:f], counter(feature, dims[f]), *place[f + 1 :]))
+        with body.loops([f"i{d}" for d in range(len(dims))], others) as index:
+            do((*index[:f], counter(feature, dims[f]), *index[f + 1 :]))
 
     with body.block() as block:
         write(counter(feature, dims[f]), every)

@@ -60,7 +60,7 @@ class MergedRows:
         begin, at = Name("begin"), Name("at")
 
         def nearest(number: Expr) -> Choose:
-            """A place, or the row's end if that comes before it."""
+            """An index, or the row's end if that comes before it."""
             return Choose(binary("<", number, n), number, Literal(n))
 
         with body.block() as round_:
@@ -104,15 +104,15 @@ def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[Name]) ->
         return body.apply(comparator, *pairs)[0]
 
     others = [1 if d == axis else size for d, size in enumerate(shape.dims)]
-    with body.loops([f"i{d}" for d in range(shape.rank)], others, parallel=True) as place:
+    with body.loops([f"i{d}" for d in range(shape.rank)], others, parallel=True) as index:
         with body.loops(["j"], [n]) as (j,):
-            at = (*place[:axis], j, *place[axis + 1 :])
+            at = (*index[:axis], j, *index[axis + 1 :])
             values = [body.element(o, at) for o in instr.operands]
             for row, kind, value in zip(rows.rows, types, values, strict=True):
                 body.assign(item(row, j), store(kind, value))
             body.assign(item(rows.order, j), Cast("s32", Group(indexed(j))))
         order = rows.sort(before)
         with body.loops(["j"], [n]) as (j,):
-            number = linear((*place[:axis], j, *place[axis + 1 :]), shape.dims)
+            number = linear((*index[:axis], j, *index[axis + 1 :]), shape.dims)
             for output, row in zip(outputs, rows.rows, strict=True):
                 body.assign(item(output, number), item(row, item(order, j)))

@@ -74,8 +74,8 @@ def write_iota(_body: Body, instr: Instruction, index: Index) -> Expr:
     """The index itself, along one dimension."""
     attrs = a.Iota.of(instr)
     element_type = instr.shape.element_type
-    place = indexed(index[attrs.iota_dimension])
-    return narrowed(element_type, Cast(wide(element_type), grouped(place)))
+    number = indexed(index[attrs.iota_dimension])
+    return narrowed(element_type, Cast(wide(element_type), grouped(number)))
 
 
 @define("broadcast", "concatenate", "pad", "reshape", "reverse", "slice", "transpose")
@@ -127,8 +127,8 @@ def write_bitcast(body: Body, instr: Instruction, index: Index) -> Expr:
         value = body.element(operand, at_number(operand.shape, number // ratio))
         return part_of(body, value, source, target, number % ratio)
     ratio = target.bits // source.bits
-    places = (at_number(operand.shape, number * ratio + k) for k in range(ratio))
-    return joined_parts(body, [body.element(operand, place) for place in places], source, target)
+    parts = (at_number(operand.shape, number * ratio + k) for k in range(ratio))
+    return joined_parts(body, [body.element(operand, part) for part in parts], source, target)
 
 
 @define("bitcast-convert")
@@ -173,7 +173,7 @@ def write_dynamic_slice(body: Body, instr: Instruction, index: Index) -> Expr:
 def window_start(
     body: Body, starts: Sequence[Instruction], dims: Sequence[int], sizes: Sequence[int]
 ) -> Index:
-    """The start that lies nearest to the one asked for, such that the window is inside."""
+    """The start that lies nearest to the given one, such that the window is inside."""
     found: list[Sum] = []
     for d, (n, size) in enumerate(zip(dims, sizes, strict=True)):
         one = len(starts) == 1 and starts[0].shape.rank == 1
@@ -183,8 +183,8 @@ def window_start(
             continue
         known = body.literal(start)
         if known is not None and known.array is not None:
-            asked = int(known.array[d] if one else known.array)
-            found.append(Sum(min(max(asked, 0), n - size)))
+            given = int(known.array[d] if one else known.array)
+            found.append(Sum(min(max(given, 0), n - size)))
             continue
         value = body.element(start, (Sum(d),) if one else ())
         found.append(clamped(body, value, n - size, start))
@@ -230,9 +230,9 @@ def write_gather(body: Body, instr: Instruction, index: Index) -> Expr:
     if not operand.shape.size or any(attrs.slice_sizes[d] == 0 for d in dropped):
         return literal(operand.shape.element_type, 0)
     window = [d for d in range(len(dims)) if d not in dropped]
-    offset = {d: index[place] for d, place in zip(window, attrs.offset_dims, strict=True)}
+    offset = {d: index[k] for d, k in zip(window, attrs.offset_dims, strict=True)}
     at = [offset.get(d, unknown("", 0, 0)) for d in range(len(dims))]
-    # Places of 32 bits are found in half as many vectors, and of any number of elements each.
+    # Offsets of 32 bits are computed in half as many vectors, and of any number of elements each.
     short = operand.shape.size < 1 << 31
     for k, d in enumerate(attrs.start_index_map):
         here = vector_index(batch, attrs.index_vector_dim, indices, k)
@@ -244,16 +244,16 @@ def write_gather(body: Body, instr: Instruction, index: Index) -> Expr:
         value = body.element(indices, here)
         at[d] = at[d] + clamped(body, value, limit, indices, short=short)
     pairs = zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True)
-    for d, place in pairs:
-        at[d] = _at_most(body, batch[place - (place > attrs.index_vector_dim)], dims[d] - 1)
+    for d, k in pairs:
+        at[d] = _at_most(body, batch[k - (k > attrs.index_vector_dim)], dims[d] - 1)
     return body.element(operand, tuple(at))
 
 
-def _at_most(body: Body, place: Sum, limit: int) -> Sum:
-    """A place, or the limit if it is past it: a batch may have more parts than the operand."""
-    if place.high <= limit:
-        return place
-    number = indexed(place)
+def _at_most(body: Body, index: Sum, limit: int) -> Sum:
+    """An index, or the limit if it is past it: a batch may have more parts than the operand."""
+    if index.high <= limit:
+        return index
+    number = indexed(index)
     nearest = Choose(binary("<", number, limit), number, Literal(limit))
     return unknown(body.let("s64", "batch", nearest).name, 0, limit)
 
@@ -292,7 +292,7 @@ def _moved(instr: Instruction, index: Index) -> Copied | None:
 def vector_index(
     batch: Sequence[Sum], vector_dim: int, indices: Instruction, element: int
 ) -> Index:
-    """The index of an element of the index vector at a place of the batch."""
+    """The index of an element of the index vector at an index into the batch."""
     if vector_dim == indices.shape.rank:
         return tuple(batch)
     return (*batch[:vector_dim], unknown("", element, element), *batch[vector_dim:])

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from optimizer.analysis.indexing import Index, Sum
 
-    Place = Callable[[Sum], Index]
-    Part = tuple[Callable[[Sum], Expr], int]  # a key's word at a place of the row, and its bits
+    RowIndex = Callable[[Sum], Index]
+    Part = tuple[Callable[[Sum], Expr], int]  # a key's word at an index of the row, and its bits
 
 
 def write_sort(
@@ -151,16 +151,16 @@ def parts_of(key: SortKey, value: Callable[[Sum], Expr]) -> list[Part]:
 
 
 @contextmanager
-def _rows(body: Body, shape: Shape, axis: int) -> Generator[Place]:
-    """Run a block for every row along an axis; gives the index of a place in the row."""
+def _rows(body: Body, shape: Shape, axis: int) -> Generator[RowIndex]:
+    """Run a block for every row along an axis; gives the index of an element of the row."""
     others = [1 if d == axis else size for d, size in enumerate(shape.dims)]
-    with body.loops([f"i{d}" for d in range(shape.rank)], others, parallel=True) as place:
-        yield lambda j: (*place[:axis], j, *place[axis + 1 :])
+    with body.loops([f"i{d}" for d in range(shape.rank)], others, parallel=True) as outer:
+        yield lambda j: (*outer[:axis], j, *outer[axis + 1 :])
 
 
 @contextmanager
 def _each(words: Words, lost: Name | None = None) -> Generator[Sum]:
-    """Run a block for every place of a row, in vector lanes where it is straight code."""
+    """Run a block for every element of a row, in vector lanes where it is straight code."""
     name = words.body.name("j")
     with words.body.block() as statements:
         yield counter(name, words.n)
@@ -230,8 +230,8 @@ def _write_counting_sort(body: Body, instr: Instruction, key: SortKey, output: N
         name = body.name("j")
         with body.block() as counted:
             j = counter(name, dims[axis])
-            place = body.let("s64", "place", 1 + key.word(body.element(operand, at(j))))
-            body.assign(item(counts, place), item(counts, place) + 1)
+            key_count = body.let("s64", "place", 1 + key.word(body.element(operand, at(j))))
+            body.assign(item(counts, key_count), item(counts, key_count) + 1)
         with body.block() as written:
             word = body.let("u32", "key", apply("next_counted", counts))
             sign = size >> 1 if element_type.kind == "signed" else 0

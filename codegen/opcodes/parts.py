@@ -43,8 +43,8 @@ def sort_in_parts(
     keys : those of the row's elements.
     word : gives the value of an element and its key.
     """
-    body, n, places = words.body, words.n, words.places
-    assert places
+    body, n, counts = words.body, words.n, words.counts
+    assert counts
     words.sorted("u32", keys, words.spare, 0, 32)
     most = n // 4
     room = body.variable(Pointer("u64"), "room", Cast(Pointer("u64"), words.spare))
@@ -68,7 +68,7 @@ def sort_in_parts(
             body.add(If(within, (choice, Assign(count, count + 1))))
         body.add(For(name, n, tuple(gathered)))
         with body.block() as sorted_:
-            body.call("hlo_bucket_sort_u64", room, room + most, places, count, words.chunks, 32)
+            body.call("hlo_bucket_sort_u64", room, room + most, counts, count, words.chunks, 32)
             name = body.name("j")
             put = Assign(item(keys, begin + Name(name)), Cast("u32", item(room, Name(name))))
             body.add(For(name, count, (put,), trip_count=most))

@@ -9,7 +9,7 @@ import numpy as np
 
 from codegen.elements.types import literal, narrowed, wide
 from codegen.expressions import NEVER, Expr, Group, apply
-from codegen.opcodes.folding import window_place
+from codegen.opcodes.folding import window_element
 from codegen.opcodes.movement import define
 from codegen.opcodes.operands import operands_of
 from codegen.opcodes.scalar import converted, expression
@@ -116,7 +116,7 @@ def _summed(
 
 @define("dot")
 def write_dot(body: Body, instr: Instruction, index: Index) -> Expr:
-    """The sum over the contracting dimensions, at one place of batch and free dimensions."""
+    """The sum over the contracting dimensions, at one index of batch and free dimensions."""
     left, right = operands_of(instr)
     products = Products(body, instr)
     batches, sizes = len(left.batch), left.sizes(left.contracting)
@@ -129,15 +129,15 @@ def write_dot(body: Body, instr: Instruction, index: Index) -> Expr:
 
 
 def turned(steps: Index, window: Window) -> Index:
-    """The kernel's places for steps through a window, or the steps for its places."""
+    """The kernel's indices for steps through a window, or the steps for its indices."""
     pairs = zip(steps, window, strict=True)
     return tuple(step * -1 + (w.size - 1) if w.reversal else step for step, w in pairs)
 
 
-def input_place(
-    instr: Instruction, place: Index, steps: Index
+def input_element(
+    instr: Instruction, spatial: Index, steps: Index
 ) -> tuple[Expr | None, Callable[[Sum, Sum], Index]]:
-    """The place in a convolution's input that a step of the window at a place of the output shows.
+    """The element of a convolution's input at a step of the window of an output element.
 
     Returns
     -------
@@ -148,10 +148,10 @@ def input_place(
     attrs, dims = a.Convolution.of(instr), instr.operands[0].shape.dims
     labels = attrs.dim_labels
     sizes = [dims[d] for d in labels.input_spatial]
-    condition, spatial = window_place(place, steps, sizes, attrs.window)
+    condition, read = window_element(spatial, steps, sizes, attrs.window)
 
     def index(image: Sum, feature: Sum) -> Index:
-        at = dict(zip(labels.input_spatial, spatial, strict=True))
+        at = dict(zip(labels.input_spatial, read, strict=True))
         at |= {labels.input_batch: image, labels.input_feature: feature}
         return tuple(at[d] for d in range(len(dims)))
 
@@ -160,7 +160,7 @@ def input_place(
 
 @define("convolution")
 def write_convolution(body: Body, instr: Instruction, index: Index) -> Expr:
-    """The sum over the window and the input features of a group, at one place of the output."""
+    """The sum over the window and the input features of a group, for one element of the output."""
     attrs = a.Convolution.of(instr)
     labels, window = attrs.dim_labels, attrs.window
     inputs, kernel = (o.shape.dims for o in instr.operands)
@@ -175,10 +175,10 @@ def write_convolution(body: Body, instr: Instruction, index: Index) -> Expr:
         group = feature // (outputs // attrs.batch_group_count)
         first_batch = group * (inputs[labels.input_batch] // attrs.batch_group_count)
     products = Products(body, instr)
-    place = tuple(index[d] for d in labels.output_spatial)
+    spatial = tuple(index[d] for d in labels.output_spatial)
     sizes = [w.size for w in window]
     with body.block() as statements, body.loops("w" * len(window), sizes) as offset:
-        condition, at = input_place(instr, place, offset)
+        condition, at = input_element(instr, spatial, offset)
         if condition != NEVER:
             with body.when(condition), body.loops("c", [features]) as (c,):
                 right = [Sum(0)] * len(kernel)

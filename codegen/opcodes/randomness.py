@@ -38,9 +38,9 @@ def write_rng_bit_generator(body: Body, instr: Instruction, outputs: Sequence[Na
         body.assign(item(outputs[0], 2), 0)
 
 
-def _put(body: Body, array: Name, place: Sum, shape: Shape, bits: Expr) -> None:
+def _put(body: Body, array: Name, number: Sum, shape: Shape, bits: Expr) -> None:
     kind = shape.element_type
-    body.assign(item(array, place), store(kind, from_bits(body, bits, kind)))
+    body.assign(item(array, number), store(kind, from_bits(body, bits, kind)))
 
 
 def _write_threefry(
@@ -55,8 +55,8 @@ def _write_threefry(
         sizes = (*half[:axis], stop - start, *half[axis + 1 :])
         if 0 in sizes:
             continue
-        with body.lanes([f"h{d}" for d in range(len(sizes))], sizes, parallel=True) as place:
-            index = (*place[:axis], place[axis] + start, *place[axis + 1 :])
+        with body.lanes([f"h{d}" for d in range(len(sizes))], sizes, parallel=True) as counters:
+            index = (*counters[:axis], counters[axis] + start, *counters[axis + 1 :])
             number = Cast("u64", Group(indexed(linear(index, half))))
             bits = body.let("u64", "bits", apply("threefry", state[0], state[1] + number))
             for k in range(words):
@@ -75,8 +75,8 @@ def _write_philox(body: Body, state: Sequence[Expr], data: Shape, output: Name) 
     for start, steps, count_each in ((0, whole, each), (whole, min(rest, 1), rest)):
         if not steps:
             continue
-        with body.lanes(["step"], [steps], parallel=True) as (place,):
-            step = place + start
+        with body.lanes(["step"], [steps], parallel=True) as (counted,):
+            step = counted + start
             low = body.let("u64", "low", state[1] + Cast("u64", Group(indexed(step))))
             high = body.let("u64", "high", upper + Group(binary("<", low, state[1])))
             halves = [

@@ -62,14 +62,14 @@ def _write_axes(
     way: Way,
 ) -> Expr:  # fmt: skip
     """Transform some dimensions of complex numbers, the last first; gives where they are then."""
-    for place, axis in enumerate(reversed(axes)):
+    for number, axis in enumerate(reversed(axes)):
         n, inner, outer = dims[axis], prod(dims[axis + 1 :]), prod(dims[:axis])
         # Lanes along elements that lie side by side, if these fill them.
         side_by_side = inner >= min(outer, transforms.width // 2)
         line, group = (1, n * inner) if side_by_side else (n * inner, 1)
         counts = (outer, inner) if side_by_side else (inner, outer)
         begin, end = (LineLayout(pointer, inner, line, group) for pointer in (source, target))
-        once = Way(way.turned, way.scale if place == 0 else 1.0)
+        once = Way(way.turned, way.scale if number == 0 else 1.0)
         transforms.write(n, begin, end, counts, once)
         source = target
     return source
@@ -97,9 +97,9 @@ def _write_from_real(
     complexes, half, kept = lines.pointer, n // 2, n // 2 + 1
     if n % 2:
         with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
-            place = indexed(line * n + k)
-            body.assign(item(complexes, _twice(place)), item(Group(source), place))
-            body.assign(item(complexes, _twice(place) + 1), 0)
+            element = indexed(line * n + k)
+            body.assign(item(complexes, _twice(element)), item(Group(source), element))
+            body.assign(item(complexes, _twice(element) + 1), 0)
         transforms.write(n, lines, lines, (1, count), Way())
         with body.loops(["line", "k"], [count, 2 * kept], parallel=True) as (line, k):
             number = item(complexes, line * (2 * n) + k)
@@ -137,9 +137,9 @@ def _write_to_real(
             body.assign(item(complexes, _twice(here) + 1), Choose(first, Literal(0), imaginary))
         transforms.write(n, lines, lines, (1, count), Way(turned=True))
         with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
-            place = indexed(line * n + k)
-            value = item(complexes, _twice(place)) * literal(kind, scale)
-            body.assign(item(target, place), value)
+            element = indexed(line * n + k)
+            value = item(complexes, _twice(element)) * literal(kind, scale)
+            body.assign(item(target, element), value)
         return
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
@@ -149,9 +149,9 @@ def _write_to_real(
     transforms.write(half, *ends, (1, count), Way(turned=True, scale=scale))
 
 
-def _twice(place: Expr) -> Expr:
+def _twice(number: Expr) -> Expr:
     """The offset of the real part of a complex number."""
-    return Literal(2) * Group(place)
+    return Literal(2) * Group(number)
 
 
 elements.define("fft", WholeArray(write_fft))

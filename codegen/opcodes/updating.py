@@ -19,7 +19,7 @@ from codegen.expressions import (
     item,
     negated,
 )
-from codegen.opcodes.folding import window_place
+from codegen.opcodes.folding import window_element
 from codegen.opcodes.movement import vector_index, window_start
 from codegen.statements import If
 from hlo import attributes as a
@@ -47,8 +47,8 @@ def copy(body: Body, target: Name, source: Instruction) -> None:
 
 def put(body: Body, array: Name, shape: Shape, index: Index, value: Expr) -> None:
     """Store a wide value at an index."""
-    place = item(array, linear(index, shape.dims))
-    body.assign(place, store(shape.element_type, value))
+    element = item(array, linear(index, shape.dims))
+    body.assign(element, store(shape.element_type, value))
 
 
 def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
@@ -95,7 +95,7 @@ def write_scatter(
     dims, update_dims = arrays[0].shape.dims, updates[0].shape.dims
     dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
     window = [d for d in range(len(dims)) if d not in dropped]
-    places = dict(zip(window, attrs.update_window_dims, strict=True))
+    window_dims = dict(zip(window, attrs.update_window_dims, strict=True))
     inside = [n if d in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
     outside = [n if d not in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
     rank = range(len(update_dims))
@@ -108,14 +108,14 @@ def write_scatter(
         outside, inside = list(update_dims), [1] * len(update_dims)
     with (
         body.loops(["part" for _ in rank], parts, parallel=True) as part,
-        body.loops([f"u{d}" for d in rank], outside, parallel=combine is not None) as place,
+        body.loops([f"u{d}" for d in rank], outside, parallel=combine is not None) as outer,
     ):
-        batch = [part for d, part in enumerate(place) if d not in attrs.update_window_dims]
+        batch = [part for d, part in enumerate(outer) if d not in attrs.update_window_dims]
         starts = [Sum(0)] * len(dims)
         conditions: list[Expr] = []
         for k, d in enumerate(attrs.scatter_dims_to_operand_dims):
             value = body.element(indices, vector_index(batch, attrs.index_vector_dim, indices, k))
-            limit = dims[d] - (update_dims[places[d]] if d in places else 1)
+            limit = dims[d] - (update_dims[window_dims[d]] if d in window_dims else 1)
             start = body.let("s64", f"start_{d}", Cast("s64", value))
             conditions += [binary(">=", start, 0), binary("<=", start, limit)]
             starts[d] = starts[d] + unknown(start.name, 0, max(limit, 0) + 1)
@@ -129,8 +129,10 @@ def write_scatter(
             body.lanes([f"w{d}" for d in rank], inside) as inner,
         ):
             offset = [p * n + o for p, n, o in zip(part, inside, inner, strict=True)]
-            index = tuple(p + o for p, o in zip(place, offset, strict=True))
-            at = [s + index[places[d]] if d in places else s for d, s in enumerate(starts)]
+            index = tuple(p + o for p, o in zip(outer, offset, strict=True))
+            at = [
+                s + index[window_dims[d]] if d in window_dims else s for d, s in enumerate(starts)
+            ]
             (combine or combine_elements)(body, instr, outputs, tuple(at), index)
 
 
@@ -171,19 +173,19 @@ def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[N
     with body.lanes(["n"], [instr.shape.size], parallel=True) as (number,):
         body.assign(item(output, number), store(instr.shape.element_type, start))
     rank = source.shape.rank
-    with body.loops([f"p{d}" for d in range(rank)], source.shape.dims) as place:
+    with body.loops([f"p{d}" for d in range(rank)], source.shape.dims) as at_source:
         chosen = body.variable("s64", "chosen", Literal(-1))
         best = body.variable(kind, "best", 0)
         with body.loops([f"w{d}" for d in range(rank)], [w.size for w in attrs.window]) as offset:
-            condition, at = window_place(place, offset, operand.shape.dims, attrs.window)
+            condition, at = window_element(at_source, offset, operand.shape.dims, attrs.window)
             if condition != NEVER:
                 with body.when(condition):
                     value = body.element(operand, at)
                     taken = body.variable("pred", "taken", binary("<", chosen, 0))
-                    with body.block() as asked:
+                    with body.block() as comparison:
                         kept = body.apply(select, best, value)[0]
                         body.assign(taken, negated(kept))
-                    body.add(If(negated(taken), tuple(asked)))
+                    body.add(If(negated(taken), tuple(comparison)))
                     with body.block() as replaced:
                         body.assign(best, value)
                         body.assign(chosen, indexed(linear(at, operand.shape.dims)))
@@ -191,7 +193,7 @@ def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[N
         with body.when(binary(">=", chosen, 0)):
             element_type = instr.shape.element_type
             old = body.let(wide(element_type), "old", load(element_type, item(output, chosen)))
-            new = body.apply(scatter, old, body.element(source, place))[0]
+            new = body.apply(scatter, old, body.element(source, at_source))[0]
             body.assign(item(output, chosen), store(element_type, new))
 
 

@@ -1,4 +1,4 @@
-"""Reduce-window: a fold of the elements that each place of a window shows."""
+"""Reduce-window: a fold of the elements under each position of a window."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class ReduceWindow:
         """The element types of the results."""
         return [x.shape.element_type for x in self.arrays]
 
-    def fold(self, body: Body, size: int | None = None, place: str = "") -> Fold:
+    def fold(self, body: Body, size: int | None = None, counter: str = "") -> Fold:
         """The variables to fold into, at their initial values."""
         starts = [body.scalar(i) for i in self.initials]
         computation, name = self.instr.called[0], self.instr.name
-        return Fold(body, computation, self.types, starts, name, size=size, place=place)
+        return Fold(body, computation, self.types, starts, name, size=size, counter=counter)
 
     def store(self, body: Body, fold: Fold, outputs: Sequence[Name], index: Index) -> None:
         """Write the results at an index."""
@@ -109,7 +109,7 @@ def most_shown(window: WindowDim) -> int:
 def shown(
     index: Index, offset: Index, dims: Sequence[int], window: Window
 ) -> tuple[Expr | None, Index]:
-    """The element number `offset` of those that the window at place `index` shows, and if it does.
+    """The element number `offset` under the window at position `index`, and whether there is one.
 
     Where elements lie `base_dilation` apart, a window that starts at s shows first the one of
     number ceil(s / base_dilation), and those behind it. So holes need no steps of their own.
@@ -121,10 +121,10 @@ def shown(
     """
     inside: list[Within] = []
     at: list[Sum] = []
-    for place, step, n, w in zip(index, offset, dims, window, strict=True):
-        apart, start = w.base_dilation, place * w.stride + -w.pad_low
+    for i, step, n, w in zip(index, offset, dims, window, strict=True):
+        apart, start = w.base_dilation, i * w.stride + -w.pad_low
         if w.window_dilation != 1:
-            condition, element = window_step(place, step, n, w)
+            condition, element = window_step(i, step, n, w)
             inside.append(condition)
             at.append(element)
             continue

@@ -50,7 +50,7 @@ class Words:
         self.spare = self._array(kind, "spare", n)
         apart = n > machine.INSERTED and not (self.chunks and kind == "u32")
         self.words = self._array(kind, "words", n) if apart else self.spare
-        self.places = (
+        self.counts = (
             self._array("u32", "places", 2048 * (self.chunks + 2)) if self.chunks else None
         )
 
@@ -87,8 +87,8 @@ class Words:
     def sorted(self, kind: str, words: Name, spare: Name, low: int, bits: int) -> Name:
         """The array that holds words of a kind, sorted by some bits."""
         body, n = self.body, self.n
-        if self.places:
-            row = (words, spare, self.places, n, self.chunks)
+        if self.counts:
+            row = (words, spare, self.counts, n, self.chunks)
             body.call(f"hlo_bucket_sort_{kind}", *row, low)
             return words
         most = 11 if n >= machine.WIDE_DIGITS else 8

@@ -85,7 +85,7 @@ class Memory:
         self.arena_bytes = aligned(assignment.temporary_bytes)
         for buffer in self.buffers:
             if not (buffer.fixed and buffer.fixed.kind == "constant"):
-                self.slices[buffer] = assignment.place(buffer)
+                self.slices[buffer] = assignment.slice_of(buffer)
         self.slices |= assignment.scratch
 
     @property

@@ -8,7 +8,7 @@ from codegen.custom_calls.table import refuse
 from codegen.elements.table import Rewritten
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
-from hlo.types.tiling import same_places
+from hlo.types.tiling import fill_same_memory
 from hlo.walk import called_first
 from interpreter.custom_calls.signatures import check_call
 
@@ -60,7 +60,7 @@ def check(module: Module, table: OpTable[Entry], kernels: CustomCallKernels, lan
                 raise HloError("HLO181", message, instr.span, [note])
             if instr.opcode in ("bitcast", "bitcast-convert"):
                 _check_bits(instr.operands[0].shape.element_type, instr, language)
-            if instr.opcode == "bitcast" and same_places(instr.operands[0].shape, instr.shape):
+            if instr.opcode == "bitcast" and fill_same_memory(instr.operands[0].shape, instr.shape):
                 message = f"{instr.name}: {instr.opcode} of tiles can't be compiled to {language}"
                 note = _PREPARE.format("tiled-bitcast-expander")
                 raise HloError("HLO181", message, instr.span, [note])

@@ -1,10 +1,10 @@
 """Whole convolutions, in register tiles.
 
 A contraction over window and input features: its input is read where it is, or from a copy where it
-must be padded or converted. Most often output features are laid across vector lanes, and places of
-the innermost spatial dimension are the rows of a tile; with many groups of few features, groups are
-laid across lanes; and where places are neighbours in memory and features are few, places are. See
-`emit_c.contraction.tiling` and `emit_c.contraction.phases`.
+must be padded or converted. Most often output features are laid across vector lanes, and positions
+of the innermost spatial dimension are the rows of a tile; with many groups of few features, groups
+are laid across lanes; and where positions are neighbours in memory and features are few, positions
+are. See `emit_c.contraction.tiling` and `emit_c.contraction.phases`.
 """
 
 from __future__ import annotations
@@ -120,15 +120,15 @@ class _ConvolutionPlan:
         self.features = self.rhs.shape.dims[self.labels.kernel_input_feature]
         self.groups = max(self.attrs.feature_group_count, self.attrs.batch_group_count)
         self.group_size = self.rhs.shape.dims[self.labels.kernel_output_feature] // self.groups
-        places = [instr.shape.dims[d] for d in self.labels.output_spatial]
-        pairs = zip(self.attrs.window, places, strict=True)
+        positions = [instr.shape.dims[d] for d in self.labels.output_spatial]
+        pairs = zip(self.attrs.window, positions, strict=True)
         self.phases = [phases(w, n) for w, n in pairs]
 
     def source(self, body: Body) -> _Input:
         """The input: in place, unless tiles would read outside of it, or numbers of another type.
 
-        A copy may also have its features last or before its places, if that is what lets tiles use
-        much more of the processor.
+        A copy may also have its features last or before its positions, where tiles then use much
+        more of the processor.
         """
         dims, labels = self.lhs.shape.dims, self.labels
         low, sizes = [0] * len(dims), list(dims)
@@ -139,8 +139,8 @@ class _ConvolutionPlan:
         plain = tuple(range(len(dims)))
         features = (labels.input_batch, labels.input_feature)
         others = tuple(d for d in plain if d != labels.input_feature)
-        places = tuple(d for d in plain if d not in features)
-        orders = (plain, (*others, labels.input_feature), (*features, *places))
+        positions = tuple(d for d in plain if d not in features)
+        orders = (plain, (*others, labels.input_feature), (*features, *positions))
         given = [_Input(order, tuple(low), tuple(sizes), copied=True) for order in orders]
         best = max(
             given,
@@ -164,22 +164,22 @@ class _ConvolutionPlan:
         return Tiling(self._dims(source, part), steps, self.kind)
 
     def _dims(self, source: _Input, part: Sequence[Phase]) -> list[Dim]:
-        """The dimensions of the output: groups, features, then places, joined where possible."""
+        """The dimensions of the output: groups, features, then positions, joined where possible."""
         labels, into, out = self.labels, source.steps, strides(self.instr.shape.dims)
         batch = self.lhs.shape.dims[labels.input_batch] // self.attrs.batch_group_count
         next_group = self.features * into[labels.input_feature]
         if self.attrs.batch_group_count > 1:
             next_group = batch * into[labels.input_batch]
         feature = out[labels.output_feature]
-        places = [Dim(batch, into[labels.input_batch], out[labels.output_batch])]
+        positions = [Dim(batch, into[labels.input_batch], out[labels.output_batch])]
         for k, phase in enumerate(part):
-            here = into[labels.input_spatial[k]] * phase.place_stride
-            there = out[labels.output_spatial[k]] * phase.place_step
-            places.append(Dim(phase.places, here, there))
+            here = into[labels.input_spatial[k]] * phase.position_stride
+            there = out[labels.output_spatial[k]] * phase.position_step
+            positions.append(Dim(phase.positions, here, there))
         return [
             Dim(self.groups, next_group, self.group_size * feature, self.group_size),
             Dim(self.group_size, 0, feature, 1),
-            *joined(places),
+            *joined(positions),
         ]
 
     def _contraction(
@@ -240,7 +240,7 @@ class _ConvolutionPlan:
             d = labels.input_spatial[k]
             if phase.taps:
                 first += (phase.low + source.low[d]) * source.steps[d]
-            to += phase.first_place * out[labels.output_spatial[k]]
+            to += phase.first_position * out[labels.output_spatial[k]]
         return first, to
 
 
@@ -270,22 +270,22 @@ def _copy_input(body: Body, made: _ConvolutionPlan, source: _Input, copy: Name) 
     sizes = [prod(dims[d] for d in group) for group in groups]
 
     def element(counters: Sequence[Sum]) -> tuple[Sum, Callable[[], Expr]]:
-        """The place of an element in the copy, and the value written there."""
+        """The number of an element of the copy, and its value."""
         at = [Sum(0)] * len(dims)
         for number, group in zip(counters, groups, strict=True):
             for d, i in zip(group, delinear(number, [dims[d] for d in group]), strict=True):
                 at[d] = i
-        place = Sum(0)
+        number = Sum(0)
         for d, i in enumerate(at):
-            place = place + (i + source.low[d]) * steps[d]
-        return place, partial(element_as, body, lhs, tuple(at), made.kind)
+            number = number + (i + source.low[d]) * steps[d]
+        return number, partial(element_as, body, lhs, tuple(at), made.kind)
 
     if near and write_columns(body, made.kind, sizes, (copy, steps[near[-1]]), element):
         return
     lane = body.name("i")
     with body.loops("i" * (len(groups) - 1), sizes[:-1], parallel=True) as outer:
-        place, value = element((*outer, counter(lane, sizes[-1])))
-        write_row(body, made.kind, (lane, sizes[-1]), (copy, place), value)
+        number, value = element((*outer, counter(lane, sizes[-1])))
+        write_row(body, made.kind, (lane, sizes[-1]), (copy, number), value)
 
 
 define_whole("convolution", write_whole_convolution)

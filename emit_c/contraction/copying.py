@@ -98,13 +98,13 @@ def write_row(
     Parameters
     ----------
     lane : what counts them, and how many there are.
-    to : the array, and the place of the element there.
+    to : the array, and the number of the element there.
     value : gives the element that `lane` counts.
     """
-    (pointer, place), (name, size) = to, lane
+    (pointer, at), (name, size) = to, lane
     with body.block() as statements, body.watched() as trace:
-        body.assign(item(pointer, place), value())
-    row, first = row_of(statements, trace, kind, name), place + counter(name, size) * -1
+        body.assign(item(pointer, at), value())
+    row, first = row_of(statements, trace, kind, name), at + counter(name, size) * -1
     if row and row.step == 1 and not _depends(first, name):
         row.copy(body, behind(pointer, first), row.first, Literal(size), kind.bytes)
     else:
@@ -125,7 +125,7 @@ def write_columns(
     sizes : of all loops; of the last two, the first one counts what is read side by side, the
         second one what is written so.
     to : the array, and elements there between what is read side by side.
-    element : gives an element's place and value from the counters.
+    element : gives an element's number and value from the counters.
 
     Returns
     -------
@@ -136,16 +136,16 @@ def write_columns(
     down, across = unknown(body.name("i"), 0, rows - 1), unknown(body.name("j"), 0, columns - 1)
     zeros = [Sum(0)] * (len(sizes) - 2)
     with body.block() as statements, body.watched() as trace:
-        place, value = element((*zeros, down, across))
-        body.assign(item(pointer, place), value())
+        number, value = element((*zeros, down, across))
+        body.assign(item(pointer, number), value())
     column = column_of(statements, trace, kind, across, [(down, rows)])
     if column is None:
         return False
     with body.loops("i" * len(zeros), sizes[:-2], parallel=True) as outer:
-        place, value = element((*outer, Sum(0), Sum(0)))
+        number, value = element((*outer, Sum(0), Sum(0)))
         with body.block(), body.watched() as first:
             value()
-        there = behind(pointer, place)
+        there = behind(pointer, number)
         column.transpose(body, there, first.loads[0], (rows, Literal(columns), row))
     return True
 

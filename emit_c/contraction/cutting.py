@@ -64,8 +64,9 @@ class Cutting:
     ----------
     lane, row : the dimensions that make up a tile.
     share : of a processor's lanes that is used.
-    cached : whether the packed kernel stays in the cache while all places are gone through. If so,
-        it needs memory for `packed_size` numbers, and places are outermost; else panels of it are.
+    cached : whether the packed kernel stays in the cache while all positions are gone through. If
+        so, it needs memory for `packed_size` numbers, and positions are outermost; else panels of
+        it are.
     in_place : whether the kernel is not packed, but read where it is.
     chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
         output holds already.
@@ -98,7 +99,7 @@ class Cutting:
             self.rows = next(n for n in machine.SHARED_ROWS if n <= self.rows)
         outer = [d for d in dims if d not in (self.lane, self.row)]
         self.panels = [d for d in outer if d.feature]
-        self.places = [d for d in outer if not d.feature]
+        self.positions = [d for d in outer if not d.feature]
         # The dimension along which the kernel is packed, and numbers that lie side by side then.
         self.packed = next((d for d in (self.lane, self.row) if d.feature), Dim(1, 0, 0))
         self.side = {self.lane: self.width, self.row: self.rows}.get(self.packed, 1)

@@ -69,9 +69,9 @@ class _FewRows:
         many = _divisor(depths[-1], machine.ROWS_AT_ONCE)
         column = body.name("column")
         outer = [*batch, *free[:-1], free[-1] // width]
-        with body.loops("b" * len(outer), outer, parallel=True) as (*place, block):
-            at, columns = tuple(place[: len(batch)]), block * width + counter(column, width)
-            there = (*place[len(batch) :], columns)
+        with body.loops("b" * len(outer), outer, parallel=True) as (*counters, block):
+            at, columns = tuple(counters[: len(batch)]), block * width + counter(column, width)
+            there = (*counters[len(batch) :], columns)
             sums = [body.variable(f"{kind}", "sums", size=width) for _ in range(self.few.count)]
             zero = literal(kind, kind.dtype.type(0))
             body.add(over(column, width, [Assign(item(s, Name(column)), zero) for s in sums]))
@@ -96,9 +96,9 @@ class _FewRows:
         batch, free, depths = self._sizes()
         many = _divisor(free[-1], machine.FEW_SUMS_IN_REGISTERS // (self.few.count * self.parts))
         outer = [*batch, *free[:-1], free[-1] // many]
-        with body.loops("b" * len(outer), outer, parallel=True) as (*place, block):
-            at = tuple(place[: len(batch)])
-            rows = [(*place[len(batch) :], block * many + k) for k in range(many)]
+        with body.loops("b" * len(outer), outer, parallel=True) as (*counters, block):
+            at = tuple(counters[: len(batch)])
+            rows = [(*counters[len(batch) :], block * many + k) for k in range(many)]
             real = kind.real
             zero = literal(real, real.dtype.type(0))
             pairs = [(row, there) for row in range(self.few.count) for there in rows]
@@ -154,10 +154,10 @@ class _FewRows:
         batch, row, there = where
         first = self.few.instr is self.instr.operands[0]
         parts = (*self._row(row), *there) if first else (*there, *self._row(row))
-        place = linear((*batch, *parts), self.instr.shape.dims)
+        number = linear((*batch, *parts), self.instr.shape.dims)
         target = self.instr.shape.element_type
         made = store(target, result(value, self.kind, target))
-        self.body.assign(item(output, place), made)
+        self.body.assign(item(output, number), made)
 
 
 def _divisor(number: int, most: int) -> int:

@@ -1,9 +1,10 @@
 """One spatial dimension of a convolution, without the holes of a dilated base.
 
-A base that is dilated by d has d - 1 holes between neighbours. At one place of the output only
-every so many elements of the window meet an element; which ones repeats after some places. So the
-places are cut into phases, and inside a phase there are no holes: places and window elements are
-reached in equal steps through the base. Without dilation there is one phase, which is all.
+A base that is dilated by d has d - 1 holes between neighbours. At one position of the output only
+every so many elements of the window meet an element; which ones repeats after some positions. So
+the positions are cut into phases, and inside a phase there are no holes: positions and window
+elements are reached in equal steps through the base. Without dilation there is one phase, which
+is all.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Places of the output that meet the same elements of the window.
+    """Positions of the output that meet the same elements of the window.
 
-    Place `first_place + place_step * i` and window element `first_tap + tap_step * j` meet element
-    `start + place_stride * i + tap_stride * j` of the base, which may lie outside of it.
+    Position `first_position + position_step * i` and window element `first_tap + tap_step * j` meet
+    element `start + position_stride * i + tap_stride * j` of the base, which may lie outside of it.
 
     Attributes
     ----------
-    places, taps : how many there are of each.
+    positions, taps : how many there are of each.
     """
 
-    first_place: int
-    place_step: int
-    places: int
+    first_position: int
+    position_step: int
+    positions: int
     first_tap: int
     tap_step: int
     taps: int
     start: int
-    place_stride: int
+    position_stride: int
     tap_stride: int
 
     @property
@@ -47,21 +48,23 @@ class Phase:
     def high(self) -> int:
         """The last one."""
         return (
-            self.start + (self.places - 1) * self.place_stride + (self.taps - 1) * self.tap_stride
+            self.start
+            + (self.positions - 1) * self.position_stride
+            + (self.taps - 1) * self.tap_stride
         )
 
 
-def phases(window: WindowDim, places: int) -> list[Phase]:
+def phases(window: WindowDim, positions: int) -> list[Phase]:
     """The phases of a dimension of the output.
 
-    At place o, window element t is over element o * stride + t * window_dilation - pad_low of the
-    dilated base; it is no hole if the base dilation divides that.
+    At position o, window element t is over element o * stride + t * window_dilation - pad_low of
+    the dilated base; it is no hole if the base dilation divides that.
     """
     dilation = window.base_dilation
     period = dilation // gcd(dilation, window.stride)
     tap_period = dilation // gcd(dilation, window.window_dilation)
     found: list[Phase] = []
-    for first in range(min(period, places)):
+    for first in range(min(period, positions)):
         position = first * window.stride - window.pad_low
         met = (
             t
@@ -71,14 +74,14 @@ def phases(window: WindowDim, places: int) -> list[Phase]:
         tap = next(met, None)
         found.append(
             Phase(
-                first_place=first,
-                place_step=period,
-                places=len(range(first, places, period)),
+                first_position=first,
+                position_step=period,
+                positions=len(range(first, positions, period)),
                 first_tap=tap or 0,
                 tap_step=tap_period,
                 taps=0 if tap is None else len(range(tap, window.size, tap_period)),
                 start=0 if tap is None else (position + tap * window.window_dilation) // dilation,
-                place_stride=period * window.stride // dilation,
+                position_stride=period * window.stride // dilation,
                 tap_stride=tap_period * window.window_dilation // dilation,
             )
         )

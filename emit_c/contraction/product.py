@@ -114,7 +114,7 @@ class TiledProduct:
             Dim(sizes[d], into[d], out, kernel.count * number)
             for d, out, number in zip(given.batch, self.batch_out, in_batch, strict=True)
         ]
-        places = [
+        positions = [
             Dim(sizes[d], into[d], out) for d, out in zip(given.free, self.free_out, strict=True)
         ]
         numbers = strides(kernel.sizes(kernel.free))
@@ -126,10 +126,10 @@ class TiledProduct:
         ]
         steps = [ContractedDim(sizes[d], into[d]) for d in given.contracting]
         if self.parts > 1:
-            batch, places, features = _doubled(batch), _doubled(places), _doubled(features)
+            batch, positions, features = _doubled(batch), _doubled(positions), _doubled(features)
             features.append(Dim(2, 0, 1, 1))
             steps = [*(ContractedDim(s.size, 2 * s.input) for s in steps), ContractedDim(2, 1)]
-        return self._cut([*joined(batch), *joined(features), *joined(places)], steps)
+        return self._cut([*joined(batch), *joined(features), *joined(positions)], steps)
 
     def _cut(self, dims: Sequence[Dim], steps: Sequence[ContractedDim]) -> Tiling:
         """The cut of the output into tiles."""
@@ -167,7 +167,7 @@ class TiledProduct:
         """A number of the input."""
         return element_as(self.body, self.input.instr, at, self.element)
 
-    def _place(self, feature: Sum, steps: Index) -> Index:
+    def _kernel_index(self, feature: Sum, steps: Index) -> Index:
         """The index of a kernel's element."""
         kernel = self.kernel
         at = delinear(feature, kernel.sizes((*kernel.batch, *kernel.free)))
@@ -175,10 +175,10 @@ class TiledProduct:
         return kernel.index(at[: len(kernel.batch)], at[len(kernel.batch) :], inner)
 
     def number(self, feature: Sum, steps: Index) -> Expr:
-        """A number of the kernel: features count its free dimensions at each place of the batch."""
+        """A number of the kernel: features count its free dimensions at each index of the batch."""
         of_result = feature % self.parts
-        place = self._place(feature // self.parts, steps)
-        value = element_as(self.body, self.kernel.instr, place, self.element)
+        index = self._kernel_index(feature // self.parts, steps)
+        value = element_as(self.body, self.kernel.instr, index, self.element)
         if self.parts == 1:
             return value
         of_input = indexed(steps[-1])
@@ -200,18 +200,18 @@ class TiledProduct:
         lane = body.name("i")
         sizes = [self._sizes[d] for d in self.order]
         with body.loops("i" * (len(sizes) - 1), sizes[:-1], parallel=True) as outer:
-            at, place = [Sum(0)] * len(sizes), Sum(0)
+            at, index = [Sum(0)] * len(sizes), Sum(0)
             for d, i in zip(self.order, (*outer, counter(lane, sizes[-1])), strict=True):
-                at[d], place = i, place + i * into[d]
+                at[d], index = i, index + i * into[d]
             if self.parts == 1:
                 value = partial(self._of_input, tuple(at))
-                write_row(body, self.kind, (lane, sizes[-1]), (pointer, place), value)
+                write_row(body, self.kind, (lane, sizes[-1]), (pointer, index), value)
                 return
             with body.block() as statements:
                 value = element_as(body, instr, tuple(at), self.element)
                 for part in range(self.parts):
                     number = Op(("real", "imag")[part], (value,))
-                    body.assign(item(pointer, place * self.parts + part), number)
+                    body.assign(item(pointer, index * self.parts + part), number)
             body.add(over(lane, sizes[-1], statements))
 
 

@@ -117,10 +117,10 @@ class Quads(TiledProduct):
 
     def number(self, feature: Sum, steps: Index) -> Expr:
         """Four bytes of the kernel; behind its end there are zeros."""
-        d, place = self.kernel.contracting[-1], self._place(feature, steps)
-        quad = self._quad(self.kernel.instr, place, d)
+        d, index = self.kernel.contracting[-1], self._kernel_index(feature, steps)
+        quad = self._quad(self.kernel.instr, index, d)
         for k, byte in enumerate(quad):
-            number = place[d] * EACH + k
+            number = index[d] * EACH + k
             if number.high >= self._depth:
                 inside = binary("<", indexed(number), self._depth)
                 quad[k] = Group(Choose(inside, byte, Literal(0)))

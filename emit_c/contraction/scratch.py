@@ -39,8 +39,8 @@ class Scratch:
         """A new array; gives the pointer to it."""
         begin = self.bytes
         self.bytes += aligned(max(size * kind.bytes, 1))
-        place = pointer_into(Name("scratch"), begin, kind.name)
-        return self.body.variable(Pointer(kind.name), name, place)
+        begins = pointer_into(Name("scratch"), begin, kind.name)
+        return self.body.variable(Pointer(kind.name), name, begins)
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def summed(
     kind: ElementType,
     tilings: Sequence[Tiling],
 ) -> Generator[tuple[ElementType, Expr]]:
-    """The type and the place of the sums that some tilings make.
+    """The type and the array of the sums that some tilings make.
 
     That is the output, unless tiles must add to sums of a wider type than it has: then they are
     made in scratch memory, and converted at the end. Sums that are exact are added in the output.
@@ -68,8 +68,8 @@ def summed(
     row = instr.shape.dims[-1]
     i = body.name("i")
     with body.loops(["row"], [size // row], parallel=True) as (at,):
-        place = spelled_out(at * row) + Name(i)
+        number = spelled_out(at * row) + Name(i)
         with body.block() as statements:
-            value = result(item(sums, place), kind, target)
-            body.assign(item(output, place), store(target, value))
+            value = result(item(sums, number), kind, target)
+            body.assign(item(output, number), store(target, value))
         body.add(over(i, row, statements))

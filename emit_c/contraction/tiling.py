@@ -80,18 +80,18 @@ class Tiling(Cutting):
         kernel : gives the kernel's number for a feature and an index of the contraction; None if
             the whole of it is packed already, or read in place.
         """
-        write = self._write_places_first if self.cached else self._write_panels_first
+        write = self._write_positions_first if self.cached else self._write_panels_first
         write(body, pointers, target, kernel)
 
-    def _write_places_first(
+    def _write_positions_first(
         self,
         body: Body,
         pointers: Pointers,
         target: ElementType,
         kernel: Callable[[Sum, Index], Expr] | None,
     ) -> None:
-        """Pack the whole kernel; then go through places, and at each of them through the kernel."""
-        panels, places = [d.size for d in self.panels], [d.size for d in self.places]
+        """Pack the whole kernel; then go through positions, and at each through the kernel."""
+        panels, positions = [d.size for d in self.panels], [d.size for d in self.positions]
         names = "g" * (len(panels) + 1)
         if kernel is not None:
             with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
@@ -100,14 +100,14 @@ class Tiling(Cutting):
                     body, pointers.packed, begin, KernelPart(tuple(at), block, Sum(0)), kernel
                 )
         for chunk in range(self.chunks):
-            with body.loops("p" * len(places), places, parallel=True) as place:
+            with body.loops("p" * len(positions), positions, parallel=True) as position:
                 for row, rows in self._each_row(body):
                     first = self._first(body, row, self.row, self.rows)
                     for at, block, run in self._each_run(body, target):
                         part = KernelPart(at, block, Sum(chunk))
                         along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
                         begin = self._begin(at, along) + self._chunk_size * chunk
-                        where = place, first, part, begin
+                        where = position, first, part, begin
                         self._tile(body, pointers, target, where, (rows, run))
 
     def _write_panels_first(
@@ -117,8 +117,8 @@ class Tiling(Cutting):
         target: ElementType,
         kernel: Callable[[Sum, Index], Expr] | None,
     ) -> None:
-        """Pack some panels of the kernel, and go through all places for them; then the next."""
-        panels, places = [d.size for d in self.panels], [d.size for d in self.places]
+        """Pack some panels of the kernel, and go through all positions for them; then the next."""
+        panels, positions = [d.size for d in self.panels], [d.size for d in self.positions]
         sizes = [*panels, self.blocks // self.group]
         with body.loops("g" * len(sizes), sizes, parallel=True) as (*at, group):
             size = self.group * self._chunk_size
@@ -131,7 +131,7 @@ class Tiling(Cutting):
                 part = KernelPart(tuple(at), group * self.group, chunk)
                 if kernel is not None:
                     self._pack(body, here.packed, Sum(0), part, kernel)
-                with body.loops("p" * len(places), places) as place:
+                with body.loops("p" * len(positions), positions) as position:
                     for row, rows in self._each_row(body):
                         first = self._first(body, row, self.row, self.rows)
                         for block, run in self._each_of_group(body, target, apart):
@@ -140,7 +140,7 @@ class Tiling(Cutting):
                             if kernel is None:
                                 begin = self._begin(part.panel, this.block)
                                 begin = begin + chunk * self._chunk_size
-                            where = place, first, this, begin
+                            where = position, first, this, begin
                             self._tile(body, here, target, where, (rows, run))
 
     def _each_row(self, body: Body) -> Iterator[tuple[Sum, int]]:
@@ -215,9 +215,9 @@ class Tiling(Cutting):
             self._pack_columns(body, (packed, begin), (part, sizes), kernel, column)
             return
         with body.loops(["t" for _ in sizes] + ["block"], [*sizes, self.group]) as (*steps, block):
-            place = begin + linear((block, *steps), (self.group, *sizes)) * self.side
+            number = begin + linear((block, *steps), (self.group, *sizes)) * self.side
             here = replace(part, block=part.block + block)
-            self._pack_row(body, (packed, place), here, tuple(steps), kernel)
+            self._pack_row(body, (packed, number), here, tuple(steps), kernel)
 
     def _pack_row(
         self,
@@ -228,13 +228,13 @@ class Tiling(Cutting):
         kernel: Callable[[Sum, Index], Expr],
     ) -> None:
         """Copy elements that lie side by side."""
-        packed, place = to
+        packed, number = to
         lane = name = body.name("j")
         first = self._first(body, part.block, self.packed, self.side)
         along: Sum = first + counter(lane, self.side)
         count: Expr = Literal(self.side)
         rest = not self._is_covered(self.packed, self.side)
-        there = item(packed, place + counter(lane, self.side))
+        there = item(packed, number + counter(lane, self.side))
         with body.block() as statements, body.watched() as trace:
             if rest:
                 # The last block has fewer; its index must not seem to go beyond them.
@@ -245,14 +245,14 @@ class Tiling(Cutting):
         row = row_of(statements, trace, self.kind, name)
         if row and row.step == 1:
             begin = row.first + first if rest else row.first
-            row.copy(body, behind(packed, place), begin, count, self.kind.bytes)
+            row.copy(body, behind(packed, number), begin, count, self.kind.bytes)
         else:
             body.add(over(lane, count if rest else self.side, statements))
         if rest:
             # Whatever is in lanes without outputs is multiplied, and that must not be slow, as it
             # is with numbers near 0.
             size = (Literal(self.side) - count) * self.kind.bytes
-            body.call("__builtin_memset", behind(packed, place) + count, 0, size)
+            body.call("__builtin_memset", behind(packed, number) + count, 0, size)
 
     def _of_kernel(self, part: KernelPart, along: Sum, steps: Index) -> tuple[Sum, Index]:
         """The feature and the contraction's index of elements that are packed side by side."""
@@ -295,10 +295,10 @@ class Tiling(Cutting):
             if rest:
                 count = _smaller(here.block * -self.side + self.packed.size, self.side)
             with body.loops(["t" for _ in outer], outer) as steps:
-                place = begin + linear((block, *steps), (self.group, *outer)) * (depth * self.side)
+                number = begin + linear((block, *steps), (self.group, *outer)) * (depth * self.side)
                 with body.block(), body.watched() as trace:
                     kernel(*self._of_kernel(here, first, (*steps, *(Sum(0) for _ in inner))))
-                into = behind(packed, place)
+                into = behind(packed, number)
                 if rest:
                     size = depth * self.side * self.kind.bytes
                     body.call("__builtin_memset", into, 0, size)
@@ -316,14 +316,17 @@ class Tiling(Cutting):
 
         Parameters
         ----------
-        where : place, first row, part of the kernel, and where that begins in the packed kernel.
+        where : position, first row, part of the kernel, and where that begins in the packed kernel.
         sizes : rows of a tile, and what tiles there are.
         """
         rows, run = sizes
-        place, row, part, begin = where
+        position, row, part, begin = where
         lane = self._first(body, part.block, self.lane, self.width)
         begin = self._begin_in_place(lane, part) if self.in_place else begin
-        loops = [*zip(place, self.places, strict=True), *zip(part.panel, self.panels, strict=True)]
+        loops = [
+            *zip(position, self.positions, strict=True),
+            *zip(part.panel, self.panels, strict=True),
+        ]
         into, to = part.chunk * (self.chunk * self.steps[0].input), Sum(0)
         for here, d in [*loops, (lane, self.lane), (row, self.row)]:
             into, to = into + here * d.input, to + here * d.output

@@ -79,8 +79,8 @@ def trsm(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     def scaled(call: LapackCall, a: Matrix, b: Matrix) -> f.Results:
         factor = call.body.scalar(alpha)
         with call.body.loops(["i"], [b.dims[0] * b.dims[1]]) as (i,):
-            place = item(b.name, i)
-            call.body.assign(place, apply(f"product_{call.kind}", factor, place))
+            element = item(b.name, i)
+            call.body.assign(element, apply(f"product_{call.kind}", factor, element))
         f.trsm(call, a, b)
         return (b,)
 

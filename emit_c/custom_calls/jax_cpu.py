@@ -38,7 +38,7 @@ def write_sparse_product(body: Body, instr: Instruction, outputs: Sequence[Name]
     kind, counts = values.shape.element_type.name, columns.shape.element_type.name
     work = 4 * width * (1 + values.shape.size // max(rows, 1))
     with body.loops(["row"], [rows], parallel=True) as (row,):
-        ends = (Cast("s64", body.element(starts, (place,))) for place in (row, row + 1))
+        ends = (Cast("s64", body.element(starts, (number,))) for number in (row, row + 1))
         body.call(
             f"sparse_row_{kind}",
             *(behind(outputs[0], row * width), width, given, *ends),

@@ -111,7 +111,7 @@ class LapackCall:
             return made
         with self.body.loops(["i", "j"][:rank], made.dims) as index:
             value = self.body.element(operand, (*batch, *index))
-            self.body.assign(_place(made, index), value)
+            self.body.assign(_element(made, index), value)
         return made
 
     def store(self, output: Name, shape: Shape, batch: Index, result: Matrix | Expr) -> None:
@@ -123,16 +123,16 @@ class LapackCall:
             _transpose(self.body, kind, first, result.name, dims)
             return
         with self.body.loops(["i", "j"][: len(dims)], dims) as index:
-            place = item(output, linear((*batch, *index), shape.dims))
-            self.body.assign(place, _of_kind(kind, result, index))
+            target = item(output, linear((*batch, *index), shape.dims))
+            self.body.assign(target, _of_kind(kind, result, index))
 
     def _memory(self, name: str, dims: tuple[int, ...], kind: str) -> Matrix:
         bytes_each = ELEMENT_TYPES[kind].bytes
         if self.shared:
             return Matrix(self.body.own(kind, name, prod(dims), bytes_each), kind, dims)
-        place = pointer_into(Name("scratch"), self.scratch, kind)
+        begins = pointer_into(Name("scratch"), self.scratch, kind)
         self.scratch += aligned(max(prod(dims) * bytes_each, 1))
-        return Matrix(self.body.variable(Pointer(kind), name, place), kind, dims)
+        return Matrix(self.body.variable(Pointer(kind), name, begins), kind, dims)
 
     def lapack(self, routine: str, *arguments: int | Expr | Letter | Matrix) -> Name:
         """Call a routine of LAPACK; gives the name of its return value, `info`.
@@ -216,13 +216,13 @@ def _address(argument: int | Letter | Matrix) -> Expr:
     return Struct(Array(_kind(argument)), (_value(argument),))
 
 
-def _place(matrix: Matrix, index: Index) -> Expr:
+def _element(matrix: Matrix, index: Index) -> Expr:
     """An element of a matrix in column-major order."""
     return item(matrix.name, linear(index[::-1], matrix.dims[::-1]))
 
 
 def _first(batch: Index, dims: Sequence[int]) -> Sum:
-    """The place of the first element of those that a batch index chooses."""
+    """The number of the first element of those that a batch index chooses."""
     return linear((*batch, *[Sum(0)] * (len(dims) - len(batch))), dims)
 
 
@@ -236,16 +236,16 @@ def _transpose(body: Body, kind: str, to: Expr, from_: Expr, dims: Sequence[int]
     """Write the rows of a matrix from its columns, or the other way round."""
     bits, (rows, columns) = ELEMENT_TYPES[kind].bits, dims
     kinds = Pointer(f"u{bits}"), Pointer(f"u{bits}", const=True)
-    places = Cast(kinds[0], Group(to)), Cast(kinds[1], Group(from_))
+    pointers = Cast(kinds[0], Group(to)), Cast(kinds[1], Group(from_))
     numbers = rows, columns, columns, rows
-    body.call(transpose_name(bits), *places, *numbers, work=2 * rows * columns)
+    body.call(transpose_name(bits), *pointers, *numbers, work=2 * rows * columns)
 
 
 def _of_kind(kind: str, result: Matrix | Expr, index: Index) -> Expr:
     """A number that a routine has left, as one of a kind."""
     if isinstance(result, Matrix):
-        place = _place(result, index)
-        return place if result.kind == kind else Cast(kind, place)
+        element = _element(result, index)
+        return element if result.kind == kind else Cast(kind, element)
     return result if isinstance(result, Name) else Cast(kind, Group(result))
 
 

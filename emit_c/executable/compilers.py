@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Self
 
-from emit_c.executable.source_lines import place
+from emit_c.executable.source_lines import line_at
 from emit_c.executable.toolchain import MATHEMATICS, MEANING, SHARED, needs_mathematics
 from hlo.errors.error import HloError
 from hlo.support.libraries import find_library, keep_library
@@ -208,9 +208,9 @@ def _finish(process: subprocess.Popen[str], unit: str) -> None:
 
 
 def explain(messages: str, source: str) -> list[str]:
-    """The compiler's errors, each with its place and the instruction whose kernel stands there."""
+    """The compiler's errors, each with its line and the instruction whose kernel it is in."""
     found: list[str] = []
     for number, message in re.findall(r"^[^:\n]*:(\d+):.*?error: (.*)$", messages, re.MULTILINE):
-        where = place(source, int(number))
+        where = line_at(source, int(number))
         found += [f"{message}: {where}", *where.about]
     return found[:20] or [messages.strip()[:2000]]

@@ -21,7 +21,7 @@ from emit_c.code.foreign import linked
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted, nested, nesting
 from emit_c.executable.compilers import explain
-from emit_c.executable.source_lines import EmittedLine, place
+from emit_c.executable.source_lines import EmittedLine, line_at
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.errors.error import HloError
 
@@ -50,18 +50,18 @@ class SanitizerFinding:
     Attributes
     ----------
     message : the sanitizer's.
-    place : where in the C it happened, and in which kernel.
+    line : of the C, and its kernel.
     """
 
     message: str
-    place: EmittedLine | None
+    line: EmittedLine | None
 
     def __str__(self) -> str:
-        """The message, the place, and the HLO of the kernel."""
-        if self.place is None:
+        """The message, the line, and the HLO of the kernel."""
+        if self.line is None:
             return self.message
-        about = "".join(f"\n    {line}" for line in self.place.about)
-        return f"{self.message}\n  {self.place}{about}"
+        about = "".join(f"\n    {line}" for line in self.line.about)
+        return f"{self.message}\n  {self.line}{about}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ def sanitize(module: Module, arguments: Sequence[Any], *, seconds: float = 600) 
 
 
 def findings(told: str, source: str) -> tuple[SanitizerFinding, ...]:
-    """The findings of the sanitizers, each place once."""
-    made = [SanitizerFinding(m, place(source, int(line))) for line, m in _UNDEFINED.findall(told)]
+    """The findings of the sanitizers, each line once."""
+    made = [SanitizerFinding(m, line_at(source, int(line))) for line, m in _UNDEFINED.findall(told)]
     for error in _ADDRESS.finditer(told):
         frame = _FRAME.search(told, error.end())
-        made.append(SanitizerFinding(error[1], place(source, int(frame[1])) if frame else None))
-    return tuple({(f.place and f.place.line, f.message.split(":")[0]): f for f in made}.values())
+        made.append(SanitizerFinding(error[1], line_at(source, int(frame[1])) if frame else None))
+    return tuple({(f.line and f.line.line, f.message.split(":")[0]): f for f in made}.values())
 
 
 def _build(module: Module, head: FunctionSignature, folder: Path) -> str:

@@ -24,11 +24,11 @@ class EmittedLine:
     about: tuple[str, ...]
 
     def __str__(self) -> str:
-        """The place in one line."""
+        """The line, its number and its function."""
         return f"line {self.line}, in {self.function or 'the prelude'}: {self.text}"
 
 
-def place(source: str, line: int) -> EmittedLine:
+def line_at(source: str, line: int) -> EmittedLine:
     """The kernel of a line, counted from 1.
 
     The functions that belong to a kernel come before it, so that the next comment above a kernel

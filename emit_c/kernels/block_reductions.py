@@ -76,10 +76,10 @@ class _BlockedFold:
         kind = number_of(self.variable.kind)
         if self.variable.size is None:
             return [LocalVariable(kind, self.part, self.start)]
-        place = Name(self.parts) + Name(block) * self.width
+        begins = Name(self.parts) + Name(block) * self.width
         each = Assign(Load(Name(self.part), Name(column)), self.start)
         return [
-            LocalVariable(Pointer(kind), self.part, place),
+            LocalVariable(Pointer(kind), self.part, begins),
             For(column, self.width, (each,), simd=True),
         ]
 

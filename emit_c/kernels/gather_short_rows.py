@@ -8,8 +8,8 @@ becomes
       for k: total = 0; total = total + x[10 * block + rows[k] + 0]; ...; y[block + k] = total
 
 Compilers take numbers apart that lie 2, 3 or 4 apart, or 8 or 16 if they need all. Of others they
-load one after the other, which takes as long as to fold them one by one; but of places in an array
-of their own they know no more than that, and gather what is there, all lanes at once.
+load one after the other, which takes as long as to fold them one by one; but of elements of an
+array of their own they know no more than that, and gather them all lanes at once.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ class _ShortRows:
         gathered = machine.GATHERED_BYTES
         return all(k is not None and k.bytes in gathered and not k.is_complex for k in known)
 
-    def _factors(self, place: Expr) -> Iterator[int]:
+    def _factors(self, expr: Expr) -> Iterator[int]:
         """By how much the number of the row is multiplied in a tree."""
-        for each in walk(place):
+        for each in walk(expr):
             if isinstance(each, Index):
                 yield from (abs(n) for name, n in each.sum.factors if name == self.loop.name)
             elif (factor := self._factor(each)) is not None:
@@ -147,8 +147,8 @@ class _ShortRows:
             case _:
                 return None
 
-    def _lies_apart(self, place: Expr) -> bool:
-        return any(n in self.apart for n in self._factors(place))
+    def _lies_apart(self, expr: Expr) -> bool:
+        return any(n in self.apart for n in self._factors(expr))
 
     def statements(self) -> Sequence[Statement]:
         """The loop over blocks of rows, and one over those that are left."""
@@ -161,16 +161,16 @@ class _ShortRows:
         for array, row in rows.values():
             inside.append(Let("s32", row, Load(Name(array), Name(lane))))
 
-        def placed(place: Expr) -> Expr:
+        def placed(expr: Expr) -> Expr:
             """A tree with the beginnings of rows from the arrays that hold them."""
-            if isinstance(place, Index) and self._lies_apart(place):
-                place = spelled_out(place.sum)
-            factor = self._factor(place)
+            if isinstance(expr, Index) and self._lies_apart(expr):
+                expr = spelled_out(expr.sum)
+            factor = self._factor(expr)
             if factor not in rows:
-                return rebuilt(place, placed)
+                return rebuilt(expr, placed)
             row = Group(Name(block) * factor + Name(rows[factor][1]))
-            assert isinstance(place, Op)
-            return row if isinstance(place.args[0], Name) else -row
+            assert isinstance(expr, Op)
+            return row if isinstance(expr.args[0], Name) else -row
 
         inside += [rewritten(s, placed) for s in self.written]
         begun = tuple(

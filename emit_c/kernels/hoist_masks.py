@@ -56,14 +56,14 @@ class _MaskedLoop:
 
     def statements(self) -> tuple[Statement, ...]:
         """The limits and the loop."""
-        made = replace(self.loop, body=self._asked(self.loop.body))
+        made = replace(self.loop, body=self._bounded(self.loop.body))
         start, stop = self.loop.start, self.loop.stop
         lets = (Let("s64", n, Choose(c, tree(stop), tree(start))) for c, n in self.limits.items())
         return (*lets, made)
 
-    def _asked(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    def _bounded(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
         return tuple(
-            If(self._condition(s.condition), self._asked(s.then), self._asked(s.otherwise))
+            If(self._condition(s.condition), self._bounded(s.then), self._bounded(s.otherwise))
             if isinstance(s, If)
             else s
             for s in statements

@@ -66,11 +66,11 @@ def _inlined(
     uses = Counter[str]()
     inside = [_nested(s, kinds, uses) for s in _without_copies(statements)]
     made: dict[int, Statement] = {}
-    loads: dict[str, tuple[int, Expr]] = {}  # places and values of those that may still be moved
+    loads: dict[str, tuple[int, Expr]] = {}  # numbers and values of those that may still be moved
     for number, statement in enumerate(inside):
         taken = _taken(statement, loads)
-        for place, _ in taken.values():
-            del made[place]
+        for at, _ in taken.values():
+            del made[at]
         current = _with_values(statement, {name: value for name, (_, value) in taken.items()})
         before = next(reversed(made), None)
         at_once = None if before is None else _at_once(made[before], current, kinds, uses)
@@ -169,16 +169,16 @@ def _at_once(
 def _without_copies(statements: Sequence[Statement]) -> Sequence[Statement]:
     """Statements without names for the values that variables of the same block have in the end."""
     kinds = {s.name: s.kind for s in statements if isinstance(s, Let | LocalVariable)}
-    for place, statement in reversed(list(enumerate(statements))):
+    for at, statement in reversed(list(enumerate(statements))):
         if not isinstance(statement, Let) or not isinstance(statement.value, Name):
             continue
         value = statement.value
         if kinds.get(value.name) != statement.kind:
             continue
-        rest = [renamed(s, {statement.name: value}) for s in statements[place + 1 :]]
+        rest = [renamed(s, {statement.name: value}) for s in statements[at + 1 :]]
         everywhere = statement.name not in names_in(rest)
         if everywhere and value.name not in _changed(rest):
-            statements = (*statements[:place], *rest)
+            statements = (*statements[:at], *rest)
     return statements
 
 

@@ -82,8 +82,8 @@ def _in_blocks(kernel: CKernel, loop: For) -> For:
     if not loop.simd or loop.step != 1 or size is None:
         return loop
     block, inside = (kernel.body.name(f"{loop.name}_{word}") for word in ("block", "inside"))
-    place = Name(block) * size + Name(inside)
-    counter = Let("s64", loop.name, place + loop.start if loop.start else place)
+    index = Name(block) * size + Name(inside)
+    counter = Let("s64", loop.name, index + loop.start if loop.start else index)
     lanes = For(inside, size, (counter, *loop.body), simd=True)
     return For(block, trip_count(loop) // size, (lanes,), parallel=True)
 
@@ -170,11 +170,11 @@ class _Split:
         counters: list[Statement] = []
         inner = 1
         for number, loop in reversed(list(enumerate(self.nest))):
-            place: Expr = Name("iteration") // inner if inner > 1 else Name("iteration")
-            place = place % trip_count(loop) if number else place
-            place = Group(place) * loop.step if loop.step != 1 else place
-            place = place + loop.start if loop.start != 0 else place
-            counters.insert(0, Let("s64", loop.name, place))
+            index: Expr = Name("iteration") // inner if inner > 1 else Name("iteration")
+            index = index % trip_count(loop) if number else index
+            index = Group(index) * loop.step if loop.step != 1 else index
+            index = index + loop.start if loop.start != 0 else index
+            counters.insert(0, Let("s64", loop.name, index))
             inner *= trip_count(loop)
         simd = only.simd and len(self.nest) == 1
         return For(

@@ -94,8 +94,8 @@ def _edges(loop: For) -> list[int]:
     """The counts from which on a comparison holds or fails that the counter alone decides."""
     conditions = (s.condition for s in nested(loop.body) if isinstance(s, If))
     parts = dict.fromkeys(part for c in conditions for part in parts_of(c))
-    asked = [part for part in parts if set(names_of(part)) == {loop.name}]
-    found = {n for part in asked for n in turns(part, loop.name)}
+    decided = [part for part in parts if set(names_of(part)) == {loop.name}]
+    found = {n for part in decided for n in turns(part, loop.name)}
     start, stop = loop.start, loop.stop
     return sorted(
         n

@@ -1,6 +1,6 @@
 """Loop nests over an array's elements, shaped by how these are computed.
 
-An element's statements are written once on trial, to see which places of memory they read and what
+An element's statements are written once on trial, to see which elements they read and what
 they ask of the index. Then
 
 - neighbouring dimensions through which all memory is read as through one become one loop;
@@ -148,8 +148,8 @@ def _joined(nest: TraversalNest, trace: AccessTrace) -> TraversalNest:
 def _together(nest: TraversalNest, trace: AccessTrace) -> list[list[Axis]]:
     """The axes of more than one element, by which of them can share a loop.
 
-    Two can if every place that is read moves along the outer one by as much as along all of the
-    inner one, and nothing else is asked of them. Results are written row by row, so they can.
+    Two can if every index that is read moves along the outer one by as much as along all of the
+    inner one, and nothing else depends on them. Results are written row by row, so they can.
     """
     apart = {a.text for atom in _atoms(trace) for a, _ in _inside(atom)}
     apart |= {a.text for c in trace.conditions for a, _ in c.value.terms}
@@ -364,8 +364,8 @@ def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
         loop = For(counter, high, statements, start=low)
         if high - low > tiles.size:
             # Its size stands in the loop: compilers do not see it in the difference of two names.
-            place = Let("s64", counter, Name(tiles.name) + Name(tiles.counter))
-            loop = For(tiles.counter, tiles.size, (place, *statements))
+            outer_counter = Let("s64", counter, Name(tiles.name) + Name(tiles.counter))
+            loop = For(tiles.counter, tiles.size, (outer_counter, *statements))
         statements = _hoisted(loop)
     nest.body.add(*statements)
 

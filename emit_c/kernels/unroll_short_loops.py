@@ -8,7 +8,7 @@ becomes
 
 A short row does not fill the lanes of a vector, and to put its lanes together takes longer than to
 fold it; but of many rows each lane can have one. Where an iteration does too much to be written
-out more than once, the two loops change places in blocks of the longer one:
+out more than once, the two loops are interchanged in blocks of the longer one:
 
     for i: a = f(i); for j < 3: x[3 * i + j] = g(a, j)
 
@@ -114,9 +114,9 @@ def _exchanged(body: Body, statement: Statement) -> Sequence[Statement]:
     assert isinstance(loop.stop, int)
     whole = loop.stop - loop.stop % machine.BLOCK_OF_EXCHANGED
     block, lane = body.name(f"{loop.name}_block"), body.name("k")
-    place = Let("s64", loop.name, Name(block) + Name(lane))
+    number = Let("s64", loop.name, Name(block) + Name(lane))
     others = (s for s in loop.body if s is not short)
-    inner = For(lane, machine.BLOCK_OF_EXCHANGED, (place, *others, *short.body), simd=True)
+    inner = For(lane, machine.BLOCK_OF_EXCHANGED, (number, *others, *short.body), simd=True)
     blocks = For(
         block, whole, (replace(short, body=(inner,), simd=False),), step=machine.BLOCK_OF_EXCHANGED
     )

@@ -143,8 +143,8 @@ def write_loops(
                 shapes = [s for _, s in instr.shape.leaves()]
                 for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
                     if pointer is not None:
-                        place = item(pointer, number)
-                        body.assign(place, body.stored(leaf.element_type, value))
+                        target = item(pointer, number)
+                        body.assign(target, body.stored(leaf.element_type, value))
         body.add(*live(statements))
 
     if plain:

@@ -78,8 +78,8 @@ def _decided(statements: Sequence[Statement], known: Mapping[str, Expr]) -> Iter
         elif None not in truths:
             yield from _decided(statement.then, known)
         else:
-            asked = [part for part, holds in zip(parts, truths, strict=True) if holds is None]
-            yield replace(statement, condition=conjoined(asked))
+            unknown = [part for part, holds in zip(parts, truths, strict=True) if holds is None]
+            yield replace(statement, condition=conjoined(unknown))
 
 
 def _settled(statements: Sequence[Statement]) -> Iterator[Statement]:

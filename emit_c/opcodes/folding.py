@@ -75,10 +75,12 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) 
     for count, start, width in blocks(dims[last]):
         column = body.name("column")
         names = [*(f"i{d}" for d in range(last)), "block"]
-        with body.loops(names, [*kept, count], parallel=True) as place:
-            *outer, block = place
+        with body.loops(names, [*kept, count], parallel=True) as counters:
+            *outer, block = counters
             here = block * width + counter(column, width) + start
-            fold = Fold(body, instr.called[0], types, starts, instr.name, size=width, place=column)
+            fold = Fold(
+                body, instr.called[0], types, starts, instr.name, size=width, counter=column
+            )
             with body.block() as rows, body.loops("r" * last, reduced) as inner:
                 at = tuple(o + i for o, i in zip(outer, inner, strict=True))
                 with body.block() as statements:

@@ -55,7 +55,7 @@ class _RunningWindow:
     ----------
     axis : along which they run.
     backwards : from the last output to the first.
-    shift : the new element's place, less the output's.
+    shift : the new element's index, less the output's.
     """
 
     axis: int
@@ -128,11 +128,11 @@ def _write_rows(body: Body, windows: ReduceWindow, outputs: Sequence[Name]) -> N
     for number, start, width in blocks(size):
         column = body.name("column")
         names = [*(f"i{d}" for d in range(len(dims))), "block"]
-        with body.loops(names, [*dims, number], parallel=True) as place:
-            base = place[-1] * width + start
+        with body.loops(names, [*dims, number], parallel=True) as counters:
+            base = counters[-1] * width + start
             fold = windows.fold(body, width, column)
             with body.loops("w" * len(outer), [most_shown(w) for w in outer]) as offset:
-                condition, at = shown(place[:-1], offset, windows.dims[:-1], outer)
+                condition, at = shown(counters[:-1], offset, windows.dims[:-1], outer)
                 if condition != NEVER:
                     with (
                         body.when(condition),
@@ -140,7 +140,7 @@ def _write_rows(body: Body, windows: ReduceWindow, outputs: Sequence[Name]) -> N
                     ):
                         _write_row_step(body, windows, fold, at, base, step, (column, width))
             with body.block() as stored:
-                here = (*place[:-1], base + counter(column, width))
+                here = (*counters[:-1], base + counter(column, width))
                 windows.store(body, fold, outputs, here)
             body.add(over(column, width, stored))
 

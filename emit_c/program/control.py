@@ -15,7 +15,7 @@ from codegen.program.trees import leaves
 from codegen.statements import Break, Forever, If, LocalVariable, Statement, Try
 from emit_c.kernels.writing import write_loops
 from emit_c.program.function import HANDED_ON_NAMES
-from emit_c.program.second_iteration import iteration_in_swapped_places
+from emit_c.program.second_iteration import iteration_on_swapped_buffers
 from emit_c.table import emits_c
 from optimizer.loops.state import loop_of
 
@@ -103,7 +103,7 @@ def write_while(function: FunctionWriter, instr: Instruction) -> None:
             call(function, condition, f"the condition of %{instr.name}"),
             Break(ended),
             call(function, body, f"the body of %{instr.name}"),
-            *iteration_in_swapped_places(function, instr, ended),
+            *iteration_on_swapped_buffers(function, instr, ended),
         )
     )
     function.step(

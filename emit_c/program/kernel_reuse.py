@@ -72,25 +72,25 @@ class KernelReuse:
         """
         numbers: dict[str, int] = {}
         keys: dict[Instruction, Any] = {}
-        places: dict[Instruction, int] = {}
+        positions: dict[Instruction, int] = {}
         stack = [instr]
         while stack:
             here = stack[-1]
             tree = None if here is instr else scope.tree(here)
-            missing = [o for o in here.operands if o not in places] if tree is None else []
+            missing = [o for o in here.operands if o not in positions] if tree is None else []
             if missing:
                 stack += missing
                 continue
             stack.pop()
-            if here in places:
+            if here in positions:
                 continue
             if tree is None:
-                keys[here] = self._identity.key(here, places)
+                keys[here] = self._identity.key(here, positions)
             elif here.opcode == "constant":
                 keys[here] = tree, here.shape
             else:
                 keys[here] = _numbered(tree, numbers), here.shape
-            places[here] = len(places)
+            positions[here] = len(positions)
         target = _numbered(scope.targets[instr], numbers)
         return Work((tuple(keys.values()), target), tuple(numbers))
 

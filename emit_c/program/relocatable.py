@@ -97,9 +97,9 @@ class RelocatableFunction:
         return LocalVariable(Pointer(each.kind, each.const), name, value)
 
 
-def _address(place: AllocationSlice) -> Expr:
+def _address(slice_: AllocationSlice) -> Expr:
     """The address of some memory."""
-    allocation, offset = place.allocation, place.offset
+    allocation, offset = slice_.allocation, slice_.offset
     if allocation.output is not None:
         output = item(Name("out"), allocation.output)
         return Group(Cast(Pointer("u8"), output) + offset) if offset else output

@@ -1,4 +1,4 @@
-"""The second iteration of a loop whose state changes places; see `emit_c.program.swapping`."""
+"""The second iteration of a loop whose state swaps buffers; see `emit_c.program.swapping`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
 
 
-def iteration_in_swapped_places(
+def iteration_on_swapped_buffers(
     function: FunctionWriter, loop: Instruction, ended: Expr
 ) -> tuple[Statement, ...]:
     """The second iteration of a loop with swaps, after the first one; nothing for a loop without.
@@ -49,7 +49,7 @@ def iteration_in_swapped_places(
 
 
 def _swapped(function: FunctionWriter, computation: Computation, swaps: Sequence[Swap]) -> str:
-    """The name of a second C function of a computation, in which buffers have changed places."""
+    """The name of a second C function of a computation, in which buffers are swapped."""
     module = function.module
     name = module.written[computation]
     exchanged: dict[Home, Home] = {}

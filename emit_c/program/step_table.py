@@ -2,7 +2,7 @@
 
 People read the entry as calls of kernels, one after the other. A compiler takes a tenth of a
 millisecond for each, and it can't begin before the last kernel is written. So it is given the
-kernels and the places of their arguments as numbers, and a loop that takes one step after the
+kernels and the addresses of their arguments as numbers, and a loop that takes one step after the
 other. What is more than a call on arrays of the arena, arguments and results stays as it is.
 """
 
@@ -95,16 +95,16 @@ class StepTable:
         """The numbers of a step; None if it is more than a call of a kernel on arrays."""
         match step:
             case (Call(kernel, arguments),) if kernel in self._callable:
-                places = [self._place(argument) for argument in arguments]
+                addresses = [self._address(argument) for argument in arguments]
             case _:
                 return None
-        if None in places:
+        if None in addresses:
             return None
-        self._counts.add(len(places))
+        self._counts.add(len(addresses))
         number = self.kernels.setdefault(kernel, len(self.kernels))
-        return [number, len(places), *(n for place in places if place for n in place)]
+        return [number, len(addresses), *(n for address in addresses if address for n in address)]
 
-    def _place(self, argument: Expr) -> tuple[int, int] | None:
+    def _address(self, argument: Expr) -> tuple[int, int] | None:
         """The array that an argument lies in, and how far behind its beginning."""
         if not isinstance(argument, Name):
             return None
@@ -113,8 +113,8 @@ class StepTable:
         each = self._declared.get(argument.name)
         if each is None:
             return None
-        place = self._memory.slices[each.home]
-        allocation, offset = place.allocation, place.offset + each.offset
+        slice_ = self._memory.slices[each.home]
+        allocation, offset = slice_.allocation, slice_.offset + each.offset
         if allocation.output is not None:
             return -1 - allocation.output, offset
         if allocation.parameter is not None:

@@ -88,7 +88,7 @@ class _ByRows:
         self.counters: dict[int, Sum] = {}
         self.stored = _stored(nest)
         # Where whole values lie, for later sweeps to read.
-        self.places: dict[Instruction, Expr] = {}
+        self.targets: dict[Instruction, Expr] = {}
         # The counters of all sweeps have the same names.
         sizes = [nest.digits.size(d) for d in nest.folded]
         self.inner = [(self.body.name("j"), size) for size in sizes]
@@ -100,7 +100,7 @@ class _ByRows:
     def write(self) -> None:
         """All loops."""
         with self._rows():
-            self.places = {i: self._lies(i) for i in self.stored}
+            self.targets = {i: self._lies(i) for i in self.stored}
             for number in range(self.nest.sweeps):
                 self._row_values(number)
                 self._sweep(number)
@@ -143,8 +143,8 @@ class _ByRows:
         """The element of a whole value: in a result, or in an array of the kernel."""
         kind = instr.shape.element_type
         if instr in self.outputs:
-            place = linear(self._index(instr), instr.shape.dims)
-            return load(kind, item(self.outputs[instr][0], place))
+            number = linear(self._index(instr), instr.shape.dims)
+            return load(kind, item(self.outputs[instr][0], number))
         array = self.body.variable(wide(kind), instr.name, size=self._row_size())
         return item(array, self._row_number())
 
@@ -167,7 +167,7 @@ class _ByRows:
                 self._fold_in({f: folds[f] for f in together})
             self._through(statements, [folds[f] for f in together])
         known = self.body.environment.scalars
-        known.update({i: (self.places[i],) for i in whole})
+        known.update({i: (self.targets[i],) for i in whole})
         for alone in (f for f in folds if f not in together):
             with self.body.block() as statements:
                 self._fold_in({alone: folds[alone]})
@@ -179,20 +179,20 @@ class _ByRows:
         values = {i: self.body.element(i, self._index(i)) for i in whole}
         for instr, value in values.items():
             if instr not in self.outputs:
-                self.body.assign(self.places[instr], value)
+                self.body.assign(self.targets[instr], value)
         self._put(values)
 
     def _put(self, values: Mapping[Instruction, Expr]) -> None:
         """Store results."""
         for instr, value in values.items():
-            place = linear(self._index(instr), instr.shape.dims)
+            number = linear(self._index(instr), instr.shape.dims)
             for pointer in self.outputs.get(instr, ()):
                 stored = self.body.stored(instr.shape.element_type, value)
-                self.body.assign(item(pointer, place), stored)
+                self.body.assign(item(pointer, number), stored)
 
     def _fold_in(self, folds: Mapping[Instruction, Fold]) -> None:
         """Fold in one more element of each."""
-        # All reductions go over the whole order; their operands may be asked for elsewhere too.
+        # All reductions go over the whole order; their operands may be used elsewhere too.
         whole = self.nest.order
         news = {f: [self.body.element(o, self._index(o, whole)) for o in _folded(f)] for f in folds}
         for instr, fold in folds.items():
@@ -284,22 +284,22 @@ class _ByColumns(_ByRows):
         return fold.results
 
     def _beside(self) -> dict[str, Any]:
-        return {"size": self.width, "place": self.column}
+        return {"size": self.width, "counter": self.column}
 
     def _row_values(self, number: int) -> None:
         needed = self._needed(number)
-        places: dict[Instruction, Expr] = {}
+        rows: dict[Instruction, Expr] = {}
         for instr in needed:
             kind = wide(instr.shape.element_type)
             array = self.body.variable(kind, instr.name, size=self.width)
-            places[instr] = item(array, Name(self.column))
+            rows[instr] = item(array, Name(self.column))
         with self.body.block() as statements:
             values = {i: self.body.element(i, self._index(i)) for i in needed}
             for instr, value in values.items():
-                self.body.assign(places[instr], value)
+                self.body.assign(rows[instr], value)
         if needed:
             self.body.add(self._over_columns(statements))
-        self.body.environment.scalars.update({i: (place,) for i, place in places.items()})
+        self.body.environment.scalars.update({i: (element,) for i, element in rows.items()})
 
     def _row_results(self) -> None:
         with self.body.block() as statements:

@@ -115,7 +115,7 @@ class GpuDevice(CudaDevice):
         self.architecture = f"sm_{major}{minor}"
         self._own = Context(driver, gpu)
         self._closing = finalize(self, self._own.close)
-        self.place: tuple[int, int] = (CUDA, ordinal)
+        self.dlpack_device: tuple[int, int] = (CUDA, ordinal)
         self._launched: deque[str] = deque(maxlen=16)
         # Goes back to the pool before memory is taken the next time: a context is current then.
         self._freed: list[int] = []
@@ -170,7 +170,7 @@ class GpuDevice(CudaDevice):
     def holds(self, address: int) -> bool:
         """Whether an address of another library is in this GPU's memory."""
         with self.current():
-            return ordinal_of(address) == self.place[1]
+            return ordinal_of(address) == self.dlpack_device[1]
 
     def write(self, address: int, data: NDArray[Any]) -> None:
         """Copy an array to the GPU, after earlier work; the array is free at once."""
@@ -206,7 +206,7 @@ class GpuDevice(CudaDevice):
             self._driver.memset_d8_async(address, byte, size, self.stream())
 
     def record(self, stream: int) -> Any:
-        """An event: it comes after all that was asked of a stream until now."""
+        """An event: it comes after all the work that a stream was given until now."""
         with self.current(), self._errors("recording an event"):
             event = self._driver.Event(self._driver.event_flags.DISABLE_TIMING)
             return event.record(self.stream(stream))
@@ -231,7 +231,7 @@ class GpuDevice(CudaDevice):
         return int(self.stream(stream).handle)
 
     def keep(self, thing: Any) -> None:
-        """Keep something alive until all that stream 0 was asked for has ended."""
+        """Keep something alive until all the work of stream 0 has ended."""
         with self._lock, self.current():
             self._own.staging.keep(thing, self.stream())
 
@@ -241,7 +241,7 @@ class GpuDevice(CudaDevice):
             let_wait(before, after)
 
     def synchronize(self) -> None:
-        """Wait for all that was asked for.
+        """Wait for all work that the GPU was given.
 
         Raises
         ------

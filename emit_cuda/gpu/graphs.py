@@ -137,6 +137,6 @@ def let_wait(before: int, after: int) -> None:
 def ordinal_of(address: int) -> int:
     """The number of the GPU in whose memory an address is; -1 for other memory."""
     ordinal, device_ordinal = ctypes.c_int(-1), 9
-    asked = ctypes.byref(ordinal), ctypes.c_int(device_ordinal), ctypes.c_ulonglong(address)
-    status = driver().cuPointerGetAttribute(*asked)
+    query = ctypes.byref(ordinal), ctypes.c_int(device_ordinal), ctypes.c_ulonglong(address)
+    status = driver().cuPointerGetAttribute(*query)
     return -1 if status else ordinal.value

@@ -45,13 +45,13 @@ class Staging:
 
     def read(self, address: int, flat: NDArray[np.uint8], stream: Any) -> None:
         """Copy bytes from the GPU, in the order of a stream, and wait for them."""
-        asked: deque[Callable[[], None]] = deque()
+        reads: deque[Callable[[], None]] = deque()
         for start in _pieces(flat):
-            if len(asked) == MOST_PIECES:
-                asked.popleft()()
-            asked.append(self.ask(address + start, flat[start : start + PIECE], stream))
-        while asked:
-            asked.popleft()()
+            if len(reads) == MOST_PIECES:
+                reads.popleft()()
+            reads.append(self.ask(address + start, flat[start : start + PIECE], stream))
+        while reads:
+            reads.popleft()()
 
     def ask(self, address: int, flat: NDArray[np.uint8], stream: Any) -> Callable[[], None]:
         """Begin to copy a piece from the GPU, in the order of a stream; gives a wait for it."""
@@ -66,7 +66,7 @@ class Staging:
         return take
 
     def keep(self, thing: Any, stream: Any) -> None:
-        """Keep something alive until all that was asked of a stream has ended."""
+        """Keep something alive until all the work that a stream was given has ended."""
         while self._busy and (len(self._busy) > MOST_PIECES or self._busy[0][1].query()):
             self._busy.popleft()[1].synchronize()
         self._busy.append((thing, self._event(stream)))

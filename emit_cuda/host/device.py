@@ -42,7 +42,7 @@ class HostDevice(CudaDevice):
     seed: int = 0
     name: str = "host"
     findings: list[Finding] = field(default_factory=list["Finding"])
-    place: tuple[int, int] = (CPU, 0)
+    dlpack_device: tuple[int, int] = (CPU, 0)
     _allocated: dict[int, tuple[NDArray[np.uint8], int]] = field(
         default_factory=dict[int, "tuple[NDArray[np.uint8], int]"]
     )

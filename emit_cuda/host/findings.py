@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # In the order of `Fault` in threads.h: a name, and a sentence of it.
 FAULTS: Final = {
-    "race": "two threads of a block access a place, one writes, and no barrier is between them",
-    "race between blocks": "two blocks access a place, and one writes: their order is not defined",
+    "race": "two threads of a block access a byte, one writes, and no barrier is between them",
+    "race between blocks": "two blocks access a byte, and one writes: their order is not defined",
     "out of bounds": "an address is outside of all memory that the kernel was given",
     "misaligned": "an address is no multiple of the size of the vector that is loaded or stored",
     "uninitialised": "shared memory is read that no thread of the block has written",
@@ -104,7 +104,7 @@ class Finding:
     kernel, file : where.
     here : the thread that was noticed, and its line.
     other : the thread with which it disagrees; None if there is none.
-    memory : which place, as "byte 12 of argument 0"; empty where it is about none.
+    memory : which bytes, as "byte 12 of argument 0"; empty where it is about none.
     detail : further words.
     source : the line of the file.
     instruction : the HLO that the line computes; empty if no comment says so.
@@ -130,8 +130,8 @@ class Finding:
         parts = [f"{self.file}:{self.line}: {self.fault} in {self.kernel}"]
         if self.source:
             parts.append(f"    {self.source}")
-        place = f" {self.memory}" if self.memory else ""
-        parts.append(f"  {self.here}{place}" if self.here.access else f"  {self.here}")
+        memory = f" {self.memory}" if self.memory else ""
+        parts.append(f"  {self.here}{memory}" if self.here.access else f"  {self.here}")
         if self.other:
             parts.append(f"  {self.other}")
         if self.detail:
@@ -210,15 +210,15 @@ def _memory(each: CFinding, names: Sequence[str]) -> str:
 
 
 def lines_of(library: Path, codes: Sequence[int], file: str) -> dict[int, int]:
-    """The lines of a file that places in a library's code were made from, as far as that is known.
+    """The lines of a file that a library's instructions were compiled from, as far as known.
 
-    A place in a function of `cuda_on_host.h` belongs to the line of the file that calls it.
+    An instruction in a function of `cuda_on_host.h` belongs to the line of the file that calls it.
     """
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if not tool or not codes:
         return {}
-    asked = [tool, "-i", "-a", "-e", str(library), *(f"{code:#x}" for code in codes)]
-    answer = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    command = [tool, "-i", "-a", "-e", str(library), *(f"{code:#x}" for code in codes)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     lines: dict[int, int] = {}
     code = 0
     for row in answer.splitlines():

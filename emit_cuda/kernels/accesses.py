@@ -57,8 +57,8 @@ class Access:
     verb : "load" or "store".
     bytes : of each thread.
     threads : that take part.
-    requests : sectors of global memory; of shared memory, how often it is asked. None where the
-        index depends on data.
+    requests : sectors of global memory; of shared memory, the reads or writes one after the other.
+        None where the index depends on data.
     least : as many as the bytes need at least.
     shared : whether the array is in shared memory.
     """
@@ -156,9 +156,9 @@ class _Warp:
     def _declare(self, kind: Kind, name: str, value: Expr) -> None:
         if not isinstance(kind, Pointer):
             self.values[name] = self.value(value)
-        elif (place := self.place(value)) is not None:
-            self.pointers[name] = place
-            self.arrays.setdefault(name, (_size(kind), self.arrays[place[0]][1]))
+        elif (address := self.address_of(value)) is not None:
+            self.pointers[name] = address
+            self.arrays.setdefault(name, (_size(kind), self.arrays[address[0]][1]))
 
     def _loads(self, expr: Expr, mask: Mask, *, is_target: bool = False) -> None:
         for each in children(expr):
@@ -167,10 +167,10 @@ class _Warp:
             self._access(expr, "load", mask)
 
     def _access(self, load: Load, verb: str, mask: Mask) -> None:
-        place = self.place(load.pointer)
-        if place is None or not mask.any():
+        address = self.address_of(load.pointer)
+        if address is None or not mask.any():
             return
-        array, behind = place
+        array, behind = address
         kind, (size, shared) = _pointed(load.pointer), self.arrays[array]
         size = _size(kind) if kind else size
         number, count, requests = self.value(load.index), int(mask.sum()), None
@@ -180,7 +180,7 @@ class _Warp:
         least = _least(count, size, shared=shared)
         self.found.append(Access(array, verb, size, count, requests, least, shared))
 
-    def place(self, pointer: Expr) -> tuple[str, Lanes | None] | None:
+    def address_of(self, pointer: Expr) -> tuple[str, Lanes | None] | None:
         """The array that a pointer is into, and the bytes that it is behind its beginning."""
         address = None
         match pointer:
@@ -189,20 +189,20 @@ class _Warp:
             case Name(name) if name in self.arrays:
                 address = name, np.zeros(self.threads, np.int64)
             case Cast(_, inside) | Group(inside):
-                address = self.place(inside)
+                address = self.address_of(inside)
             case Op("&", (Load(inside, index),)) | Op("+", (inside, index)):
-                address = self._behind(self.place(inside), self.value(index))
+                address = self._behind(self.address_of(inside), self.value(index))
             case _:
                 pass
         return address
 
     def _behind(
-        self, place: tuple[str, Lanes | None] | None, number: Lanes | None
+        self, address: tuple[str, Lanes | None] | None, number: Lanes | None
     ) -> tuple[str, Lanes | None] | None:
-        """A place some elements later."""
-        if place is None or place[1] is None or number is None:
-            return place and (place[0], None)
-        return place[0], place[1] + number * self.arrays[place[0]][0]
+        """The address some elements behind another."""
+        if address is None or address[1] is None or number is None:
+            return address and (address[0], None)
+        return address[0], address[1] + number * self.arrays[address[0]][0]
 
     def value(self, expr: Expr | int) -> Lanes | None:
         """The integer that each thread computes; None where it depends on data."""
@@ -260,7 +260,7 @@ class _Warp:
 
 
 def _is_target(expr: Expr, statement: Statement) -> bool:
-    """Whether an expression is the place that a statement stores to."""
+    """Whether an expression is the target of a statement that stores."""
     match statement:
         case Assign(target, _):
             return expr is target

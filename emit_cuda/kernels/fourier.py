@@ -175,8 +175,8 @@ class _Fourier:
             half = last and self.type == "RFFT" and n > 1
             with body.when(binary("<=", indexed(k), n // 2) if half else None):
                 at = counter(k.names[0], n // 2 + 1) if half else k
-                place = linear(lines.index(number, at), lines.dims)
-                self._keep(item(target, place), (real, imaginary))
+                element = linear(lines.index(number, at), lines.dims)
+                self._keep(item(target, element), (real, imaginary))
 
         return write
 
@@ -283,8 +283,8 @@ class _Fourier:
             parts = (x / packed, x % packed) if side_by_side else (x % threads, x / threads)
             thread = body.let("s64", "thread", parts[0])
             own = body.let("s64", "own_line", parts[1])
-            asked = Name("blockIdx.x") if packed == 1 else Name("blockIdx.x") * packed + own
-            line, mine = body.let("s64", "line", asked), None
+            first = Name("blockIdx.x") if packed == 1 else Name("blockIdx.x") * packed + own
+            line, mine = body.let("s64", "line", first), None
             if count % packed:
                 # All threads of a block come to its barriers.
                 mine = binary("<", line, count)

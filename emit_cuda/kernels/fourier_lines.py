@@ -59,7 +59,7 @@ class Numbers:
         if r == 4:
             even = self._sum(x[0], x[2]), self._sum(x[0], x[2], "-")
             odd, turned = self._sum(x[1], x[3]), self._sum(x[1], x[3], "-")
-            # Times -i: the parts change places.
+            # Times -i: the parts are exchanged.
             return [
                 self._sum(even[0], odd),
                 self.let(even[1][0] + turned[1], even[1][1] - turned[0]),
@@ -177,17 +177,17 @@ class LineSteps:
 
         self._each(r, put)
 
-    def _place(self, k: Sum) -> Expr:
+    def _element_number(self, k: Sum) -> Expr:
         number = indexed(k)
         return self.begin + number + Group(number / ROW) * GAP
 
     def load(self, k: Sum) -> Pair:
         """A number of the line in shared memory."""
-        real, imaginary = (item(each, self._place(k)) for each in self.arrays)
+        real, imaginary = (item(each, self._element_number(k)) for each in self.arrays)
         return real, imaginary
 
     def store(self, k: Sum, value: Pair) -> None:
         """Put a number of the line into shared memory."""
-        at = self.body.let("s64", "at", self._place(k))
+        at = self.body.let("s64", "at", self._element_number(k))
         for each, part in zip(self.arrays, value, strict=True):
             self.body.assign(item(each, at), part)

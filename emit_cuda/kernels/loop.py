@@ -65,6 +65,6 @@ def _computed(results: Results, kernel: CudaKernel, index: Index) -> tuple[State
         for instr, pointers, values in computed:
             shapes = [s for _, s in instr.shape.leaves() if s.is_array]
             for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
-                place = item(pointer, linear(index, leaf.dims))
-                body.assign(place, body.stored(leaf.element_type, value))
+                target = item(pointer, linear(index, leaf.dims))
+                body.assign(target, body.stored(leaf.element_type, value))
     return live(statements)

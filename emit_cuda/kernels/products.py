@@ -1,8 +1,8 @@
 """Dot products and convolutions as products of matrices: where each element of a matrix lies.
 
-A convolution is one by *implicit GEMM*: the rows are the places of the output, the columns output
-features, and the contraction is over the window and the input features. The matrix of windows is
-in no memory: elements of the padding, or between dilated elements, are zero.
+A convolution is one by *implicit GEMM*: the rows are the positions of the output, the columns
+output features, and the contraction is over the window and the input features. The matrix of
+windows is in no memory: elements of the padding, or between dilated elements, are zero.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from codegen.opcodes.operands import operands_of
 from codegen.opcodes.products import (
     element_as,
-    input_place,
+    input_element,
     product_result,
     product_type,
     turned,
@@ -114,7 +114,7 @@ class ConvolutionProduct(Product):
     """A convolution as a product of matrices, one for each group.
 
     The contraction goes through the kernel as it lies in memory, and rows through images and their
-    places; but what comes last in the input, features or images, comes last here.
+    positions; but what comes last in the input, features or images, comes last here.
     """
 
     def __init__(self, body: Body, convolution: Instruction) -> None:
@@ -127,18 +127,18 @@ class ConvolutionProduct(Product):
         self.contracted = [d for d in range(len(kernel)) if d != self.labels.kernel_output_feature]
         if self.labels.input_feature == last:
             self.contracted.sort(key=lambda d: d == feature)
-        self.places = [self.labels.output_batch, *self.labels.output_spatial]
+        self.row_dims = [self.labels.output_batch, *self.labels.output_spatial]
         if self.labels.input_batch == last:
-            self.places.append(self.places.pop(0))
+            self.row_dims.append(self.row_dims.pop(0))
         super().__init__(
             body,
             convolution,
             [groups],
-            ([output[d] for d in self.places], [self.group_size]),
+            ([output[d] for d in self.row_dims], [self.group_size]),
             [kernel[d] for d in self.contracted],
         )
-        place_, deep = counter("place", self.rows), counter("deep", self.depth)
-        condition, _ = self.operand(0, counter("group", groups), place_, deep)
+        row, deep = counter("place", self.rows), counter("deep", self.depth)
+        condition, _ = self.operand(0, counter("group", groups), row, deep)
         self.may_be_lost = condition is not None and not self.type.is_integer
 
     def is_deep_last(self, side: int) -> bool:
@@ -156,8 +156,8 @@ class ConvolutionProduct(Product):
         if side == 1:
             inside[labels.kernel_output_feature] = batch * self.group_size + free
             return None, tuple(inside[d] for d in range(len(kernel)))
-        at_place = dict(zip(self.places, delinear(free, self.frees[0]), strict=True))
-        image = at_place[labels.output_batch]
+        by_dim = dict(zip(self.row_dims, delinear(free, self.frees[0]), strict=True))
+        image = by_dim[labels.output_batch]
         feature = inside[labels.kernel_input_feature]
         if self.attrs.feature_group_count > 1:
             feature = feature + batch * kernel[labels.kernel_input_feature]
@@ -165,14 +165,14 @@ class ConvolutionProduct(Product):
             images = self.dot.operands[0].shape.dims[labels.input_batch]
             image = image + batch * (images // self.attrs.batch_group_count)
         steps = turned(tuple(inside[d] for d in labels.kernel_spatial), self.attrs.window)
-        spatial = tuple(at_place[d] for d in labels.output_spatial)
-        condition, at = input_place(self.dot, spatial, steps)
+        spatial = tuple(by_dim[d] for d in labels.output_spatial)
+        condition, at = input_element(self.dot, spatial, steps)
         return condition, at(image, feature)
 
     def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
         """The index of an element of the result."""
         index = [Sum(0)] * self.dot.shape.rank
-        for d, part in zip(self.places, delinear(row, self.frees[0]), strict=True):
+        for d, part in zip(self.row_dims, delinear(row, self.frees[0]), strict=True):
             index[d] = part
         index[self.labels.output_feature] = batch * self.group_size + column
         return tuple(index)

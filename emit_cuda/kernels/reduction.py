@@ -8,7 +8,7 @@ is read transposed, whose rows are one element longer so that no two threads ask
 
 Where that would be few blocks for many elements, as for the sum of a whole array, there are two
 launches: each block folds a part, and leaves its result to the second one. So results do not
-depend on which block is first, as they would if all added to one place.
+depend on which block is first, as they would if all added to one element.
 
 References
 ----------
@@ -120,8 +120,8 @@ class _Reduction(ABC):
         parts = self.parts.number
 
         def add(row: Sum, number: Sum) -> None:
-            place = row * parts + number
-            self.body.add(*self.fold.join([item(p, place) for p in self.partial]))
+            at = row * parts + number
+            self.body.add(*self.fold.join([item(p, at) for p in self.partial]))
 
         return self._rows_of(threads_for(parts), parts, add)
 
@@ -202,11 +202,11 @@ class _ColumnReduction(_Reduction):
             start = body.let("s64", "first", begin + y)
         tile = body.let("s64", "tile", block % tiles if outer else block)
         number = counter(body.let("s64", "outer", block / tiles).name, others) if outer else Sum(0)
-        asked = body.let("s64", "column", tile * WARP + x)
+        column = body.let("s64", "column", tile * WARP + x)
         fold.begin()
-        index = (*delinear(number, outer), counter(asked.name, columns))
+        index = (*delinear(number, outer), counter(column.name, columns))
         with (
-            body.when(binary("<", asked, columns) if columns % WARP else None),
+            body.when(binary("<", column, columns) if columns % WARP else None),
             body.loop("r", end, start=start, step=WARP) as r,
         ):
             fold.add(index, delinear(counter(r.name, self.count), self.reduced))

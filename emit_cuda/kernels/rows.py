@@ -217,5 +217,5 @@ class _RowKernel:
         computed = [(i, p, body.element(i, index)) for i, p in pairs]
         with body.when(self.groups.exists if computed else None):
             for instr, pointer, value in computed:
-                place_ = item(pointer, linear(index, instr.shape.dims))
-                body.assign(place_, body.stored(instr.shape.element_type, value))
+                target = item(pointer, linear(index, instr.shape.dims))
+                body.assign(target, body.stored(instr.shape.element_type, value))

@@ -178,10 +178,10 @@ def _merge(
         own = [body.let(wide(t), "own", load(t, x)) for t, x in zip(types, bits, strict=True)]
         with body.block() as search:
             middle = body.let("s64", "middle", Group(low + high) / 2)
-            place_ = body.let("s64", "at", row * n + middle)
+            position = body.let("s64", "at", row * n + middle)
             pairs: list[Expr] = []
             for t, x, value in zip(types, sources, own, strict=True):
-                other = body.let(wide(t), "other", load(t, item(x, place_)))
+                other = body.let(wide(t), "other", load(t, item(x, position)))
                 pairs.append(body.let(wide(t), "left", Choose(is_left, other, value)))
                 pairs.append(body.let(wide(t), "right", Choose(is_left, value, other)))
             before = body.let("pred", "before", body.apply(instr.called[0], *pairs)[0])
@@ -193,11 +193,11 @@ def _merge(
             body.add(further)
         body.add(Forever((Break(binary(">=", low, high)), *live(search))))
         after = body.let("s64", "after", low - start)
-        place_in_row = body.let("s64", "target", first + Group(j - number * run) + after)
+        position_in_row = body.let("s64", "target", first + Group(j - number * run) + after)
         line = counter(row.name, lines.count)
-        target = spelled_out(line * n, place_in_row)
+        target = spelled_out(line * n, position_in_row)
         if last and axis != len(lines.dims) - 1:
-            index = lines.index(line, counter(place_in_row.name, n))
+            index = lines.index(line, counter(position_in_row.name, n))
             target = indexed(linear(index, lines.dims))
         for array, value in zip(targets, bits, strict=True):
             body.assign(item(array, target), value)
@@ -265,9 +265,9 @@ class _SortedTile:
     def _found(self, number: Name, values: Sequence[Expr]) -> None:
         """Write the order's entry of an element, once its values are known."""
 
-    def _number_at(self, place: Name) -> Expr:
-        """The number of the element that comes at a place."""
-        return item(self.order, place)
+    def _number_at(self, position: Name) -> Expr:
+        """The number of the element that comes at a position."""
+        return item(self.order, position)
 
     def _in_turns(self, name: str, stop: int | Expr) -> AbstractContextManager[Name]:
         """Statements for each number below a bound, each by one of the block's threads."""
@@ -313,9 +313,9 @@ class _SortedTile:
     def write(self, outputs: Sequence[Name]) -> None:
         """Store the row in order; of tiles, one row after the other."""
         body = self.body
-        with self._in_turns("j", self.count) as place:
-            number = body.let("s64", "number", self._number_at(place))
-            j = counter(place.name, self.n)
+        with self._in_turns("j", self.count) as position:
+            number = body.let("s64", "number", self._number_at(position))
+            j = counter(position.name, self.n)
             target = linear(self._at(j), self.lines.dims)
             if self.n > self.size:
                 target = self.number * self.n + self.begin + j
@@ -337,8 +337,8 @@ class _TileOfWords(_SortedTile):
         word = word_of_key(self.body, self.instr, key, values)
         self.body.assign(item(self.order, number), numbered(word, number))
 
-    def _number_at(self, place: Name) -> Expr:
-        return Cast("u32", item(self.order, place))
+    def _number_at(self, position: Name) -> Expr:
+        return Cast("u32", item(self.order, position))
 
     def _exchange(self, first: Expr, second: Expr, level: Name) -> None:
         """Put two words in the order of their run."""
@@ -355,9 +355,9 @@ def numbered(key: Expr, number: Name) -> Expr:
     return Group(Cast("u64", key) << 32) | Cast("u32", number)
 
 
-def exchange(body: Body, words: Name, places: tuple[Expr, Expr], forwards: Expr) -> None:
+def exchange(body: Body, words: Name, positions: tuple[Expr, Expr], forwards: Expr) -> None:
     """Put two words in order, or against it."""
-    x, y = (body.let("u64", "word", item(words, at)) for at in places)
+    x, y = (body.let("u64", "word", item(words, at)) for at in positions)
     ascending = body.let("pred", "forwards", forwards)
-    turned = (Assign(item(words, places[0]), y), Assign(item(words, places[1]), x))
+    turned = (Assign(item(words, positions[0]), y), Assign(item(words, positions[1]), x))
     body.add(If(binary("==", Group(binary("<", y, x)), ascending), turned))

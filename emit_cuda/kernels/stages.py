@@ -58,7 +58,7 @@ class Stage:
     shared : arrays in the memory that a block's threads share: type, name, elements.
     own_bytes : memory that all threads together need for themselves.
     waits : threads of a block may wait for each other.
-    aligned : bytes at multiples of which shared arrays begin, where more is asked than by their
+    aligned : bytes at multiples of which shared arrays begin, where more is required than by their
         elements; else 0.
     resident : blocks that are to run on a multiprocessor at once, so many registers may each take.
     """
@@ -187,8 +187,8 @@ def _grid(
         inside = _grid(statement.then[0], (), own_bytes)
         if inside is None:
             return None
-        asked = (replace(statement, then=inside.statements),)
-        return replace(inside, statements=(*needed(values, asked), *asked))
+        checked = (replace(statement, then=inside.statements),)
+        return replace(inside, statements=(*needed(values, checked), *checked))
     loops, body = _nest(statement)
     bounds = [each for each in map(_bounds, loops) if each]
     counts = [max(0, -(-(stop - start) // step)) for start, stop, step in bounds]
@@ -196,11 +196,11 @@ def _grid(
     if not loops or total < 1:
         return None
     index = delinear(counter("iteration", total), counts)
-    places = [
+    counters = [
         Let("s64", loop.name, indexed(number * step + start))
         for loop, number, (start, _, step) in zip(loops, index, bounds, strict=True)
     ]
-    iteration = (*places, *body)
+    iteration = (*counters, *body)
     if not own_bytes:
         stage = each_thread("iteration", total, iteration, PARALLEL)
         return replace(stage, statements=(*needed(values, stage.statements), *stage.statements))

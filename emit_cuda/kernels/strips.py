@@ -141,14 +141,14 @@ class Strip:
         whole = width == self.layout.vector and self.layout.deep_last == self.deep_last
         with self._passes() as (e, f):
             here = item(self.waiting, e * self.passes[1] + f)
-            places = self._in_tile(e, f)
+            where = self._in_tile(e, f)
             if whole and width > 1:
                 array = Cast(Pointer(self._vector(self.reading.kind)), self.array)
-                at = self.layout.vector_number(*places)
+                at = self.layout.vector_number(*where)
                 body.assign(item(array, self._behind(buffer, at, width)), here)
                 return
             with body.loops(["i"], [width], unroll=True) as (i,):
-                at = self._behind(buffer, self._element(places, i))
+                at = self._behind(buffer, self._element(where, i))
                 body.assign(item(self.array, at), here if width == 1 else item(here, i))
 
     def _vector(self, kind: str) -> str:
@@ -188,9 +188,9 @@ class Strip:
         return self.body.loops(["e", "f"], self.passes, unroll=True)
 
     def _in_tile(self, e: Sum, f: Sum) -> tuple[Expr, Expr]:
-        """The row in shared memory of a thread's elements, and the place in it.
+        """The row in shared memory of a thread's elements, and the column.
 
-        The place in it counts vectors, if the operand's place along the same dimension does.
+        The column counts vectors, if the operand's index along the same dimension does.
         """
         reach = list(self.reach)
         reach[0 if self.deep_last else 1] //= self.width
@@ -200,9 +200,9 @@ class Strip:
         )
         return (free, deep) if self.layout.deep_last else (deep, free)
 
-    def _element(self, places: tuple[Expr, Expr], i: Sum) -> Expr:
+    def _element(self, where: tuple[Expr, Expr], i: Sum) -> Expr:
         """The number in shared memory of one of several neighbours."""
-        slow, quick = places
+        slow, quick = where
         if self.layout.deep_last == self.deep_last:
             quick = added(times(quick, self.width), i)
         else:
@@ -210,7 +210,7 @@ class Strip:
         return self.layout.element(_grouped(slow), _grouped(quick))
 
     def _behind(self, buffer: Expr, at: Expr, unit: int = 1) -> Expr:
-        """A place in a part of shared memory."""
+        """An offset in one of the buffers of shared memory."""
         if buffer == Literal(0):
             return at
         return buffer * (self.layout.elements // unit) + at
@@ -268,7 +268,7 @@ class Strip:
         The counter's loop is left to the caller, as are the names that the condition asks for.
         """
         product, width = self.product, self.width
-        at_deep, at_free = self._places(deep, e, f)
+        at_deep, at_free = self._read_indices(deep, e, f)
         inner = counter(self.body.name("i"), width)
         units = (width, 1) if self.deep_last else (1, width)
         deep_sum = counter(at_deep.name, product.depth // units[0]) * units[0]
@@ -296,8 +296,8 @@ class Strip:
         else:
             self.body.add(For(inner.names[0], self.width, tuple(statements), unroll=True))
 
-    def _places(self, deep: Expr, e: Sum, f: Sum) -> tuple[Name, Name]:
-        """The place along the contraction that a thread reads, and the row or column.
+    def _read_indices(self, deep: Expr, e: Sum, f: Sum) -> tuple[Name, Name]:
+        """The index along the contraction that a thread reads, and the row or column.
 
         One of both counts vectors, if they are read.
         """
@@ -320,7 +320,7 @@ class Strip:
         return at_deep, body.let(kind, names[1], added(at, f * reach[1]))
 
     def _limits(self, at: Name, count: int, size: int, unit: int) -> list[Expr]:
-        """The condition that a place is in the operand, where tiles reach out of it."""
+        """The condition that an index is in the operand, where tiles reach out of it."""
         return [binary("<", at, count // unit)] if count % size else []
 
 

@@ -134,9 +134,9 @@ class TensorCores(Tiles):
         """Add the products of two tiles, 32 bytes along the contraction after the others."""
         body = self.body
         if self.size.together:
-            places = [s.array + times(self.buffer, s.layout.elements) for s in self.strips]
+            tiles = [s.array + times(self.buffer, s.layout.elements) for s in self.strips]
             turned = [int(not strip.layout.deep_last) for strip in self.strips]
-            body.call(f"multiply_tiles_{self.type}", self.sums, *places, *turned)
+            body.call(f"multiply_tiles_{self.type}", self.sums, *tiles, *turned)
             return
         steps = self.size.deep_bytes // (2 * BYTES)
         self.own = [self._own(strip) for strip in self.strips]
@@ -151,7 +151,7 @@ class TensorCores(Tiles):
                 body.call(f"multiply_parts_{self.type}", sums, left, right)
 
     def _own(self, strip: Strip) -> tuple[Expr, Expr]:
-        """The row in shared memory that a lane tells the place of, and which of two chunks.
+        """The row in shared memory whose address a lane gives, and which of two chunks.
 
         The four matrices of 8 x 16 bytes that are loaded at once are in the order in which the
         product's instruction takes them: of the left operand rows come first, of the right one the

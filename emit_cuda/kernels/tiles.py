@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
-    # Writes what is done to a sum, of which it is given the place in the result.
+    # Writes what is done to a sum, of which it is given the index in the result.
     Visit = Callable[[Index, Expr], None]
 
 # Rows of tiles that blocks with neighbouring numbers compute.
@@ -214,7 +214,7 @@ class Tiles(ABC):
         self.parts = -(-self.product.depth // self.part_depth)
 
     def _at(self, deep: Expr) -> Expr:
-        """The place along the contraction that is so far behind the first one of a block's part."""
+        """The index along the contraction that is so far behind the first one of a block's part."""
         if self.begins == Literal(0):
             return deep
         if deep == Literal(0):
@@ -297,7 +297,7 @@ class Tiles(ABC):
 
         Parameters
         ----------
-        visit : writes the statements for a sum, whose place in the result it is given.
+        visit : writes the statements for a sum, whose index in the result it is given.
         one_by_one : else neighbours may be visited together, if they can be stored at once.
         unroll : the loops over the sums.
         """
@@ -318,8 +318,8 @@ class Tiles(ABC):
             conditions = [binary("<", here, n) for here, n, size in limits if n % size]
             with body.when(conjoined(conditions) if conditions else None):
                 with body.block() as statements:
-                    place = product.index(batch, counter(row.name, product.rows), column)
-                    visit(place, total)
+                    index = product.index(batch, counter(row.name, product.rows), column)
+                    visit(index, total)
                 body.add(*Pack(self.kernel, counted, width).around(statements))
 
     def store_whole(self, output: Name, at: Index, total: Expr) -> None:

@@ -2,8 +2,8 @@
 
 An element is a word: its key, of which less comes first, above its number. Runs as long as k, or
 the next power of two, are sorted, each in the other direction than the one before. Of two such runs
-the less of each two words at equal places are the least half of both. So each round leaves one run
-of two, which few exchanges sort again, until only one is left.
+the less of each two words at equal positions are the least half of both. So each round leaves one
+run of two, which few exchanges sort again, until only one is left.
 
 References
 ----------
@@ -135,8 +135,8 @@ class _RunsOfWords:
             stride = body.let("s64", "stride", Cast("s64", Literal(half)) >> down)
             with self._in_turns("pair", pairs * half) as p:
                 number = body.let("s64", "run", p / half)
-                place = body.let("s64", "place", p % half)
-                inside = place * 2 - Group(place & Group(stride - 1))
+                position = body.let("s64", "place", p % half)
+                inside = position * 2 - Group(position & Group(stride - 1))
                 first = body.let("s64", "first", number * 2 * apart + inside)
                 forwards = binary("==", Group(number & 1), 0)
                 exchange(body, self.words, (first, first + stride), forwards)
@@ -145,9 +145,9 @@ class _RunsOfWords:
     def write(self, outputs: Sequence[Name]) -> None:
         """Store the first k elements, and their numbers."""
         body = self.body
-        with self._in_turns("j", self.k) as place:
-            number = body.let("s64", "number", Cast("u32", item(self.words, place)))
-            target = linear(self._at(counter(place.name, self.k)), (*self.others, self.k))
+        with self._in_turns("j", self.k) as position:
+            number = body.let("s64", "number", Cast("u32", item(self.words, position)))
+            target = linear(self._at(counter(position.name, self.k)), (*self.others, self.k))
             element = body.element(self.operand, self._at(unknown(number.name, 0, self.n - 1)))
             kind = self.operand.shape.element_type
             body.assign(item(outputs[0], target), store(kind, element))

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from codegen.kinds import Kind
     from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
-    from optimizer.analysis.indexing import Index as Place
+    from optimizer.analysis.indexing import Index as ElementIndex
 
     # Gives a kernel's statements that compute and store the element of an index.
-    Write = Callable[[CudaKernel, Place], Sequence[Statement]]
+    Write = Callable[[CudaKernel, ElementIndex], Sequence[Statement]]
 
 # Rows of a block's threads.
 ROWS = 8
@@ -233,11 +233,11 @@ class _TransposedTiles:
             body.add(BARRIER)
             with body.loops(["j", "i"], [edge // ROWS, tile.parts], unroll=True) as (j, i):
                 inside = warp + j * ROWS, lane + i * WARP
-                place = inside[1] * tile.width + counter(self.lane, tile.width)
+                element = inside[1] * tile.width + counter(self.lane, tile.width)
                 kept = list(computed)
                 for number, statement in enumerate(computed):
                     if isinstance(statement, Let) and (read := reads.get(statement)):
-                        at = place * tile.pitch(read) + inside[0]
+                        at = element * tile.pitch(read) + inside[0]
                         kept[number] = replace(statement, value=item(tiles[read], at))
                 self._computes(tile, (down, across), inside, kept)
         arrays = [
@@ -291,23 +291,23 @@ class _TransposedTiles:
         """The condition that there are elements of a vector along a side, where tiles reach out."""
         sizes, edge = self.sizes, tile.edge
         limits = [(vector, sizes[side] // tile.width, sizes[side]), (other, *[sizes[1 - side]] * 2)]
-        asked = [binary("<", name, limit) for name, limit, size in limits if size % edge]
-        return conjoined(asked) if asked else None
+        conditions = [binary("<", name, limit) for name, limit, size in limits if size % edge]
+        return conjoined(conditions) if conditions else None
 
-    def _computed(self, outer: Place, width: int) -> Sequence[Statement]:
+    def _computed(self, outer: ElementIndex, width: int) -> Sequence[Statement]:
         """The statements for the element at a row and a column, for one of a vector of columns."""
         lane, index = counter(self.lane, width), list(outer)
         row = counter(self.row, self.sizes[0])
         column = counter(self.column, -(-self.sizes[1] // width))
-        for side, place in zip(self.sides, (row, column * width + lane), strict=True):
-            for d, part in zip(side, delinear(place, [self.dims[d] for d in side]), strict=True):
+        for side, number in zip(self.sides, (row, column * width + lane), strict=True):
+            for d, part in zip(side, delinear(number, [self.dims[d] for d in side]), strict=True):
                 index[d] = part
         return live(self.write(self.kernel, tuple(index)))
 
     def _reads(
-        self, statements: Sequence[Statement], outer: Place
+        self, statements: Sequence[Statement], outer: ElementIndex
     ) -> dict[Statement, TransposedRead]:
-        """The loads of arrays that are read transposed, at places that a block knows."""
+        """The loads of arrays that are read transposed, at indices that a block knows."""
         known = {name for number in outer for name in number.names}
         found = ((statement, self._transposed(statement)) for statement in statements)
         return {s: read for s, read in found if read and known.issuperset(read.rest.names)}

@@ -28,8 +28,8 @@ def sass(code: bytes) -> str:
         raise HloError("HLO195", "there is no nvdisasm, which shows SASS", notes=notes)
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         Path(file.name).write_bytes(code)
-        asked = [str(disassembler), "--print-code", file.name]
-        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        command = [str(disassembler), "--print-code", file.name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         notes = done.stderr.strip().splitlines()[:3]
         raise HloError("HLO195", "nvdisasm refuses the cubin", notes=notes)

@@ -4,7 +4,7 @@ Where updates may meet, an operation is needed that hardware does in one step, a
 not count; of sums of floats it changes the rounding, as it does in XLA. Where they never meet, any
 computation does. In all other scatters one thread combines the updates of an element, in their
 order; where windows lie side by side, there is such a thread for each of their elements. Where few
-threads would have many updates, or the same bits are asked for on every run
+threads would have many updates, or the same bits are required on every run
 (`--xla_gpu_deterministic_ops`), the pass `scatter_determinism_expander` lets updates never meet.
 
 References
@@ -54,10 +54,10 @@ def _combine_atomically(
     assert function is not None
     number = body.let("s64", "at", indexed(linear(at, instr.operands[0].shape.dims)))
     value = body.element(instr.operands[2], index)
-    place = Op("&", (item(outputs[0], number),))
+    address = Op("&", (item(outputs[0], number),))
     ordered = function in ("atomicMax", "atomicMin")
     if kind in _UNSIGNED and not ordered:
         unsigned = _UNSIGNED[kind]
-        body.add(Call(function, (Cast(Pointer(unsigned), place), Cast(unsigned, value))))
+        body.add(Call(function, (Cast(Pointer(unsigned), address), Cast(unsigned, value))))
     else:
-        body.add(Call(function, (place, value)))
+        body.add(Call(function, (address, value)))

@@ -64,7 +64,7 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
 
 
 def _written(steps: Sequence[Step]) -> Iterator[str]:
-    """The arrays that launches write, on memory that is not placed yet."""
+    """The arrays that launches write, before buffers are assigned."""
     for step in flat(steps):
         if isinstance(step, Launch):
             pairs = zip(step.arguments, step.writes, strict=True)
@@ -89,5 +89,5 @@ class _Controlled(CudaSchedule):
 
 
 def write_steps(module: CudaModuleWriter, computation: Computation) -> tuple[Step, ...]:
-    """The steps of a computation, on memory that is not placed yet."""
+    """The steps of a computation, before buffers are assigned."""
     return _Controlled(module, computation).finished()

@@ -96,7 +96,7 @@ def emit(
     file.drop_replaced(step.kernel for step in flat(steps) if isinstance(step, Launch))
     return CudaProgram(
         writer.kernels.source(head(module)),
-        writer.placed(steps),
+        writer.resolved(steps),
         tuple(writer.constants.arrays.values()),
         writer.arena_bytes,
         writer.memory.donated,

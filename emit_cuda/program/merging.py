@@ -68,7 +68,7 @@ def merged(file: KernelFile, instr: Instruction, step: While | Branch) -> Launch
 
     Parameters
     ----------
-    step : on memory that is not placed yet.
+    step : before buffers are assigned.
     """
     inside = list(flat([step]))
     if len(inside) > MOST_STEPS:
@@ -207,8 +207,8 @@ class _Merging:
         condition, go = tuple(self.steps(loop.condition)), self.names.unique("goes_on")
         predicate = Load(self._pointer(str(loop.predicate), "pred"), Literal(0))
         # All threads have read it before one may write there.
-        asked = (Let("pred", go, predicate), BARRIER, Break(binary("==", Name(go), 0)))
-        return Forever((POLL, *condition, *asked, *body))
+        check = (Let("pred", go, predicate), BARRIER, Break(binary("==", Name(go), 0)))
+        return Forever((POLL, *condition, *check, *body))
 
     def branch(self, branch: Branch) -> Iterator[Statement]:
         """A choice between the statements of branches."""

@@ -10,11 +10,11 @@ from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.kernel import CudaConstants
 from emit_cuda.program.steps import (
     Branch,
+    BufferSlice,
     Copy,
     HostCall,
     Launch,
     LibraryCall,
-    Place,
     Step,
     While,
 )
@@ -76,7 +76,7 @@ class CudaModuleWriter:
         return self.memory.arena_bytes + _APART * len(self._apart)
 
     def steps_of(self, computation: Computation) -> tuple[Step, ...]:
-        """The steps of a computation, on memory that is not placed yet."""
+        """The steps of a computation before buffers are assigned: pointers are names."""
         if computation not in self._steps:
             self._steps[computation] = self.write(self, computation)
         return self._steps[computation]
@@ -88,37 +88,39 @@ class CudaModuleWriter:
         self.repeats = before
         return steps
 
-    def placed(self, steps: Iterable[Step]) -> tuple[Step, ...]:
-        """Steps on memory that is placed."""
-        return tuple(self._placed(step) for step in steps)
+    def resolved(self, steps: Iterable[Step]) -> tuple[Step, ...]:
+        """Steps whose pointers are slices of buffers, once these are assigned."""
+        return tuple(self._resolved(step) for step in steps)
 
-    def _placed(self, step: Step) -> Step:
+    def _resolved(self, step: Step) -> Step:
         match step:
             case Launch() | LibraryCall() | HostCall():
-                return replace(step, arguments=tuple(map(self._place, step.arguments)))
+                return replace(step, arguments=tuple(map(self._slice, step.arguments)))
             case Copy(target, source):
-                return replace(step, target=self._place(target), source=self._place(source))
+                return replace(step, target=self._slice(target), source=self._slice(source))
             case While(condition, predicate, body, trips):
-                place = self._place(predicate)
-                return While(self.placed(condition), place, self.placed(body), trips)
+                read_from = self._slice(predicate)
+                return While(self.resolved(condition), read_from, self.resolved(body), trips)
             case Branch(number, _, branches):
-                lists = tuple(map(self.placed, branches))
-                return replace(step, number=self._place(number), branches=lists)
+                lists = tuple(map(self.resolved, branches))
+                return replace(step, number=self._slice(number), branches=lists)
 
-    def _place(self, pointer: Place | str) -> Place:
-        if isinstance(pointer, Place):
+    def _slice(self, pointer: BufferSlice | str) -> BufferSlice:
+        if isinstance(pointer, BufferSlice):
             return pointer
         if pointer in self.constants.arrays:
             number = list(self.constants.arrays).index(pointer)
-            return Place("constant", number, 0, self.constants.arrays[pointer].nbytes, pointer)
+            return BufferSlice(
+                "constant", number, 0, self.constants.arrays[pointer].nbytes, pointer
+            )
         home, offset = self.declared[pointer]
         piece = self.memory.slices[home]
         allocation, behind, size = piece.allocation, piece.offset + offset, piece.size - offset
         if allocation.output is not None:
-            return Place("result", allocation.output, behind, size, pointer)
+            return BufferSlice("result", allocation.output, behind, size, pointer)
         if allocation.parameter is not None:
-            return Place("argument", allocation.parameter, behind, size, pointer)
+            return BufferSlice("argument", allocation.parameter, behind, size, pointer)
         if home in self._apart:
             at = self.memory.arena_bytes + _APART * self._apart.index(home)
-            return Place("arena", 0, at + offset, size, pointer)
-        return Place("arena", 0, behind, size, pointer)
+            return BufferSlice("arena", 0, at + offset, size, pointer)
+        return BufferSlice("arena", 0, behind, size, pointer)

@@ -14,7 +14,7 @@ from codegen.program.values import leaves
 from emit_cuda.arrays import fetched
 from emit_cuda.devices import NamedMemory, Purpose
 from emit_cuda.program.host_calls import alone
-from emit_cuda.program.steps import Copy, HostCall, Launch, LibraryCall, Place
+from emit_cuda.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall
 from emit_cuda.program.streams import Choice, Iterations, Segment
 from interpreter.engine.evaluate import evaluate
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from emit_cuda.devices import CudaDevice, Kernels, RecordedGraph
     from emit_cuda.libraries import Libraries
-    from emit_cuda.program.steps import Where, Work
+    from emit_cuda.program.steps import BufferRef, Work
     from emit_cuda.program.streams import Part
     from hlo.types.shape import Shape
 
@@ -118,12 +118,12 @@ class Runner:
                 self.run(loop.early)
             return
         self.run(loop.begin)
-        goes_on, place = np.empty((), np.bool_), self._address(loop.step.predicate)
-        wait = self.device.ask(place, goes_on)
+        goes_on, address = np.empty((), np.bool_), self._address(loop.step.predicate)
+        wait = self.device.ask(address, goes_on)
         wait()
         while goes_on[()]:
             self.run(loop.early)
-            wait = self.device.ask(place, goes_on)
+            wait = self.device.ask(address, goes_on)
             self.run(loop.late)
             wait()
 
@@ -198,14 +198,14 @@ class Runner:
     def _do(self, step: Work, stream: int) -> None:
         match step:
             case Launch(kernel, grid, block, arguments):
-                pointers = [self._address(place) for place in arguments]
+                pointers = [self._address(each) for each in arguments]
                 assert self.kernels is not None, "there is a launch"
                 purpose = Purpose(step.about, self._memory(step) if self.device.watches else None)
                 self.kernels.launch(
                     kernel, grid, block, step.shared_bytes, pointers, stream=stream, purpose=purpose
                 )
             case LibraryCall(function, arguments):
-                pointers = [self._address(place) for place in arguments]
+                pointers = [self._address(each) for each in arguments]
                 with self.device.current():
                     self.libraries.run(function, pointers, self.device.handle(stream))
             case Copy(target, source, size):
@@ -213,29 +213,29 @@ class Runner:
 
     def _compute(self, call: HostCall) -> None:
         """Let the processor compute, as the interpreter does."""
-        instr, places = call.instruction, map(self._address, call.arguments)
+        instr, addresses = call.instruction, map(self._address, call.arguments)
         operands: list[object] = []
         for operand in instr.operands:
             shapes = (s for _, s in operand.shape.leaves())
-            arrays = (self._fetched(s, places) if s.is_array else None for s in shapes)
+            arrays = (self._fetched(s, addresses) if s.is_array else None for s in shapes)
             operands.append(nested(operand.shape, arrays))
         for value in leaves(evaluate(alone(instr), *operands)):
             if value is None:
                 continue
-            place = next(places)
+            address = next(addresses)
             if value.size:
-                self.device.write(place, np.ascontiguousarray(value))
+                self.device.write(address, np.ascontiguousarray(value))
 
-    def _fetched(self, shape: Shape, places: Iterator[int]) -> NDArray[Any]:
-        return fetched(self.device, next(places), shape.dims, shape.element_type.dtype)
+    def _fetched(self, shape: Shape, addresses: Iterator[int]) -> NDArray[Any]:
+        return fetched(self.device, next(addresses), shape.dims, shape.element_type.dtype)
 
     def _memory(self, step: Launch) -> list[NamedMemory]:
         """All that a kernel may use: its arguments, each with its name."""
-        places = {p for p in step.arguments if isinstance(p, Place)}
+        slices = {p for p in step.arguments if isinstance(p, BufferSlice)}
         memory: list[NamedMemory] = []
-        for place in sorted(places, key=lambda p: (self._address(p), p.size, p.name)):
-            begin, name = self._address(place), f"{place.name}, {place.size} bytes"
-            end = begin + place.size
+        for used in sorted(slices, key=lambda p: (self._address(p), p.size, p.name)):
+            begin, name = self._address(used), f"{used.name}, {used.size} bytes"
+            end = begin + used.size
             if memory and begin < memory[-1].address + memory[-1].size:
                 # Arrays of a loop that are there one after the other share memory.
                 last = memory.pop()
@@ -244,20 +244,20 @@ class Runner:
             memory.append(NamedMemory(begin, end - begin, name))
         return memory
 
-    def _address(self, place: Where) -> int:
-        assert isinstance(place, Place)
-        return self.addresses[place.memory][place.number] + place.offset
+    def _address(self, ref: BufferRef) -> int:
+        assert isinstance(ref, BufferSlice)
+        return self.addresses[ref.memory][ref.number] + ref.offset
 
-    def _read(self, place: Where, dtype: Any) -> Any:
+    def _read(self, ref: BufferRef, dtype: Any) -> Any:
         value = np.empty((), dtype)
-        self.device.read(self._address(place), value)
+        self.device.read(self._address(ref), value)
         return value[()]
 
-    def _branch(self, number: Where, of_pred: bool, count: int) -> int:
+    def _branch(self, number: BufferRef, of_pred: bool, count: int) -> int:
         if of_pred:
             return 0 if self._read(number, np.bool_) else 1
-        asked = int(self._read(number, np.int32))
-        return asked if 0 <= asked < count else count - 1
+        index = int(self._read(number, np.int32))
+        return index if 0 <= index < count else count - 1
 
 
 def _asks_the_host(part: Part) -> bool:

@@ -82,8 +82,8 @@ class CudaSchedule(Schedule):
         """Add kernels, and steps that launch them."""
         comment = "\n".join(about(kernel, instr))
         for name, (kind, size) in kernel.rooms.items():
-            place = self.local(size * ELEMENT_TYPES[kind].bytes, name, kind)
-            kernel.arguments[place] = Argument(Pointer(kind, restrict=True), name, place)
+            scratch = self.local(size * ELEMENT_TYPES[kind].bytes, name, kind)
+            kernel.arguments[scratch] = Argument(Pointer(kind, restrict=True), name, scratch)
         pointers = {a.name: p for p, a in kernel.arguments.items()}
         for stage in launches:
             if isinstance(stage, CopyStage):
@@ -91,15 +91,15 @@ class CudaSchedule(Schedule):
                 self.step(Copy(*ends, stage.size), uses=ends)
                 continue
             if stage.own_bytes:
-                place = self.local(stage.own_bytes, "own_memory")
-                kernel.arguments[place] = Argument(Pointer("u8"), "own_memory", place)
+                scratch = self.local(stage.own_bytes, "own_memory")
+                kernel.arguments[scratch] = Argument(Pointer("u8"), "own_memory", scratch)
             name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
             at = pointed(kernel, used)
             what = instr.name, stage.kind, stage.extern_bytes
             launch = Launch(name, stage.grid, stage.block, *at, *what)
             self.step(launch, uses=used)
             if stage.own_bytes:
-                del kernel.arguments[place]  # pyright: ignore[reportPossiblyUnboundVariable]
+                del kernel.arguments[scratch]  # pyright: ignore[reportPossiblyUnboundVariable]
 
     # ----------------------------------------------------------------- libraries
 
@@ -142,9 +142,9 @@ class CudaSchedule(Schedule):
         kind = instr.shape.element_type.name
         part = {"c64": "f32", "c128": "f64"}.get(kind, kind)
         count = instr.shape.size * (1 if part == kind else 2)
-        place = Load(Cast(Pointer(part), output), Name("thread"))
-        scaled = Op("*", (place, Literal(1 / number, part)))
-        self.launch(kernel, instr, [each_thread("thread", count, [Assign(place, scaled)])])
+        element = Load(Cast(Pointer(part), output), Name("thread"))
+        scaled = Op("*", (element, Literal(1 / number, part)))
+        self.launch(kernel, instr, [each_thread("thread", count, [Assign(element, scaled)])])
 
     # ------------------------------------------------------------------- kernels
 
@@ -172,10 +172,10 @@ class CudaSchedule(Schedule):
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
         """One kernel for all results of a fusion, where they have a loop in common."""
-        places = leaves(target, instr.shape)
+        pointers = leaves(target, instr.shape)
         for write in (_rows, _product, _folds, _elements):
             kernel = self.new_kernel(inner)
-            launches = write(kernel, instr.called[0], places)
+            launches = write(kernel, instr.called[0], pointers)
             if launches is not None:
                 self.launch(kernel, instr, _all(launches))
                 return True
@@ -190,16 +190,16 @@ def _of_kind(
     return write(kernel, instr, outputs) if write else None
 
 
-def _rows(kernel: CudaKernel, called: Computation, places: Pointers) -> Stage | None:
+def _rows(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Stage | None:
     """A launch of a fusion that works row by row."""
     rows = rows_of_all(called)
     if rows is None:
         return None
     results = called.root.operands if called.root.opcode == "tuple" else (called.root,)
-    return row_stage(kernel, rows, called, _with_outputs(kernel, results, places))
+    return row_stage(kernel, rows, called, _with_outputs(kernel, results, pointers))
 
 
-def _product(kernel: CudaKernel, called: Computation, places: Pointers) -> Launches | None:
+def _product(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Launches | None:
     """Launches of an elementwise function of a product, which is applied before that is stored.
 
     Elementwise functions of its operands are applied as they are read.
@@ -207,32 +207,32 @@ def _product(kernel: CudaKernel, called: Computation, places: Pointers) -> Launc
     product = product_in(called)
     if product is None:
         return None
-    return gemm_stages(kernel, product, kernel.outputs(called.root, places), called.root)
+    return gemm_stages(kernel, product, kernel.outputs(called.root, pointers), called.root)
 
 
-def _folds(kernel: CudaKernel, called: Computation, places: Pointers) -> Launches | None:
+def _folds(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Launches | None:
     """Launches of several reduces of the same elements."""
     reduces = reduces_together(called)
     if not reduces:
         return None
-    outputs = [output for _, output in _with_outputs(kernel, reduces, places)]
+    outputs = [output for _, output in _with_outputs(kernel, reduces, pointers)]
     return reduction_stages(kernel, reduces[0], outputs, reduces[1:])
 
 
-def _elements(kernel: CudaKernel, called: Computation, places: Pointers) -> Stage | None:
+def _elements(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Stage | None:
     """A launch whose threads compute an element of each result."""
     results = results_together(called)
     if not results:
         return None
-    pairs = _with_outputs(kernel, results, places)
+    pairs = _with_outputs(kernel, results, pointers)
     return loop_stage(kernel, [(result, [output]) for result, output in pairs])
 
 
 def _with_outputs(
-    kernel: CudaKernel, results: Sequence[Instruction], places: Pointers
+    kernel: CudaKernel, results: Sequence[Instruction], pointers: Pointers
 ) -> list[tuple[Instruction, Name]]:
     """The results of a fusion, with the kernel's pointers to their memory."""
-    return [(r, kernel.outputs(r, [p])[0]) for r, p in zip(results, places, strict=True)]
+    return [(r, kernel.outputs(r, [p])[0]) for r, p in zip(results, pointers, strict=True)]
 
 
 def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...], tuple[bool, ...]]:

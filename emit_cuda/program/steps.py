@@ -16,12 +16,12 @@ MemoryKind = Literal["argument", "result", "arena", "constant"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Bytes of a piece of memory.
+class BufferSlice:
+    """Bytes of a buffer.
 
     Attributes
     ----------
-    memory : an argument or a result of the program, its arena, or a constant array.
+    memory : the kind of buffer: an argument or a result of the program, its arena, or a constant.
     number : of the leaf of the arguments or of the result, or of the constant.
     size : bytes, from the offset on, that are the array's.
     name : of the array, for messages.
@@ -33,7 +33,7 @@ class Place:
     size: int = 0
     name: str = field(default="", compare=False)
 
-    def overlaps(self, other: Place) -> bool:
+    def overlaps(self, other: BufferSlice) -> bool:
         """Whether some bytes belong to both."""
         return (
             (self.memory, self.number) == (other.memory, other.number)
@@ -42,8 +42,8 @@ class Place:
         )
 
 
-# Before all memory is placed, a pointer's name stands for where it will be.
-Where = Place | str
+# Until buffers are assigned, a slice is known by the name of the pointer to it alone.
+BufferRef = BufferSlice | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Launch:
     kernel: str
     grid: Dim3
     block: Dim3
-    arguments: tuple[Where, ...]
+    arguments: tuple[BufferRef, ...]
     writes: tuple[bool, ...]
     about: str = ""
     kind: str = "loop"
@@ -72,8 +72,8 @@ class Launch:
 class Copy:
     """Bytes are copied."""
 
-    target: Where
-    source: Where
+    target: BufferRef
+    source: BufferRef
     size: int
 
 
@@ -88,7 +88,7 @@ class LibraryCall:
     """
 
     function: LibraryFunction
-    arguments: tuple[Where, ...]
+    arguments: tuple[BufferRef, ...]
     writes: tuple[bool, ...]
     about: str = ""
 
@@ -104,7 +104,7 @@ class HostCall:
     """
 
     instruction: Instruction
-    arguments: tuple[Where, ...]
+    arguments: tuple[BufferRef, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class While:
     """
 
     condition: tuple[Step, ...]
-    predicate: Where
+    predicate: BufferRef
     body: tuple[Step, ...]
     trips: int | None = None
 
@@ -131,7 +131,7 @@ class Branch:
     of_pred : the number is a truth value, of which true means the first list.
     """
 
-    number: Where
+    number: BufferRef
     of_pred: bool
     branches: tuple[tuple[Step, ...], ...]
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from emit_cuda.program.steps import Branch, Copy, HostCall, Place, While
+from emit_cuda.program.steps import Branch, BufferSlice, Copy, HostCall, While
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -131,7 +131,7 @@ def _split(loop: While, streams: int) -> tuple[Sequence[Step], Sequence[Step]]:
             break
         tail.insert(0, step)
     del steps[len(steps) - len(tail) :]
-    ask = Copy(Place("result", -1), loop.predicate, 1)
+    ask = Copy(BufferSlice("result", -1), loop.predicate, 1)
     needs = [*_needs([*tail, ask])]
     early, open_ = set[int](), [*needs[-1]]
     while open_:
@@ -197,38 +197,38 @@ def _stream(needed: set[int], on: Sequence[int], last: dict[int, int], streams: 
 def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
     """For each step, the earlier ones with which it must not change places."""
     # The accesses to a piece of memory: the place, whether it was written to, and by which step.
-    history: dict[tuple[str, int], list[tuple[Place, bool, int]]] = {}
+    history: dict[tuple[str, int], list[tuple[BufferSlice, bool, int]]] = {}
     for number, step in enumerate(steps):
         needed: set[int] = set()
-        for place, writes in uses(step):
-            before = history.setdefault((place.memory, place.number), [])
-            kept: list[tuple[Place, bool, int]] = []
+        for used, writes in uses(step):
+            before = history.setdefault((used.memory, used.number), [])
+            kept: list[tuple[BufferSlice, bool, int]] = []
             for entry in before:
                 other, wrote, by = entry
-                if by != number and (writes or wrote) and place.overlaps(other):
+                if by != number and (writes or wrote) and used.overlaps(other):
                     needed.add(by)
                     # A step that comes after this write comes after the earlier ones, too.
-                    if writes and _covers(place, other):
+                    if writes and _covers(used, other):
                         continue
                 kept.append(entry)
-            kept.append((place, writes, number))
-            history[place.memory, place.number] = kept
+            kept.append((used, writes, number))
+            history[used.memory, used.number] = kept
         yield needed
 
 
-def uses(step: Work) -> Iterator[tuple[Place, bool]]:
+def uses(step: Work) -> Iterator[tuple[BufferSlice, bool]]:
     """The memory that a step uses, and whether it may write to it."""
-    places: tuple[object, ...]
+    slices: tuple[object, ...]
     if isinstance(step, Copy):
-        places, writes = (step.target, step.source), (True, False)
+        slices, writes = (step.target, step.source), (True, False)
     else:
-        places, writes = step.arguments, step.writes
-    for place, wrote in zip(places, writes, strict=True):
-        assert isinstance(place, Place)
-        if place.memory != "constant":
-            yield place, wrote
+        slices, writes = step.arguments, step.writes
+    for used, wrote in zip(slices, writes, strict=True):
+        assert isinstance(used, BufferSlice)
+        if used.memory != "constant":
+            yield used, wrote
 
 
-def _covers(place: Place, other: Place) -> bool:
-    behind = place.offset + place.size >= other.offset + other.size
-    return place.offset <= other.offset and behind
+def _covers(used: BufferSlice, other: BufferSlice) -> bool:
+    behind = used.offset + used.size >= other.offset + other.size
+    return used.offset <= other.offset and behind

@@ -150,9 +150,10 @@ CODES: Final[dict[str, Code]] = {
         "of the file.",
     ),
     "HLO170": Code(
-        "a computation has several places in time",
-        "Memory is planned for each place where a computation runs. Two calls, loops or branches "
-        "run this one; the pass `flatten-call-graph` gives each a computation of its own.",
+        "a computation runs at several points in time",
+        "Memory is planned for each point in time at which a computation runs. Two calls, loops "
+        "or branches run this one; the pass `flatten-call-graph` gives each a computation of its "
+        "own.",
     ),
     "HLO171": Code(
         "two values must share memory and cannot",

@@ -2,7 +2,7 @@
 
 Everything that can go wrong with HLO, from a stray character to a collective that its partner
 never joins, is an `HloError`: a stable code (`hlo explain HLO021` tells its story), one sentence,
-the place in the text, and notes that say what to do about it.
+the span of the text, and notes that say what to do about it.
 """
 
 from __future__ import annotations

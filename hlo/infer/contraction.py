@@ -153,7 +153,7 @@ def infer_convolution(_instr: Instruction, attrs: a.Convolution, lhs: Shape, rhs
     """Batch, output features and a size for each spatial dimension, placed by `dim_labels`.
 
     Batch is that of lhs divided by `batch_group_count`, features are the output features of rhs,
-    and a spatial dimension has as many elements as its window has places.
+    and a spatial dimension has as many elements as its window has positions.
     """
     sparsity = attrs.sparsity_config
     if sparsity is not None:
@@ -190,11 +190,11 @@ def infer_convolution(_instr: Instruction, attrs: a.Convolution, lhs: Shape, rhs
 
 
 def _dense(operand: Shape, sparsity: Sparsity | None) -> Shape:
-    """The array that (kept values, their places) stands for: n of every m elements are kept."""
+    """The array that (kept values, their indices) stands for: n of every m elements are kept."""
     if sparsity is None or operand.is_array:
         return operand
     if len(operand.elements) != 2 or not operand.elements[0].is_array:
-        raise HloError("HLO025", f"a sparse operand is (values, places), not {show(operand)}")
+        raise HloError("HLO025", f"a sparse operand is (values, indices), not {show(operand)}")
     values, dim = operand.elements[0], sparsity.dimension
     expect_dimensions("sparsity_config", [dim], values.rank)
     size = values.dims[dim] * sparsity.m // max(sparsity.n, 1)

@@ -212,10 +212,10 @@ def _expect_offsets(buffers: Shape, offsets: Shape) -> None:
         if len(offsets.elements) != len(buffers.elements):
             raise HloError("HLO028", f"offsets {show(offsets)} for {show(buffers)}")
         pairs = list(zip(buffers.elements, offsets.elements, strict=True))
-    for buffer, places in pairs:
-        listed = places.elements if places.elements and places.elements[0].is_tuple else (places,)
-        if any(len(place.elements) != buffer.rank for place in listed):
-            raise HloError("HLO028", f"offsets {show(places)} for {show(buffer)}")
+    for buffer, given in pairs:
+        listed = given.elements if given.elements and given.elements[0].is_tuple else (given,)
+        if any(len(each.elements) != buffer.rank for each in listed):
+            raise HloError("HLO028", f"offsets {show(given)} for {show(buffer)}")
 
 
 @infers("collective-permute", xla="ShapeInference::InferCollectivePermuteShape")

@@ -24,7 +24,7 @@ from hlo.infer.checks import (
 from hlo.infer.table import infers
 from hlo.types.element_type import S32
 from hlo.types.shape import UNBOUNDED, Layout, Shape, array
-from hlo.types.tiling import same_places
+from hlo.types.tiling import fill_same_memory
 from hlo.wording import counted
 
 if TYPE_CHECKING:
@@ -87,7 +87,11 @@ def infer_bitcast(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
     """
     expect_array(operand, instr.shape)
     known = UNBOUNDED not in (*operand.dims, *instr.shape.dims)
-    if known and _bits(operand) != _bits(instr.shape) and not same_places(operand, instr.shape):
+    if (
+        known
+        and _bits(operand) != _bits(instr.shape)
+        and not fill_same_memory(operand, instr.shape)
+    ):
         raise HloError(
             "HLO036",
             f"{show(operand)} has {_bits(operand):,} bits, and {show(instr.shape)} "

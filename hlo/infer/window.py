@@ -39,7 +39,7 @@ def expect_window(window: Window, rank: int) -> None:
 
 
 def window_positions(window: Window, dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The number of places of the window along each dimension."""
+    """The number of positions of the window along each dimension."""
     return tuple(
         UNBOUNDED if size == UNBOUNDED else dim.positions(size)
         for dim, size in zip(window, dims, strict=True)
@@ -47,7 +47,7 @@ def window_positions(window: Window, dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def windowed(operand: Shape, window: Window, element_type: ElementType) -> Shape:
-    """An element for each place of the window over the operand."""
+    """An element for each position of the window over the operand."""
     expect_array(operand)
     expect_window(window, operand.rank)
     return array(element_type, window_positions(window, operand.dims), dynamic_flags(operand))
@@ -55,7 +55,7 @@ def windowed(operand: Shape, window: Window, element_type: ElementType) -> Shape
 
 @infers("reduce-window", xla="ShapeInference::InferReduceWindowShape")
 def infer_reduce_window(instr: Instruction, attrs: a.Windowed, *operands: Shape) -> Shape:
-    """One element for each place of the window, or a tuple of n such arrays."""
+    """One element for each position of the window, or a tuple of n such arrays."""
     inputs, inits = arrays_and_initials(operands)
     expect_reducer(instr.called[0], inits, inputs)
     made = [
@@ -69,7 +69,7 @@ def infer_reduce_window(instr: Instruction, attrs: a.Windowed, *operands: Shape)
 def infer_select_and_scatter(
     instr: Instruction, attrs: a.Windowed, operand: Shape, source: Shape, init: Shape
 ) -> Shape:
-    """The operand's shape; the source has an element for each place of the window."""
+    """The operand's shape; the source has an element for each position of the window."""
     expect_array(operand, source)
     select, scatter = instr.called
     _expect_selector(select, scalar_of(operand))

@@ -167,11 +167,11 @@ def read_attrs(
 
 
 def _read_value(spec: AttributeSpec, value: Piece, reader: GrammarReader) -> Any:
-    place = reader.span(value)
+    span = reader.span(value)
     if spec.kind == "literal":
-        return read_shaped_literal(value.text, place)
+        return read_shaped_literal(value.text, span)
     found = reader.value(spec.kind, value)
     if spec.words and found not in spec.words:
         notes = nearest_words(spec, found)
-        raise HloError("HLO002", f"`{found}` is no {spec.key}", place, notes)
+        raise HloError("HLO002", f"`{found}` is no {spec.key}", span, notes)
     return found

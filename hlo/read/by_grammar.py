@@ -53,8 +53,8 @@ def parse_piece(rule: str, source: Source, piece: Piece) -> Any:
     except UnexpectedInput as error:
         raise syntax_error(error, rule, source, piece) from None
     except TooDeepError as error:
-        place = Span(source, piece.start + error.at, piece.start + error.at + 1)
-        raise HloError("HLO001", str(error), place) from None
+        span = Span(source, piece.start + error.at, piece.start + error.at + 1)
+        raise HloError("HLO001", str(error), span) from None
 
 
 class GrammarReader:
@@ -207,8 +207,8 @@ class GrammarReader:
 
     def _piece(self, part: Any, offset: int) -> Piece:
         """The text of a token or tree."""
-        place: Any = part if isinstance(part, Token) else part.meta
-        start, end = offset + place.start_pos, offset + place.end_pos
+        position: Any = part if isinstance(part, Token) else part.meta
+        start, end = offset + position.start_pos, offset + position.end_pos
         return Piece(self.text[start:end], start)
 
     def _inside(self, tree: Any, offset: int) -> Piece:

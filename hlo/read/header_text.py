@@ -93,8 +93,8 @@ def read_stack_frames(tables: Sequence[TableSyntax], reader: GrammarReader) -> S
                 raise HloError("HLO006", message, reader.span(number))
             rows.append(text.text)
         frames = replace(frames, **{_TABLES[heading]: tuple(rows)})
-    for place, table in enumerate(tables):
-        if table.heading.text != next(islice(_TABLES, place, None), ""):
+    for number, table in enumerate(tables):
+        if table.heading.text != next(islice(_TABLES, number, None), ""):
             message = f"{table.heading.text} is not the stack-frame table that follows here"
             raise HloError("HLO006", message, reader.span(table.heading), [_ORDER])
     if tables and len(tables) < len(_TABLES):

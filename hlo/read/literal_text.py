@@ -68,7 +68,7 @@ def read_literal(shape: Shape, text: str, span: Span | None) -> Literal:
         return _literal(shape, text.strip())
     except _BadLiteralError as error:
         message = f"literal of {shape.text_without_layout}: {error}"
-        raise HloError("HLO003", message, span and error.place(text, span)) from None
+        raise HloError("HLO003", message, span and error.span_in(text, span)) from None
 
 
 def read_shaped_literal(text: str, span: Span | None) -> Literal:
@@ -95,7 +95,7 @@ class _BadLiteralError(Exception):
         super().__init__(message)
         self.word = word
 
-    def place(self, text: str, span: Span) -> Span:
+    def span_in(self, text: str, span: Span) -> Span:
         """The span of the word in a text that fills a span."""
         found = re.search(rf"(?<![^\s{{}},(]){re.escape(self.word)}(?![^\s{{}},)])", text)
         return span.part(*found.span()) if found and self.word else span
@@ -262,7 +262,7 @@ def _floats(words: list[str], element_type: ElementType) -> NDArray[Any]:
 
 
 def _read_floats(words: list[str]) -> tuple[list[float], list[tuple[int, bool, int | None]]]:
-    """The numbers, and the place, sign and payload of each NaN among them."""
+    """The numbers, and the index, sign and payload of each NaN among them."""
     if _NUMBERS.fullmatch(" ".join(words)):
         try:
             return list(map(float, words)), []

@@ -1,4 +1,4 @@
-"""The scope at a place of the text: the module around it, and the instructions before it."""
+"""The scope at a point of the text: the module around it, and the instructions before it."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def settle_frames(module: Module) -> Module:
     return replace(made, stack_frames=frames.tables())
 
 
-def source_place(module: Module, instr: Instruction) -> str:
+def source_location(module: Module, instr: Instruction) -> str:
     """The user's line of an instruction, as `model.py:42`; "" where the text has none.
 
     The metadata says so itself, or names a row of the module's tables that does.

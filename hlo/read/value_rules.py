@@ -196,9 +196,9 @@ class ValueRules(Transformer[Token, Any]):
         name, index = (*items, None)[:2]
         if name is None or not unquote(name):
             return "{}"
-        place = " {" + ",".join(map(str, index)) + "}" if index else ""
+        path = " {" + ",".join(map(str, index)) + "}" if index else ""
         escaped = unquote(name).replace("\\", "\\\\").replace('"', '\\"')
-        return f'{{"{escaped}"{place}}}'
+        return f'{{"{escaped}"{path}}}'
 
     def origin_tuple(self, items: Any) -> Any:
         """`({"a"}, {"b"})`."""

@@ -98,5 +98,5 @@ def _bad(kind: str, error: BadValue, span: Span | None) -> HloError:
 def _error(
     kind: str, what: str, span: Span | None, start: int, length: int, notes: tuple[str, ...] = ()
 ) -> HloError:
-    place = span.part(start, start + length) if span else None
-    return HloError("HLO002", f"{kind.replace('_', ' ')}: {what}", place, notes)
+    part = span.part(start, start + length) if span else None
+    return HloError("HLO002", f"{kind.replace('_', ' ')}: {what}", part, notes)

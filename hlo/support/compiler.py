@@ -158,8 +158,8 @@ def processor_flags() -> list[str]:
 @cache
 def macros(command: tuple[str, ...]) -> frozenset[str]:
     """The names of the macros that a compiler defines by itself; none where it fails."""
-    asked = [*command, "-dM", "-E", "-x", "c", os.devnull]
-    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    query = [*command, "-dM", "-E", "-x", "c", os.devnull]
+    found = subprocess.run(query, capture_output=True, text=True, check=False)
     return frozenset(line.split()[1] for line in found.stdout.splitlines())
 
 

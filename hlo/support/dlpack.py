@@ -202,9 +202,9 @@ def as_numpy(tensor: Tensor) -> NDArray[Any]:
         message = f"a DLPack tensor that is not in the CPU's memory: device {tensor.device[0]}"
         raise HloError("HLO112", message)
     dims, steps, size = tensor.dims, tensor.strides, tensor.dtype.itemsize
-    places = steps or in_order(dims, size)
+    strides = steps or in_order(dims, size)
     reach = (
-        sum(s * (n - 1) for s, n in zip(places, dims, strict=True)) + size if 0 not in dims else 0
+        sum(s * (n - 1) for s, n in zip(strides, dims, strict=True)) + size if 0 not in dims else 0
     )
     memory: Any = (ctypes.c_uint8 * reach).from_address(tensor.address)
     memory.capsule = tensor.owner

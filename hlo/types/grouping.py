@@ -72,6 +72,6 @@ def groups_of_many(before: Dims, after: Dims) -> Groups:
 
 
 def unchanged(before: Dims, after: Dims) -> dict[int, int]:
-    """The dimensions that a reshape leaves as they are, each with its place afterwards."""
+    """The dimensions that a reshape leaves as they are, each with its number afterwards."""
     groups = reshaped_groups(before, after)
     return {old[0]: new[0] for old, new in groups if len(old) == len(new) == 1}

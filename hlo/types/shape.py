@@ -290,7 +290,7 @@ def array(
     return _array(element_type, tuple(map(int, dims)), dynamic if any(dynamic) else ())
 
 
-# A model has few shapes, and what is asked of one is worked out once for all who have it.
+# A model has few shapes, and so each question about one is answered once for all who have it.
 @lru_cache(maxsize=1 << 12)
 def _array(element_type: ElementType, dims: tuple[int, ...], dynamic: tuple[bool, ...]) -> Shape:
     return Shape(element_type, dims, row_major(len(dims)), dynamic)

@@ -66,7 +66,7 @@ class TileAssignment:
     def _factors(self) -> tuple[tuple[int, ...], tuple[int, ...], list[list[int]]] | None:
         """The iota's dimensions split so finely that each tile dimension is a run of them.
 
-        Returns their sizes, their transposition, and for each tile dimension the places in the
+        Returns their sizes, their transposition, and for each tile dimension the positions in the
         transposition that it covers; None if the sizes do not divide.
         """
         order = self.transpose or tuple(range(len(self.reshape)))
@@ -90,7 +90,7 @@ class TileAssignment:
                 size //= part
             runs.append(run)
         by_axis = sorted(range(len(pieces)), key=lambda i: (pieces[i][0], i))
-        rank = {piece: place for place, piece in enumerate(by_axis)}
+        rank = {piece: position for position, piece in enumerate(by_axis)}
         sizes = tuple(pieces[i][1] for i in by_axis)
         return sizes, tuple(rank[i] for i in range(len(pieces))), runs
 
@@ -109,9 +109,9 @@ def canonical_iota(
     """
     order = [axis for axis in transpose or range(len(reshape)) if reshape[axis] > 1]
     runs: list[list[int]] = []
-    place = {axis: i for i, axis in enumerate(sorted(order))}
+    rank = {axis: i for i, axis in enumerate(sorted(order))}
     for axis in order:
-        if runs and place[axis] == place[runs[-1][-1]] + 1:
+        if runs and rank[axis] == rank[runs[-1][-1]] + 1:
             runs[-1].append(axis)
         else:
             runs.append([axis])

@@ -2,8 +2,8 @@
 
 `f32[5,300]{1,0:T(8,128)}` is padded to 8 rows of 384 columns and cut into tiles of 8 rows and 128
 columns, which lie in memory one after the other, each row by row. A second tile cuts each tile of
-the first one anew. So an array has more places in memory than elements, and a bitcast, which reads
-the same places under another shape, may see more or fewer elements.
+the first one anew. So an array has room in memory for more than its elements, and a bitcast, which
+reads the same memory under another shape, may see more or fewer elements.
 
 Source: XLA's "Tiled layout" page.
 """
@@ -64,13 +64,13 @@ def tilings(shape: Shape) -> list[TileStep]:
     return found
 
 
-def places(shape: Shape) -> int:
+def filled_elements(shape: Shape) -> int:
     """The number of elements for which an array has room in memory, the padding of tiles too."""
     steps = tilings(shape)
     return prod(steps[-1].split) if steps else shape.size
 
 
-def same_places(one: Shape, other: Shape) -> bool:
+def fill_same_memory(one: Shape, other: Shape) -> bool:
     """Whether tiles decide which elements a bitcast reads: both arrays fill the same memory so.
 
     Where only one has tiles, as in modules that change their backend, they say nothing.
@@ -82,4 +82,7 @@ def same_places(one: Shape, other: Shape) -> bool:
     ]
     if len(ranks) < 2 or max(ranks) > _MOST_DIMENSIONS or one.is_dynamic or other.is_dynamic:
         return False
-    return places(one) * one.element_type.bits == places(other) * other.element_type.bits
+    return (
+        filled_elements(one) * one.element_type.bits
+        == filled_elements(other) * other.element_type.bits
+    )

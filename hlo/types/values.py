@@ -71,7 +71,7 @@ class SliceDim:
 class ConvDims:
     """The role of each dimension of a convolution's operands and result: `b01f_01io->b01f`.
 
-    `input_spatial[k]` is the place of spatial dimension k among the input's dimensions, and so on.
+    `input_spatial[k]` is the number of spatial dimension k among the input's dimensions, and so on.
     An `unknown_*` tuple lists the dimensions written `?`, which have no role.
     """
 
@@ -122,7 +122,7 @@ class BufferDonor:
 
 @dataclass(frozen=True, slots=True)
 class ResultAccuracy:
-    """The accuracy that is asked of a transcendental function.
+    """The accuracy that is required of a transcendental function.
 
     It is a mode, or tolerances that bound the error.
     """

@@ -63,8 +63,8 @@ def computation_order(module: Module) -> tuple[Computation, ...]:
             order[root] = None
     # XLA's walk counts a computation as visited when it is met, before its callees are. So in
     # rare cases it prints one behind its caller, and can't read its own text.
-    place = {computation: i for i, computation in enumerate(order)}
-    if all(place[d] < place[c] for c in order for d in callees[c]):
+    position = {computation: i for i, computation in enumerate(order)}
+    if all(position[d] < position[c] for c in order for d in callees[c]):
         return tuple(order)
     return tuple(called_first(*order))
 

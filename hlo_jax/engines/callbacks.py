@@ -79,8 +79,8 @@ def call_python(number: int, *addresses: int) -> int:
         shapes = (*arrays.given, *arrays.made)
         found = [array_at(a or 0, shape) for a, shape in zip(addresses, shapes, strict=True)]
         given, made = found[: len(arrays.given)], found[len(arrays.given) :]
-        for place, value in zip(made, _FUNCTIONS[number](*(x.copy() for x in given)), strict=True):
-            place[...] = value
+        for result, value in zip(made, _FUNCTIONS[number](*(x.copy() for x in given)), strict=True):
+            result[...] = value
     except BaseException as error:
         return fail(error)
     return 0

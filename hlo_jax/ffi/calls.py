@@ -87,9 +87,9 @@ class Site:
                 instance.run(stage, states, *arrays)
         finally:
             states.delete()
-        for place, array in zip(made, outputs, strict=True):
-            if place is not None and array is not None and array is not place:
-                np.copyto(place, array)
+        for buffer, array in zip(made, outputs, strict=True):
+            if buffer is not None and array is not None and array is not buffer:
+                np.copyto(buffer, array)
 
 
 def _order(shape: Shape) -> tuple[int, ...]:
@@ -175,9 +175,9 @@ _SITES: list[Site] = []
 def call_foreign(number: int, *addresses: int) -> int:
     """Call the handler of a site with the arrays at addresses."""
     try:
-        site, places = _SITES[number], iter(addresses)
-        given = [array_at(next(places), s) if s.is_array else None for s in site.operands]
-        made = [array_at(next(places), s) if s.is_array else None for s in site.results]
+        site, pointers = _SITES[number], iter(addresses)
+        given = [array_at(next(pointers), s) if s.is_array else None for s in site.operands]
+        made = [array_at(next(pointers), s) if s.is_array else None for s in site.results]
         site.call(given, made)
     except BaseException as error:
         return fail(error)

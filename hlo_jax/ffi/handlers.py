@@ -146,10 +146,10 @@ def _refuse_strangers(target: Target) -> None:
         raise HandlerError(ErrorCode.UNIMPLEMENTED, message)
     for handler in target.handlers.values():
         told = ffi.HandlerMetadata(struct_size=ctypes.sizeof(ffi.HandlerMetadata))
-        asked = ffi.MetadataExtension(type=ffi.METADATA, metadata=ctypes.addressof(told))
-        asked.struct_size = ctypes.sizeof(asked)
+        extension = ffi.MetadataExtension(type=ffi.METADATA, metadata=ctypes.addressof(told))
+        extension.struct_size = ctypes.sizeof(extension)
         frame = _frame(ffi.ExecutionStage.EXECUTE, 0)
-        frame.extension_start = ctypes.addressof(asked)
+        frame.extension_start = ctypes.addressof(extension)
         if error := handler(ctypes.addressof(frame)):
             raise ERRORS.take(error).exception
         major = told.api_version.major_version

@@ -118,9 +118,9 @@ def new_buffer(
     kind = element_type(type_number)
     bytes_ = int(np.prod(dims, dtype=np.int64)) * kind.dtype.itemsize if kind.is_array else 0
     numbers = numbers_array(dims, ctypes.c_int64), numbers_array(order, ctypes.c_int64)
-    places = [ctypes.addressof(array) for array in numbers]
+    pointers = [ctypes.addressof(array) for array in numbers]
     where = memory.device.handle, memory.handle, data
-    made = shim().make_buffer(type_number, len(dims), *places, bytes_, *where)
+    made = shim().make_buffer(type_number, len(dims), *pointers, bytes_, *where)
     if not made:
         raise PjrtError(ErrorCode.RESOURCE_EXHAUSTED, f"no memory for a buffer of {bytes_} bytes")
     return made

@@ -44,7 +44,7 @@ class Loaded:
         self.memories = [self._memories(program, k) for k in range(len(self.devices))]
         self.record = records.ExecutableRecord()
         self._kept: list[Any] = []
-        self._asked = self.calls = 0
+        self._queries = self.calls = 0
         self._describe()
         BY_HANDLE[self.handle] = self
 
@@ -104,10 +104,10 @@ class Loaded:
         """The program as a HloModuleProtoWithConfig.
 
         jaxlib asks for it when it loads a program, only for what goes in and out, and asks twice:
-        for the size, and for the bytes. What is asked for later, a person wants to see.
+        for the size, and for the bytes. Later queries come from a person who wants to see it.
         """
-        self._asked += 1
-        content = self.program.proto if self._asked <= 2 else self._optimized
+        self._queries += 1
+        content = self.program.proto if self._queries <= 2 else self._optimized
         options = self.program.options
         return hlo_with_config(content, options.num_replicas, options.num_partitions)
 

@@ -54,8 +54,8 @@ def text() -> str:
     """All of the shim's C."""
     head = "".join(f"#include <{name}>\n" for name in _HEADERS)
     body = Path(__file__).with_name("shim.c").read_text()
-    asked = [f"ASKS_PYTHON({name})\n" for name in (*FUNCTIONS, *LAYOUT_FUNCTIONS, "raised")]
-    return "\n".join([head, in_one_file("runtime.h"), *_declarations(), body, *asked])
+    callbacks = [f"ASKS_PYTHON({name})\n" for name in (*FUNCTIONS, *LAYOUT_FUNCTIONS, "raised")]
+    return "\n".join([head, in_one_file("runtime.h"), *_declarations(), body, *callbacks])
 
 
 def _declarations() -> Iterator[str]:

@@ -119,7 +119,7 @@ def try_pass(
         if isinstance(error, HloError) and not runs(module, first):
             # A fault of the module itself may be told by anybody who looks at it.
             return Outcome(None, changed=False)
-        message = f"it raises {type(error).__name__}: {error}{place_of(error)}"
+        message = f"it raises {type(error).__name__}: {error}{location_of(error)}"
         return Outcome(Failure("error", message, module, first), changed=True)
     if after is not module and (wrong := malformed(after)):
         shown = after if isinstance(after, Module) else None
@@ -163,7 +163,7 @@ def wrong_start(
 ) -> Failure | None:
     """A failure of a pass's first rewrite alone; None if that rewrite is right.
 
-    It is asked of passes that rewrite for ever, whose last rewrite may undo the first: two
+    The question is for passes that rewrite for ever, whose last rewrite may undo the first: two
     exchanges of the operands of `subtract` keep the value, and one does not. If the pass raises an
     exception here, the failure that is known already is the one to report.
     """
@@ -240,7 +240,7 @@ def disobedience(pass_: Pass, module: Module, after: Module) -> tuple[str, str] 
     return None
 
 
-def place_of(error: Exception) -> str:
+def location_of(error: Exception) -> str:
     """The location in the user's own file at which an error arose: " (my_pass.py:24, in run)"."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if OURS not in Path(f.filename).parents or "tests" in f.filename]

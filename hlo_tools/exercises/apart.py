@@ -136,8 +136,8 @@ def check_here(number: int, path: Path, examples: int = 100, shrinking: float = 
         return GradedAnswer(number, "memory", "it needs more memory than there is")
     if found is None:
         return GradedAnswer(number, "right", f"exercise {number} is right")
-    place = found.place
-    where = (str(place), place.function) if place else ("", "")
+    location = found.location
+    where = (str(location), location.function) if location else ("", "")
     return GradedAnswer(number, found.kind, found.message, found.shown, *where)
 
 

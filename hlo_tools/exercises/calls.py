@@ -103,6 +103,6 @@ def _again(found: Mistake, answer: Submission, name: str, call: ShownCall) -> Mi
         found.kind,
         found.message,
         found.shown,
-        found.place,
+        found.location,
         lambda: answer[name](*call.arguments),
     )

@@ -104,8 +104,8 @@ def _finding(
         found = raised(name, told.error, answer.path, shown)
     else:
         found = Mistake("wrong", message, case_text(case, told.want, told.got))
-    place = answer.place(name)
-    return Mistake(found.kind, found.message, found.shown, place, lambda: wrong(case))
+    location = answer.location(name)
+    return Mistake(found.kind, found.message, found.shown, location, lambda: wrong(case))
 
 
 class Watched:

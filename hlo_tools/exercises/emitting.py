@@ -76,7 +76,7 @@ def tell(
         return raised(name, told.error, answer.path, str(case.module).rstrip())
     message = f"{name}: the C gives another value than the interpreter"
     shown = case_text(case, told.want, told.got)
-    return Mistake("wrong", message, shown, answer.place(name), lambda: wrong(case))
+    return Mistake("wrong", message, shown, answer.location(name), lambda: wrong(case))
 
 
 def own(opcode: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo_tools.exercises.finding import FunctionPlace, Mistake, raised
+from hlo_tools.exercises.finding import FunctionLocation, Mistake, raised
 from hlo_tools.own_passes import load
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Submission:
         """The value of a name."""
         return self.values[name]
 
-    def place(self, name: str) -> FunctionPlace | None:
+    def location(self, name: str) -> FunctionLocation | None:
         """The location of a function, or of a method of a class: the line behind its docstring."""
         value = self.values.get(name)
         function: Any = getattr(value, "run", value)
@@ -78,7 +78,7 @@ class Submission:
             return None
         lines = sorted({line for _, _, line in code.co_lines() if line})
         behind = [line for line in lines if line > code.co_firstlineno]
-        return FunctionPlace(self.path.name, (behind or lines)[0], function.__qualname__)
+        return FunctionLocation(self.path.name, (behind or lines)[0], function.__qualname__)
 
 
 Check = "Callable[[Submission, SearchEffort], Mistake | None]"
@@ -151,5 +151,5 @@ class Exercise:
         except Exception as error:
             if answer.path is None:
                 raise
-            return raised(first, error, answer.path).at(answer.place(first))
-        return found.at(answer.place(first)) if found else None
+            return raised(first, error, answer.path).at(answer.location(first))
+        return found.at(answer.location(first)) if found else None

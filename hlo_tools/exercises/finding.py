@@ -18,7 +18,7 @@ UNWRITTEN = "not written yet"
 
 
 @dataclass(frozen=True)
-class FunctionPlace:
+class FunctionLocation:
     """A function in a student's file, and its first line."""
 
     file: str
@@ -39,19 +39,19 @@ class Mistake:
     kind : "unwritten", "missing", "error", "wrong" or "weak": right, but it does too little.
     message : one line.
     shown : the counterexample: HLO, inputs, and both results.
-    place : of the function at which to set a breakpoint.
+    location : of the function at which to set a breakpoint.
     again : runs the function on the counterexample once more.
     """
 
     kind: str
     message: str
     shown: str = ""
-    place: FunctionPlace | None = None
+    location: FunctionLocation | None = None
     again: Callable[[], Any] | None = None
 
-    def at(self, place: FunctionPlace | None) -> Mistake:
+    def at(self, location: FunctionLocation | None) -> Mistake:
         """The same, with a breakpoint."""
-        return replace(self, place=self.place or place)
+        return replace(self, location=self.location or location)
 
     def __str__(self) -> str:
         """All that there is to see."""

@@ -121,14 +121,14 @@ def check_written_out(answer: Submission, _: SearchEffort) -> Mistake | None:
 
     def found(case: Case) -> Mistake | None:
         told = wrong(case)
-        shown, place = str(case.module).rstrip(), answer.place(NAME)
+        shown, location = str(case.module).rstrip(), answer.location(NAME)
         if told and isinstance(told.error, HloError):
             message = f"{NAME}: the C does not compile"
-            return Mistake("error", message, f"{shown}\n\n{told.error}", place)
+            return Mistake("error", message, f"{shown}\n\n{told.error}", location)
         if told:
             return tell(answer, NAME, case, told, wrong)
         if sum(left):
-            return Mistake("weak", f"{NAME} leaves short loops: {sum(left)}", shown, place)
+            return Mistake("weak", f"{NAME} leaves short loops: {sum(left)}", shown, location)
         return None
 
     for module in modules():

@@ -138,8 +138,8 @@ def f32(*numbers: Any) -> Any:
     return np.array(numbers, np.float32)
 
 
-# Rules of the project's own whose promises are asked for.
-ASKED = (
+# The project's own rules whose promises the exercise is about.
+EXERCISE_RULES = (
     "negate(negate(x)) => x",
     "maximum(x, x) => x",
     "multiply(x, 1) => x",
@@ -154,15 +154,15 @@ ASKED = (
 NAMES = tuple(PROMISES)
 
 
-def asked_rules() -> dict[str, Rule]:
-    """The rules that are asked for, by name."""
+def exercise_rules() -> dict[str, Rule]:
+    """The rules of the exercise, by name."""
     known = {rule.name: rule for rule in all_rules()}
-    return {name: known[name] for name in ASKED}
+    return {name: known[name] for name in EXERCISE_RULES}
 
 
 def own_promises() -> dict[str, str]:
     """The promises of the project's own rules."""
-    return {name: rule.promise_name for name, rule in asked_rules().items()}
+    return {name: rule.promise_name for name, rule in exercise_rules().items()}
 
 
 def check_promises(answer: Submission, effort: SearchEffort) -> Mistake | None:
@@ -170,7 +170,7 @@ def check_promises(answer: Submission, effort: SearchEffort) -> Mistake | None:
     given: dict[str, Any] = answer["PROMISES"]
     if not any(given.values()):
         return unwritten("PROMISES")
-    for name, rule in asked_rules().items():
+    for name, rule in exercise_rules().items():
         promise = given.get(name)
         if promise not in PROMISES:
             known = ", ".join(NAMES)

@@ -45,13 +45,13 @@ def embedded(inner: Module, random: Random) -> Module:
     Raises
     ------
     UnfitError
-        if there is no such place for it.
+        if it cannot be there.
     """
     maker = InstructionMaker()
     entry = maker.fresh(inner.entry)
     given = [maker.parameter(p.shape, n) for n, p in enumerate(entry.parameters)]
-    place = random.choice((maker.call, maker.fusion, maker.branch, maker.loop))
-    root = place(entry, given, random)
+    wrap = random.choice((maker.call, maker.fusion, maker.branch, maker.loop))
+    root = wrap(entry, given, random)
     return module(maker.computation("main", given, root))
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from hlo.opcode import TUPLES, having
 from hlo.types.shape import Layout, tuple_of
 from hlo.walk import names_of, rebuild, rebuild_module, users
+from hlo_tools.generate.changing import changed, shown, some
 from hlo_tools.generate.operands import UnfitError, need
-from hlo_tools.generate.places import changed, shown, some
 from hlo_tools.generate.resizing import with_entry
 from hlo_tools.running import RUNNING
 from optimizer.rewriting.make import make

@@ -17,10 +17,10 @@ from hlo.types.element_type import PRED
 from hlo.types.literal import literal
 from hlo.verify import verify
 from hlo.walk import names_of
+from hlo_tools.generate.changing import changed, shown, some
 from hlo_tools.generate.embedding import embedded
 from hlo_tools.generate.layouts import another_layout, another_order, one_in_two_orders, one_read
 from hlo_tools.generate.operands import ARITHMETIC, TYPES, UnfitError, need
-from hlo_tools.generate.places import changed, shown, some
 from hlo_tools.generate.resizing import reshaped
 from hlo_tools.generate.values import nasty, small
 from interpreter.arithmetic import MEANINGS
@@ -140,7 +140,7 @@ def constant_or_parameter(module: Module, random: Random) -> Module:
 
 
 def another_attribute(module: Module, random: Random) -> Module:
-    """One number among the attributes is one more or less, or two change places."""
+    """One number among the attributes is one more or less, or two are exchanged."""
     where, instr = some(
         module,
         random,

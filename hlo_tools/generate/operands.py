@@ -74,7 +74,7 @@ def random_dims(random: Random) -> tuple[int, ...]:
     """Up to three dimensions, in which 0 and 1 are common."""
     rank = random.choice((0, 1, 2, 2, 3, 3))
     if random.random() < EQUAL_SIZES:
-        # Where all sizes are equal, no shape tells that dimensions have changed places.
+        # Where all sizes are equal, no shape tells that dimensions were exchanged.
         return (random.choice(SIZES),) * rank
     return tuple(random.choice(SIZES) for _ in range(rank))
 
@@ -219,14 +219,14 @@ def _reshape(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
     """From the same dimensions, or with ones put in or taken out, or neighbours joined or split."""
     dims = list(shape.dims)
     for _ in range(random.randint(0, 3)):
-        place = random.randint(0, len(dims))
+        position = random.randint(0, len(dims))
         change = random.randrange(3)
         if change == 0:
-            dims.insert(place, 1)
-        elif change == 1 and place + 1 < len(dims):
-            dims[place : place + 2] = [dims[place] * dims[place + 1]]
-        elif place < len(dims) and dims[place] in (1, 4):
-            dims[place : place + 1] = [] if dims[place] == 1 else [2, 2]
+            dims.insert(position, 1)
+        elif change == 1 and position + 1 < len(dims):
+            dims[position : position + 2] = [dims[position] * dims[position + 1]]
+        elif position < len(dims) and dims[position] in (1, 4):
+            dims[position : position + 1] = [] if dims[position] == 1 else [2, 2]
     return Wanted([shape.with_dims(tuple(dims))])
 
 

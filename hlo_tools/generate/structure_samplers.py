@@ -295,12 +295,12 @@ def _size_beside_one_that_was_set(random: Random, _values: Any) -> Module:
     return _size_of_set(random, d, 1 - d)
 
 
-def _size_of_set(random: Random, changed: int, asked: int) -> Module:
+def _size_of_set(random: Random, changed: int, queried: int) -> Module:
     return entry(
         "x = f32[3,<=4] parameter(0)",
         f"n = s32[] constant({random.randint(0, 3)})",
         f"s = f32[{('<=3', '3')[changed]},<=4] set-dimension-size(x, n), dimensions={{{changed}}}",
-        f"r = s32[] get-dimension-size(s), dimensions={{{asked}}}",
+        f"r = s32[] get-dimension-size(s), dimensions={{{queried}}}",
     )
 
 

@@ -65,13 +65,13 @@ def _scatter(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
     window = [random.randint(0, n) for d, n in enumerate(shape.dims) if d not in inserted]
     batch = tuple(random.choice(SIZES) for _ in range(random.randint(0, 2)))
     rank = len(window) + len(batch)
-    places = tuple(sorted(random.sample(range(rank), len(window))))
+    window_dims = tuple(sorted(random.sample(range(rank), len(window))))
     windows, batches = iter(window), iter(batch)
-    updates = tuple(next(windows if d in places else batches) for d in range(rank))
+    updates = tuple(next(windows if d in window_dims else batches) for d in range(rank))
     indexed = tuple(random.sample(range(shape.rank), random.randint(0, shape.rank)))
     vector = random.randint(0, len(batch))
     attrs = {
-        "update_window_dims": places,
+        "update_window_dims": window_dims,
         "inserted_window_dims": inserted,
         "scatter_dims_to_operand_dims": indexed,
         "index_vector_dim": vector,

@@ -55,7 +55,7 @@ class Trial:
     given: list[Any]
 
     def difference(self, promise: Promise) -> Difference | None:
-        """The place at which the values of both modules break a promise."""
+        """The index at which the values of both modules break a promise."""
         return compare(
             evaluate(self.after, *self.given), evaluate(self.before, *self.given), promise
         )
@@ -123,7 +123,7 @@ def check_shape(rule: Rule, root: Instruction) -> None:
 
 
 def broken_by(rule: Rule, trial: Trial) -> Difference | None:
-    """The place at which a trial breaks a rule's promise; None if it does not.
+    """The index at which a trial breaks a rule's promise; None if it does not.
 
     A sum in another order may differ by rounding errors of its terms, however small it is itself.
     """

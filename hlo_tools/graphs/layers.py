@@ -80,7 +80,7 @@ class _Drawing:
     layer : of each vertex: of the boxes, and then of the bends.
     owner : the box whose value runs through a vertex.
     above, below : the vertices in the layers beside to which each is tied.
-    rows : the vertices of each layer in order; `place` is the position of each in its row.
+    rows : the vertices of each layer in order; `rank` is the position of each in its row.
     """
 
     def __init__(self, sizes: Sequence[tuple[float, float]], edges: list[tuple[int, int]]) -> None:
@@ -94,14 +94,14 @@ class _Drawing:
         for vertex in sorted(range(len(self.layer)), key=lambda v: (self.owner[v], v)):
             self.rows[self.layer[vertex]].append(vertex)
         self.x = [0.0] * len(self.layer)
-        self.place = [0] * len(self.layer)
+        self.rank = [0] * len(self.layer)
         for row in self.rows:
             self._count(row)
 
     def _count(self, row: list[int]) -> None:
-        """Keep in mind at which place of its layer each vertex is."""
-        for place, vertex in enumerate(row):
-            self.place[vertex] = place
+        """Keep in mind at which position of its layer each vertex is."""
+        for rank, vertex in enumerate(row):
+            self.rank[vertex] = rank
 
     def _bend(self) -> None:
         """Give edges over several layers a bend in each; those of one box share their bends."""
@@ -127,7 +127,7 @@ class _Drawing:
     def laid_out(self) -> LayeredLayout:
         """Order and place the nodes; gives the drawing."""
         self._order()
-        self._place()
+        self._assign_coordinates()
         tops = self._tops()
         left = min(self.x[v] - self._width(v) / 2 for v in range(len(self.x)))
         self.x = [x - left for x in self.x]
@@ -158,9 +158,9 @@ class _Drawing:
         self.rows = best
 
     def _sort(self, row: list[int], ties: list[list[int]]) -> None:
-        place = self.place
+        rank = self.rank
         weight = {
-            v: sum(place[t] for t in ties[v]) / len(ties[v]) if ties[v] else float(place[v])
+            v: sum(rank[t] for t in ties[v]) / len(ties[v]) if ties[v] else float(rank[v])
             for v in row
         }
         row.sort(key=lambda v: weight[v])
@@ -172,15 +172,15 @@ class _Drawing:
         for row in self.rows[:-1]:
             seen: list[int] = []
             for vertex in row:
-                ends = sorted(self.place[v] for v in self.below[vertex])
+                ends = sorted(self.rank[v] for v in self.below[vertex])
                 count += sum(len(seen) - bisect_right(seen, end) for end in ends)
                 for end in ends:
                     insort(seen, end)
         return count
 
-    # ---------------------------------------------------------------- place
+    # ---------------------------------------------------------------- coordinates
 
-    def _place(self) -> None:
+    def _assign_coordinates(self) -> None:
         """Move boxes along their layers, without changing the order, to straighten edges."""
         for row in self.rows:
             self._settle(row, dict.fromkeys(row, 0.0))
@@ -198,7 +198,7 @@ class _Drawing:
                 self._settle(row, wanted)
 
     def _mean(self, vertex: int, ties: list[int]) -> float:
-        """The best place of a vertex."""
+        """The best coordinate of a vertex."""
         if not ties:
             return self.x[vertex]
         weights = [_STRAIGHT if self._is_bend(t) else 1.0 for t in ties]
@@ -208,15 +208,17 @@ class _Drawing:
     def _settle(self, row: list[int], wanted: dict[int, float]) -> None:
         """Put a layer's vertices as near as can be to where they would best be.
 
-        With the room that each needs subtracted, places must only not fall; the nearest such ones
-        are found by pooling neighbours that are in each other's way.
+        With the room that each needs subtracted, coordinates must only not fall; the nearest
+        such ones are found by pooling neighbours that are in each other's way.
         """
         offset, offsets = 0.0, list[float]()
         for number, vertex in enumerate(row):
             if number:
                 offset += self._room(row[number - 1], vertex)
             offsets.append(offset)
-        pools: list[tuple[float, float, int]] = []  # the sum of places, of weights, and the number
+        pools: list[
+            tuple[float, float, int]
+        ] = []  # sums of coordinates and weights, and the number
         for vertex, before in zip(row, offsets, strict=True):
             weight = _STRAIGHT if self._is_bend(vertex) else 1.0
             pools.append(((wanted[vertex] - before) * weight, weight, 1))
@@ -224,9 +226,9 @@ class _Drawing:
                 total, weights, count = pools.pop()
                 more, others, number = pools.pop()
                 pools.append((total + more, weights + others, count + number))
-        places = [total / weights for total, weights, count in pools for _ in range(count)]
-        for vertex, before, place in zip(row, offsets, places, strict=True):
-            self.x[vertex] = place + before
+        coordinates = [total / weights for total, weights, count in pools for _ in range(count)]
+        for vertex, before, x in zip(row, offsets, coordinates, strict=True):
+            self.x[vertex] = x + before
 
     def _room(self, left: int, right: int) -> float:
         gap = BEND if self._is_bend(left) or self._is_bend(right) else BESIDE

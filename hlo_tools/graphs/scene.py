@@ -145,8 +145,8 @@ def chosen_computation(module: Module, computation: str | None, around: str | No
         by_name = {c.name: c for c in module.computations}
         chosen = _named(by_name, computation.removeprefix("%"), "computation")
     elif around is not None:
-        places = {i.name: c for c in module.computations for i in c.instructions}
-        chosen = _named(places, around.removeprefix("%"), "instruction")
+        computation_of = {i.name: c for c in module.computations for i in c.instructions}
+        chosen = _named(computation_of, around.removeprefix("%"), "instruction")
     return chosen
 
 
@@ -175,7 +175,7 @@ def near(computation: Computation, name: str, hops: int) -> set[Instruction]:
 
 
 def _count(computation: Computation, kept: set[Instruction], *, deep: bool) -> int:
-    """The number of boxes; a computation that is run at two places is drawn twice."""
+    """The number of boxes; a computation that two instructions run is drawn twice."""
     inside: dict[Computation, int] = {}
     for each in called_first(computation):
         shown = each.instructions if each is not computation else kept
@@ -202,17 +202,17 @@ def _scene_of(
     instructions = [
         i for i in computation.instructions if i in kept and not _is_number(i, computation)
     ]
-    place = {instr: number for number, instr in enumerate(instructions)}
+    position = {instr: number for number, instr in enumerate(instructions)}
     boxes: list[Box] = []
     edges: list[Edge] = []
     for number, instr in enumerate(instructions):
         box = _box(instr, inner)
         cut = any(n not in kept for n in (*instr.operands, *using[instr]))
         boxes.append(replace(box, is_root=instr is computation.root, is_cut=cut))
-        used = [o for o in dict.fromkeys(instr.operands) if o in place]
-        edges += [Edge(place[o], number, o.shape.bytes) for o in used]
-        waits = [p for p in instr.control_predecessors if p in place]
-        edges += [Edge(place[p], number, 0, is_control=True) for p in waits]
+        used = [o for o in dict.fromkeys(instr.operands) if o in position]
+        edges += [Edge(position[o], number, o.shape.bytes) for o in used]
+        waits = [p for p in instr.control_predecessors if p in position]
+        edges += [Edge(position[p], number, 0, is_control=True) for p in waits]
     return Scene(computation.name, tuple(boxes), tuple(edges))
 
 

@@ -45,13 +45,13 @@ _TIP = (
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class PlacedScene:
     """A scene with its layout; `panels` are those of each box, and `sizes` the boxes' own."""
 
     scene: Scene
     layout: LayeredLayout
     sizes: tuple[tuple[float, float], ...]
-    panels: tuple[tuple[Placed, ...], ...]
+    panels: tuple[tuple[PlacedScene, ...], ...]
 
 
 def draw(scene: Scene, title: str, subtitle: str = "") -> str:
@@ -77,21 +77,21 @@ def draw(scene: Scene, title: str, subtitle: str = "") -> str:
     return "\n".join([*lines, "</svg>\n"])
 
 
-def place(scene: Scene) -> Placed:
+def place(scene: Scene) -> PlacedScene:
     """Lay out a scene and all inside of it, however deep they lie in each other."""
     order = [scene]
     for each in order:
         order += [panel for box in each.boxes for panel in box.panels]
-    done: dict[Scene, Placed] = {}
+    done: dict[Scene, PlacedScene] = {}
     for each in reversed(order):
         panels = tuple(tuple(done[panel] for panel in box.panels) for box in each.boxes)
         sizes = tuple(_size(box, inner) for box, inner in zip(each.boxes, panels, strict=True))
         layout = lay_out(sizes, [(edge.source, edge.target) for edge in each.edges])
-        done[each] = Placed(each, layout, sizes, panels)
+        done[each] = PlacedScene(each, layout, sizes, panels)
     return done[scene]
 
 
-def _size(box: Box, panels: tuple[Placed, ...]) -> tuple[float, float]:
+def _size(box: Box, panels: tuple[PlacedScene, ...]) -> tuple[float, float]:
     """Width and height that a box needs."""
     letters = max((len(line) for line in box.lines), default=0)
     width = max(letters * _LETTER, len(box.title) * _TITLE_LETTER, _LEAST_WIDTH) + 2 * _INSET
@@ -103,14 +103,14 @@ def _size(box: Box, panels: tuple[Placed, ...]) -> tuple[float, float]:
     return width, height
 
 
-def _frame(panel: Placed) -> tuple[float, float]:
+def _frame(panel: PlacedScene) -> tuple[float, float]:
     """The size of a panel with its title."""
     title = len(panel.scene.title) * 6.4
     width = max(panel.layout.width, title) + 2 * _INSET
     return width, panel.layout.height + _PANEL_HEAD + 2 * _INSET
 
 
-def _drawn(placed: Placed, left: float, top: float) -> Iterator[str]:
+def _drawn(placed: PlacedScene, left: float, top: float) -> Iterator[str]:
     """The elements of a scene and of all inside of it, those behind first."""
     pending = [(placed, left, top)]
     while pending:
@@ -128,8 +128,8 @@ def _drawn(placed: Placed, left: float, top: float) -> Iterator[str]:
             inner_y = corner_y + _TITLE + _LINE * len(box.lines) + 1.4 * _INSET
             for panel in panels:
                 frame_width, frame_height = _frame(panel)
-                place = {"x": inner_x, "y": inner_y, "width": frame_width, "height": frame_height}
-                yield tag("rect", "frame", rx=5, **place)
+                frame = {"x": inner_x, "y": inner_y, "width": frame_width, "height": frame_height}
+                yield tag("rect", "frame", rx=5, **frame)
                 yield text(inner_x + _INSET, inner_y + 14, panel.scene.title, "panel")
                 centred = inner_x + (frame_width - panel.layout.width) / 2
                 pending.append((panel, centred, inner_y + _PANEL_HEAD + _INSET / 2))
@@ -141,11 +141,11 @@ def _box(
 ) -> Iterator[str]:
     """An instruction; pointing at it shows its text."""
     kind = "box" + (" root" if box.is_root else "") + (" cut" if box.is_cut else "")
-    place: dict[str, str | float] = {"x": x, "y": y, "width": width, "height": height, "rx": 6}
+    drawn: dict[str, str | float] = {"x": x, "y": y, "width": width, "height": height, "rx": 6}
     if has_panels:
-        place["fill-opacity"] = "0.45"
-    place["fill"] = COLOURS[box.family]
-    yield f'<g class="i">{tag("rect", kind, box.about, **place)}'
+        drawn["fill-opacity"] = "0.45"
+    drawn["fill"] = COLOURS[box.family]
+    yield f'<g class="i">{tag("rect", kind, box.about, **drawn)}'
     yield text(x + _INSET, y + _TITLE, box.title, "op")
     for number, line in enumerate(box.lines):
         dim = "dim" if number == 0 else ""
@@ -153,7 +153,7 @@ def _box(
     yield "</g>"
 
 
-def _edges(placed: Placed, left: float, top: float) -> Iterator[str]:
+def _edges(placed: PlacedScene, left: float, top: float) -> Iterator[str]:
     edges: dict[int, list[Edge]] = {}
     pairs: dict[tuple[int, int], Edge] = {}
     for edge in placed.scene.edges:

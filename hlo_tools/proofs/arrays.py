@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 # A gather may have so many results, over which its indices decide.
-MOST_PLACES: Final = 256
+MOST_OFFSETS: Final = 256
 translates: OpTable[Callable[..., Any]] = OpTable("translates")
 
 
@@ -246,16 +246,16 @@ def _piece(start: tuple[Solved, bool], pieces: list[Array]) -> Array:
 
 @translates("gather")
 def _gather(instr: Instruction, attrs: a.Gather, operand: Array, indices: Array) -> Value:
-    """Gather at every place that the indices can name, and choose among the results."""
+    """Gather at every offset that the indices can name, and choose among the results."""
     vector, signed = attrs.index_vector_dim, instr.operands[1].shape.element_type.kind == "signed"
     limits = [operand.shape[d] - attrs.slice_sizes[d] for d in attrs.start_index_map]
     choices: list[list[tuple[int, Solved]]] = []
-    for place in np.ndindex(indices.shape):
-        limit = limits[place[vector]] if vector < indices.ndim else limits[0]
-        cases = clamped_cases(indices[place], limit, signed)
+    for element in np.ndindex(indices.shape):
+        limit = limits[element[vector]] if vector < indices.ndim else limits[0]
+        cases = clamped_cases(indices[element], limit, signed)
         choices.append([case for case in cases if not z3.is_false(case[1])])
-    if prod(map(len, choices)) > MOST_PLACES or not operand.size:
-        raise UntranslatedError("a gather at so many places")
+    if prod(map(len, choices)) > MOST_OFFSETS or not operand.size:
+        raise UntranslatedError("a gather at so many offsets")
     chosen: Any = None
     for row in product(*choices):
         starts = np.array([value for value, _ in row], np.int64).reshape(indices.shape)
@@ -312,13 +312,12 @@ def _reduce_window(instr: Instruction, attrs: a.Windowed, *operands: Array) -> V
     result = np.broadcast_to(init, instr.shape.dims)
     for offset in np.ndindex(tuple(d.size for d in window)):
         spread = [
-            [place * d.stride + i * d.window_dilation - d.pad_low for place in range(n)]
+            [position * d.stride + i * d.window_dilation - d.pad_low for position in range(n)]
             for n, d, i in zip(instr.shape.dims, window, offset, strict=True)
         ]
-        places = np.ndindex(instr.shape.dims)
         elements: list[Solved] = []
-        for place in places:
-            at = [row[p] for row, p in zip(spread, place, strict=True)]
+        for position in np.ndindex(instr.shape.dims):
+            at = [row[p] for row, p in zip(spread, position, strict=True)]
             elements.append(_element_of_base(x, init, at, [d.base_dilation for d in window]))
         result = _folded(instr.called[0], [result], [filled(instr.shape.dims, elements)])[0]
     return result
@@ -351,9 +350,9 @@ def _dot(instr: Instruction, attrs: a.DotDims, x: Array, y: Array) -> Value:
     summed = x.shape[len(left) :]
     multiply, add = (cast("Any", meaning(o, element_type)) for o in ("multiply", "add"))
     elements: list[Solved] = []
-    for place in np.ndindex(instr.shape.dims):
-        lhs = place[: len(left)]
-        rhs = (*place[:batch], *place[len(left) :])
+    for element in np.ndindex(instr.shape.dims):
+        lhs = element[: len(left)]
+        rhs = (*element[:batch], *element[len(left) :])
         total = number(0, element_type)
         for at in np.ndindex(summed):
             total = add(total, multiply(x[lhs + at], y[rhs + at]))

@@ -35,7 +35,7 @@ class SolverAnswer:
     proved : whether there is none.
     model : the solver's values for which there is one; None if it found none.
     reason : why the solver does not know; "" if it does.
-    moved : whether there was nothing to ask: both sides have the same terms in the same places.
+    moved : whether there was nothing to ask: both sides have the same terms at the same indices.
     """
 
     proved: bool
@@ -199,6 +199,6 @@ def in_model(model: Any, term: Solved, element_type: ElementType) -> Any:
 def array_in_model(model: Any, terms: Array, element_type: ElementType) -> Array:
     """The value of an array of terms in a model."""
     made = np.empty(terms.shape, element_type.dtype)
-    for place in np.ndindex(terms.shape):
-        made[place] = in_model(model, terms[place], element_type)
+    for index in np.ndindex(terms.shape):
+        made[index] = in_model(model, terms[index], element_type)
     return made

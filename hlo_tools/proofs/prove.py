@@ -181,15 +181,15 @@ def of_scalars(rule: Rule, effort: ProofEffort) -> dict[str, ProofTally]:
             tally = tallies.setdefault(kind_of(before), ProofTally())
             if tally.is_hopeless(before):
                 tally.note(types_of(before), f"{GAVE_UP} on narrower types")
-            elif not asked_for_all(rule, made, before, effort, tally):
+            elif not ask_for_all(rule, made, before, effort, tally):
                 ask_for_some(rule, made, before, effort, tally)
     return {kind: tally for kind, tally in tallies.items() if tally.cases}
 
 
-def asked_for_all(
+def ask_for_all(
     rule: Rule, made: Instance, before: Module, effort: ProofEffort, tally: ProofTally
 ) -> bool:
-    """Whether there is nothing more to ask than one question, whose constants are unknown too."""
+    """Ask one question of unknown constants; whether nothing more is to be asked."""
     constants = constants_of(rule)
     if not isinstance(rule.right, Term):
         if constants:
@@ -219,13 +219,13 @@ def ask_for_some(
     """Ask about one constant after the other, and whether these are all."""
     constants = [made.found[name] for name in constants_of(rule)]
     rows = list(every_value.chosen_constants(constants, every=False))
-    asked: list[tuple[Question, Module]] = []
+    every: list[tuple[Question, Module]] = []
     for row in rows:
         module = every_value.with_constants(before, dict(zip(constants, row, strict=True)))
         question = for_these_constants(rule, module)
         if question is not None:
-            asked.append((question, module))
-    fewer = asked[: effort.questions]
+            every.append((question, module))
+    fewer = every[: effort.questions]
     if not fewer:
         return
     tally.cases += len(fewer)
@@ -237,7 +237,7 @@ def ask_for_some(
                 tally.gave_up(before)
             return
     tally.note(types_of(before), "")
-    if len(fewer) < len(asked) or not are_all(rule, made, before, rows):
+    if len(fewer) < len(every) or not are_all(rule, made, before, rows):
         tally.some.add(types_of(before))
 
 

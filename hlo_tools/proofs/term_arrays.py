@@ -33,8 +33,8 @@ Value = Any  # an array of terms, or a tuple of values
 def filled(dims: Sequence[int], elements: Iterable[Solved]) -> Array:
     """An array of terms, in row-major order."""
     made = np.empty(tuple(dims), object)
-    for place, element in zip(np.ndindex(made.shape), elements, strict=True):
-        made[place] = element
+    for index, element in zip(np.ndindex(made.shape), elements, strict=True):
+        made[index] = element
     return made
 
 
@@ -44,8 +44,8 @@ def symbols(name: str, shape: Shape) -> Value:
         return tuple(symbols(f"{name}.{i}", s) for i, s in enumerate(shape.elements))
     if not shape.is_array:
         raise UntranslatedError(f"a value of shape {shape}")
-    places = np.ndindex(shape.dims)
-    spelled = (f"{name}[{','.join(map(str, p))}]" if p else name for p in places)
+    indices = np.ndindex(shape.dims)
+    spelled = (f"{name}[{','.join(map(str, p))}]" if p else name for p in indices)
     return filled(shape.dims, (symbol(each, shape.element_type) for each in spelled))
 
 

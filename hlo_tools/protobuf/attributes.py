@@ -98,10 +98,10 @@ def _dim_labels(instr: Any) -> Field:
     numbers = instr.convolution_dimension_numbers
 
     def side(first: int, first_name: str, second: int, second_name: str, spatial: Any) -> str:
-        places = {first: first_name, second: second_name}
-        places |= {at: str(n) for n, at in enumerate(spatial)}
+        letters = {first: first_name, second: second_name}
+        letters |= {at: str(n) for n, at in enumerate(spatial)}
         # A dimension that has no role is a question mark.
-        return "".join(places.get(at, "?") for at in range(max(places) + 1))
+        return "".join(letters.get(at, "?") for at in range(max(letters) + 1))
 
     lhs = side(
         *(numbers.input_batch_dimension, "b", numbers.input_feature_dimension, "f"),

@@ -27,8 +27,8 @@ def origin_text(instr: Any) -> str:
 
 def array_text(array: Any) -> str:
     """An array of the program at first: `{"while" {1}}`."""
-    place = f" {braced(array.shape_index)}" if array.shape_index else ""
-    return f"{{{quoted(array.instruction_name)}{place}}}"
+    path = f" {braced(array.shape_index)}" if array.shape_index else ""
+    return f"{{{quoted(array.instruction_name)}{path}}}"
 
 
 def _tree(shape: Any, found: Mapping[Path, str], at: Path) -> str:

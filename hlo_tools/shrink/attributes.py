@@ -57,12 +57,12 @@ def _less(numbers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
                 yield _with(numbers, n, sign * other)
 
 
-def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:place], value, *values[place + 1 :])
+def _with(values: tuple[Any, ...], index: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:index], value, *values[index + 1 :])
 
 
 def squeezes(instructions: Sequence[Instruction]) -> Iterator[Edit]:
-    """No dimension of size 1 in one place, whatever else the arrays that have it measure."""
+    """One dimension of size 1 less, whatever else the arrays that have it measure."""
     dims = {s.dims for i in instructions for _, s in i.shape.leaves() if s.is_array}
     for rank, axis in sorted({(len(d), n) for d in dims for n, size in enumerate(d) if size == 1}):
         attrs = {i: squeezed_attrs(i, rank, axis) for i in instructions}

@@ -78,11 +78,11 @@ def parts(case: Case) -> Iterator[Case]:
     """Parts of a case that may fail by themselves, the smallest first; then less and less of it."""
     values = values_in(case)
     made: set[tuple[Instruction, int]] = set()
-    places = [{i: n for n, i in enumerate(c.instructions)} for c in running(case.module)]
+    positions = [{i: n for n, i in enumerate(c.instructions)} for c in running(case.module)]
     for depth in DEPTHS:
-        for place in places:
-            for instr in place:
-                part = sorted(part_of(instr, depth), key=place.__getitem__)
+        for position in positions:
+            for instr in position:
+                part = sorted(part_of(instr, depth), key=position.__getitem__)
                 if "leaf" not in instr.row.traits and (instr, len(part)) not in made:
                     made.add((instr, len(part)))
                     yield from as_case(case, values, part)

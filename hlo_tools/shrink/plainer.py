@@ -64,10 +64,10 @@ def candidates(array: Any) -> Iterator[Any]:
         yield cast("Any", np.round(array.astype(np.float64))).astype(array.dtype)
     yield np.full_like(array, array.reshape(-1)[0])
     if array.size <= MOST_ELEMENTS:
-        for place in range(array.size):
+        for index in range(array.size):
             for number in (0, 1, 2, 3, -1, 0.5):
                 other = array.copy()
-                other.reshape(-1)[place] = np.asarray(number).astype(array.dtype)
+                other.reshape(-1)[index] = np.asarray(number).astype(array.dtype)
                 yield other
 
 

@@ -37,7 +37,7 @@ def shrink(case: Case, holds: Holds, *, tries: int = 3000, seconds: float = 15) 
 
     Parameters
     ----------
-    holds : is asked about well-formed modules only, and may raise nothing.
+    holds : is called with well-formed modules only, and may raise nothing.
     tries, seconds : after so many questions, or so long, the smallest one so far must do.
 
     Returns
@@ -62,13 +62,13 @@ class Shrinking:
 
     Attributes
     ----------
-    asked : texts of cases of which the answer was no.
+    refused : texts of cases for which `holds` said no.
     """
 
     holds: Holds
     tries: int
     deadline: float
-    asked: set[str] = field(default_factory=set[str])
+    refused: set[str] = field(default_factory=set[str])
 
     def settle(self, case: Case, stage: Stage) -> Case:
         """Make all changes of one kind that can be made."""
@@ -83,12 +83,12 @@ class Shrinking:
         if self.tries <= 0 or monotonic() > self.deadline:
             return False
         text = str(case)
-        if text in self.asked:
+        if text in self.refused:
             return False
         self.tries -= 1
         if is_sound(case) and self.holds(case):
             return True
-        self.asked.add(text)
+        self.refused.add(text)
         return False
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import Computation, Instruction
-from hlo.read.stack_frames import source_place
+from hlo.read.stack_frames import source_location
 from hlo.walk import users
 from hlo.wording import counted
 from hlo.write.print import print_instruction
@@ -157,11 +157,11 @@ def _pass_line(here: bool, begun: bool, name: str, told: str) -> StyledLine:
     return StyledLine(f"{'->' if here else '  '} {name}: {told}", style)
 
 
-def source(place: SourceLine, *, whole: bool) -> list[StyledLine]:
-    """The lines at a place; of a pass, the line that was asked for is marked."""
-    found = source_of(place, whole=whole)
+def source(location: SourceLine, *, whole: bool) -> list[StyledLine]:
+    """The lines at a location; of a pass, the requested line is marked."""
+    found = source_of(location, whole=whole)
     if found is None:
-        return [StyledLine(f"{place.file}:{place.line} cannot be read", "dim")]
+        return [StyledLine(f"{location.file}:{location.line} cannot be read", "dim")]
     name, *lines = str(found).splitlines()
     return [
         StyledLine(name, "head"),
@@ -219,7 +219,7 @@ def instruction(module: Module, instr: Instruction, computation: Computation) ->
     """All that is known of an instruction."""
     using = ", ".join(f"%{user.name}" for user in users(computation).get(instr, []))
     root = " (root)" if instr is computation.root else ""
-    place = source_place(module, instr)
+    location = source_location(module, instr)
     metadata = instr.annotations.metadata
     lines = [
         StyledLine(print_instruction(instr, SHOWN), "head"),
@@ -229,9 +229,9 @@ def instruction(module: Module, instr: Instruction, computation: Computation) ->
         ),
         StyledLine(f"  used by {using or 'nobody'}{root}"),
     ]
-    if place or (metadata and metadata.op_name):
+    if location or (metadata and metadata.op_name):
         named = f" {metadata.op_name}" if metadata and metadata.op_name else ""
-        lines.append(StyledLine(f"  from{named}{f' at {place}' if place else ''}"))
+        lines.append(StyledLine(f"  from{named}{f' at {location}' if location else ''}"))
     return lines
 
 

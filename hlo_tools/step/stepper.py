@@ -271,17 +271,17 @@ class Stepper:
                 [
                     line
                     for rule in self._rules(word)
-                    for line in describe.source(rule.place, whole=True)
+                    for line in describe.source(rule.location, whole=True)
                 ]
             )
         stop = self.stop
         if stop is None:
             raise HloError("HLO204", "nothing is done yet", notes=["`source RULE` shows a rule"])
         if isinstance(stop, KernelStop):
-            return Shown(describe.source(stop.place, whole=True))
+            return Shown(describe.source(stop.location, whole=True))
         if stop.event is None:
-            return Shown(describe.source(self.stops.run(stop).place, whole=True))
-        return Shown(describe.source(stop.event.place, whole=stop.event.by is not None))
+            return Shown(describe.source(self.stops.run(stop).location, whole=True))
+        return Shown(describe.source(stop.event.location, whole=stop.event.by is not None))
 
     def variables(self) -> Shown:
         """The bindings of the last change's rule."""

@@ -81,7 +81,7 @@ def ordered(
     return instruction_order(computation)
 
 
-# A run of lines that went, and a run of lines that came in its place: first and last place of each.
+# A run of removed lines, and the run of lines that replaces it: the bounds of each.
 Edit = tuple[int, int, int, int]
 
 
@@ -89,7 +89,7 @@ def edits(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Edit]:
     """The edits that make one sequence of another, in order.
 
     Both have each element once, or nearly so; what both have is kept where the order allows it, as
-    much as possible: the longest increasing subsequence of the places (patience sorting).
+    much as possible: the longest increasing subsequence of the positions (patience sorting).
     """
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
@@ -98,11 +98,11 @@ def edits(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Edit]:
     shorter = min(len(before), len(after)) - start
     while end < shorter and before[-1 - end] == after[-1 - end]:
         end += 1
-    places = {element: i for i, element in enumerate(after[start : len(after) - end], start)}
+    position = {element: i for i, element in enumerate(after[start : len(after) - end], start)}
     common = [
-        (i, places[element])
+        (i, position[element])
         for i, element in enumerate(before[start : len(before) - end], start)
-        if element in places
+        if element in position
     ]
     kept = [(start - 1, start - 1), *longest_increasing(common)]
     kept.append((len(before) - end, len(after) - end))
@@ -110,14 +110,14 @@ def edits(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Edit]:
 
 
 def longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Of pairs with rising first places, the most whose second places rise too."""
-    ends: list[int] = []  # the least second place with which so many pairs can end
+    """The most pairs whose second numbers rise; the first ones rise already."""
+    ends: list[int] = []  # the least second number that so many pairs can end in
     last: list[int] = []  # and the pair that it belongs to
     previous: list[int] = []
-    for number, (_, place) in enumerate(pairs):
-        length = bisect_left(ends, place)
+    for number, (_, second) in enumerate(pairs):
+        length = bisect_left(ends, second)
         previous.append(last[length - 1] if length else -1)
-        ends[length : length + 1] = [place]
+        ends[length : length + 1] = [second]
         last[length : length + 1] = [number]
     found: list[tuple[int, int]] = []
     number = last[-1] if last else -1
@@ -136,14 +136,14 @@ class Marked:
 
 
 def compared(before: Sequence[ModuleLine], after: Sequence[ModuleLine]) -> list[Marked]:
-    """Two modules as one list of rows, removed lines above those in their place."""
+    """Two modules as one list of rows, removed lines above those that replace them."""
     old = [(row.computation, row.text) for row in before]
     new = [(row.computation, row.text) for row in after]
     made: list[Marked] = []
-    place = 0
+    copied = 0
     for i, k, j, m in edits(old, new):
-        made += [Marked(" ", row) for row in before[place:i]]
+        made += [Marked(" ", row) for row in before[copied:i]]
         made += [Marked("-", row) for row in before[i:k]]
         made += [Marked("+", row) for row in after[j:m]]
-        place = k
-    return made + [Marked(" ", row) for row in before[place:]]
+        copied = k
+    return made + [Marked(" ", row) for row in before[copied:]]

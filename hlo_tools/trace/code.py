@@ -105,7 +105,7 @@ def _step_lines(steps: Iterable[Any], known: set[str], depth: int = 0) -> Iterat
 
 
 def is_steps(value: Any) -> bool:
-    """Whether a field of a step holds steps, or lists of steps: it is no place in memory."""
+    """Whether a field of a step holds steps, or lists of steps: it is no slice of memory."""
     if not isinstance(value, tuple) or not value:
         return False
     first = cast("tuple[Any, ...]", value)[0]

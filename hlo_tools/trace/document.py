@@ -1,6 +1,6 @@
 """A trace as one JSON document: what `hlo opt --trace FILE` writes and `hlo view` shows.
 
-Everything that is said often stands in a table once, and elsewhere by its place in the table,
+Everything that is said often stands in a table once, and elsewhere by its index in the table,
 counted from 0. `docs/trace.md` tells what each key means.
 """
 
@@ -92,11 +92,11 @@ class Document:
 
     def _pass(self, number: int) -> dict[str, Any]:
         run = self.recording.passes[number]
-        place = run.place
+        location = run.location
         data: dict[str, Any] = {
             "path": list(run.path),
             "summary": run.summary,
-            "place": [shown_path(place.file), place.line],
+            "place": [shown_path(location.file), location.line],
             "milliseconds": round(run.seconds * 1000, 3),
             "verified": run.verified,
             "promise": str(run.promise(run.rewrites[0])) if run.rewrites else "",
@@ -123,7 +123,7 @@ class Document:
         return data
 
     def _rule(self, event: Event) -> int:
-        key = (event.rule, event.place) if event.by is None else (event.rule, event.by)
+        key = (event.rule, event.location) if event.by is None else (event.rule, event.by)
         if key not in self.rules:
             self.rules[key] = len(self.rule_data)
             self.rule_data.append(described(event))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo_tools.trace.code import CodeLine, linked
 from optimizer.dynamic_padder.boundary import static_form
-from optimizer.log import SourceLine, place_of
+from optimizer.log import SourceLine, location_of
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ class KernelStop:
     kernel : the instruction whose value it computes.
     pass_ : the name of the pass.
     why : what the pass is for.
-    place : where the pass is written.
+    location : where the pass is written.
     before, after : the loops as C, a line each.
     """
 
     kernel: str
     pass_: str
     why: str
-    place: SourceLine
+    location: SourceLine
     before: tuple[str, ...]
     after: tuple[str, ...]
 
@@ -53,7 +53,7 @@ class KernelState:
     kernel: str
     pass_: str
     why: str
-    place: SourceLine | None
+    location: SourceLine | None
     code: tuple[CodeLine, ...]
     computes: tuple[str, ...] = ()
 
@@ -78,9 +78,9 @@ def kernel_stops(module: Module, target: str = "cpu") -> list[KernelStop]:
     found: list[KernelStop] = []
     last: dict[str, tuple[str, ...]] = {}
     for each in kernel_states(module, target):
-        if each.place is not None:
+        if each.location is not None:
             before = last.get(each.kernel, ())
-            stop = KernelStop(each.kernel, each.pass_, each.why, each.place, before, each.lines)
+            stop = KernelStop(each.kernel, each.pass_, each.why, each.location, before, each.lines)
             found.append(stop)
         last[each.kernel] = each.lines
     return found
@@ -130,15 +130,15 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
     def watch(name: str, pass_: str, statements: Sequence[Statement], kernel: CKernel) -> None:
         made = text(statements)
         if not pass_ or made != last[name]:
-            why, place = "", None
+            why, location = "", None
             if pass_:
-                why, place = passes[pass_].why, place_of(passes[pass_].run)
+                why, location = passes[pass_].why, location_of(passes[pass_].run)
             # A pass may move a part of the loops into a function, which is shown above them.
             own = kernel.writer.functions.values()
             whole = "".join(f"{definition(each)}\n" for each in own) + made
             code = tuple(linked(whole, kernel.names.meant, set(known))) if whole else ()
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
-            found.append(KernelState(name, pass_, why, place, code, computes))
+            found.append(KernelState(name, pass_, why, location, code, computes))
         last[name] = made
 
     emit_c.emit(module, watch=watch, plain=plain)
@@ -186,12 +186,12 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
             for line in linked(kernels.texts[name], kernels.meant[name], known)
             if not line.text.startswith("//")
         ]
-        places = place_of(passes.writer_of(made[0][0])), place_of(passes.all_in_cuda)
+        locations = location_of(passes.writer_of(made[0][0])), location_of(passes.all_in_cuda)
         found.append(KernelState(about, "", "", None, code.get(about, ()), computes.get(about, ())))
         found += [
-            KernelState(about, name, why, place, tuple(code))
-            for (name, why), place, code in zip(
-                passes.WHY.items(), places, (mapped, spelled), strict=True
+            KernelState(about, name, why, location, tuple(code))
+            for (name, why), location, code in zip(
+                passes.WHY.items(), locations, (mapped, spelled), strict=True
             )
         ]
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from optimizer.log import Event, Log, Pass, Silent, innermost, place_of
+from optimizer.log import Event, Log, Pass, Silent, innermost, location_of
 from optimizer.observers import Verify, promise_of
 from optimizer.passes import Fixpoint, Pipeline
 from optimizer.rewriting.rule import Rule
@@ -50,9 +50,9 @@ class PassRun:
         return (innermost(self.pass_).__doc__ or "").partition("\n")[0]
 
     @property
-    def place(self) -> SourceLine:
+    def location(self) -> SourceLine:
         """The line of the definition."""
-        return place_of(type(innermost(self.pass_)).run)
+        return location_of(type(innermost(self.pass_)).run)
 
     @property
     def changed(self) -> bool:

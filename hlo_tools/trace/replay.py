@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Rewrites times instructions up to which a pass is run again for each rewrite.
 EXACT = 200_000
 
-# From which place how many rows go, and which come there.
+# A position, the number of rows that are removed there, and the rows that are inserted.
 Splice = tuple[int, int, list[int]]
 
 
@@ -38,7 +38,7 @@ def splices(before: Sequence[int], after: Sequence[int], start: int = 0) -> list
 
     Parameters
     ----------
-    start : the place of their first rows in longer lists.
+    start : the index of their first rows in longer lists.
     """
     found = reversed(edits(before, after))
     return [(start + i, k - i, list(after[j:m])) for i, k, j, m in found]
@@ -91,8 +91,8 @@ class Replay:
     def _row(self, name: str) -> int:
         return self.table.instruction(self.instrs[name], is_root=name in self.roots)
 
-    def _place(self, name: str) -> int:
-        """The row of an instruction; most often near the last one that was asked for."""
+    def _position_of(self, name: str) -> int:
+        """The row of an instruction; most often near the last one requested."""
         row, near = self._row(name), max(min(self.low, len(self.rows)) - NEAR, 0)
         try:
             return self.rows.index(row, near, near + 2 * NEAR)
@@ -100,7 +100,7 @@ class Replay:
             return self.rows.index(row)
 
     def _exchange(self, at: int, count: int, *rows: int) -> None:
-        """Put rows in the place of others, and note where."""
+        """Replace rows by others, and note where."""
         self.rest = min(self.rest, len(self.rows) - at - count)
         self.rows[at : at + count] = rows
         self.low = min(self.low, at)
@@ -112,7 +112,7 @@ class Replay:
         self.low = min(self.low, len(before))
         old = event.old.name
         if old in self.instrs:
-            self.low = self._place(old)
+            self.low = self._position_of(old)
             self._do(event)
         ends = len(before) - self.rest, len(self.rows) - self.rest
         return splices(before[self.low : ends[0]], self.rows[self.low : ends[1]], self.low)
@@ -122,19 +122,19 @@ class Replay:
         if not event.new:
             self._go(old)
             return
-        at, new = self._place(old), event.new[-1]
+        at, new = self._position_of(old), event.new[-1]
         for instr in event.new:
             at = self._come(instr, at)
         if new.name != old:
             self._replace(old, new)
 
     def _come(self, instr: Instruction, at: int) -> int:
-        """Let a new instruction come before a place, or change where it is; gives the place."""
+        """Insert an instruction before a position, or replace it; gives the position behind it."""
         known = instr.name in self.instrs
         if known and self.instrs[instr.name] is instr:
             return at
         if known:
-            at = self._place(instr.name)
+            at = self._position_of(instr.name)
         self.instrs[instr.name] = instr
         self._uses(instr)
         self._exchange(at, int(known), self._row(instr.name))
@@ -144,13 +144,13 @@ class Replay:
         for user in list(self.users.pop(old, {})):
             if user not in self.instrs or user == new.name:
                 continue
-            instr, at = self.instrs[user], self._place(user)
+            instr, at = self.instrs[user], self._position_of(user)
             operands = tuple(new if o.name == old else o for o in instr.operands)
             self.instrs[user] = instr.with_(operands=operands)
             self._exchange(at, 1, self._row(user))
             self.users.setdefault(new.name, {})[user] = None
         if old in self.roots and new.name in self.instrs:
-            gone, at = self._place(old), self._place(new.name)
+            gone, at = self._position_of(old), self._position_of(new.name)
             self.roots.remove(old)
             self.roots.add(new.name)
             self._exchange(at, 1, self._row(new.name))
@@ -171,7 +171,7 @@ class Replay:
             instr = self.instrs[gone]
             if instr.opcode == "parameter" or has_effect(instr) or instr.control_predecessors:
                 continue
-            self._exchange(self._place(gone), 1)
+            self._exchange(self._position_of(gone), 1)
             for operand in self.instrs.pop(gone).operands:
                 self.users.get(operand.name, {}).pop(gone, None)
                 pending.append(operand.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.read.stack_frames import source_place
+from hlo.read.stack_frames import source_location
 from hlo.write.print_order import computation_order, fused_computations
 from hlo_tools.trace.changes import Printer, ordered
 
@@ -78,7 +78,7 @@ class RowTable:
         metadata = instr.annotations.metadata
         if metadata is None:
             return ""
-        return f"{metadata.op_name}\n{source_place(self.origin, instr)}"
+        return f"{metadata.op_name}\n{source_location(self.origin, instr)}"
 
     def of(self, module: Module) -> list[int]:
         """The rows of a module, in the order in which it is printed."""

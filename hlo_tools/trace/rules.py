@@ -42,8 +42,8 @@ def test_status(event: Event) -> str:
 
 
 def source(event: Event) -> SourceText | None:
-    """The lines of a rewrite's rule, or those of its pass around the place that does it."""
-    return source_of(event.place, whole=event.by is not None)
+    """The lines of a rewrite's rule, or those of its pass around the line that does it."""
+    return source_of(event.location, whole=event.by is not None)
 
 
 def described(event: Event) -> dict[str, Any]:
@@ -53,9 +53,9 @@ def described(event: Event) -> dict[str, Any]:
     data: dict[str, Any] = {
         "name": event.rule,
         "kind": "rule" if rule else "function" if event.by else "pass",
-        "file": lines.file if lines else event.place.file,
-        "line": event.place.line,
-        "first": lines.first if lines else event.place.line,
+        "file": lines.file if lines else event.location.file,
+        "line": event.location.line,
+        "first": lines.first if lines else event.location.line,
         "source": list(lines.lines) if lines else [],
     }
     if rule is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # The packages' folder, below which paths are shown.
 ROOT = Path(__file__).parents[2]
-# Of a pass, only the lines around the place that asks for a rewrite are shown.
+# Of a pass, only the lines around the line that proposes a rewrite are shown.
 AROUND = 6
 _WHOLE = ast.Call | ast.FunctionDef | ast.ClassDef
 
@@ -26,7 +26,7 @@ class SourceText:
     ----------
     file : below the folder of the packages, or as it was given.
     first : the number of the first line, from 1.
-    marked : the number of the line that was asked for.
+    marked : the number of the requested line.
     """
 
     file: str
@@ -51,26 +51,26 @@ def shown_path(file: str) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def source_of(place: SourceLine, *, whole: bool) -> SourceText | None:
-    """The source at a place; None if its file cannot be read.
+def source_of(location: SourceLine, *, whole: bool) -> SourceText | None:
+    """The source at a line; None if its file cannot be read.
 
     Parameters
     ----------
-    whole : the place begins a rule or a function, of which all lines are wanted; or else it is a
+    whole : the line begins a rule or a function, of which all lines are wanted; or else it is a
         line in the middle of a function.
     """
-    lines = _lines(place.file)
-    if not 0 < place.line <= len(lines):
+    lines = _lines(location.file)
+    if not 0 < location.line <= len(lines):
         return None
-    first, last = place.line, place.line
+    first, last = location.line, location.line
     if whole:
-        last = _ends(place.file).get(place.line, place.line)
+        last = _ends(location.file).get(location.line, location.line)
     else:
         first, last = max(1, first - AROUND), min(len(lines), last + 2)
     shown = lines[first - 1 : last]
     indent = min((len(line) - len(line.lstrip()) for line in shown if line.strip()), default=0)
     dedented = tuple(line[indent:] for line in shown)
-    return SourceText(shown_path(place.file), first, place.line, dedented)
+    return SourceText(shown_path(location.file), first, location.line, dedented)
 
 
 @lru_cache(maxsize=256)

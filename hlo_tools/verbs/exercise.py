@@ -109,10 +109,10 @@ def debug(exercise: Exercise, path: Path, examples: int) -> int:
         print(f"exercise {exercise.number} is right: {exercise.title}")
         return RIGHT
     print(f"exercise {exercise.number}: {found}\n")
-    if found.again is None or found.place is None:
+    if found.again is None or found.location is None:
         return WRONG
     debugger = pdb.Pdb()
-    debugger.set_break(str(path.resolve()), found.place.line)
+    debugger.set_break(str(path.resolve()), found.location.line)
     debugger.rcLines.append("continue")
     debugger.runcall(found.again)
     return WRONG

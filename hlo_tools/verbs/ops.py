@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.attributes import attribute_specs
 from hlo.errors.error import HloError, did_you_mean
 from hlo.opcode import OPCODES, TRAITS, Opcode
-from hlo_tools.places import defined
+from hlo_tools.locations import defined
 from hlo_tools.tables import load_tables
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def count(table: OpTable[Any]) -> int:
     return sum(opcode in table for opcode in OPCODES)
 
 
-def description(row: Opcode, tables: Tables, *, places: bool = True) -> list[str]:
+def description(row: Opcode, tables: Tables, *, locations: bool = True) -> list[str]:
     """One opcode: what it means, its traits, computations, attributes and tables.
 
     Parameters
     ----------
-    places : tell the file and line where each table defines it.
+    locations : tell the file and line where each table defines it.
     """
     arity = "any number" if row.arity is None else str(row.arity)
     lines = [f"{row.name}: {row.summary}", "", f"operands: {arity}"]
@@ -93,7 +93,7 @@ def description(row: Opcode, tables: Tables, *, places: bool = True) -> list[str
     for name, table in tables.items():
         reason = table.not_supported.get(row.name, "")
         told = [
-            reason or (defined(table.get(row.name)) if places and row.name in table else ""),
+            reason or (defined(table.get(row.name)) if locations and row.name in table else ""),
             f"as {reference}" if (reference := table.references.get(row.name)) else "",
         ]
         lines.append(", ".join([f"{name}: {mark(table, row.name)}", *filter(None, told)]))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import optimizer
 from hlo.errors.error import HloError, did_you_mean
+from hlo_tools.locations import defined
 from hlo_tools.own_passes import GROUP
-from hlo_tools.places import defined
 from optimizer.pipeline_text import option_defaults
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def run(arguments: Namespace) -> int:
     width = max(map(len, shown))
     for name, summary in shown.items():
         pass_class = optimizer.PASSES.get(name)
-        place = f"  ({defined(pass_class)})" if pass_class else ""
-        print(f"{name:{width}}  {summary}{place}")
+        location = f"  ({defined(pass_class)})" if pass_class else ""
+        print(f"{name:{width}}  {summary}{location}")
         if pass_class is None:
             continue
         for option, default in option_defaults(pass_class).items():

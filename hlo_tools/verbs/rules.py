@@ -25,7 +25,7 @@ from hlo.errors.error import HloError, did_you_mean
 from hlo.walk import users
 from hlo.wording import counted, with_article
 from hlo_tools.files import read_sound_module
-from hlo_tools.places import spell_place
+from hlo_tools.locations import spell_location
 from hlo_tools.proofs.own_rules import find_rules, names_a_file
 from hlo_tools.proofs.record import Evidence, evidence_of, read_record, write_record
 from interpreter.numbers.compare import PROMISES
@@ -99,7 +99,7 @@ def _listed(arguments: Namespace) -> list[Rule]:
 def _line(rule: Rule, word: str) -> str:
     xla = f"XLA: {rule.xla}; " if rule.xla else ""
     head = f"{rule.promise_name:{max(map(len, PROMISES))}}  {word:7}  {rule}"
-    return f"{head}\n{BELOW}{xla}{spell_place(rule.place)}"
+    return f"{head}\n{BELOW}{xla}{spell_location(rule.location)}"
 
 
 def _below(evidence: Evidence) -> str:
@@ -149,7 +149,7 @@ def reasons(rules: list[Rule], module: Module, name: str | None) -> list[str]:
     uses = {used: len(by) for used, by in users(computation).items()}
     fitting = [rule for rule in rules if instr.opcode in rule.left.opcodes]
     if not fitting:
-        asked = counted(len(rules), "rule")
-        message = f"none of {asked} rewrites {with_article(instr.opcode)}, as %{wanted} is"
+        count = counted(len(rules), "rule")
+        message = f"none of {count} rewrites {with_article(instr.opcode)}, as %{wanted} is"
         raise HloError("HLO204", message, notes=["--at NAME asks about another instruction"])
     return [f"{rule}\n    {why_not(rule, instr, uses)}" for rule in fitting]

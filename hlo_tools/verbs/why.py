@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo.read.stack_frames import source_place
+from hlo.read.stack_frames import source_location
 from hlo.wording import counted
 from hlo_tools.files import read_sound_module
 from optimizer.fusion.why import why_fused
@@ -71,13 +71,13 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO158", f"why {arguments.question} asks about two instructions, not one")
     print(told)
     for name in arguments.names:
-        print(f"  {place(module, name.removeprefix('%'))}")
+        print(f"  {runs_in(module, name.removeprefix('%'))}")
     return 0
 
 
-def place(module: Module, name: str) -> str:
+def runs_in(module: Module, name: str) -> str:
     """An instruction, where it stands in the text, and where the user wrote it."""
     instr = next(i for i in module.instructions() if i.name == name)
     where = f"{instr.span.source.name}:{instr.span.line}: " if instr.span else ""
-    user = source_place(module, instr)
+    user = source_location(module, instr)
     return f"{where}{instr!r}{f' from {user}' if user else ''}"

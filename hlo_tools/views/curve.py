@@ -22,7 +22,7 @@ PIXELS, MARGIN = 30.0, 16.0
 SIDE = 2 * (REACH * PIXELS + MARGIN)
 
 
-def places() -> Array:
+def points() -> Array:
     """The numbers at which a function is evaluated."""
     return np.linspace(-REACH, REACH, 1025, dtype=np.float32)
 
@@ -52,9 +52,9 @@ def at(x: float, y: float) -> tuple[float, float]:
     return MARGIN + (REACH + x) * PIXELS, MARGIN + (REACH - y) * PIXELS
 
 
-def moved(place: tuple[float, float], right: float, down: float) -> tuple[float, float]:
-    """A place beside another."""
-    return place[0] + right, place[1] + down
+def moved(start: tuple[float, float], right: float, down: float) -> tuple[float, float]:
+    """A position beside another."""
+    return start[0] + right, start[1] + down
 
 
 def pieces(x: Array, y: Array) -> Iterator[Sequence[tuple[float, float]]]:

@@ -201,8 +201,8 @@ class _MemoryPicture:
             f"bytes {start:,} to {start + buffer.bytes:,}, moments {span[0]} to {span[1]}"
         )
         fill = COLOURS[kind_of(value)]
-        place = {"x": x, "y": y, "width": width, "height": height}
-        bar = tag("rect", "bar", told, fill=fill, **place)
+        box = {"x": x, "y": y, "width": width, "height": height}
+        bar = tag("rect", "bar", told, fill=fill, **box)
         return bar + _label(value.name, x, y, self.across(span[2]) - x, height)
 
 

@@ -2,7 +2,7 @@
 
 XLA's bridge from TensorFlow writes them as custom calls. Their windows hold the padding that fits
 the bounds; with `padding_type=PADDING_SAME` it is computed again from the actual sizes, so that a
-stride of s leaves ceil(n / s) places.
+stride of s leaves ceil(n / s) positions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @custom_call("DynamicConvolutionForward")
 def convolution_forward(_frame: Frame, instr: Instruction, lhs: Array, rhs: Array) -> Value:
-    """A convolution of as many places as the input's size gives.
+    """A convolution of as many positions as the input's size gives.
 
     References
     ----------
@@ -86,9 +86,9 @@ def convolution_kernel_gradient(
     attrs = CustomCall.of(instr)
     labels = _attrs(attrs, ()).dim_labels
     window: list[WindowDim] = []
-    places = zip(labels.input_spatial, labels.kernel_spatial, labels.output_spatial, strict=True)
-    for w, (d, e, place) in zip(attrs.window or (), places, strict=True):
-        n, m, k = lhs.shape[d], gradient.shape[e], instr.shape.dims[place]
+    spatial = zip(labels.input_spatial, labels.kernel_spatial, labels.output_spatial, strict=True)
+    for w, (d, e, f) in zip(attrs.window or (), spatial, strict=True):
+        n, m, k = lhs.shape[d], gradient.shape[e], instr.shape.dims[f]
         span = (k - 1) * w.stride
         low = _padding_low(attrs, n, w.window_dilation, span + 1)
         high = span + max(0, (m - 1) * w.window_dilation + 1) - n - low
@@ -98,7 +98,7 @@ def convolution_kernel_gradient(
 
 @custom_call("DynamicReduceWindowSamePadding")
 def reduce_window(frame: Frame, instr: Instruction, operand: Array, initial: Array) -> Value:
-    """Reduce the elements in a moving window, at as many places as the size gives.
+    """Reduce the elements in a moving window, at as many positions as the size gives.
 
     References
     ----------
@@ -112,7 +112,7 @@ def reduce_window(frame: Frame, instr: Instruction, operand: Array, initial: Arr
 def select_and_scatter(
     frame: Frame, instr: Instruction, operand: Array, source: Array, initial: Array
 ) -> Value:
-    """Scatter an element for each place of a window to the element selected there.
+    """Scatter an element for each position of a window to the element selected there.
 
     References
     ----------
@@ -144,8 +144,8 @@ def _padding_low(attrs: CustomCall, size: int, stride: int, extent: int) -> int:
 
 def _padding_total(size: int, stride: int, extent: int) -> int:
     """The padding that lets a window of some extent take ceil(size / stride) positions."""
-    places = -(-size // stride)
-    return max(0, (places - 1) * stride + extent - size)
+    positions = -(-size // stride)
+    return max(0, (positions - 1) * stride + extent - size)
 
 
 def _attrs(attrs: CustomCall, window: Window) -> Convolution:

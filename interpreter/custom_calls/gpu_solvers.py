@@ -64,8 +64,8 @@ def _vectors(options: Options) -> dict[str, Any]:
 
 
 def _sides(options: Options) -> dict[str, Any]:
-    asked = {"compute_left": "left", "compute_right": "right"}
-    return {ours: ord("V" if options.get(theirs) else "N") for ours, theirs in asked.items()}
+    names = {"compute_left": "left", "compute_right": "right"}
+    return {ours: ord("V" if options.get(theirs) else "N") for ours, theirs in names.items()}
 
 
 def _svd(options: Options) -> LapackForm:

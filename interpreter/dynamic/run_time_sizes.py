@@ -90,9 +90,9 @@ def _gathering(
     padding = [(0, max(0, n - m)) for n, m in zip(attrs.slice_sizes, operand.shape, strict=True)]
     value = function(instr, attrs, np.pad(operand, padding), indices)
     cut = [slice(None)] * instr.shape.rank
-    for place, d in zip(attrs.offset_dims, kept, strict=True):
-        if instr.shape.dynamic_at(place):
-            cut[place] = slice(operand.shape[d])
+    for result_dim, d in zip(attrs.offset_dims, kept, strict=True):
+        if instr.shape.dynamic_at(result_dim):
+            cut[result_dim] = slice(operand.shape[d])
     return value[tuple(cut)]
 
 

@@ -228,7 +228,7 @@ def _sources(instr: Instruction, slot: dict[Instruction, int]) -> tuple[int, ...
 
 
 def _placed(error: Exception, instr: Instruction) -> Exception:
-    """The error, with the place in the text where it arose."""
+    """The error, with the span of the text where it arose."""
     if isinstance(error, HloError):
         return error.at(instr.span).with_traceback(error.__traceback__)
     if isinstance(error, MemoryError):

@@ -180,7 +180,7 @@ class Lockstep:
             if waiting is None or waiting.instr is None:
                 notes.append(f"device {device} has finished")
             else:
-                notes.append(f"device {device} is in {_place(waiting.instr)}: {waiting.wanting}")
+                notes.append(f"device {device} is in {_wait_of(waiting.instr)}: {waiting.wanting}")
         if self.devices > DEVICES_SHOWN:
             notes.append(f"and {self.devices - DEVICES_SHOWN} more devices")
         stuck = next(w.instr for w in self._waiting.values() if w.instr is not None)
@@ -194,7 +194,7 @@ def _stop(thread: threading.Thread) -> None:
     stop(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit))
 
 
-def _place(instr: Instruction) -> str:
+def _wait_of(instr: Instruction) -> str:
     line = f", line {instr.span.line}" if instr.span else ""
     return f"{instr.opcode} %{instr.name}{line}, and waits for"
 
@@ -203,16 +203,16 @@ def _check_alike(meeting: Meeting) -> None:
     """Devices that meet must do the same thing, though maybe at different instructions."""
     (first, one), *rest = meeting.instrs.items()
     for device, other in rest:
-        if one is other or _asked(one) == _asked(other):
+        if one is other or _signature(one) == _signature(other):
             continue
         notes = [
-            f"device {d} runs {_asked(i)[0]} %{i.name} of {_asked(i)[1]}"
+            f"device {d} runs {_signature(i)[0]} %{i.name} of {_signature(i)[1]}"
             for d, i in ((first, one), (device, other))
         ]
         message = f"{other.name}: devices that meet do different things"
         raise HloError("HLO118", message, other.span, notes)
 
 
-def _asked(instr: Instruction) -> tuple[str, str]:
+def _signature(instr: Instruction) -> tuple[str, str]:
     operands = ", ".join(operand.shape.text_without_layout for operand in instr.operands)
     return instr.opcode, f"({operands}) -> {instr.shape.text_without_layout}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.opcode import CONTROL, GIVEN, IDENTITIES, SAME_ORDER, TUPLES, VIEWS
-from hlo.types.tiling import places, same_places
+from hlo.types.tiling import fill_same_memory, filled_elements
 from interpreter.engine.elided import is_elided
 
 try:
@@ -69,9 +69,9 @@ def _computation_peak(computation: Computation, peaks: dict[Computation, int]) -
 def _own_bytes(instr: Instruction) -> int:
     own = 0 if instr.opcode in _NO_MEMORY and not is_elided(instr) else instr.shape.unpacked_bytes
     copied = [o for o in instr.operands if o.opcode in _VIEWS] if instr.opcode in _COPYING else []
-    if instr.opcode == "bitcast" and same_places(instr.operands[0].shape, instr.shape):
+    if instr.opcode == "bitcast" and fill_same_memory(instr.operands[0].shape, instr.shape):
         # Padding is put around the tiles, which are then moved.
-        own += sum(2 * places(s) * s.element_type.bytes for s in _sides(instr))
+        own += sum(2 * filled_elements(s) * s.element_type.bytes for s in _sides(instr))
     return own + sum(o.shape.unpacked_bytes for o in copied)
 
 

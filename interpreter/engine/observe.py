@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from interpreter.table import Value
 
 
-def place(event: Evaluation) -> str:
+def value_path(event: Evaluation) -> str:
     """The path of a value: device, computations with iterations, instruction."""
     path = [c.name if i < 0 else f"{c.name}[{i}]" for c, i in event.path]
     return "/".join([f"device {event.device.number}", *path, event.instr.name])
@@ -32,12 +32,12 @@ def place(event: Evaluation) -> str:
 class ValueRecorder:
     """An observer that keeps every value.
 
-    A computation that is called several times from one place, but by no loop, leaves the values of
+    A computation that one instruction, which is no loop, calls several times leaves the values of
     its last call.
 
     Attributes
     ----------
-    values : by place, in the order in which they arose.
+    values : by path, in the order in which they arose.
     """
 
     def __init__(self) -> None:
@@ -45,12 +45,12 @@ class ValueRecorder:
 
     def __call__(self, event: Evaluation) -> None:
         """Keep one value."""
-        self.values[place(event)] = event.value
+        self.values[value_path(event)] = event.value
 
     def save(self, path: str | Path) -> None:
-        """Write all arrays to an `.npz` file, under their places.
+        """Write all arrays to an `.npz` file, under their paths.
 
-        The i-th element of a tuple has `.i` after its place. A type that NumPy has not, such as
+        The i-th element of a tuple has `.i` after its path. A type that NumPy has not, such as
         bf16, is written as its bytes, with the type's name in front: `bfloat16:device 0/main/x`.
         """
         arrays: dict[str, Any] = {}

@@ -153,9 +153,9 @@ class Difference:
         where = "".join(f"{{{i}}}" for i in self.path)
         if self.reason:
             return f"{where}: {self.reason}" if where else self.reason
-        place = where + (f"[{','.join(map(str, self.index))}]" if self.index else "")
+        path = where + (f"[{','.join(map(str, self.index))}]" if self.index else "")
         text = f"{self.got} instead of {self.want}"
-        text = f"{place}: {text}" if place else text
+        text = f"{path}: {text}" if path else text
         far = f" (up to {self.max_ulps} ulps)" if self.max_ulps else ""
         return f"{text}; {self.count} of {self.size} elements differ{far}"
 

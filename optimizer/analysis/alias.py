@@ -32,7 +32,7 @@ _SLICES = frozenset({"dynamic-slice"})
 
 
 class InPlace(NamedTuple):
-    """Leaf `leaf` of the result takes the place of leaf `operand_leaf` of an operand."""
+    """Leaf `leaf` of the result overwrites leaf `operand_leaf` of an operand."""
 
     operand: int
     operand_leaf: int
@@ -72,7 +72,7 @@ class AliasInfo:
 
         So it is where each element is read, for the last time, before it is written. A copy in the
         same place is none; sorts and products may use the result as room for work. Leaves that
-        `must_share` are not asked for.
+        `must_share` are left out.
         """
         if instr.opcode == "copy":
             return instr.shape.is_array
@@ -170,7 +170,7 @@ def _feeds_elementwise(
         for user in using[stack.pop()]:
             if user is update:
                 continue
-            if not _keeps_places(user, start.shape):
+            if not _keeps_indices(user, start.shape):
                 return False
             if user not in seen:
                 seen.add(user)
@@ -192,7 +192,7 @@ def _elementwise(computation: Computation, number: int) -> frozenset[int]:
         for user in using[stack.pop()]:
             if user is computation.root and user.opcode == "tuple":
                 continue
-            if not _keeps_places(user, parameter.shape):
+            if not _keeps_indices(user, parameter.shape):
                 return frozenset()
             if user not in seen:
                 seen.add(user)
@@ -204,7 +204,7 @@ def _elementwise(computation: Computation, number: int) -> frozenset[int]:
     return reached if len(reached) == 1 or not folds else frozenset()
 
 
-def _keeps_places(user: Instruction, shape: Shape) -> bool:
+def _keeps_indices(user: Instruction, shape: Shape) -> bool:
     """Whether element n of a result depends on element n alone of operands of a shape's size."""
     if user.opcode in ("bitcast", "reshape"):
         return _same_bytes(user.operands[0].shape, user.shape)

@@ -102,13 +102,13 @@ def _waiting(
     calls : by the end of the chain that each replaces.
     ends : by all instructions of these chains, their ends.
     """
-    place = {instr: k for k, instr in enumerate(computation.instructions)}
+    position = {instr: k for k, instr in enumerate(computation.instructions)}
     awaited: dict[Instruction, dict[Instruction, None]] = {}
     for instr in computation.instructions:
         waiting = ends.get(instr, instr)
         for before in instr.control_predecessors:
             end = ends.get(before, before)
-            if place[end] < place[waiting]:
+            if position[end] < position[waiting]:
                 awaited.setdefault(waiting, {})[end] = None
         if instr.control_predecessors:
             awaited.setdefault(waiting, {})

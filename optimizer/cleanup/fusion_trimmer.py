@@ -102,13 +102,13 @@ def parameters_needed(body: Computation) -> list[int]:
 
 def with_parameters(body: Computation, kept: Sequence[int]) -> Computation:
     """A computation without the parameters that it does not use."""
-    places = {old: new for new, old in enumerate(kept)}
+    renumbered = {old: new for new, old in enumerate(kept)}
     plan = {
-        p: p.with_(attrs=replace(p.attrs, number=places[number(p)]))
+        p: p.with_(attrs=replace(p.attrs, number=renumbered[number(p)]))
         for p in body.parameters
-        if places.get(number(p), -1) not in (-1, number(p))
+        if renumbered.get(number(p), -1) not in (-1, number(p))
     }
-    gone = [p for p in body.parameters if number(p) not in places]
+    gone = [p for p in body.parameters if number(p) not in renumbered]
     return rebuild(without(body, gone), plan)
 
 

@@ -62,8 +62,8 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
             return
         for instr, using in _free_conditionals(computation):
             is_root = instr is computation.root
-            place = ConditionalSite(instr, names, shared, using, is_root)
-            changes = transformation(place)
+            site = ConditionalSite(instr, names, shared, using, is_root)
+            changes = transformation(site)
             if changes:
                 found.add(word, instr, changes[instr], plan=changes)
 

@@ -26,15 +26,15 @@ _CHEAP = (
 _EMPTY = TUPLES | {"parameter"}
 
 
-def known_branch(place: ConditionalSite) -> Plan:
+def known_branch(site: ConditionalSite) -> Plan:
     """The branch that a constant chooses, or the only one, takes the conditional's place.
 
     References
     ----------
     XLA, `ConditionalSimplifier::TryRemoveConditional`.
     """
-    instr, index = place.instr, chosen_branch(place.instr)
-    return {} if index is None or has_effect(instr) else {instr: branch_inlined(place, index)}
+    instr, index = site.instr, chosen_branch(site.instr)
+    return {} if index is None or has_effect(instr) else {instr: branch_inlined(site, index)}
 
 
 def chosen_branch(instr: Instruction) -> int | None:
@@ -49,17 +49,17 @@ def chosen_branch(instr: Instruction) -> int | None:
     return index if 0 <= index <= last else last
 
 
-def identical_branches(place: ConditionalSite) -> Plan:
+def identical_branches(site: ConditionalSite) -> Plan:
     """A conditional whose branches are equal and get the same operand is any of them."""
-    instr, identity = place.instr, Identity(is_layout_sensitive=True)
+    instr, identity = site.instr, Identity(is_layout_sensitive=True)
     if len(set(instr.operands[1:])) != 1:
         return {}
     if len({identity.of(branch) for branch in instr.called}) != 1 or has_effect(instr):
         return {}
-    return {instr: branch_inlined(place, 0)}
+    return {instr: branch_inlined(site, 0)}
 
 
-def cheap_branches(place: ConditionalSite) -> Plan:
+def cheap_branches(site: ConditionalSite) -> Plan:
     """Computes both of two cheap branches, and selects.
 
     Not if one of them computes nothing: then a select may cost more than the conditional.
@@ -68,14 +68,14 @@ def cheap_branches(place: ConditionalSite) -> Plan:
     ----------
     XLA, `ConditionalSimplifier::TryRemoveConditional`.
     """
-    instr = place.instr
+    instr = site.instr
     by_pred = instr.operands[0].shape.element_type is PRED
     cheap = all(is_cheap(i) for branch in instr.called for i in branch.instructions)
     if not by_pred or not cheap or has_effect(instr) or any(map(is_empty, instr.called)):
         return {}
     if any(not shape.is_array or shape.is_dynamic for _, shape in instr.shape.leaves()):
         return {}
-    return {instr: both(place)}
+    return {instr: both(site)}
 
 
 def is_cheap(instr: Instruction) -> bool:
@@ -89,30 +89,27 @@ def is_empty(branch: Computation) -> bool:
     return arrays and all(i.opcode in _EMPTY for i in branch.instructions)
 
 
-def branch_inlined(place: ConditionalSite, index: int) -> Instruction:
+def branch_inlined(site: ConditionalSite, index: int) -> Instruction:
     """A branch's body in the conditional's place."""
-    instr = place.instr
-    return inlined(instr.called[index], (instr.operands[1 + index],), place.names)
+    instr = site.instr
+    return inlined(instr.called[index], (instr.operands[1 + index],), site.names)
 
 
-def both(place: ConditionalSite) -> Instruction:
+def both(site: ConditionalSite) -> Instruction:
     """Both branches, and a select of each array that they yield."""
-    return selected(place, branch_inlined(place, 0), branch_inlined(place, 1))
+    return selected(site, branch_inlined(site, 0), branch_inlined(site, 1))
 
 
-def selected(place: ConditionalSite, on_true: Instruction, on_false: Instruction) -> Instruction:
+def selected(site: ConditionalSite, on_true: Instruction, on_false: Instruction) -> Instruction:
     """One of two values, as the conditional's pred says; tuples element by element."""
-    shape, pred = on_true.shape, place.instr.operands[0]
+    shape, pred = on_true.shape, site.instr.operands[0]
     if shape.is_tuple:
         pairs = [
-            [
-                place.named(make("get-tuple-element", whole, index=i))
-                for whole in (on_true, on_false)
-            ]
+            [site.named(make("get-tuple-element", whole, index=i)) for whole in (on_true, on_false)]
             for i in range(len(shape.elements))
         ]
-        return place.named(make("tuple", *[selected(place, *pair) for pair in pairs]))
+        return site.named(make("tuple", *[selected(site, *pair) for pair in pairs]))
     if shape.dims:
         wide = shape.with_type(PRED)
-        pred = place.named(make("broadcast", pred, shape=wide, dimensions=()))
-    return place.named(make("select", pred, on_true, on_false))
+        pred = site.named(make("broadcast", pred, shape=wide, dimensions=()))
+    return site.named(make("select", pred, on_true, on_false))

@@ -34,14 +34,14 @@ class ConditionalCanonicalizer:
         return transformed(module, tuple_form, log)
 
 
-def tuple_form(place: ConditionalSite) -> Plan:
+def tuple_form(site: ConditionalSite) -> Plan:
     """A conditional that yields a tuple of one element, and that element."""
-    instr = place.instr
+    instr = site.instr
     if instr.shape.is_tuple:
         return {}
-    branches = place.branches()
+    branches = site.branches()
     for n, branch in enumerate(branches):
-        root = place.named(make("tuple", branch.root))
+        root = site.named(make("tuple", branch.root))
         branches[n] = replace(branch, instructions=(*branch.instructions, root), root=root)
     whole = instr.with_(shape=branches[0].root.shape, called=tuple(branches))
-    return {instr: place.named(make("get-tuple-element", whole, index=0))}
+    return {instr: site.named(make("get-tuple-element", whole, index=0))}

@@ -43,11 +43,11 @@ class ConditionalToSelect:
             for instr in computation.instructions
         }
 
-        def to_select(place: ConditionalSite) -> Plan:
-            instr = place.instr
+        def to_select(site: ConditionalSite) -> Plan:
+            instr = site.instr
             by_pred = instr.operands[0].shape.element_type is PRED
             if instr.name not in inside or not by_pred or not instr.shape.is_array:
                 return {}
-            return {} if has_effect(instr) else {instr: both(place)}
+            return {} if has_effect(instr) else {instr: both(site)}
 
         return transformed(module, to_select, log)

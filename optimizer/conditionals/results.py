@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from optimizer.conditionals.branches import ConditionalSite
 
 
-def elements_used(place: ConditionalSite) -> set[int] | None:
+def elements_used(site: ConditionalSite) -> set[int] | None:
     """The elements of its value that are used; None if the value is used as a whole."""
-    used = {element_of(user, place.instr) for user in place.users}
-    if place.is_root or not place.instr.shape.is_tuple or None in used:
+    used = {element_of(user, site.instr) for user in site.users}
+    if site.is_root or not site.instr.shape.is_tuple or None in used:
         return None
     return {i for i in used if i is not None}
 
 
-def merged_results(place: ConditionalSite) -> Plan:
+def merged_results(site: ConditionalSite) -> Plan:
     """Takes one for the other of two elements that are the same instruction in every branch.
 
     References
     ----------
     XLA, `MergeDuplicateTupleElements` in `xla/service/conditional_simplifier.cc`.
     """
-    used, roots = elements_used(place), [c.root for c in place.instr.called]
+    used, roots = elements_used(site), [c.root for c in site.instr.called]
     if not used or any(root.opcode != "tuple" for root in roots):
         return {}
     first: dict[tuple[Instruction, ...], int] = {}
@@ -42,10 +42,10 @@ def merged_results(place: ConditionalSite) -> Plan:
     if all(i == j for i, j in same.items()):
         return {}
     kept = sorted(set(same.values()))
-    return with_results(place, kept, {i: kept.index(j) for i, j in same.items()})
+    return with_results(site, kept, {i: kept.index(j) for i, j in same.items()})
 
 
-def unused_results(place: ConditionalSite) -> Plan:
+def unused_results(site: ConditionalSite) -> Plan:
     """Removes elements of the value that nobody uses; if nobody uses any, it is an empty tuple.
 
     References
@@ -53,28 +53,28 @@ def unused_results(place: ConditionalSite) -> Plan:
     XLA, `RemoveUnusedTupleElements` and `ReplaceRootWithEmptyTupleIfNoUsers` in
     `xla/service/conditional_simplifier.cc`.
     """
-    instr, used = place.instr, elements_used(place)
+    instr, used = site.instr, elements_used(site)
     # Without users and effects it is dead, and not worth the work.
-    if not place.users and not place.is_root and has_effect(instr):
-        return {} if instr.shape == tuple_of() else with_results(place, (), {})
+    if not site.users and not site.is_root and has_effect(instr):
+        return {} if instr.shape == tuple_of() else with_results(site, (), {})
     if not used or len(used) == len(instr.shape.elements):
         return {}
     kept = sorted(used)
-    return with_results(place, kept, {i: n for n, i in enumerate(kept)})
+    return with_results(site, kept, {i: n for n, i in enumerate(kept)})
 
 
-def with_results(place: ConditionalSite, kept: Sequence[int], where: dict[int, int]) -> Plan:
+def with_results(site: ConditionalSite, kept: Sequence[int], where: dict[int, int]) -> Plan:
     """A conditional that yields a tuple of some elements, and users that take them from there.
 
     Parameters
     ----------
-    where : for each element that is used, its new place.
+    where : for each element that is used, its new index.
     """
-    instr = place.instr
-    branches = [without_dead(yielding(place, branch, kept)) for branch in place.branches()]
+    instr = site.instr
+    branches = [without_dead(yielding(site, branch, kept)) for branch in site.branches()]
     new = instr.with_(shape=branches[0].root.shape, called=tuple(branches))
     plan = {instr: new}
-    for user in place.users:
+    for user in site.users:
         i = element_of(user, instr)
         if i is not None:
             attrs = replace(user.attrs, index=where[i])
@@ -82,36 +82,36 @@ def with_results(place: ConditionalSite, kept: Sequence[int], where: dict[int, i
     return plan
 
 
-def yielding(place: ConditionalSite, branch: Computation, kept: Sequence[int]) -> Computation:
+def yielding(site: ConditionalSite, branch: Computation, kept: Sequence[int]) -> Computation:
     """A branch that yields only some elements of its tuple."""
     root = branch.root
     if root.opcode == "tuple":
         elements = [root.operands[i] for i in kept]
     else:
-        elements = [place.named(make("get-tuple-element", root, index=i)) for i in kept]
-    new = place.named(make("tuple", *elements))
+        elements = [site.named(make("get-tuple-element", root, index=i)) for i in kept]
+    new = site.named(make("tuple", *elements))
     body = tuple(dict.fromkeys((*branch.instructions, *elements, new)))
     return replace(branch, instructions=body, root=new)
 
 
-def unused_operands(place: ConditionalSite) -> Plan:
+def unused_operands(site: ConditionalSite) -> Plan:
     """Passes to a branch only those elements of its operand that it takes.
 
     References
     ----------
     XLA, `TryRemoveUnusedConditionalOperands` in `xla/service/conditional_simplifier.cc`.
     """
-    instr = place.instr
+    instr = site.instr
     if not any(wasted(branch) for branch in instr.called):
         return {}
-    operands, branches = [instr.operands[0]], place.branches()
+    operands, branches = [instr.operands[0]], site.branches()
     for n, operand in enumerate(instr.operands[1:]):
         branch, narrower = branches[n], operand
         if wasted(branch):
             kept = sorted(set(elements_taken(branch).values()))
-            branches[n] = rebuild(branch, narrow_parameter(branch, kept, {}, place.names))
-            elements = [element(place, operand, i) for i in kept]
-            narrower = place.named(make("tuple", *elements))
+            branches[n] = rebuild(branch, narrow_parameter(branch, kept, {}, site.names))
+            elements = [element(site, operand, i) for i in kept]
+            narrower = site.named(make("tuple", *elements))
         operands.append(narrower)
     return {instr: instr.with_(operands=tuple(operands), called=tuple(branches))}
 
@@ -123,8 +123,8 @@ def wasted(branch: Computation) -> bool:
     return shape.is_tuple and is_taken_apart(branch) and len(taken) < len(shape.elements)
 
 
-def element(place: ConditionalSite, whole: Instruction, i: int) -> Instruction:
+def element(site: ConditionalSite, whole: Instruction, i: int) -> Instruction:
     """An element of a tuple: what was put there if that can be seen."""
     if whole.opcode == "tuple":
         return whole.operands[i]
-    return place.named(make("get-tuple-element", whole, index=i))
+    return site.named(make("get-tuple-element", whole, index=i))

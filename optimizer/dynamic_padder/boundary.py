@@ -149,11 +149,11 @@ def _dynamic(shape: Shape) -> list[int]:
 def _sizes(entry: Computation) -> dict[tuple[int, int], Instruction]:
     """A parameter for each (leaf of the arguments, dimension) that is dynamic."""
     leaves = [leaf for p in entry.parameters for _, leaf in p.shape.leaves()]
-    places = [(k, d) for k, leaf in enumerate(leaves) if leaf.is_dynamic for d in _dynamic(leaf)]
+    dynamic = [(k, d) for k, leaf in enumerate(leaves) if leaf.is_dynamic for d in _dynamic(leaf)]
     first = len(entry.parameters)
     return {
-        place: make("parameter", shape=array(S32), number=first + k)
-        for k, place in enumerate(places)
+        leaf_and_dim: make("parameter", shape=array(S32), number=first + k)
+        for k, leaf_and_dim in enumerate(dynamic)
     }
 
 

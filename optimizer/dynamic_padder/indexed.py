@@ -25,11 +25,11 @@ def gather(instr: Instruction, operand: Padded, indices: Padded) -> Padded:
     sizes = {batch[vectors.index(d)]: size for d, size in indices.sizes.items()}
     dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
     kept = [d for d in range(operand.value.shape.rank) if d not in dropped]
-    places = dict(zip(kept, attrs.offset_dims, strict=True))
+    result_dims = dict(zip(kept, attrs.offset_dims, strict=True))
     starts, read = indices.value, list[int]()
     for d, size in operand.sizes.items():
-        if d in places and instr.shape.dynamic_at(places[d]):
-            sizes[places[d]] = size
+        if d in result_dims and instr.shape.dynamic_at(result_dims[d]):
+            sizes[result_dims[d]] = size
         elif d in attrs.start_index_map:
             # A start is clamped so that the slice lies in the elements that count.
             read.append(d)
@@ -38,14 +38,14 @@ def gather(instr: Instruction, operand: Padded, indices: Padded) -> Padded:
     return remade(instr, [Padded(operand.zeroed(read)), Padded(starts)], sizes)
 
 
-def clamped(starts: Instruction, attrs: a.Gather, place: int, last: Instruction) -> Instruction:
+def clamped(starts: Instruction, attrs: a.Gather, component: int, last: Instruction) -> Instruction:
     """Index vectors of which one component goes no further than to a number."""
     starts = wide(starts)
     dims, axis = starts.shape.dims, attrs.index_vector_dim
     nearer = make("minimum", starts, spread(to_type(last, starts.shape.element_type), dims))
     if axis == len(dims):
         return nearer
-    return make("select", equal(counting(S32, dims, axis), place), nearer, starts)
+    return make("select", equal(counting(S32, dims, axis), component), nearer, starts)
 
 
 def wide(indices: Instruction) -> Instruction:

@@ -61,12 +61,12 @@ def packed(instr: Instruction, operand: Padded, sizes: Sizes) -> Padded:
     dims = instr.shape.dims
     if not operand.value.shape.size:
         return Padded(splat(0, static(instr.shape)), sizes)
-    place = spread(number(0), dims)
+    element = spread(number(0), dims)
     for d, bound in enumerate(dims):
         size = spread(sizes.get(d) or number(bound), dims)
-        place = make("add", make("multiply", place, size), counting(S32, dims, d))
+        element = make("add", make("multiply", element, size), counting(S32, dims, d))
     source = operand.value.shape
-    rest, index = place, spread(number(0), dims)
+    rest, index = element, spread(number(0), dims)
     for d in reversed(range(source.rank)):
         size = operand.sizes.get(d) or number(source.dims[d])
         stride = prod(source.dims[d + 1 :])
@@ -123,15 +123,15 @@ def dynamic_update_slice(
     if not update.sizes:
         return remade(instr, [Padded(base), update, *starts], operand.sizes)
     dims, zero = base.shape.dims, splat(0, replace(base.shape, dims=(), layout=None))
-    places = [wide(start.value) for start in starts]
+    offsets = [wide(start.value) for start in starts]
     there = base
     for d, size in update.sizes.items():
         # Valid elements may end where the operand does, so the padding is given room behind it.
         there = padded(there, zero, d, 0, update.value.shape.dims[d])
-        last = to_type(make("subtract", number(dims[d]), size), places[d].shape.element_type)
-        places[d] = make("minimum", places[d], last)
-    under = make("dynamic-slice", there, *places, dynamic_slice_sizes=update.value.shape.dims)
-    made = make("dynamic-update-slice", there, update.over(under), *places)
+        last = to_type(make("subtract", number(dims[d]), size), offsets[d].shape.element_type)
+        offsets[d] = make("minimum", offsets[d], last)
+    under = make("dynamic-slice", there, *offsets, dynamic_slice_sizes=update.value.shape.dims)
+    made = make("dynamic-update-slice", there, update.over(under), *offsets)
     for d in update.sizes:
         made = cut(made, d, 0, dims[d])
     return Padded(made, operand.sizes)
@@ -185,11 +185,11 @@ def concatenate(instr: Instruction, *operands: Padded) -> Padded:
     )
     if not any(axis in o.sizes for o in operands):
         return remade(instr, operands, sizes)
-    made, place = splat(0, static(instr.shape)), number(0)
+    made, offset = splat(0, static(instr.shape)), number(0)
     for operand in operands:
-        starts = [place if d == axis else number(0) for d in range(instr.shape.rank)]
+        starts = [offset if d == axis else number(0) for d in range(instr.shape.rank)]
         made = make("dynamic-update-slice", made, operand.value, *starts)
-        place = make(
-            "add", place, operand.sizes.get(axis) or number(operand.value.shape.dims[axis])
+        offset = make(
+            "add", offset, operand.sizes.get(axis) or number(operand.value.shape.dims[axis])
         )
-    return Padded(made, {**sizes, axis: place})
+    return Padded(made, {**sizes, axis: offset})

@@ -195,15 +195,15 @@ def dot(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
     )
     masked: list[Padded] = []
     sizes: Sizes = {}
-    place = len(attrs.lhs_batch_dims)
+    first = len(attrs.lhs_batch_dims)
     for (side, batch, contracting), other in zip(sides, (rhs, lhs), strict=True):
         both = dict(zip(contracting, sides[side is lhs][2], strict=True))
         known = {d: other.sizes[e] for d, e in both.items() if e in other.sizes} | dict(side.sizes)
         masked.append(Padded(Padded(side.value, known).zeroed(contracting)))
         sizes |= {batch.index(d): s for d, s in side.sizes.items() if d in batch}
         free = [d for d in range(side.value.shape.rank) if d not in (*batch, *contracting)]
-        sizes |= {place + k: side.sizes[d] for k, d in enumerate(free) if d in side.sizes}
-        place += len(free)
+        sizes |= {first + k: side.sizes[d] for k, d in enumerate(free) if d in side.sizes}
+        first += len(free)
     return remade(instr, masked, sizes)
 
 

@@ -37,15 +37,15 @@ def scatter(instr: Instruction, *operands: Padded) -> Tree:
     starts = wide(indices.value)
     starts = Padded(starts, _vectors(instr, indices, into, news)).masked(_nowhere(starts))
     beyond: list[int] = []
-    for d, place in _windows(attrs, arrays[0].value.shape.rank):
-        there, wanted = into.get(d), None if place is None else news.get(place)
+    for d, update_dim in _windows(attrs, arrays[0].value.shape.rank):
+        there, wanted = into.get(d), None if update_dim is None else news.get(update_dim)
         moves = d in attrs.scatter_dims_to_operand_dims
-        if place is not None and wanted is not None:
+        if update_dim is not None and wanted is not None:
             require(instr, not moves, "its windows move and have a run-time size")
             if wanted is not there:
-                beyond.append(place)
+                beyond.append(update_dim)
         if there is not None and (moves or wanted is not there):
-            extent = 1 if place is None else updates[0].value.shape.dims[place]
+            extent = 1 if update_dim is None else updates[0].value.shape.dims[update_dim]
             room = make("subtract", there, extent if wanted is None else wanted)
             starts = _fitting(starts, attrs, d, room)
     values[half] = starts
@@ -69,10 +69,10 @@ def _vectors(instr: Instruction, indices: Padded, into: Sizes, news: Sizes) -> S
 
 def _windows(attrs: a.Scatter, rank: int) -> Iterator[tuple[int, int | None]]:
     """The operand's dimensions, and where updates have them; None where windows are 1 wide."""
-    places = iter(attrs.update_window_dims)
+    window_dims = iter(attrs.update_window_dims)
     for d in range(rank):
         if d not in attrs.input_batching_dims:
-            yield d, None if d in attrs.inserted_window_dims else next(places)
+            yield d, None if d in attrs.inserted_window_dims else next(window_dims)
 
 
 def _fitting(starts: Instruction, attrs: a.Scatter, d: int, room: Instruction) -> Instruction:

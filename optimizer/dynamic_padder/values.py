@@ -49,8 +49,8 @@ class Padded:
         shape, made = self.value.shape, self.value
         for d in self.sizes if dims is None else dims:
             if d in self.sizes:
-                places = counting(S32, shape.dims, d)
-                counts = less(places, spread(self.sizes[d], shape.dims))
+                indices = counting(S32, shape.dims, d)
+                counts = less(indices, spread(self.sizes[d], shape.dims))
                 made = make("select", counts, made, under)
         return made
 

@@ -55,7 +55,7 @@ def reduce_window(instr: Instruction, *operands: Padded) -> Tree:
 
 @rule("DynamicReduceWindowSamePadding", table=CUSTOM_CALLS)
 def reduce_window_same(instr: Instruction, operand: Padded, initial: Padded) -> Padded:
-    """As many places as the size gives."""
+    """As many positions as the size gives."""
     fill = _neutral(instr, instr.called[0], operand.value)
     whole, window, _ = _surrounded(instr, operand, fill)
     made = make("reduce-window", whole, initial.value, window=window, called=instr.called)
@@ -95,8 +95,8 @@ def select_and_scatter_same(
         called=instr.called,
     )
     dims = operand.value.shape.dims
-    places = [starts.get(d) or number(0) for d in range(len(dims))]
-    return Padded(make("dynamic-slice", made, *places, dynamic_slice_sizes=dims), operand.sizes)
+    offsets = [starts.get(d) or number(0) for d in range(len(dims))]
+    return Padded(make("dynamic-slice", made, *offsets, dynamic_slice_sizes=dims), operand.sizes)
 
 
 def moving(operand: Padded, window: Window) -> list[int]:
@@ -110,13 +110,13 @@ def extent(w: WindowDim) -> int:
 
 
 def fitting(size: Instruction, stride: int, covered: int) -> Instruction:
-    """In how many places a window lies within a dimension."""
+    """The number of positions of a window that lie within a dimension."""
     room = make("maximum", make("add", size, stride - covered), 0)
     return make("divide", room, stride)
 
 
 def covering(size: Instruction, stride: int) -> Instruction:
-    """In how many places a window lies whose padding lets it begin at every step."""
+    """The number of positions of a window whose padding lets it begin at every step."""
     return make("divide", make("add", size, stride - 1), stride)
 
 
@@ -133,9 +133,9 @@ def put(
     starts: Mapping[int, Instruction],
     dims: Sequence[int],
 ) -> Instruction:
-    """An array within a larger one of a number, at places that come at run time."""
-    places = [starts.get(d) or number(0) for d in range(len(dims))]
-    return make("dynamic-update-slice", spread(fill, dims), array, *places)
+    """An array within a larger one of a number, at offsets that come at run time."""
+    offsets = [starts.get(d) or number(0) for d in range(len(dims))]
+    return make("dynamic-update-slice", spread(fill, dims), array, *offsets)
 
 
 def _surrounded(

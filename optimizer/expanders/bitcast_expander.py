@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.types.tiling import same_places
+from hlo.types.tiling import fill_same_memory
 from optimizer.dimensions import inverse
 from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import bits_of, permuted, to_dims
@@ -29,7 +29,7 @@ def move_elements(site: ExpansionSite) -> Instruction | None:
     """
     (operand,), target = site.instr.operands, site.instr.shape
     source = operand.shape
-    if source.is_dynamic or target.is_dynamic or same_places(source, target):
+    if source.is_dynamic or target.is_dynamic or fill_same_memory(source, target):
         return None
     if source.element_type.bits != target.element_type.bits:
         return None

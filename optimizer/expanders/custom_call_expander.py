@@ -43,7 +43,7 @@ def expansion(*targets: str) -> Callable[[Expansion], Expansion]:
 
 
 @expansion(*(t for t, function in CUSTOM_CALLS.items() if function in (identity, reshard)))
-def place(site: ExpansionSite) -> Instruction | None:
+def device_transfer(site: ExpansionSite) -> Instruction | None:
     """The operand, or the tuple of operands; where they are to be makes no difference here.
 
     None if the result is a part of the operand, as on one of several devices, or if it is a buffer:

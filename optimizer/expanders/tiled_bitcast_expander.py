@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.types.tiling import same_places, tilings
+from hlo.types.tiling import fill_same_memory, tilings
 from optimizer.dimensions import inverse
 from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import bits_of, cut, number, padded, permuted, to_dims
@@ -29,7 +29,7 @@ def move_tiles(site: ExpansionSite) -> Instruction | None:
     instr = site.instr
     (operand,) = instr.operands
     source, target = operand.shape, instr.shape
-    if not same_places(source, target) or source.element_type.bits != target.element_type.bits:
+    if not fill_same_memory(source, target) or source.element_type.bits != target.element_type.bits:
         return None
     row = _in_tiles(operand)
     if source.element_type is not target.element_type:

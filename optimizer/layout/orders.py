@@ -45,7 +45,7 @@ def with_order(shape: Shape, order: Order) -> Shape:
 
 
 def same_memory(dims: Dims, left: Order, right: Order) -> bool:
-    """Whether two orders put the elements into the same places; sizes of 1 don't count."""
+    """Whether two orders put the elements at the same addresses; sizes of 1 don't count."""
     if left == right or 0 in dims:
         return True
     return [d for d in left if dims[d] != 1] == [d for d in right if dims[d] != 1]
@@ -58,8 +58,8 @@ def same_order(_dims: Dims, left: Order, right: Order) -> bool:
 
 def transposed(order: Order, permutation: Sequence[int]) -> Order:
     """The order of `transpose(x, permutation)` for which no byte moves, from the order of x."""
-    place = {dim: i for i, dim in enumerate(permutation)}
-    return tuple(place[dim] for dim in order)
+    position = {dim: i for i, dim in enumerate(permutation)}
+    return tuple(position[dim] for dim in order)
 
 
 def untransposed(order: Order, permutation: Sequence[int]) -> Order:
@@ -69,8 +69,8 @@ def untransposed(order: Order, permutation: Sequence[int]) -> Order:
 
 def selected(order: Order, dims: Sequence[int]) -> Order:
     """The order of some dimensions among themselves, which are then numbered as listed."""
-    place = {dim: i for i, dim in enumerate(dims)}
-    return tuple(place[dim] for dim in order if dim in place)
+    position = {dim: i for i, dim in enumerate(dims)}
+    return tuple(position[dim] for dim in order if dim in position)
 
 
 # The planner asks of each reshape several times.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from optimizer.layout.policy import LayoutPolicy
 
     Index = tuple[int, ...]
-    Place = tuple[Instruction, Index]
+    ArrayKey = tuple[Instruction, Index]
     Alike = Callable[[Dims, Order, Order], bool]
 
 
@@ -63,7 +63,7 @@ class LayoutChoice:
     Attributes
     ----------
     rule : which rule decided, a word.
-    tell : gives the reason with its numbers, a sentence; hardly any is ever asked for.
+    tell : gives the reason with its numbers, a sentence, which is written only when it is printed.
     """
 
     order: Order
@@ -104,14 +104,14 @@ class LayoutPlanner:
     computation: Computation
     policy: LayoutPolicy
     borders: Borders
-    offers: dict[Place, Order] = field(default_factory=dict["Place", Order])
-    votes: dict[Place, list[Vote]] = field(default_factory=dict["Place", list[Vote]])
-    choices: dict[Place, LayoutChoice] = field(default_factory=dict["Place", LayoutChoice])
+    offers: dict[ArrayKey, Order] = field(default_factory=dict["ArrayKey", Order])
+    votes: dict[ArrayKey, list[Vote]] = field(default_factory=dict["ArrayKey", list[Vote]])
+    choices: dict[ArrayKey, LayoutChoice] = field(default_factory=dict["ArrayKey", LayoutChoice])
     wishes: dict[Instruction, list[Shape]] = field(
         default_factory=dict["Instruction", list["Shape"]]
     )
 
-    def run(self) -> dict[Place, LayoutChoice]:
+    def run(self) -> dict[ArrayKey, LayoutChoice]:
         """Choose all layouts."""
         for instr in self.computation.instructions:
             for index, leaf in choosable(instr.shape):
@@ -301,7 +301,7 @@ class LayoutPlanner:
         return laid_out(instr.shape.at(index), lambda at: self.choices[instr, at].order, index)
 
 
-def behind(instr: Instruction, index: Index) -> Place | None:
+def behind(instr: Instruction, index: Index) -> ArrayKey | None:
     """The array that an instruction hands on as it is, in the same memory; None if it makes it."""
     if instr.opcode == "get-tuple-element":
         number = a.GetTupleElement.of(instr).index

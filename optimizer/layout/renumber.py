@@ -123,15 +123,15 @@ def _dot(instr: Instruction) -> Attrs | None:
         return None
     left, right = (o.shape.memory_order for o in instr.operands)
 
-    def places(memory: Memory, dims: tuple[int, ...]) -> tuple[int, ...]:
+    def positions(memory: Memory, dims: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(memory.index(d) for d in dims)
 
     changed = replace(
         attrs,
-        lhs_batch_dims=places(left, attrs.lhs_batch_dims),
-        lhs_contracting_dims=places(left, attrs.lhs_contracting_dims),
-        rhs_batch_dims=places(right, attrs.rhs_batch_dims),
-        rhs_contracting_dims=places(right, attrs.rhs_contracting_dims),
+        lhs_batch_dims=positions(left, attrs.lhs_batch_dims),
+        lhs_contracting_dims=positions(left, attrs.lhs_contracting_dims),
+        rhs_batch_dims=positions(right, attrs.rhs_batch_dims),
+        rhs_contracting_dims=positions(right, attrs.rhs_contracting_dims),
     )
     # The operands' remaining dimensions make the result's, in order.
     free = [d for d in left if d not in attrs.lhs_batch_dims + attrs.lhs_contracting_dims]
@@ -146,14 +146,14 @@ def _fields(labels: ConvDims, role: str) -> list[str]:
 
 def _convolution(instr: Instruction) -> Attrs:
     attrs = a.Convolution.of(instr)
-    places: dict[str, Any] = {}
+    moved: dict[str, Any] = {}
     shapes = (*(o.shape for o in instr.operands), instr.shape)
     for role, shape in zip(("input", "kernel", "output"), shapes, strict=True):
         at = shape.memory_order.index
         for field in _fields(attrs.dim_labels, role):
             dims: int | tuple[int, ...] = getattr(attrs.dim_labels, field)
-            places[field] = at(dims) if isinstance(dims, int) else tuple(map(at, dims))
-    return replace(attrs, dim_labels=replace(attrs.dim_labels, **places))
+            moved[field] = at(dims) if isinstance(dims, int) else tuple(map(at, dims))
+    return replace(attrs, dim_labels=replace(attrs.dim_labels, **moved))
 
 
 _OTHERS: dict[str, Callable[[Instruction], Attrs | None]] = {

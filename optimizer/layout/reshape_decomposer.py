@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.types.tiling import same_places
+from hlo.types.tiling import fill_same_memory
 from optimizer.expanders.op_expander import expander
 from optimizer.layout.orders import order_of, reshaped, rows, same_memory, with_order
 from optimizer.rewriting.make import make
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def decompose_reshape(root: Instruction, x: Instruction) -> Instruction | None:
     """Replaces reshapes by bitcasts, but none between arrays of tiles."""
     operand, shape = x, root.shape
-    if same_places(operand.shape, shape):
+    if fill_same_memory(operand.shape, shape):
         return None
     forward = reshaped(operand.shape.dims, order_of(operand.shape), shape.dims)
     if forward is not None:

@@ -77,8 +77,8 @@ def narrowed(site: LoopSite, gone: StandIns) -> Instruction:
         called=(condition, body),
         annotations=chosen(instr, kept),
     )
-    for place, i in enumerate(kept):
-        values[i] = site.element(made, place)
+    for index, i in enumerate(kept):
+        values[i] = site.element(made, index)
     for i, stand_in in gone.items():
         if isinstance(stand_in, int):
             values[i] = values[stand_in]
@@ -108,7 +108,7 @@ def narrow_parameter(
     """The plan by which a computation's parameter has only some of its elements."""
     state = computation.parameters[0]
     new_state = state.with_(shape=of_elements(state.shape, kept), annotations=chosen(state, kept))
-    place = {old: new for new, old in enumerate(kept)}
+    renumbered = {old: new for new, old in enumerate(kept)}
     plan = {state: new_state}
     copies = {
         i: stand_in.with_(name=names.unique(stand_in.name))
@@ -118,10 +118,10 @@ def narrow_parameter(
     for taken, i in elements_taken(computation).items():
         stand_in = gone.get(i, i)
         if isinstance(stand_in, int):
-            attrs = replace(taken.attrs, index=place[stand_in])
+            attrs = replace(taken.attrs, index=renumbered[stand_in])
             plan[taken] = taken.with_(operands=(new_state,), attrs=attrs)
         elif isinstance(stand_in, Affine):
-            base = make("get-tuple-element", new_state, index=place[stand_in.of])
+            base = make("get-tuple-element", new_state, index=renumbered[stand_in.of])
             base = base.with_(name=names.unique(base.name), annotations=taken.annotations)
             plan[taken] = _named(stand_in, base, names)
         elif i in copies:

@@ -99,7 +99,7 @@ class BufferAssignment:
         value = self.buffers.flow.at[instr][leaf]
         return self._of[self.buffers.of[value]] if isinstance(value, Value) else None
 
-    def place(self, buffer: Buffer) -> AllocationSlice:
+    def slice_of(self, buffer: Buffer) -> AllocationSlice:
         """The allocation slice of a buffer."""
         return self._of[buffer]
 

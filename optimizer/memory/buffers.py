@@ -4,7 +4,7 @@ Every value begins with a buffer of its own. Then buffers are united, the most i
 first: an output of the module with the parameter that was donated for it, an instruction that
 updates an array with that array, and where control flow joins, what comes in with what it becomes.
 Two buffers can be united only if no value of the one is needed while a value of the other is; a
-wish that fails for that is a place for a copy.
+wish that fails for that is where a copy is needed.
 
 This is how compilers leave SSA form: copy at every join, then unite what allows it.
 

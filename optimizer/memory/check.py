@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from optimizer.memory.buffer_assignment import AllocationSlice, BufferAssignment
     from optimizer.memory.marks import Mark
 
-# The mark that must lie at a place when a leaf is read: none for a token, several for a value that
+# The mark that must lie in a slice when a leaf is read: none for a token, several for a value that
 # is computed anew wherever it is used.
 Leaf = tuple[tuple["AllocationSlice", "Mark"], ...]
 Leaves = tuple[Leaf, ...]
@@ -59,34 +59,34 @@ class Checker:
         results = self._computation(module.entry, given)
         for number, leaf in enumerate(results):
             self._read(module.entry.root, leaf)
-            for place, _ in leaf:
-                if place.allocation.output != number or place.offset:
+            for piece, _ in leaf:
+                if piece.allocation.output != number or piece.offset:
                     self._fail(module.entry.root, f"result {number} does not lie in its output")
 
     def _fail(self, instr: Instruction, what: str) -> None:
         raise HloError("HLO172", f"%{instr.name}: {what}", instr.span)
 
-    def _places(self, instr: Instruction) -> list[AllocationSlice | None]:
+    def _slices(self, instr: Instruction) -> list[AllocationSlice | None]:
         count = sum(1 for _ in instr.shape.leaves())
         return [self.assignment.slice(instr, n) for n in range(count)]
 
     def _marked(self, instr: Instruction, skipped: range = range(0)) -> Leaves:
         """New marks where an instruction's value lies, save some leaves."""
         found: list[Leaf] = []
-        for number, place in enumerate(self._places(instr)):
+        for number, piece in enumerate(self._slices(instr)):
             mark = object()
-            if place and number not in skipped:
-                self.memory.write(place, mark)
-            found.append(((place, mark),) if place else ())
+            if piece and number not in skipped:
+                self.memory.write(piece, mark)
+            found.append(((piece, mark),) if piece else ())
         return tuple(found)
 
     def _read(self, reader: Instruction, *leaves: Leaf) -> None:
         """Check that the operands of an instruction are not overwritten yet."""
         for leaf in leaves:
-            for place, mark in leaf:
-                if not self.memory.holds(place, mark):
-                    end = place.offset + place.size
-                    where = f"bytes {place.offset} to {end} of allocation {place.allocation.index}"
+            for piece, mark in leaf:
+                if not self.memory.holds(piece, mark):
+                    end = piece.offset + piece.size
+                    where = f"bytes {piece.offset} to {end} of allocation {piece.allocation.index}"
                     self._fail(reader, f"what it reads in {where} was overwritten")
 
     def _computation(self, computation: Computation, given: Sequence[Leaves]) -> Leaves:
@@ -99,8 +99,8 @@ class Checker:
 
     def _show(self, instr: Instruction, leaves: Leaves) -> None:
         """Remember the value of an instruction, which must lie where it is said to lie."""
-        for number, (place, leaf) in enumerate(zip(self._places(instr), leaves, strict=True)):
-            if place and len(leaf) == 1 and leaf[0][0] != place:
+        for number, (piece, leaf) in enumerate(zip(self._slices(instr), leaves, strict=True)):
+            if piece and len(leaf) == 1 and leaf[0][0] != piece:
                 self._fail(instr, f"leaf {number} is not where its value is")
         self.shown[instr] = leaves
 
@@ -187,10 +187,10 @@ class Checker:
         for leaves in zip(*(leaves for _, leaves in ends), strict=True):
             leaf = leaves[0]
             if any(other != leaf for other in leaves):
-                (place, _), mark = leaf[0], object()
+                (piece, _), mark = leaf[0], object()
                 if all(m.holds(*own[0]) for (m, _), own in zip(ends, leaves, strict=True)):
-                    self.memory.write(place, mark)
-                leaf = ((place, mark),)
+                    self.memory.write(piece, mark)
+                leaf = ((piece, mark),)
             chosen.append(leaf)
         return tuple(chosen)
 
@@ -198,21 +198,22 @@ class Checker:
 
     def _see_what_it_writes(self, instr: Instruction, operands: list[Leaves]) -> None:
         """Hold where an instruction writes against the rules, and against where it reads."""
-        places = self._places(instr)
+        results = self._slices(instr)
         scratch = self.assignment.scratch.get(instr)
-        written = [p for p in (*places, scratch) if p]
-        for number, place in enumerate(written):
-            kind = place.allocation
+        written = [p for p in (*results, scratch) if p]
+        for number, piece in enumerate(written):
+            kind = piece.allocation
             if kind.constant or (kind.parameter is not None and kind.output is None):
                 self._fail(instr, "it writes to a constant, or to a parameter that is not donated")
-            if any(place.overlaps(other) for other in written[:number]):
+            if any(piece.overlaps(other) for other in written[:number]):
                 self._fail(instr, "two of its results share bytes")
         for number, leaves in enumerate(operands):
             for leaf_number, leaf in enumerate(leaves):
                 for read, _ in leaf:
-                    over = [n for n, p in enumerate(places) if p and p.overlaps(read)]
+                    over = [n for n, p in enumerate(results) if p and p.overlaps(read)]
                     allowed = all(
-                        places[n] == read and self._may(instr, number, leaf_number, n) for n in over
+                        results[n] == read and self._may(instr, number, leaf_number, n)
+                        for n in over
                     )
                     if not allowed or (over and len(leaf) > 1):
                         self._fail(instr, f"it writes over operand {number}")

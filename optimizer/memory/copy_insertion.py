@@ -60,12 +60,12 @@ class WantedCopy:
 
 @dataclass(slots=True)
 class Copies:
-    """The copies in one place, in the order in which they must run.
+    """The copies of one operand's leaves, in the order in which they must run.
 
     Attributes
     ----------
     saved : leaves that must be copied twice, first of all. What others write would overwrite them:
-        x, y = y, x takes a third place.
+        x, y = y, x takes a third buffer.
     """
 
     order: list[WantedCopy] = field(default_factory=list[WantedCopy])
@@ -94,7 +94,7 @@ class CopyInsertion:
 
 
 def with_copies(module: Module, info: AliasInfo, log: Log) -> Module:
-    """Add the copies that the rules of a backend ask for."""
+    """Add the copies that the rules of a backend require."""
     module = FlattenCallGraph().run(module, log)
     if not can_be_planned(module):
         return module
@@ -112,12 +112,12 @@ def copied(
     """
     buffers = Buffers(module, info, flow)
     for _ in range(ROUNDS):
-        before, places = module, needed(buffers)
-        if not places:
+        before, copies_at = module, needed(buffers)
+        if not copies_at:
             break
         names = names_of(module)
         module = rebuild_module(
-            module, lambda c, p=places, n=names: CopySweep(c, p, n, log).computation()
+            module, lambda c, p=copies_at, n=names: CopySweep(c, p, n, log).computation()
         )
         if module is before:
             break
@@ -125,26 +125,26 @@ def copied(
     return module, buffers
 
 
-# By whether the place is a computation's root, by name, and by number of the operand.
-Places = dict[tuple[bool, str], dict[int, Copies]]
+# By the user (whether it is a computation, whose root is copied, and its name) and by the operand.
+CopiesByOperand = dict[tuple[bool, str], dict[int, Copies]]
 
 
-def needed(buffers: Buffers) -> Places:
+def needed(buffers: Buffers) -> CopiesByOperand:
     """The copies that make room for all that was refused."""
     wanted: dict[tuple[tuple[bool, str], int], list[WantedCopy]] = {}
     for wish, _ in buffers.refused:
-        name, operand, leaf = place(wish)
+        name, operand, leaf = operand_of(wish)
         source = buffers.of.get(wish.source) if wish.source else None  # type: ignore[arg-type]
         one = WantedCopy(leaf, rule(wish), source, buffers.of[wish.target])
         wanted.setdefault((name, operand), []).append(one)
-    places: Places = {}
+    copies_at: CopiesByOperand = {}
     for (name, operand), copies in wanted.items():
-        places.setdefault(name, {})[operand] = in_order(copies)
-    return places
+        copies_at.setdefault(name, {})[operand] = in_order(copies)
+    return copies_at
 
 
-def place(wish: Update | Join) -> tuple[tuple[bool, str], int, int]:
-    """The place of the copy for a wish: who reads it, which operand it is, and which leaf."""
+def operand_of(wish: Update | Join) -> tuple[tuple[bool, str], int, int]:
+    """The operand to copy for a wish: its user, its number, and the leaf of it."""
     if isinstance(wish, Update):
         pair = wish.pair
         return (False, wish.instruction.name), pair.operand, pair.operand_leaf
@@ -187,8 +187,10 @@ def in_order(copies: list[WantedCopy]) -> Copies:
 class CopySweep:
     """One computation on its way to having copies."""
 
-    def __init__(self, old: Computation, places: Places, names: NameSupply, log: Log) -> None:
-        self.old, self.places, self.names, self.log = old, places, names, log
+    def __init__(
+        self, old: Computation, copies_at: CopiesByOperand, names: NameSupply, log: Log
+    ) -> None:
+        self.old, self.copies_at, self.names, self.log = old, copies_at, names, log
         self.made: list[Instruction] = []
         self.became: dict[Instruction, Instruction] = {}
 
@@ -202,15 +204,15 @@ class CopySweep:
 
     def computation(self) -> Computation:
         """The new computation; the old one where it needs no copies."""
-        old, places = self.old, self.places
-        is_read = (True, old.name) in places
-        if not is_read and not any((False, i.name) in places for i in old.instructions):
+        old, copies_at = self.old, self.copies_at
+        is_read = (True, old.name) in copies_at
+        if not is_read and not any((False, i.name) in copies_at for i in old.instructions):
             return old
         for instr in old.instructions:
             self.became[instr] = new = self._updated(instr)
             self.made.append(new)
         root = self.became[old.root]
-        for copies in places.get((True, old.name), {}).values():
+        for copies in copies_at.get((True, old.name), {}).values():
             root = self._copied(root, copies)
         if tuple(self.made) == old.instructions:
             return old
@@ -219,7 +221,7 @@ class CopySweep:
     def _updated(self, instr: Instruction) -> Instruction:
         operands = [self.became[o] for o in instr.operands]
         before = tuple(self.became[p] for p in instr.control_predecessors)
-        for number, copies in self.places.get((False, instr.name), {}).items():
+        for number, copies in self.copies_at.get((False, instr.name), {}).items():
             operands[number] = self._copied(operands[number], copies)
         if tuple(operands) == instr.operands and before == instr.control_predecessors:
             return instr

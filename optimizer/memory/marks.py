@@ -29,12 +29,12 @@ class MarkedMemory:
         """Another memory with the same contents."""
         return MarkedMemory({a: list(pieces) for a, pieces in self.pieces.items()})
 
-    def write(self, place: AllocationSlice, mark: Mark) -> None:
+    def write(self, slice_: AllocationSlice, mark: Mark) -> None:
         """Leave a mark on some bytes."""
-        if not place.size:
+        if not slice_.size:
             return
-        first, end = place.offset, place.offset + place.size
-        pieces = self.pieces.setdefault(place.allocation, [])
+        first, end = slice_.offset, slice_.offset + slice_.size
+        pieces = self.pieces.setdefault(slice_.allocation, [])
         start = bisect_left(pieces, first, key=lambda p: p.end)
         stop = start
         kept: list[MarkedBytes] = []
@@ -48,10 +48,10 @@ class MarkedMemory:
         pieces[start:stop] = kept
         insort(pieces, MarkedBytes(first, end, mark), key=lambda p: p.first)
 
-    def holds(self, place: AllocationSlice, mark: Mark) -> bool:
+    def holds(self, slice_: AllocationSlice, mark: Mark) -> bool:
         """Whether all of some bytes hold a mark."""
-        first, end = place.offset, place.offset + place.size
-        for piece in self.pieces.get(place.allocation, ()):
+        first, end = slice_.offset, slice_.offset + slice_.size
+        for piece in self.pieces.get(slice_.allocation, ()):
             if piece.first <= first < piece.end and piece.mark is mark:
                 first = piece.end
         return first >= end

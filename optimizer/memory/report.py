@@ -47,9 +47,9 @@ def _about(allocation: Allocation, assignment: BufferAssignment) -> str:
             for index, shape in parameter.shape.leaves()
         ]
         number, index, shape = leaves[allocation.parameter]
-        place = ",".join(map(str, index))
+        slice_ = ",".join(map(str, index))
         words.append(
-            f"parameter {number}, shape |{shape.text_without_layout}| at ShapeIndex {{{place}}}"
+            f"parameter {number}, shape |{shape.text_without_layout}| at ShapeIndex {{{slice_}}}"
         )
     if allocation.constant:
         words.append("constant")
@@ -71,9 +71,9 @@ def _values(allocation: Allocation, numbers: dict[Value, int]) -> Iterator[str]:
 
 
 def _scratch(allocation: Allocation, assignment: BufferAssignment) -> Iterator[str]:
-    for instr, place in assignment.scratch.items():
-        if place.allocation is allocation:
-            yield f" scratch memory: %{instr.name} (size={place.size},offset={place.offset})"
+    for instr, slice_ in assignment.scratch.items():
+        if slice_.allocation is allocation:
+            yield f" scratch memory: %{instr.name} (size={slice_.size},offset={slice_.offset})"
 
 
 def _spans(value: Value) -> str:

@@ -114,9 +114,9 @@ def _without(module: Module, copy: Instruction) -> Module:
 
 def _key(refusal: Refusal) -> tuple[str, int, str]:
     wish = refusal.wish
-    place = wish.instruction.name if isinstance(wish, Update) else wish.at.name
+    user = wish.instruction.name if isinstance(wish, Update) else wish.at.name
     leaf = wish.pair.operand_leaf if isinstance(wish, Update) else wish.leaf
-    return place, leaf, wish.target.name
+    return user, leaf, wish.target.name
 
 
 def _concerned(refusal: Refusal) -> list[Instruction]:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hlo.names import NameSupply
 from hlo.notebook import shown_in_notebooks
 from interpreter.numbers.compare import BITS, PROMISES, Promise
-from optimizer.log import SourceLine, place_of
+from optimizer.log import SourceLine, location_of
 from optimizer.rewriting.application import Application, Rest, orders
 from optimizer.rewriting.guard import Match
 from optimizer.rewriting.make import fold, make, splat
@@ -71,7 +71,7 @@ class Rule:
     witness : values of variables, as f32, for which the rule breaks the next stronger promise.
     doc : the docstring of the function on the right side.
     arguments : the parameters of that function.
-    place : the line of the file in which the rule is written.
+    location : the line of the file in which the rule is written.
     """
 
     left: Application
@@ -83,7 +83,7 @@ class Rule:
     witness: Mapping[str, Any] = field(default_factory=dict[str, Any])
     doc: str = ""
     arguments: tuple[str, ...] = field(init=False)
-    place: SourceLine = field(init=False)
+    location: SourceLine = field(init=False)
 
     def __post_init__(self) -> None:
         """Work out the name, the function's parameters, and where this is written."""
@@ -92,7 +92,9 @@ class Rule:
         set_(self, "right", right)
         set_(self, "arguments", () if isinstance(right, Term) else variables_of(right))
         set_(self, "name", self.name or f"{self.left} => {right}")
-        set_(self, "place", place_of(right) if not isinstance(right, Term) else calling_line())
+        set_(
+            self, "location", location_of(right) if not isinstance(right, Term) else calling_line()
+        )
 
     @cached_property
     def patterns(self) -> tuple[Application, ...]:

@@ -118,11 +118,11 @@ def concatenate_with_broadcast(xs: Operands, p: Dims, root: Instruction) -> Inst
     """Copies of a scalar before or behind one operand pad it."""
     if len(xs) != 2:
         return None
-    for place, (copies, piece) in enumerate((xs, xs[::-1])):
+    for side, (copies, piece) in enumerate((xs, xs[::-1])):
         if copies.opcode == "broadcast" and not copies.operands[0].shape.dims:
             ends = (copies.shape.dims[p[0]], 0)
             padding = [PaddingDim(0, 0) for _ in root.shape.dims]
-            padding[p[0]] = PaddingDim(*(ends[::-1] if place else ends))
+            padding[p[0]] = PaddingDim(*(ends[::-1] if side else ends))
             return pad(piece, copies.operands[0], tuple(padding))
     return None
 

@@ -33,12 +33,12 @@ def dot_without_contraction(x: Instruction, y: Instruction, a: Instruction) -> I
     if dims.lhs_contracting_dims or dims.algorithm:
         return None
     batch = len(dims.lhs_batch_dims)
-    lhs = _places(x.shape.rank, dims.lhs_batch_dims, batch)
-    rhs = _places(y.shape.rank, dims.rhs_batch_dims, x.shape.rank)
+    lhs = _positions(x.shape.rank, dims.lhs_batch_dims, batch)
+    rhs = _positions(y.shape.rank, dims.rhs_batch_dims, x.shape.rank)
     return multiply(broadcast(x, lhs, shape=a.shape), broadcast(y, rhs, shape=a.shape))
 
 
-def _places(rank: int, batch: Dims, first: int) -> Dims:
+def _positions(rank: int, batch: Dims, first: int) -> Dims:
     """The result dimension of each dimension of an operand.
 
     Batch dimensions in front, free ones from first.

@@ -96,13 +96,13 @@ def dynamic_slice_of_broadcast(x: Instruction, p: Dims, root: Instruction) -> In
 def dynamic_slice_of_iota(
     a: Instruction, p: int, xs: Operands, root: Instruction
 ) -> Instruction | None:
-    """One number of a count is its place, clamped; other dimensions repeat it."""
+    """One number of a count is its index, clamped; other dimensions repeat it."""
     start, last = xs[p], a.shape.dims[p] - 1
     kinds = (start.shape.element_type, a.shape.element_type)
     if root.shape.dims[p] != 1 or any(last >= 1 << kind.bits - 1 for kind in kinds):
         return None
-    place = clamp(splat(0, start.shape), start, splat(last, start.shape))
-    number = place if kinds[0] is kinds[1] else convert(place, shape=root.shape.with_dims(()))
+    index = clamp(splat(0, start.shape), start, splat(last, start.shape))
+    number = index if kinds[0] is kinds[1] else convert(index, shape=root.shape.with_dims(()))
     return broadcast(number, (), shape=root.shape)
 
 
@@ -137,8 +137,8 @@ def dynamic_slice_of_transpose(
     x: Instruction, p: Dims, xs: Operands, root: Instruction
 ) -> Instruction:
     """Move fewer elements."""
-    places = [p.index(d) for d in range(len(p))]
-    part = slice_at(x, [xs[i] for i in places], tuple(root.shape.dims[i] for i in places))
+    sources = [p.index(d) for d in range(len(p))]
+    part = slice_at(x, [xs[i] for i in sources], tuple(root.shape.dims[i] for i in sources))
     return transpose(part, p)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     xla="HandleGather: gather of slices as large as A => broadcast(A)",
 )
 def gather_of_whole(x: Instruction, a: Instruction) -> Instruction | None:
-    """Where each slice is all of the operand, clamping leaves it no other place than 0."""
+    """Where each slice is all of the operand, clamping leaves it no other offset than 0."""
     attrs = Gather.of(a)
     if attrs.slice_sizes != x.shape.dims or attrs.operand_batching_dims:
         return None
@@ -46,17 +46,17 @@ def gather_of_broadcast(x: Instruction, root: Instruction) -> Instruction:
 
 @rule(gather(x, y).as_(a), where=static, xla="HandleGather: gather at one constant place => slice")
 def gather_at_constant(x: Instruction, y: Instruction, a: Instruction) -> Instruction | None:
-    """One slice, whose place is known: clamp it now."""
-    attrs, places = Gather.of(a), value_of(y)
+    """One slice, whose offset is known: clamp it now."""
+    attrs, known = Gather.of(a), value_of(y)
     # Where starts have no components, any number of them may be in an empty array.
-    if places is None or y.shape.size != len(attrs.start_index_map):
+    if known is None or y.shape.size != len(attrs.start_index_map):
         return None
     if not a.shape.size or a.shape.size != prod(attrs.slice_sizes) or attrs.operand_batching_dims:
         return None
     starts = [0] * x.shape.rank
     for i, d in enumerate(attrs.start_index_map):
         # The value of a splat is a scalar.
-        given = int(places.flat[i if places.size > 1 else 0])
+        given = int(known.flat[i if known.size > 1 else 0])
         starts[d] = max(0, min(given, x.shape.dims[d] - attrs.slice_sizes[d]))
     ranges = [SliceDim(i, i + n) for i, n in zip(starts, attrs.slice_sizes, strict=True)]
     return reshape(slice_(x, tuple(ranges)), shape=a.shape)

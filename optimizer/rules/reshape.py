@@ -24,17 +24,17 @@ def reshape_of_broadcast(
     x: Instruction, a: Instruction, p: Dims, root: Instruction
 ) -> Instruction | None:
     """Where the reshape leaves the dimensions that come from x, it joins or splits copies only."""
-    places = unchanged(a.shape.dims, root.shape.dims)
-    if not root.shape.size or not all(d in places for d in p):
+    kept = unchanged(a.shape.dims, root.shape.dims)
+    if not root.shape.size or not all(d in kept for d in p):
         return None
-    return broadcast(x, tuple(places[d] for d in p), shape=root.shape)
+    return broadcast(x, tuple(kept[d] for d in p), shape=root.shape)
 
 
 @rule(reshape(iota(p).as_(a)), where=static, xla="HandleReshape: reshape(iota) => iota")
 def reshape_of_iota(a: Instruction, p: int, root: Instruction) -> Instruction | None:
     """Where the reshape leaves the dimension that is counted, count there."""
-    place = unchanged(a.shape.dims, root.shape.dims).get(p)
-    return None if place is None else make("iota", shape=root.shape, iota_dimension=place)
+    dim = unchanged(a.shape.dims, root.shape.dims).get(p)
+    return None if dim is None else make("iota", shape=root.shape, iota_dimension=dim)
 
 
 @rule(

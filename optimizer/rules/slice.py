@@ -183,16 +183,16 @@ def slice_of_transpose(x: Instruction, p: Dims, q: Ranges) -> Instruction:
 def slice_of_update(
     x: Instruction, y: Instruction, xs: tuple[Instruction, ...], q: Ranges
 ) -> Instruction | None:
-    """At a constant place, a slice lies in the update, beside it, or in both."""
+    """At a constant offset, a slice lies in the update, beside it, or in both."""
     if any(value_of(start) is None for start in xs):
         return None
     starts = constant_starts(xs, x.shape.dims, y.shape.dims)
     ends = [start + n for start, n in zip(starts, y.shape.dims, strict=True)]
-    places = list(zip(q, starts, ends, strict=True))
-    if any(cut.limit <= start or end <= cut.start for cut, start, end in places):
+    cuts = list(zip(q, starts, ends, strict=True))
+    if any(cut.limit <= start or end <= cut.start for cut, start, end in cuts):
         return slice_(x, q)
-    if all(start <= cut.start and cut.limit <= end for cut, start, end in places):
-        ranges = [SliceDim(c.start - s, c.limit - s, c.stride) for c, s, _ in places]
+    if all(start <= cut.start and cut.limit <= end for cut, start, end in cuts):
+        ranges = [SliceDim(c.start - s, c.limit - s, c.stride) for c, s, _ in cuts]
         return slice_(y, tuple(ranges))
     return None
 

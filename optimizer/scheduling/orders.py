@@ -69,19 +69,21 @@ class DependencyGraph:
         for instr, values in self.reads.items():
             for value in values:
                 readers.setdefault(value, []).append(instr)
-        place = {instr: n for n, instr in enumerate(self.instructions)}
+        position = {instr: n for n, instr in enumerate(self.instructions)}
         # As the instructions stand, each needs earlier ones; only from here on may one need a later
         # one, and then whoever comes behind it may need that too.
-        lowest = len(place)
+        lowest = len(position)
         for instr, updated in self._updates(flow):
             for reader in readers.get(updated, ()):
-                start = min(place[instr], lowest)
-                behind = place[reader] >= start
-                if reader is instr or (behind and self._is_needed_by(instr, reader, place, start)):
+                start = min(position[instr], lowest)
+                behind = position[reader] >= start
+                if reader is instr or (
+                    behind and self._is_needed_by(instr, reader, position, start)
+                ):
                     continue
                 self.needs[instr][reader] = None
-                if place[reader] > place[instr]:
-                    lowest = min(lowest, place[instr])
+                if position[reader] > position[instr]:
+                    lowest = min(lowest, position[instr])
 
     def _updates(self, flow: Dataflow) -> Iterator[tuple[Instruction, Value]]:
         """Instructions that write over a value: in place, or as the next state of a loop."""
@@ -98,16 +100,20 @@ class DependencyGraph:
                     yield instr, join.target
 
     def _is_needed_by(
-        self, instr: Instruction, other: Instruction, place: Mapping[Instruction, int], start: int
+        self,
+        instr: Instruction,
+        other: Instruction,
+        position: Mapping[Instruction, int],
+        start: int,
     ) -> bool:
-        """Whether `other` needs `instr`, which nothing does that stands before a place."""
+        """Whether `other` needs `instr`, which nothing does that stands before a position."""
         stack, seen = [other], {other}
         while stack:
             current = stack.pop()
             if current is instr:
                 return True
             for needed in self.needs[current]:
-                if needed not in seen and place[needed] >= start:
+                if needed not in seen and position[needed] >= start:
                     seen.add(needed)
                     stack.append(needed)
         return False
@@ -171,7 +177,7 @@ class _ListScheduler:
 
     def __init__(self, graph: DependencyGraph) -> None:
         self.graph = graph
-        self.place = {instr: n for n, instr in enumerate(graph.instructions)}
+        self.position = {instr: n for n, instr in enumerate(graph.instructions)}
         self.readers: dict[Value, dict[Instruction, None]] = {}
         for instr, values in graph.reads.items():
             for value in values:
@@ -191,14 +197,14 @@ class _ListScheduler:
             if not self.waiting[instr]:
                 self._offer(instr)
         while self.queue:
-            priority, place = heappop(self.queue)
-            instr = self.graph.instructions[place]
+            priority, position = heappop(self.queue)
+            instr = self.graph.instructions[position]
             if instr not in self.order and priority == self._priority(instr):
                 self._take(instr)
         return list(self.order)
 
     def _offer(self, instr: Instruction) -> None:
-        heappush(self.queue, (self._priority(instr), self.place[instr]))
+        heappush(self.queue, (self._priority(instr), self.position[instr]))
 
     def _priority(self, instr: Instruction) -> int:
         """Bytes that it takes less those that it frees; the least comes first."""

@@ -19,21 +19,21 @@ windows = st.builds(
 
 
 @given(windows, st.integers(1, 9))
-def test_all_places_meet_what_the_window_covers(window, places):
+def test_all_places_meet_what_the_window_covers(window, positions):
     found = set()
-    for phase in phases(window, places):
-        for i in range(phase.places):
+    for phase in phases(window, positions):
+        for i in range(phase.positions):
             for j in range(phase.taps):
-                place = phase.first_place + i * phase.place_step
+                position = phase.first_position + i * phase.position_step
                 tap = phase.first_tap + j * phase.tap_step
-                element = phase.start + i * phase.place_stride + j * phase.tap_stride
+                element = phase.start + i * phase.position_stride + j * phase.tap_stride
                 assert not phase.taps or phase.low <= element <= phase.high
-                found.add((place, tap, element))
+                found.add((position, tap, element))
     expected = set()
-    for place in range(places):
+    for position in range(positions):
         for tap in range(window.size):
-            over = place * window.stride + tap * window.window_dilation - window.pad_low
+            over = position * window.stride + tap * window.window_dilation - window.pad_low
             if over % window.base_dilation == 0:
-                expected.add((place, tap, over // window.base_dilation))
+                expected.add((position, tap, over // window.base_dilation))
     assert found == expected
-    assert sum(phase.places for phase in phases(window, places)) == places
+    assert sum(phase.positions for phase in phases(window, positions)) == positions

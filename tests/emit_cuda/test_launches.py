@@ -13,7 +13,7 @@ from codegen.kinds import Pointer
 from codegen.statements import Assign, For, If, Let, LocalVariable
 from emit_cuda.kernels.accesses import accesses
 from emit_cuda.kernels.stages import Stage
-from emit_cuda.launches import asked, device_named, explained
+from emit_cuda.launches import device_named, estimates, explained
 from optimizer import prepare
 
 X, Y, TILE = Name("x"), Name("y"), Name("tile")
@@ -110,14 +110,14 @@ ENTRY e {{
 )
 def test_tensor_cores_have_a_roofline_of_their_own(kind, result, rate):
     program = emit_cuda.emit(prepare(hlo.parse(PRODUCT.format(kind, result))))
-    (row,) = asked(program, device_named("H100"))
+    (row,) = estimates(program, device_named("H100"))
     assert row.bound == "arithmetic"
     assert row.seconds == pytest.approx(1e-6 + 2 * 4096**3 / rate)
 
 
 def test_a_kernel_is_explained():
     program = emit_cuda.emit(prepare(hlo.parse(ADD)))
-    (row,) = asked(program, device_named("sm_100"))
+    (row,) = estimates(program, device_named("sm_100"))
     assert (row.bytes, row.cost.flops, row.bound) == (3 << 22, 1 << 20, "memory")
     assert row.seconds == pytest.approx(1e-6 + (3 << 22) / 8e12)
     assert all(each.requests == each.least for each in row.accesses)
@@ -135,7 +135,7 @@ c { s = (s32[], f32[64]) parameter(0)  i = s32[] get-tuple-element(s), index=0
   n = s32[] constant(9)  ROOT p = pred[] compare(i, n), direction=LT }
 ENTRY e { z = s32[] constant(0)  x = f32[64] parameter(0)  s = (s32[], f32[64]) tuple(z, x)
   ROOT w = (s32[], f32[64]) while(s), condition=c, body=b }"""
-    rows = asked(emit_cuda.emit(prepare(hlo.parse(text))))
+    rows = estimates(emit_cuda.emit(prepare(hlo.parse(text))))
     assert sum(row.cost.transcendentals for row in rows) == 64
     assert {row.bound for row in rows} == {"launch"}
 

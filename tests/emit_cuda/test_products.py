@@ -11,7 +11,7 @@ from emit_cuda import nvrtc
 from emit_cuda.kernels import tile_sizes, tiles
 from emit_cuda.kernels.thread_tiles import MANY, OWN_BYTES
 from emit_cuda.kernels.tile_sizes import SIDE, SIZES, WARP_SIZES
-from emit_cuda.launches import asked
+from emit_cuda.launches import estimates
 from hlo_tools.generate.values import tame
 from optimizer import prepare
 from optimizer.analysis import byte_products
@@ -273,7 +273,7 @@ def test_bytes_of_small_products_are_turned_on_their_way():
 
 
 def test_neighbours_are_read_and_stored_at_once_and_meet_other_banks():
-    (row,) = asked(emit_cuda.emit(prepare(hlo.parse(LARGE.format("f32", 1024, 256, 2048)))))
+    (row,) = estimates(emit_cuda.emit(prepare(hlo.parse(LARGE.format("f32", 1024, 256, 2048)))))
     memory = {(a.array, a.verb): a for a in row.accesses if not a.shared}
     assert {each.bytes for each in memory.values()} == {16}
     assert all(each.requests == each.least for each in memory.values())

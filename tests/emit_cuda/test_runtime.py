@@ -14,7 +14,7 @@ from emit_cuda.arrays import DeviceArray
 from emit_cuda.host import HostDevice, HostKernels
 from emit_cuda.kernels import vectors
 from emit_cuda.program import merging
-from emit_cuda.program.steps import Copy, Launch, Place, While
+from emit_cuda.program.steps import BufferSlice, Copy, Launch, While
 from emit_cuda.program.streams import parts, side_by_side, uses
 from hlo.support import dlpack
 from optimizer.pipelines import prepare
@@ -150,13 +150,13 @@ class Late(HostKernels):
 
 def launched(name, reads, writes):
     """A step on bytes of the arena."""
-    places = [Place("arena", 0, at, 4) for at in (*reads, *writes)]
+    places = [BufferSlice("arena", 0, at, 4) for at in (*reads, *writes)]
     wrote = (False,) * len(reads) + (True,) * len(writes)
     return Launch(name, (1, 1, 1), (1, 1, 1), tuple(places), wrote)
 
 
 def random_step(name, pick):
-    places = [Place("arena", 0, pick.randrange(12), pick.randrange(1, 5)) for _ in range(3)]
+    places = [BufferSlice("arena", 0, pick.randrange(12), pick.randrange(1, 5)) for _ in range(3)]
     writes = tuple(pick.random() < 0.4 for _ in places)
     return Launch(name, (1, 1, 1), (1, 1, 1), tuple(places), writes)
 
@@ -181,7 +181,7 @@ def test_branches_are_on_streams_of_their_own():
 
 
 def test_memory_that_is_used_anew_keeps_its_order():
-    copy = Copy(Place("arena", 0, 2, 8), Place("argument", 0, 0, 8), 8)
+    copy = Copy(BufferSlice("arena", 0, 2, 8), BufferSlice("argument", 0, 0, 8), 8)
     steps = [launched("a", [0], [4]), launched("b", [4], [32]), launched("c", [4], [36]), copy]
     *_, last = side_by_side(steps, 4).queue
     assert last.stream in (0, 1)
@@ -360,7 +360,7 @@ class Foreign:
 @pytest.mark.parametrize("behind", [0, 4, 16])
 def test_arrays_that_begin_between_two_vectors_are_copied(monkeypatch, behind):
     monkeypatch.setattr(vectors, "FILLS", 16)
-    device = HostDevice(checked=True, place=(dlpack.CUDA, 0))
+    device = HostDevice(checked=True, dlpack_device=(dlpack.CUDA, 0))
     module = hlo.parse("""HloModule m
 ENTRY e { x = f32[256] parameter(0)  ROOT r = f32[256] negate(x) }""")
     executable = emit_cuda.compile(module, device, libraries=False)

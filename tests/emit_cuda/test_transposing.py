@@ -123,7 +123,7 @@ def test_tiles_compile_for_a_gpu(architecture):
 @pytest.mark.usefixtures("rows")
 @pytest.mark.parametrize("name", ["sum with rows", "vectors of 2", "vectors of 4", "a part"])
 def test_memory_is_read_and_written_by_rows(name):
-    (row,) = launches.asked(emit_cuda.emit(prepare(module_of(*BODIES[name]))))
+    (row,) = launches.estimates(emit_cuda.emit(prepare(module_of(*BODIES[name]))))
     assert not [a for a in row.accesses if a.requests is None or a.requests > 2 * a.least]
 
 
@@ -134,7 +134,9 @@ def test_tiles_have_no_bank_conflict(kind, dims):
     rows, columns = dims
     x, y = f"{kind}[{rows},{columns}]", f"{kind}[{columns},{rows}]"
     computed = f"ROOT r = {y} transpose(x), dimensions={{1,0}}"
-    (row,) = launches.asked(emit_cuda.emit(prepare(module_of(f"x = {x} parameter(0)", computed))))
+    (row,) = launches.estimates(
+        emit_cuda.emit(prepare(module_of(f"x = {x} parameter(0)", computed)))
+    )
     in_tiles = [access for access in row.accesses if access.shared]
     assert len(in_tiles) == 2
     assert all(str(access).endswith("no bank conflict") for access in in_tiles), in_tiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hlo
-from hlo.read.stack_frames import source_place
+from hlo.read.stack_frames import source_location
 
 TEXT = """\
 HloModule m
@@ -69,16 +69,16 @@ def test_tables_keep_what_is_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "place"),
+    ("written", "location"),
     [
         ("stack_frame_id=3", "b.py:3"),
         ('source_file="c.py" source_line=8 stack_frame_id=1', "c.py:8"),
         ('op_name="f"', ""),
     ],
 )
-def test_source_place(written: str, place: str) -> None:
+def test_source_location(written: str, location: str) -> None:
     module = hlo.parse(TEXT.replace("METADATA", written))
-    assert source_place(module, module.entry.root) == place
+    assert source_location(module, module.entry.root) == location
 
 
 @pytest.mark.parametrize(

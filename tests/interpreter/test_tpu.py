@@ -8,7 +8,7 @@ import emit_c
 import hlo
 import interpreter
 from hlo.errors.error import HloError
-from hlo.types.tiling import places
+from hlo.types.tiling import filled_elements
 
 FACTORED = ["s", "d"]
 
@@ -62,7 +62,7 @@ def test_a_bitcast_reads_the_memory_of_tiles(source: str, target: str, expected:
     ],
 )
 def test_tiles_take_places(shape: str, expected: int) -> None:
-    assert places(bitcast(shape, shape).entry.root.shape) == expected
+    assert filled_elements(bitcast(shape, shape).entry.root.shape) == expected
 
 
 def test_other_sizes_stay_errors() -> None:

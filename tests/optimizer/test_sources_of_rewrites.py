@@ -34,7 +34,7 @@ def test_a_rewrite_by_a_rule_knows_the_rule_and_its_variables() -> None:
     assert isinstance(event.by, Rule)
     assert event.by.name == event.rule == "subtract(x, negate(y)) => add(x, y)"
     assert {name: i.name for name, i in event.bindings.items()} == {"x": "x", "y": "y"}
-    assert event.place == event.by.place
+    assert event.location == event.by.location
 
 
 def test_a_rewrite_by_an_expander_knows_its_rule() -> None:
@@ -43,18 +43,21 @@ def test_a_rewrite_by_an_expander_knows_its_rule() -> None:
     assert event.by in all_rules()
     assert event.by.name == event.rule == "logistic_by_exponential"
     assert {name: i.name for name, i in event.bindings.items()} == {"x": "y"}
-    assert event.place == event.by.place
+    assert event.location == event.by.location
 
 
 def test_a_rewrite_by_a_pass_knows_the_line_of_the_pass() -> None:
     event = events("dce")[0]
     assert (event.rule, event.by, dict(event.bindings)) == ("dead", None, {})
-    assert event.place.file == inspect.getsourcefile(Dce)
-    assert "log.rewrite(" in Path(event.place.file).read_text().splitlines()[event.place.line - 1]
+    assert event.location.file == inspect.getsourcefile(Dce)
+    assert (
+        "log.rewrite("
+        in Path(event.location.file).read_text().splitlines()[event.location.line - 1]
+    )
 
 
 def test_every_rule_knows_the_line_on_which_it_is_written() -> None:
     for rule in all_rules():
-        assert Path(rule.place.file).is_relative_to(Path(optimizer.__file__).parent)
-        line = Path(rule.place.file).read_text().splitlines()[rule.place.line - 1]
+        assert Path(rule.location.file).is_relative_to(Path(optimizer.__file__).parent)
+        line = Path(rule.location.file).read_text().splitlines()[rule.location.line - 1]
         assert any(word in line for word in ("Rule(", "rule(", "rules(", "@", "def ")), rule

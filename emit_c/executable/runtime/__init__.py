@@ -65,8 +65,8 @@ def runtime() -> Runtime:
     """
     threads = _threads()
     trampoline = _trampoline()
-    asked = ctypes.cast(ctypes.pythonapi.PyErr_CheckSignals, ctypes.c_void_p)
-    threads.hlo_set_question(trampoline.signalled if trampoline else asked)
+    question = ctypes.cast(ctypes.pythonapi.PyErr_CheckSignals, ctypes.c_void_p)
+    threads.hlo_set_question(trampoline.signalled if trampoline else question)
     return Runtime(threads, trampoline)
 
 

@@ -31,7 +31,7 @@ class Operation:
     attributes : by name; numbers, strings, tuples, dictionaries, NumPy arrays, `Tagged`.
     regions : what is inside of it: bodies of loops, computations of reductions.
     operand_shapes, result_shapes : as far as the text says them.
-    place : where in the user's program it comes from; see `hlo.frontends.stablehlo.origins`.
+    location : its line of the user's program; see `hlo.frontends.stablehlo.origins`.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Operation:
     operand_shapes: tuple[Shape, ...]
     result_shapes: tuple[Shape, ...]
     span: Span
-    place: Any = None
+    location: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class FuncOp:
 
 @dataclass(frozen=True, slots=True)
 class MlirModule:
-    """A module: its attributes, functions, and places by the names that stand for them.
+    """A module: its attributes, functions, and locations by the names that the text gives them.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class MlirModule:
     name: str
     attributes: dict[str, Any]
     functions: tuple[FuncOp, ...]
-    places: dict[str, Any]
+    locations: dict[str, Any]
     meshes: dict[str, int] = field(default_factory=dict[str, int])
 
 

@@ -10,26 +10,26 @@ from hlo.read.quoting import quote
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Places may stand for one another; so deep they are followed.
+# Names of locations may stand for one another; so deep they are followed.
 _DEPTH = 20
 
 
-def metadata_of(place: Any, places: Mapping[str, Any]) -> Metadata | None:
-    """The metadata of a place: the framework's name, the file and the line, as far as known.
+def metadata_of(location: Any, locations: Mapping[str, Any]) -> Metadata | None:
+    """The metadata of a location: the framework's name, the file and the line, as far as known.
 
     Parameters
     ----------
-    places : by the names that stand for them.
+    locations : by the names that the text gives them.
     """
     name, file, line = "", "", 0
     for _ in range(_DEPTH):
-        match place:
+        match location:
             case ("named", str(given), inside):
-                name, place = name or given, inside
+                name, location = name or given, inside
             case ("file", str(given), int(number)):
-                file, line, place = given, number, None
+                file, line, location = given, number, None
             case ("elsewhere", str(alias), None):
-                place = places.get(alias)
+                location = locations.get(alias)
             case _:
                 break
     parts = [f"op_name={quote(name)}"] if name else []

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 _Rules = TypeVar("_Rules", bound=type)
-# Lark gives a rule's function the place in the text.
-_with_place = cast("Any", lark).v_args(meta=True)
+# Lark gives a rule's function the span in the text.
+_with_span = cast("Any", lark).v_args(meta=True)
 
 
 def _inline(rules: _Rules) -> _Rules:
@@ -221,8 +221,8 @@ class _Attributes(_Types):
     def callsite(self, callee: Any, _caller: Any) -> Any:
         return callee
 
-    def fused(self, _kind: Any, *places: Any) -> Any:
-        return places[0]
+    def fused(self, _kind: Any, *locations: Any) -> Any:
+        return locations[0]
 
     def nowhere(self) -> None:
         return None
@@ -230,8 +230,8 @@ class _Attributes(_Types):
     def elsewhere(self, name: Token) -> Any:
         return ("elsewhere", str(name[1:]), None)
 
-    def location(self, place: Any) -> Any:
-        return place
+    def trailing_location(self, location: Any) -> Any:
+        return location
 
 
 class _Reader(_Attributes):
@@ -240,7 +240,7 @@ class _Reader(_Attributes):
     def __init__(self, source: Source) -> None:
         super().__init__()
         self.source = source
-        self.places: dict[str, Any] = {}
+        self.locations: dict[str, Any] = {}
 
     def generic(self, children: Any) -> Any:
         name, operands, properties, regions, attributes, signature = children
@@ -265,9 +265,9 @@ class _Reader(_Attributes):
             found += [f"{name}#{k}" for k in range(int(count))] if count else [name]
         return tuple(found)
 
-    @_with_place
+    @_with_span
     def operation(self, meta: Any, children: Any) -> Operation | FuncOp:
-        results, body, place = children
+        results, body, location = children
         if isinstance(body, FuncOp):
             return body
         name, operands, attributes, regions, (given, made) = body
@@ -275,7 +275,7 @@ class _Reader(_Attributes):
         shapes = made if made is not None else _last(given, len(names))
         span = Span(self.source, meta.start_pos, self._end(meta))
         return Operation(
-            name, names, operands, attributes, tuple(regions), given, shapes, span, place
+            name, names, operands, attributes, tuple(regions), given, shapes, span, location
         )
 
     def _end(self, meta: Any) -> int:
@@ -283,7 +283,7 @@ class _Reader(_Attributes):
         line = self.source.text.find("\n", meta.start_pos)
         return min(meta.end_pos, line if line >= 0 else meta.end_pos)
 
-    @_with_place
+    @_with_span
     def function(self, meta: Any, children: Any) -> FuncOp:
         _, visibility, name, arguments, _, _, body = children
         span = Span(self.source, meta.start_pos, self._end(meta))
@@ -313,20 +313,20 @@ class _Reader(_Attributes):
 
     def alias(self, children: Any) -> None:
         name, value = children
-        self.places[name[1:]] = value
+        self.locations[name[1:]] = value
 
     def module(self, children: Any) -> MlirModule:
         name, attributes, *rest = children
         functions = tuple(each for each in rest if isinstance(each, FuncOp))
         named = name[1:].strip('"') if name else "main"
-        return MlirModule(named, attributes or {}, functions, self.places, _meshes(rest))
+        return MlirModule(named, attributes or {}, functions, self.locations, _meshes(rest))
 
     def program(self, children: Any) -> MlirModule:
         for child in children:
             if isinstance(child, MlirModule):
                 return child
         functions = tuple(each for each in children if isinstance(each, FuncOp))
-        return MlirModule("main", {}, functions, self.places)
+        return MlirModule("main", {}, functions, self.locations)
 
 
 def _meshes(operations: Iterable[Any]) -> dict[str, int]:

@@ -76,7 +76,7 @@ class RegionScope:
         return self._op.span if self._op else None
 
     def add(self, opcode: str, *operands: Instruction, **rest: Any) -> Instruction:
-        """Append an instruction; it has the name and place of the operation that is translated."""
+        """Append an instruction with the name and location of the operation that is translated."""
         op = self._op
         rest.setdefault("name", _name(op, opcode) if op else None)
         if op and "annotations" not in rest:
@@ -94,7 +94,7 @@ class RegionScope:
 
     def annotations(self, op: Operation, backend_config: str = "") -> Annotations:
         """The annotations of an operation."""
-        metadata = metadata_of(op.place, self.whole.program.places)
+        metadata = metadata_of(op.location, self.whole.program.locations)
         sharding = sharding_of(op.attributes, op)
         if not (metadata or sharding or backend_config):
             return NO_ANNOTATIONS

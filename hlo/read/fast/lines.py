@@ -46,7 +46,7 @@ class Lines(NamedTuple):
 
 
 def match_lines(text: str, pos: int) -> tuple[Lines | None, int]:
-    """The plain instructions that follow each other from a place on, and where they end."""
+    """The plain instructions that follow each other from a line on, and where they end."""
     found: list[re.Match[str]] = []
     while line := LINE.match(text, pos):
         if line[2] in NO_PLAIN_NAMES:

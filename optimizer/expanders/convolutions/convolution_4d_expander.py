@@ -3,7 +3,7 @@
 convolution(f32[1,9,1,9,9,2] x, ...)   =>   reshape(convolution(f32[1,9,9,9,2] reshape(x), ...))
 
 Libraries have convolutions of up to three spatial dimensions. A dimension of size 1 that is not
-padded meets one place of the kernel, and gives one place of the result.
+padded meets one element of the kernel, and gives one element of the result.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def drop_degenerate_spatial(site: ExpansionSite) -> Instruction | None:
         return None
     trivial = [i for i, gone in enumerate(is_trivial) if gone]
     inputs, kernels, outputs = (
-        {places[i] for i in trivial}
-        for places in (labels.input_spatial, labels.kernel_spatial, labels.output_spatial)
+        {dims[i] for i in trivial}
+        for dims in (labels.input_spatial, labels.kernel_spatial, labels.output_spatial)
     )
     kept = [n for d, n in enumerate(instr.shape.dims) if d not in outputs]
     made = instr.with_(
@@ -67,18 +67,18 @@ def relabelled(
 ) -> ConvDims:
     """The roles of the dimensions that are left when some are gone."""
 
-    def place(dim: int, gone: set[int]) -> int:
+    def new_number(dim: int, gone: set[int]) -> int:
         return renumbered((dim,), gone)[0]
 
     return ConvDims(
-        place(labels.input_batch, inputs),
-        place(labels.input_feature, inputs),
+        new_number(labels.input_batch, inputs),
+        new_number(labels.input_feature, inputs),
         renumbered(labels.input_spatial, inputs),
-        place(labels.kernel_input_feature, kernels),
-        place(labels.kernel_output_feature, kernels),
+        new_number(labels.kernel_input_feature, kernels),
+        new_number(labels.kernel_output_feature, kernels),
         renumbered(labels.kernel_spatial, kernels),
-        place(labels.output_batch, outputs),
-        place(labels.output_feature, outputs),
+        new_number(labels.output_batch, outputs),
+        new_number(labels.output_feature, outputs),
         renumbered(labels.output_spatial, outputs),
         renumbered(labels.unknown_input, inputs),
         renumbered(labels.unknown_kernel, kernels),

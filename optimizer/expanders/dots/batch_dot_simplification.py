@@ -39,8 +39,8 @@ def drop_degenerate_batch(site: ExpansionSite) -> Instruction | None:
         lhs_contracting_dims=renumbered(attrs.lhs_contracting_dims, left),
         rhs_contracting_dims=renumbered(attrs.rhs_contracting_dims, right),
     )
-    places = {k for k, pair in enumerate(pairs) if pair in gone}
-    kept = [n for d, n in enumerate(instr.shape.dims) if d not in places]
+    dropped = {k for k, pair in enumerate(pairs) if pair in gone}
+    kept = [n for d, n in enumerate(instr.shape.dims) if d not in dropped]
     small = instr.with_(
         operands=(without(lhs, left), without(rhs, right)),
         attrs=dims,

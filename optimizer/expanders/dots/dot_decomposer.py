@@ -69,7 +69,7 @@ def merged(x: Instruction, kinds: list[tuple[int, ...]], free: int) -> Instructi
     """Dimensions by kind: the batch as it is, the others one each; no free one if there is none."""
     ordered = permuted(x, [d for dims in kinds for d in dims])
     sizes = [x.shape.dims[d] for d in kinds[0]]
-    for place, dims in enumerate(kinds[1:], 1):
-        if dims or place != free:
+    for k, dims in enumerate(kinds[1:], 1):
+        if dims or k != free:
             sizes.append(size_of([x.shape.dims[d] for d in dims]))
     return to_dims(ordered, sizes)

@@ -138,13 +138,13 @@ def merged(
     both = joined(others, axis)
     # In the result, the free dimension of the rhs comes last; that of the lhs follows the batch.
     attrs = DotDims.of(first)
-    place = first.shape.rank - 1 if side == 0 else len(attrs.lhs_batch_dims)
+    result_axis = first.shape.rank - 1 if side == 0 else len(attrs.lhs_batch_dims)
     width, total = others[0].shape.dims[axis], both.shape.dims[axis]
     dims = list(first.shape.dims)
-    dims[place] = total
+    dims[result_axis] = total
     operands = (shared, both) if side == 0 else (both, shared)
     product = first.with_(operands=operands, shape=first.shape.with_dims(tuple(dims)))
-    slices = cut(product, place, 0, width), cut(product, place, width, total)
+    slices = cut(product, result_axis, 0, width), cut(product, result_axis, width, total)
     origin = first.annotations.inherited()
     there = {first, second, shared, *others}
     made: dict[Instruction, Instruction] = {}

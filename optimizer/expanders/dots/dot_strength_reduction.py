@@ -58,9 +58,9 @@ def multiply_and_sum(site: ExpansionSite) -> Instruction | None:
     vector, matrix = (right, left) if left.is_matrix else (left, right)
     if matrix.is_matrix:
         # The matrix stays as it lies; the vector goes to the dimensions that they share.
-        places = sorted(matrix.shared)
-        order = [vector.shared[matrix.shared.index(d)] for d in places]
-        x = spread(to_type(vector.alone(order), target), matrix.array.shape.dims, places)
+        shared = sorted(matrix.shared)
+        order = [vector.shared[matrix.shared.index(d)] for d in shared]
+        x = spread(to_type(vector.alone(order), target), matrix.array.shape.dims, shared)
         y, axes = to_type(matrix.array, target), matrix.contracting
         kept = [d for d in range(y.shape.rank) if d not in axes]
         results = [kept.index(d) for d in (*matrix.batch, *matrix.free)]

@@ -112,8 +112,8 @@ def parts_of_groups(site: ExpansionSite) -> Instruction:
     )
     free = free_dims(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
     mask = group_mask(site, sizes, lhs, attrs.lhs_batch_dims + free)
-    place = batch + free.index(attrs.lhs_ragged_dims[0])
-    valid = spread(mask, product.shape.dims, range(place + 2))
+    axis = batch + free.index(attrs.lhs_ragged_dims[0])
+    valid = spread(mask, product.shape.dims, range(axis + 2))
     kept = make("select", valid, product, full(0, product))
     element_type = instr.shape.element_type
     adder = site.binary("add", element_type)
@@ -130,8 +130,8 @@ def group_mask(
     Instruction
         pred, shape (groups, sizes of the dimensions of `order` up to the ragged one).
     """
-    place = order.index(RaggedDotDims.of(site.instr).lhs_ragged_dims[0])
-    dims = [lhs.shape.dims[d] for d in order[: place + 1]]
+    axis = order.index(RaggedDotDims.of(site.instr).lhs_ragged_dims[0])
+    dims = [lhs.shape.dims[d] for d in order[: axis + 1]]
     wide, rank = to_type(sizes, S64), sizes.shape.rank
     groups = sizes.shape.dims[-1]
     window = [*[WindowDim(1)] * (rank - 1), WindowDim(groups, pad_low=groups - 1)]
@@ -147,7 +147,7 @@ def group_mask(
     # The groups come first; the dimensions in front of the ragged one follow, if they are there.
     front = [rank - 1, *range(rank - 1)]
     first, last = (spread(permuted(x, front), whole, range(rank)) for x in (starts, ends))
-    here = counting(S64, whole, place + 1)
+    here = counting(S64, whole, axis + 1)
     reached = make("compare", first, here, direction="LE")
     return make("and", reached, make("compare", here, last, direction="LT"))
 

@@ -1,7 +1,7 @@
 """Spells out the batching dimensions of gathers and scatters in their indices.
 
 A batching dimension says that operand and indices count along with each other. Without it, each
-index vector says by itself at which place of the batch it is:
+index vector says by itself which index of the batch it is at:
 
 gather(x, i), batching dim 0   =>   gather(x, concatenate(iota, i)), start_index_map={0,...}
 """
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from optimizer.expanders.gathers.index_vectors import with_batch_places
+from optimizer.expanders.gathers.index_vectors import with_batch_indices
 from optimizer.expanders.op_expander import ExpansionSite, expander
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def without_batching_gather(instr: Instruction) -> Instruction:
     batching = attrs.operand_batching_dims
     if not batching:
         return instr
-    places = attrs.start_indices_batching_dims
+    batching = attrs.start_indices_batching_dims
     normal = replace(
         attrs,
         collapsed_slice_dims=tuple(sorted((*attrs.collapsed_slice_dims, *batching))),
@@ -47,7 +47,7 @@ def without_batching_gather(instr: Instruction) -> Instruction:
         start_indices_batching_dims=(),
         indices_are_sorted=False,
     )
-    vectors = with_batch_places(indices, attrs.index_vector_dim, places)
+    vectors = with_batch_indices(indices, attrs.index_vector_dim, batching)
     return instr.with_(operands=(operand, vectors), attrs=normal)
 
 
@@ -57,7 +57,7 @@ def without_batching_scatter(instr: Instruction) -> Instruction:
     batching = attrs.input_batching_dims
     if not batching:
         return instr
-    places = attrs.scatter_indices_batching_dims
+    batching = attrs.scatter_indices_batching_dims
     normal = replace(
         attrs,
         inserted_window_dims=tuple(sorted((*attrs.inserted_window_dims, *batching))),
@@ -66,6 +66,6 @@ def without_batching_scatter(instr: Instruction) -> Instruction:
         scatter_indices_batching_dims=(),
         indices_are_sorted=False,
     )
-    vectors = with_batch_places(instr.operands[half], attrs.index_vector_dim, places)
+    vectors = with_batch_indices(instr.operands[half], attrs.index_vector_dim, batching)
     operands = (*instr.operands[:half], vectors, *instr.operands[half + 1 :])
     return instr.with_(operands=operands, attrs=normal)

@@ -39,12 +39,12 @@ def with_vector_dim(indices: Instruction, vector_dim: int) -> Instruction:
     return to_dims(indices, (*dims, 1)) if vector_dim == len(dims) else indices
 
 
-def with_batch_places(
+def with_batch_indices(
     indices: Instruction, vector_dim: int, batching: Sequence[int]
 ) -> Instruction:
-    """Index vectors with their places along batching dimensions in front.
+    """Index vectors with their indices along batching dimensions in front.
 
-    Narrow integers become s32 first, since places need not fit into them.
+    Narrow integers become s32 first, since indices need not fit into them.
     """
     vectors = with_vector_dim(indices, vector_dim)
     if vectors.shape.element_type.bits < 32:
@@ -80,8 +80,8 @@ def interleaved(rank: int, window_dims: Sequence[int]) -> list[int]:
     """The order that puts window dimensions, which come last, where `window_dims` says."""
     batch = iter(range(rank - len(window_dims)))
     first = rank - len(window_dims)
-    places = {d: first + i for i, d in enumerate(window_dims)}
-    return [places[d] if d in places else next(batch) for d in range(rank)]
+    inside = {d: first + i for i, d in enumerate(window_dims)}
+    return [inside[d] if d in inside else next(batch) for d in range(rank)]
 
 
 def inverse(order: Sequence[int]) -> list[int]:

@@ -1,11 +1,12 @@
-"""Combines the updates of one place before they are scattered, so that each place gets one.
+"""Combines the updates of one element before they are scattered, so that each gets one.
 
 scatter(x, i, u), to_apply=f
     =>   i, u sorted by i;   u[j] = f(u[j-d], u[j]) where i[j-d] = i[j], for d = 1, 2, 4, ...;
          scatter(x, i where it is the last of its kind, u), to_apply=f, unique_indices=true
 
-Threads that write to one place at once do so in any order, and sums of floats then differ from run
-to run. Sorted, all that belongs together is neighbours, and log(n) steps fold it in a fixed order.
+Threads that write to one element at once do so in any order, and sums of floats then differ from
+run to run. Sorted, all that belongs together is neighbours, and log(n) steps fold it in a fixed
+order.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 def scatter_once(
     site: ExpansionSite, *, unordered: bool = False, sequential: bool = False
 ) -> Instruction | None:
-    """Replaces scatters by scatters that write to no place twice.
+    """Replaces scatters by scatters that write to no element twice.
 
     Only of one array, by an associative operation, and of windows that can't overlap in part.
 
@@ -71,14 +72,14 @@ def scatter_once(
     rows, _ = rows_of(indices, attrs.index_vector_dim)
     news = updates_in_rows(updates, attrs, rows.shape.dims[0])
     bounds = [x.shape.dims[d] for d in attrs.scatter_dims_to_operand_dims]
-    places = numbered(rows, bounds)
-    if places is None:
+    targets = numbered(rows, bounds)
+    if targets is None:
         return None
-    order = sorted_order(site, places)
-    places, rows, news = (in_order(each, order) for each in (places, rows, news))
-    combined = combined_in_runs(instr.called[0], places, news)
+    order = sorted_order(site, targets)
+    targets, rows, news = (in_order(each, order) for each in (targets, rows, news))
+    combined = combined_in_runs(instr.called[0], targets, news)
     nowhere = full(integer_range(rows.shape.element_type)[1], rows)
-    last = spread(is_last(places), rows.shape.dims, (0,))
+    last = spread(is_last(targets), rows.shape.dims, (0,))
     return make(
         "scatter",
         x,
@@ -94,7 +95,7 @@ def scatter_once(
 
 
 def can_combine(scatter: Instruction) -> bool:
-    """Whether equal index vectors, and no others, stand for places that have elements in common."""
+    """Whether equal index vectors, and no others, stand for windows that overlap."""
     attrs, body = Scatter.of(scatter), scatter.called[0]
     replaces = body.root is body.parameters[-1]
     if len(scatter.operands) != 3 or attrs.unique_indices or not is_elementwise(body):
@@ -109,7 +110,7 @@ def can_combine(scatter: Instruction) -> bool:
 
 
 def numbered(rows: Instruction, bounds: list[int]) -> Instruction | None:
-    """One s32 for each index vector: the row-major number of its place; behind all if outside.
+    """One s32 for each index vector: the row-major number of its element; behind all if outside.
 
     Parameters
     ----------
@@ -126,20 +127,20 @@ def numbered(rows: Instruction, bounds: list[int]) -> Instruction | None:
         return None
     columns = [to_dims(cut(rows, 1, j, j + 1), (count,)) for j in range(len(bounds))]
     valid = inside(columns, [(j, n - 1) for j, n in enumerate(bounds)])
-    place = to_type(columns[0], S32)
+    target = to_type(columns[0], S32)
     for column, bound in zip(columns[1:], bounds[1:], strict=True):
-        place = make("add", make("multiply", place, bound), to_type(column, S32))
-    return make("select", valid, place, full(prod(bounds), place))
+        target = make("add", make("multiply", target, bound), to_type(column, S32))
+    return make("select", valid, target, full(prod(bounds), target))
 
 
-def sorted_order(site: ExpansionSite, places: Instruction) -> Instruction:
-    """The permutation that sorts the indices. when places are sorted; equal ones stay in order."""
+def sorted_order(site: ExpansionSite, targets: Instruction) -> Instruction:
+    """The permutation that sorts the indices. when targets are sorted; equal ones stay in order."""
 
     def before(one: Instruction, other: Instruction, *_: Instruction) -> Instruction:
         return less(one, other)
 
     comparator = site.computation("before", (array(S32),) * 4, before)
-    both = (places, counting(S32, places.shape.dims, 0))
+    both = (targets, counting(S32, targets.shape.dims, 0))
     return element(make("sort", *both, dimensions=(0,), is_stable=True, called=(comparator,)), 1)
 
 
@@ -158,13 +159,13 @@ def in_order(x: Instruction, order: Instruction) -> Instruction:
     )
 
 
-def combined_in_runs(body: Computation, places: Instruction, news: Instruction) -> Instruction:
-    """Each update combined with all before it that have the same place."""
-    count, reach = places.shape.dims[0], 1
+def combined_in_runs(body: Computation, targets: Instruction, news: Instruction) -> Instruction:
+    """Each update combined with all before it that have the same target."""
+    count, reach = targets.shape.dims[0], 1
     zero = number(0, news.shape.element_type)
     while reach < count:
-        earlier = padded(cut(places, 0, 0, count - reach), number(-1), 0, reach, 0)
-        same = spread(equal(earlier, places), news.shape.dims, (0,))
+        earlier = padded(cut(targets, 0, 0, count - reach), number(-1), 0, reach, 0)
+        same = spread(equal(earlier, targets), news.shape.dims, (0,))
         behind = padded(cut(news, 0, 0, count - reach), zero, 0, reach, 0)
         (both,) = applied(body, [behind, news])
         news = make("select", same, both, news)
@@ -172,7 +173,7 @@ def combined_in_runs(body: Computation, places: Instruction, news: Instruction) 
     return news
 
 
-def is_last(places: Instruction) -> Instruction:
-    """A mask of the last update of each place."""
-    following = padded(cut(places, 0, 1, places.shape.dims[0]), number(-1), 0, 0, 1)
-    return make("compare", places, following, direction="NE")
+def is_last(targets: Instruction) -> Instruction:
+    """A mask of the last update of each target."""
+    following = padded(cut(targets, 0, 1, targets.shape.dims[0]), number(-1), 0, 0, 1)
+    return make("compare", targets, following, direction="NE")

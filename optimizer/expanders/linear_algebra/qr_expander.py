@@ -76,8 +76,8 @@ def reflections(site: ExpansionSite) -> Instruction:
         matrix = make("select", later, turned, matrix)
         column = make("select", at_diagonal, repeated(beta, m), column)
         column = make("select", is_below, vector, column)
-        place = [*[number(0)] * len(batch), j]
-        taus = make("dynamic-update-slice", taus, to_dims(tau, (*batch, 1)), *place)
+        offset = [*[number(0)] * len(batch), j]
+        taus = make("dynamic-update-slice", taus, to_dims(tau, (*batch, 1)), *offset)
         return [with_block(matrix, column, 0, j), taus]
 
     return make("tuple", *site.repeat(count, [operand, taus], step))
@@ -144,8 +144,8 @@ def multiplied(site: ExpansionSite) -> Instruction:
         at_diagonal = make("compare", rows, here, direction="EQ")
         vector = make("select", below, column, full(0, column))
         vector = make("select", at_diagonal, full(1, column), vector)
-        place = [*[number(0)] * len(batch), j]
-        tau = make("dynamic-slice", taus, *place, dynamic_slice_sizes=(*batch, 1))
+        offset = [*[number(0)] * len(batch), j]
+        tau = make("dynamic-slice", taus, *offset, dynamic_slice_sizes=(*batch, 1))
         return [packed, taus, reflected(q, vector, to_dims(tau, (*batch, 1, 1)))]
 
     return site.repeat(count, [packed, taus, identity], step)[-1]

@@ -1,6 +1,6 @@
 """Reads bits under wider or narrower types by shifting them.
 
-u8[n,4] to u32[n]   =>   reduce(convert(x) << 8 i) with or over the last dimension, i = its place
+u8[n,4] to u32[n]   =>   reduce(convert(x) << 8 i) with or over the last dimension, i = its index
 u32[n] to u8[n,4]   =>   convert(broadcast(x) >> 8 i)
 
 The element with index 0 holds the lowest bits.
@@ -43,13 +43,13 @@ def shift_bits(root: Instruction, x: Instruction, names: NameSupply) -> Instruct
     if source.bits < target.bits:
         parts = to_type(bits, word)
         last = parts.shape.rank - 1
-        places = make("multiply", counting(word, parts.shape.dims, last), source.bits)
-        raised = make("shift-left", parts, places)
+        shifts = make("multiply", counting(word, parts.shape.dims, last), source.bits)
+        raised = make("shift-left", parts, shifts)
         either = ExpansionSite(root, names).binary("or", word)
         whole = folded(raised, number(0, word), (last,), either)
         return bits_of(whole, target)
     dims = root.shape.dims
     last = len(dims) - 1
-    places = make("multiply", counting(word, dims, last), target.bits)
-    lowered = make("shift-right-logical", spread(bits, dims, range(last)), places)
+    shifts = make("multiply", counting(word, dims, last), target.bits)
+    lowered = make("shift-right-logical", spread(bits, dims, range(last)), shifts)
     return bits_of(to_type(lowered, UNSIGNED[target.bits]), target)

@@ -27,12 +27,12 @@ def loop_over_slices(site: ExpansionSite) -> Instruction:
     body, kept = instr.called[0], inputs + len(outputs)
 
     def step(iteration: Instruction, *state: Instruction) -> list[Instruction]:
-        place = make("subtract", count - 1, iteration) if attrs.is_reverse else iteration
-        slices = [slice_at(x, axis, place) for x in state[:inputs]]
+        index = make("subtract", count - 1, iteration) if attrs.is_reverse else iteration
+        slices = [slice_at(x, axis, index) for x in state[:inputs]]
         result = make("call", *slices, *state[kept:], called=(body,))
         values = elements(result) if result.shape.is_tuple else [result]
         written = [
-            put_at(output, axis, place, value)
+            put_at(output, axis, index, value)
             for output, value in zip(state[inputs:kept], values, strict=False)
         ]
         return [*state[:inputs], *written, *values[len(written) :]]
@@ -43,22 +43,22 @@ def loop_over_slices(site: ExpansionSite) -> Instruction:
     return make("tuple", *state[inputs:]) if instr.shape.is_tuple else state[inputs]
 
 
-def slice_at(x: Instruction, axis: int, place: Instruction) -> Instruction:
-    """The slice at one place of a dimension, without that dimension."""
+def slice_at(x: Instruction, axis: int, index: Instruction) -> Instruction:
+    """The slice at one index of a dimension, without that dimension."""
     dims = list(x.shape.dims)
     sizes = (*dims[:axis], 1, *dims[axis + 1 :])
-    taken = make("dynamic-slice", x, *starts(x, axis, place), dynamic_slice_sizes=sizes)
+    taken = make("dynamic-slice", x, *starts(x, axis, index), dynamic_slice_sizes=sizes)
     return to_dims(taken, dims[:axis] + dims[axis + 1 :])
 
 
-def put_at(x: Instruction, axis: int, place: Instruction, value: Instruction) -> Instruction:
-    """The array with another slice at one place of a dimension."""
+def put_at(x: Instruction, axis: int, index: Instruction, value: Instruction) -> Instruction:
+    """The array with another slice at one index of a dimension."""
     dims = x.shape.dims
     slab = to_dims(value, (*dims[:axis], 1, *dims[axis + 1 :]))
-    return make("dynamic-update-slice", x, slab, *starts(x, axis, place))
+    return make("dynamic-update-slice", x, slab, *starts(x, axis, index))
 
 
-def starts(x: Instruction, axis: int, place: Instruction) -> list[Instruction]:
-    """The start of a slice: at a place of one dimension, and at 0 in the others."""
-    zero = number(0, place.shape.element_type)
-    return [place if d == axis else zero for d in range(x.shape.rank)]
+def starts(x: Instruction, axis: int, index: Instruction) -> list[Instruction]:
+    """The start of a slice: at an index of one dimension, and at 0 in the others."""
+    zero = number(0, index.shape.element_type)
+    return [index if d == axis else zero for d in range(x.shape.rank)]

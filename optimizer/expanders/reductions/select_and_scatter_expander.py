@@ -1,10 +1,10 @@
-"""Splits select-and-scatter: a windowed argmax finds the places, a scatter writes to them.
+"""Splits select-and-scatter: a windowed argmax finds the indices, a scatter writes to them.
 
 select-and-scatter(x, source, init)
     =>   scatter(broadcast(init), reduce-window(iota 0, iota 1, ..., x), source)
 
 The window folds elements together with where they are. Where the fold starts, and in the padding,
-there is no element: the place is -1 there. A window without elements has the place -1 in the end,
+there is no element: the index is -1 there. A window without elements has the index -1 in the end,
 which no scatter writes to.
 
 Where few windows contain an element, its value is computed from all of them: each window that
@@ -12,7 +12,7 @@ selected the element scatters a number to it. So threads write elements of their
 neighbouring threads read neighbouring numbers.
 
     value = init;   for each window w that may show p:
-        value = place(w) == p ? scatter(value, source(w)) : value
+        value = index(w) == p ? scatter(value, source(w)) : value
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def find_and_scatter(site: ExpansionSite, *, most_windows: int = 0) -> Instructi
     arrays = [*iotas, operand]
     starts = [number(-1)] * rank + [number(0, operand.shape.element_type)]
     found = make("reduce-window", *arrays, *starts, window=window, called=(chooser(site, rank),))
-    rows = [to_dims(place, (*place.shape.dims, 1)) for place in elements(found)[:rank]]
+    rows = [to_dims(index, (*index.shape.dims, 1)) for index in elements(found)[:rank]]
     return make(
         "scatter",
         spread(initial, dims),
@@ -145,7 +145,7 @@ def _of_windows(
 
 
 def chooser(site: ExpansionSite, rank: int) -> Computation:
-    """Of two elements with their places, the one that stays selected."""
+    """Of two elements with their indices, the one that stays selected."""
     scalars = [*[array(S32)] * rank, array(site.instr.operands[0].shape.element_type)]
 
     def choose(*values: Instruction) -> Instruction:

@@ -2,7 +2,7 @@
 
 topk(x), k=2   =>   sort(x, iota), then the first two of both
 
-The sort is stable, and the places rise at the start, so equal elements come by rising place.
+The sort is stable, and the indices rise at the start, so equal elements come by rising index.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def sort_and_slice(site: ExpansionSite, *, row_threshold: int = 0) -> Instructio
     return first_of_sorted(site, x, counting(S32, x.shape.dims, x.shape.rank - 1))
 
 
-def first_of_sorted(site: ExpansionSite, values: Instruction, places: Instruction) -> Instruction:
-    """The first values of sorted rows, as many as a topk takes, together with their places."""
+def first_of_sorted(site: ExpansionSite, values: Instruction, indices: Instruction) -> Instruction:
+    """The first values of sorted rows, as many as a topk takes, together with their indices."""
     attrs, element_type = TopK.of(site.instr), values.shape.element_type
     axis = values.shape.rank - 1
     direction = "GT" if attrs.largest else "LT"
@@ -44,5 +44,7 @@ def first_of_sorted(site: ExpansionSite, values: Instruction, places: Instructio
 
     scalars = [array(element_type)] * 2 + [array(S32)] * 2
     comparator = site.computation("before", scalars, before)
-    ordered = make("sort", values, places, dimensions=(axis,), is_stable=True, called=(comparator,))
+    ordered = make(
+        "sort", values, indices, dimensions=(axis,), is_stable=True, called=(comparator,)
+    )
     return make("tuple", *(cut(each, axis, 0, attrs.k) for each in elements(ordered)))

@@ -55,11 +55,11 @@ def is_topk(instr: Instruction) -> bool:
     if instr.opcode != "sort" or len(instr.operands) != 2 or instr.control_predecessors:
         return False
     axis = a.Sort.of(instr).dimensions[0]
-    values, places = instr.operands
-    if axis != values.shape.rank - 1 or places.opcode != "iota" or values.shape.is_dynamic:
+    values, indices = instr.operands
+    if axis != values.shape.rank - 1 or indices.opcode != "iota" or values.shape.is_dynamic:
         return False
-    counts = a.Iota.of(places).iota_dimension == axis
-    return counts and places.shape.element_type is S32 and descends(instr.called[0])
+    counts = a.Iota.of(indices).iota_dimension == axis
+    return counts and indices.shape.element_type is S32 and descends(instr.called[0])
 
 
 def descends(comparator: Computation) -> bool:

@@ -3,8 +3,8 @@
 topk(x), k=2   =>   the first two of each of the parts of x; of these, the first two
 
 A block sorts a part in its shared memory, where a whole row takes a launch for each digit of a key.
-Of equal elements the ones of earlier parts come first, and inside of a part those of lower places,
-so that the second sort, which is stable, leaves equal elements by rising place.
+Of equal elements the ones of earlier parts come first, and inside of a part those of lower indices,
+so that the second sort, which is stable, leaves equal elements by rising index.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def split(site: ExpansionSite, *, split_threshold: int = 4096) -> Instruction | 
         return None
     divided = to_dims(operand, (*others, parts, n // parts))
     found = make("topk", divided, k=attrs.k, largest=attrs.largest)
-    values, places = elements(found)
+    values, indices = elements(found)
     begin = make(
         "multiply",
-        counting(S32, places.shape.dims, len(others)),
-        full(n // parts, places),
+        counting(S32, indices.shape.dims, len(others)),
+        full(n // parts, indices),
     )
     few = (*others, parts * attrs.k)
-    return first_of_sorted(site, to_dims(values, few), to_dims(make("add", places, begin), few))
+    return first_of_sorted(site, to_dims(values, few), to_dims(make("add", indices, begin), few))

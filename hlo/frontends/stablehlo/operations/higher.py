@@ -112,8 +112,8 @@ def erf_inv(scope: RegionScope, x: Instruction) -> Instruction:
     ranges = coefficients.ERF_INV[x.shape.element_type.name]
     total = None
     for limit, rooted, shift, numbers in reversed(ranges):
-        place = (scope.add("sqrt", w) if rooted else w) - shift
-        made = _polynomial(scope, place, numbers)
+        variable = (scope.add("sqrt", w) if rooted else w) - shift
+        made = _polynomial(scope, variable, numbers)
         total = made if total is None else _select(scope, w < limit, made, total)
     assert total is not None
     is_edge = scope.add("compare", abs(x), scope.builder.number(1, x), direction="EQ")
@@ -173,9 +173,9 @@ def digamma(scope: RegionScope, x: Instruction) -> Instruction:
     total = scope.builder.number(coefficients.LANCZOS_FIRST, x)
     slope = scope.builder.number(0, x)
     for number, coefficient in enumerate(coefficients.LANCZOS):
-        place = z + (number + 1)
-        slope = slope - coefficient / (place * place)
-        total = total + coefficient / place
+        shifted = z + (number + 1)
+        slope = slope - coefficient / (shifted * shifted)
+        total = total + coefficient / shifted
     t = z + coefficients.LANCZOS_SHIFT
     found = log + slope / total - (coefficients.LANCZOS_SHIFT - 0.5) / t
     whole = scope.add("floor", x)

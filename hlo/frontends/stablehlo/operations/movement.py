@@ -155,7 +155,7 @@ def dynamic_update_slice(scope: RegionScope, _op: Operation, operands: Operands)
 
 @translates("stablehlo.gather")
 def gather(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
-    """Slices of the operand at computed places."""
+    """Slices of the operand at computed indices."""
     return _gather(scope, op, operands, integers(given(op, "slice_sizes")))
 
 

@@ -68,7 +68,7 @@ def window_of(
 
 @translates("stablehlo.reduce_window")
 def reduce_window(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
-    """Fold each place of a window."""
+    """Fold each position of a window."""
     names = ("window_strides", "padding", "base_dilations", "window_dilations")
     window = window_of(
         integers(given(op, "window_dimensions")), *(given(op, n, default=()) for n in names)
@@ -91,7 +91,7 @@ def select_and_scatter(scope: RegionScope, op: Operation, operands: Operands) ->
 
 @translates("stablehlo.scatter")
 def scatter(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
-    """Combine updates into operands at computed places."""
+    """Combine updates into operands at computed indices."""
     numbers = given(op, "scatter_dimension_numbers").fields
     called = scope.computation("region", op.regions[0])
     return scope.several(

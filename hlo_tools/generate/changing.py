@@ -1,4 +1,4 @@
-"""A place in a module at which to change it, and the module that is changed there."""
+"""An instruction of a module to change, and the module that is changed there."""
 
 from __future__ import annotations
 

@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hlo_tools.rooms import HOME
-from optimizer.log import place_of
+from optimizer.log import location_of
 
 if TYPE_CHECKING:
     from optimizer.log import SourceLine
 
 
-def spell_place(place: SourceLine) -> str:
+def spell_location(location: SourceLine) -> str:
     """A file, as seen from PyHLO's own folder, and a line; "" if it is not known."""
-    if not place.file:
+    if not location.file:
         return ""
-    path = Path(place.file)
+    path = Path(location.file)
     shown = path.relative_to(HOME) if path.is_relative_to(HOME) else path
-    return f"{shown}:{place.line}"
+    return f"{shown}:{location.line}"
 
 
 def defined(entry: Any) -> str:
@@ -26,6 +26,6 @@ def defined(entry: Any) -> str:
     if isinstance(entry, type):
         entry = getattr(entry, "expansion", getattr(entry, "run", entry))
     for candidate in (entry, getattr(entry, "function", None), getattr(entry, "func", None)):
-        if callable(candidate) and (found := spell_place(place_of(candidate))):
+        if callable(candidate) and (found := spell_location(location_of(candidate))):
             return found
     return ""
