@@ -198,3 +198,31 @@ def mean_average_precision(scores: Array, found: Array, truth: Array) -> Array:
         return (jnp.diff(right / 40, prepend=0) * precision).sum()
 
     return jax.vmap(at)(jnp.linspace(0.1, 0.9, 10)).mean()
+
+
+@program("f32[128,128]")
+def edges_of_an_image(image: Array) -> Array:
+    """The edges that are strong somewhere, followed from there (Canny, 1986)."""
+    weights = jnp.exp(-(jnp.arange(-2.0, 3) ** 2) / 2)
+    for d in (0, 1):
+        image = sum(w * jnp.roll(image, k - 2, d) for k, w in enumerate(weights / weights.sum()))
+    across, down = (jnp.roll(image, -1, d) - jnp.roll(image, 1, d) for d in (1, 0))
+    steep = jnp.hypot(across, down)
+    way = jnp.round(jnp.arctan2(down, across) / (jnp.pi / 4)).astype(jnp.int32) % 4
+    near = [
+        jnp.maximum(jnp.roll(steep, (y, x), (0, 1)), jnp.roll(steep, (-y, -x), (0, 1)))
+        for y, x in ((0, 1), (1, 1), (1, 0), (1, -1))
+    ]
+    ridge = steep >= jnp.select([way == k for k in range(4)], near)
+    weak = ridge & (steep > 0.2)
+
+    def grow(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        edges, _ = state
+        grown = edges
+        for y in (-1, 0, 1):
+            for x in (-1, 0, 1):
+                grown |= jnp.roll(edges, (y, x), (0, 1))
+        grown &= weak
+        return grown, (grown != edges).any()
+
+    return lax.while_loop(lambda s: s[1], grow, (weak & (steep > 0.5), jnp.array(True)))[0]

@@ -153,3 +153,20 @@ def cart_pole(start: Array, first: Array, second: Array, last: Array) -> Array:
         return jnp.where(fallen, 0.01, new), (jnp.abs(angle) < 0.2).sum()
 
     return lax.scan(step, start * 0.05, None, 100)[1]
+
+
+@program("f32[2000,20]", "s32[2000]", "u32[2]", high=10)
+def gibbs_sampling(points: Array, members: Array, key: Array) -> Array:
+    """The members and means of a mixture of ten normal distributions, drawn in turn."""
+
+    def step(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
+        members, key = state
+        key, of_means, of_members = jax.random.split(key, 3)
+        count = jax.ops.segment_sum(jnp.ones(2000), members, 10) + 1
+        means = jax.ops.segment_sum(points, members, 10) / count[:, None]
+        means += jax.random.normal(of_means, means.shape) / jnp.sqrt(count)[:, None]
+        far = ((points[:, None] - means) ** 2).sum(-1)
+        members = jax.random.categorical(of_members, jnp.log(count) - far / 2)
+        return (members, key), jnp.abs(means).mean()
+
+    return lax.scan(step, (members, key), None, 10)[1]
