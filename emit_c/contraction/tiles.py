@@ -246,7 +246,9 @@ def _row(tile: Tile, row: int, starts: Sequence[int]) -> str:
 def _added(tile: Tile, total: str, x: str, w: str) -> str:
     """Add a product to a sum."""
     if not tile.signs:
-        return f"{total} += {x} * {w};"
+        # C multiplies two narrow numbers as an int, which it adds to no vector of narrower ones.
+        is_int = tile.kind.bits < S32.bits and "v" not in (tile.each, tile.shared)
+        return f"{total} += ({tile.kind})({x} * {w});" if is_int else f"{total} += {x} * {w};"
     unsigned, signed = (x, w) if tile.signs in ("us", "ss") else (w, x)
     return f"{total} = {add_bytes_name(tile.lanes)}({total}, {unsigned}, {signed});"
 

@@ -147,3 +147,21 @@ def test_phases_may_meet_only_holes():
 def test_narrow_integers_are_summed_up_in_the_wider_result():
     check("1,9,8", "3,8,32", "1,9,32", "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f", "s8",
           target="s32")  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["s8", "u16", "s16"])
+def test_tiles_of_one_lane_multiply_narrow_integers(kind):
+    """Their product is an int in C, which can't be added to a vector of one narrow number."""
+    text = f"""HloModule m
+ENTRY e {{
+  x = {kind}[2,1,2] parameter(0)
+  y = {kind}[1,2,1] parameter(1)
+  ROOT r = {kind}[1,1,2] convolution(x, y), window={{size=1 stride=2}}, dim_labels=b0f_oi0->f0b
+}}"""
+    module = hlo.parse(text)
+    dtype = module.entry.root.shape.element_type.dtype
+    x = np.array([[[100, -3]], [[7, 50]]]).astype(dtype)
+    y = np.array([[[5], [100]]]).astype(dtype)
+    for optimize in (False, True):
+        got = emit_c.compile(module, optimize=optimize)(x, y)
+        np.testing.assert_array_equal(got, interpreter.evaluate(module, x, y))
