@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 STEPS = (1, -1, 1000, -1000)
 # More elements are not looked at.
 MOST_ELEMENTS = 64
-# A picture that tells something has so many different elements.
-MORE = 2
+# Elements of a result that come from different ones, at least, for a picture to tell something.
+LEAST_DIFFERENT = 2
 
 
 class ArgumentElement(NamedTuple):
@@ -66,7 +66,7 @@ def influence(
 
     Parameters
     ----------
-    run : what gives the result for some arguments.
+    run : gives the result for some arguments.
     """
     before = flat(run(arguments))
     sources: list[set[ArgumentElement]] = [set() for _ in before]
@@ -115,14 +115,14 @@ def is_telling(example: Module, given: Sequence[Any]) -> bool:
     """
     found = influence_of(example, given)
     result = None if found is None else first_array(evaluate(example, *given))
-    if found is None or result is None or not says_something(found, given, result):
+    if found is None or result is None or not mixes_elements(found, given, result):
         return False
     used = {source.argument for each in found.sources for source in each}
-    return len(set(found.sources)) >= MORE and len(used) == len(given)
+    return len(set(found.sources)) >= LEAST_DIFFERENT and len(used) == len(given)
 
 
-def says_something(found: Influence, given: Sequence[Any], result: Array) -> bool:
-    """Whether some element depends on more than those at its own place."""
+def mixes_elements(found: Influence, given: Sequence[Any], result: Array) -> bool:
+    """Whether some element comes from another index, or from an array of another shape."""
     return any(
         source.element != i or np.shape(given[source.argument]) != result.shape
         for i, each in enumerate(found.sources)

@@ -1,9 +1,10 @@
 """Pictures for the pages of opcodes, drawn from results of the interpreter.
 
 A function of one number is a curve, or two rows where it is no curve; a function of two numbers is
-a table. Of what moves or folds elements, elements of the result are coloured as what they come
-from, and where devices exchange values, as the devices. A loop or a call is a graph. Of all other
-opcodes, the values of the example are drawn in the order in which they arise.
+a table. Where an opcode moves or folds elements, each element of the result has the colours of
+those that it comes from; where devices exchange values, the colours of the devices. A loop or a
+call is a graph. Any other opcode's picture shows the values of the example, in the order in which
+they are computed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hlo.opcode import OPCODES
 from hlo.types.element_type import C64, F32, PRED, S8
 from hlo.types.shape import array
 from hlo_tools.graphs.drawing import drawn
-from hlo_tools.influence import first_array, influence_of, says_something
+from hlo_tools.influence import first_array, influence_of, mixes_elements
 from hlo_tools.views import devices, elements, function, steps
 from hlo_tools.views.curve import picture as curve_picture
 from hlo_tools.views.curve import points
@@ -41,7 +42,7 @@ class Picture(NamedTuple):
     Attributes
     ----------
     svg : the file.
-    legend : what is to be seen.
+    legend : the sentence below it, which explains it.
     """
 
     svg: str
@@ -91,9 +92,9 @@ def picture_of_elements(name: str, example: Example) -> Picture | None:
     result = first_array(example.results[0])
     if found is None or result is None:
         return None
-    # What of an opcode that works element by element is no function of one type or two.
+    # The picture of any other opcode would be one colour after the other.
     by_element = row.elementwise or row.called or "movement" in row.traits
-    if not by_element and not says_something(found, example.first, result):
+    if not by_element and not mixes_elements(found, example.first, result):
         return None
     names = [p.name for p in example.module.entry.parameters]
     svg = elements.picture(names, list(map(np.asarray, example.first)), result, found)

@@ -49,8 +49,8 @@ def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[Name]) -> N
 class System:
     """A triangular system as one whose matrix is lower triangular, and on the left.
 
-    Matrices are walked through by strides, so that transposed ones, and upper triangles (read from
-    behind), are lower ones.
+    Matrices are walked through by strides, so that transposed ones, and upper triangles (read
+    backwards), are lower ones.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def system_of(instr: Instruction) -> System:
         down, across = across, down
     first_a = first_x = 0
     if not lower:
-        # Read from behind, an upper triangle is a lower one.
+        # Read backwards, an upper triangle is a lower one.
         first_a, first_x = n * n - 1, (n - 1) * down
         row, column, down = -row, -column, -down
     adjoint = attrs.transpose_a == "ADJOINT"

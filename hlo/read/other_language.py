@@ -1,4 +1,4 @@
-"""Tells texts that are not HLO, but that people take for it, and how to get HLO instead."""
+"""Recognizes texts in other languages that people take for HLO, and hints at how to get HLO."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _check_characters(source: Source) -> None:
 
 
 class _ModuleReader:
-    """Everything that is known while a module is read."""
+    """The reader of a module, with all computations, names and tables read so far."""
 
     def __init__(self, reader: GrammarReader) -> None:
         self.reader = reader
@@ -102,7 +102,7 @@ class _ModuleReader:
         self.instruction_names = NameSupply()
         self.computation_names = NameSupply()
         self.frames = FrameTables(StackFrames())
-        self.made_up = 0  # numbers for elided constants
+        self.made_up = 0  # numbers made up so far, for elided constants
         self.budget = Budget(len(reader.source.text))
 
     def read(self) -> Module:

@@ -1,4 +1,7 @@
-"""Buffers: from the host, to the host, from here to there. What can be asked of one is in C."""
+"""Copies of buffers from the host, to the host, and between memories.
+
+The shim answers queries about a buffer in C, without Python.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def ready_event() -> int:
-    """The event for all that is done already, which is everything."""
+    """The event that has happened already: every copy ends before its function returns."""
     return address_of("ready") or 0
 
 

@@ -1,8 +1,8 @@
 """Orders instructions so that asynchronous operations end before they are waited for.
 
-A list scheduler over a simulated clock. Of the instructions whose operands are there it takes, at
-each step: a start, at once; a done whose operation has ended by now; else the kernel with the
-longest way to the end; and only if there is none, a done for which the main stream must wait.
+A list scheduler over a simulated clock. At each step it takes one of the instructions whose
+operands are issued, by priority: a start; a done whose operation has ended by now; the kernel with
+the longest path to the end; and last, a done for which the main stream must wait.
 Collectives must start in the same order on all devices, and do: these run the same schedule.
 """
 

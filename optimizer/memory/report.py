@@ -47,9 +47,9 @@ def _about(allocation: Allocation, assignment: BufferAssignment) -> str:
             for index, shape in parameter.shape.leaves()
         ]
         number, index, shape = leaves[allocation.parameter]
-        slice_ = ",".join(map(str, index))
+        path = ",".join(map(str, index))
         words.append(
-            f"parameter {number}, shape |{shape.text_without_layout}| at ShapeIndex {{{slice_}}}"
+            f"parameter {number}, shape |{shape.text_without_layout}| at ShapeIndex {{{path}}}"
         )
     if allocation.constant:
         words.append("constant")

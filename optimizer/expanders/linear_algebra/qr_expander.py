@@ -4,7 +4,7 @@ Qr(A)   =>   for j = 0, 1, ..., min(m, n) - 1:          H_j = I - tau v v^H,  v 
                  H_j^H A   has 0 below the diagonal in column j
                  A[:, j]   = R's column above and on the diagonal, the rest of v below it
 
-A reflection iterations the column's end into (beta, 0, 0, ...): with mu its length and alpha its
+A reflection turns the column's end into (beta, 0, 0, ...): with mu its length and alpha its
 first element, beta = -mu sign(re alpha), tau = (beta - alpha) / beta, and v is what is below alpha
 divided by alpha - beta. The product of the reflections, applied to the identity from the last on,
 is Q. XLA works in blocks of 128 columns; the steps within a block are these.

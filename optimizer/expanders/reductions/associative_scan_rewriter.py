@@ -3,7 +3,7 @@
 scan(x, c), add   =>   y = add(reduce-window(x, 0), size=n pad=n-1_0, broadcast(c));
                        the outputs are y, the last carry is its last slice
 
-Only scans whose computation is one associative operation, of which both results are.
+It rewrites only scans whose computation yields one associative operation twice.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def window_to_the_start(site: ExpansionSite) -> Instruction | None:
 
 
 def folded_opcode(body: Computation) -> str:
-    """The associative operation of which both results of a step are; "" if it is none."""
+    """The associative operation that a step yields twice; "" if it does something else."""
     root = body.root
     if root.opcode != "tuple" or len(set(root.operands)) != 1 or len(body.parameters) != 2:
         return ""
