@@ -5,25 +5,21 @@ custom-call(a), custom_call_target="cusolver_orgqr_ffi"   =>   the same of "lapa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hlo.attributes import CustomCall
-from hlo.attributes.annotations import Annotations
-from hlo.instruction import Instruction
 from hlo.types.shape import tuple_of
 from interpreter.custom_calls.gpu_products import results_of
 from interpreter.custom_calls.gpu_solvers import PERTURBED, TARGETS, form_of, lapack_shapes
 from interpreter.custom_calls.lapack import LETTERS
 from interpreter.custom_calls.lapack_names import ffi_target
 from optimizer.expanders.custom_call_expander import expansion
+from optimizer.expanders.ffi_call import ffi_call
 from optimizer.expanders.op_expander import elements
 from optimizer.expanders.parts import permuted
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from hlo.types.shape import Shape
+    from hlo.instruction import Instruction
     from optimizer.expanders.op_expander import ExpansionSite
 
 
@@ -33,7 +29,8 @@ def call_lapack(site: ExpansionSite) -> Instruction:
     instr = site.instr
     form, letter = form_of(instr), LETTERS[instr.operands[0].shape.element_type.dtype]
     shapes = lapack_shapes(instr, form)
-    whole = _call(instr, ffi_target(form.routine, letter), form.options, shapes)
+    shape = shapes[0] if len(shapes) == 1 else tuple_of(*shapes)
+    whole = ffi_call(ffi_target(form.routine, letter), instr.operands, shape, form.options)
     found = elements(whole) if whole.shape.is_tuple else [whole]
     outputs: list[Instruction] = []
     for number, (result, shape) in enumerate(zip(form.results, results_of(instr), strict=True)):
@@ -46,25 +43,8 @@ def call_lapack(site: ExpansionSite) -> Instruction:
 @expansion(*PERTURBED)
 def solve_tridiagonal(site: ExpansionSite) -> Instruction:
     """The same call under the name that JAX gives it for a CPU."""
-    return _call(site.instr, "tridiagonal_solve_perturbed_ffi", {}, [site.instr.shape])
-
-
-def _call(
-    instr: Instruction, target: str, options: Mapping[str, Any], shapes: Sequence[Shape]
-) -> Instruction:
-    """A custom call of the same operands."""
-    spelled = (
-        f"{key} = {str(value).lower() if isinstance(value, bool) else f'{value} : ui8'}"
-        for key, value in options.items()
-    )
-    return Instruction(
-        target,
-        "custom-call",
-        shapes[0] if len(shapes) == 1 else tuple_of(*shapes),
-        instr.operands,
-        CustomCall(custom_call_target=target, api_version="API_VERSION_TYPED_FFI"),
-        annotations=Annotations(backend_config=f"{{{', '.join(spelled)}}}"),
-    )
+    instr = site.instr
+    return ffi_call("tridiagonal_solve_perturbed_ffi", instr.operands, instr.shape, {})
 
 
 def _adjoint(x: Instruction) -> Instruction:

@@ -315,11 +315,12 @@ def adopted(
     fresh = new_below(root, there)
     made = list(named(fresh, old, names).values())
     keeps = root.opcode == old.opcode and not any(old in instr.operands for instr in fresh)
+    inherited = old.annotations.inherited(old.annotations.sharding)
     last = made[-1].with_(
         name=old.name if keeps else made[-1].name,
         shape=old.shape,
         control_predecessors=old.control_predecessors,
-        annotations=old.annotations.inherited(old.annotations.sharding),
+        annotations=replace(inherited, backend_config=made[-1].annotations.backend_config),
     )
     return [*made[:-1], last]
 

@@ -327,18 +327,10 @@ ROOT n = f32[4] negate(x), control-predecessors={dead}"""
         assert caught.value.code == "HLO122"
 
 
-# The interpreter evaluates blocks of factorizations as a TPU's compiler makes them; C has none.
-OF_TPUS = {
-    *("Cholesky", "LuDecomposition", "LuRealDecompositionBlock", "QrDecompositionBlock"),
-    *("InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular"),
-}
-
-
 def test_c_has_what_the_interpreter_has():
     assert not kernel.targets & EXPANSIONS.keys()
     builtin = {t for t, f in CUSTOM_CALLS.items() if f.__module__.startswith("interpreter.")}
     # JAX's plugin adds one of its own, where it was imported.
     added = CUSTOM_CALLS.keys() - builtin
     compiled = kernel.targets | EXPANSIONS.keys() | RUN_TIME_SIZES.keys()
-    assert not OF_TPUS & compiled
-    assert builtin == (compiled | OF_TPUS) - added
+    assert builtin == compiled - added

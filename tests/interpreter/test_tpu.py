@@ -5,10 +5,12 @@ import pytest
 from custom_calls import TYPES, call, matrix
 
 import emit_c
+import emit_cuda
 import hlo
 import interpreter
 from hlo.errors.error import HloError
 from hlo.types.tiling import filled_elements
+from interpreter.numbers.compare import ROUNDING, compare
 
 FACTORED = ["s", "d"]
 
@@ -131,3 +133,29 @@ def test_factors_of_blocks(letter: str) -> None:
     for name, part in (("Lower", np.tril), ("Upper", np.triu)):
         inverse = call(f"InvertDiagBlocks{name}Triangular", f"{kind}[2,4,4]", part(whole))
         np.testing.assert_allclose(inverse @ part(whole), np.array([np.eye(4)] * 2), **near)
+
+
+@pytest.mark.parametrize("letter", FACTORED)
+def test_factors_of_blocks_are_compiled(letter: str) -> None:
+    """A matrix that is not positive definite, too, has zeros above its factor, which is NaN."""
+    kind = TYPES[letter][0]
+    tall = matrix(letter, 2, 4, 3)
+    square = matrix(letter, 2, 3, 3)
+    whole = square @ square.conj().swapaxes(1, 2) + np.eye(3, dtype=square.dtype)
+    whole[1] *= -1
+    for target, shape, a in (
+        ("LuDecomposition", f"({kind}[2,4,3], s32[2,3], s32[2,4])", tall),
+        ("LuRealDecompositionBlock", f"({kind}[2,3,3], s32[2,3], s32[2,3])", square),
+        ("QrDecompositionBlock", f"({kind}[2,4,3], {kind}[2,3])", tall),
+        ("Cholesky", f"{kind}[2,3,3]", whole),
+        ("InvertDiagBlocksLowerTriangular", f"{kind}[2,3,3]", whole),
+        ("InvertDiagBlocksUpperTriangular", f"{kind}[2,3,3]", whole),
+    ):
+        dims = ",".join(map(str, a.shape))
+        module = hlo.parse(f"""ENTRY e {{
+          a = {kind}[{dims}] parameter(0)
+          ROOT r = {shape} custom-call(a), custom_call_target="{target}"
+        }}""")
+        meant = interpreter.evaluate(module, a)
+        for compiled in (emit_c.compile(module), emit_cuda.compile(module, "host")):
+            assert compare(compiled(a), meant, ROUNDING) is None, target
