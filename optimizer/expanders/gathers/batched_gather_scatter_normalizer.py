@@ -38,7 +38,7 @@ def without_batching_gather(instr: Instruction) -> Instruction:
     batching = attrs.operand_batching_dims
     if not batching:
         return instr
-    batching = attrs.start_indices_batching_dims
+    of_indices = attrs.start_indices_batching_dims
     normal = replace(
         attrs,
         collapsed_slice_dims=tuple(sorted((*attrs.collapsed_slice_dims, *batching))),
@@ -47,7 +47,7 @@ def without_batching_gather(instr: Instruction) -> Instruction:
         start_indices_batching_dims=(),
         indices_are_sorted=False,
     )
-    vectors = with_batch_indices(indices, attrs.index_vector_dim, batching)
+    vectors = with_batch_indices(indices, attrs.index_vector_dim, of_indices)
     return instr.with_(operands=(operand, vectors), attrs=normal)
 
 
@@ -57,7 +57,7 @@ def without_batching_scatter(instr: Instruction) -> Instruction:
     batching = attrs.input_batching_dims
     if not batching:
         return instr
-    batching = attrs.scatter_indices_batching_dims
+    of_indices = attrs.scatter_indices_batching_dims
     normal = replace(
         attrs,
         inserted_window_dims=tuple(sorted((*attrs.inserted_window_dims, *batching))),
@@ -66,6 +66,6 @@ def without_batching_scatter(instr: Instruction) -> Instruction:
         scatter_indices_batching_dims=(),
         indices_are_sorted=False,
     )
-    vectors = with_batch_indices(instr.operands[half], attrs.index_vector_dim, batching)
+    vectors = with_batch_indices(instr.operands[half], attrs.index_vector_dim, of_indices)
     operands = (*instr.operands[:half], vectors, *instr.operands[half + 1 :])
     return instr.with_(operands=operands, attrs=normal)
