@@ -10,7 +10,7 @@ from hlo.build import module
 from hlo.errors.error import HloError
 from hlo.names import NameSupply
 from hlo.opcode import GIVEN, OPCODES
-from hlo.types.element_type import BF16, F8E5M2, F16, F32, F64, S4, S8, S64, U8
+from hlo.types.element_type import BF16, C64, F8E5M2, F16, F32, F64, PRED, S4, S8, S64, U8
 from hlo.types.shape import array, tuple_of
 from hlo.verify import verify
 from hlo_tools.generate.instances import Instance, arguments
@@ -140,3 +140,12 @@ def test_laid_out_modules_are_well_formed_and_read_in_memory_order():
         fused += any("bitcast" in c.opcodes for c in made.computations if c is not made.entry)
     assert orders >= {"given", "left", "read", "bitcast", "copy", "transpose", "reshape", "tuple"}
     assert fused
+
+
+def test_complex_numbers_are_not_ordered():
+    """A comparison that differs from another one in its direction alone is one of equality."""
+    for seed in range(300):
+        made = random_module(Random(seed), types=(C64, S8, PRED), favoured=["compare"])
+        compared = [i for i in made.instructions() if i.opcode == "compare"]
+        unordered = [i for i in compared if i.operands[0].shape.element_type is C64]
+        assert {i.attrs.direction for i in unordered} <= {"EQ", "NE"}
