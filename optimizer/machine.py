@@ -240,9 +240,9 @@ MOST_RANGES, MOST_COPIED = 4, 600
 all of them before these are decided: compilers take their time for each."""
 MOST_GATHERED, MOST_CALLED = 600, 16
 """Tuned: operations, and functions, that are written out for a row that is gathered."""
-MOST_PIECES, MOST_STATEMENTS = 64, 2000
-"""Chosen: pieces into which the loops of a kernel are cut where conditions change, and statements
-of all of them."""
+MOST_PIECES, MOST_PARTS_CUT, MOST_STATEMENTS = 64, 1024, 2000
+"""Chosen: pieces into which the loops of a kernel are cut where conditions change, pieces along one
+dimension that are looked at one by one, and statements of all of them."""
 MANY_PRODUCTS, SHORT_LINE = 1 << 18, 2 * LANES
 """Measured: products of a contraction that is worth a tile compiled for the distance between its
 rows, where tiles move several pointers after few products: if rows have one vector, or the

@@ -268,11 +268,26 @@ def _worth_cutting(nest: TraversalNest, trace: AccessTrace) -> frozenset[int]:
     found: set[int] = set()
     pieces, most = 1, min(machine.MOST_PIECES, machine.MOST_STATEMENTS // max(trace.statements, 1))
     for k in reversed(range(len(nest.axes))):
-        pieces *= 1 + len(_cuts(nest.axes[k], nest.ranges[k], trace))
-        if pieces > most:
+        cuts = _cuts(nest.axes[k], nest.ranges[k], trace)
+        alone, pieces = pieces == 1, pieces * (1 + len(cuts))
+        if pieces > most and not (alone and _are_parts(nest, trace, k, cuts)):
             break
         found.add(k)
     return frozenset(found)
+
+
+def _are_parts(nest: TraversalNest, trace: AccessTrace, k: int, cuts: Sequence[int]) -> bool:
+    """Whether pieces along one axis have about the statements of the whole, each its own of them.
+
+    So have the parts of a concatenation, whose choices would else be one inside the other.
+    """
+    if len(cuts) >= machine.MOST_PARTS_CUT:
+        return False
+    total = 0
+    for piece in _ranges(nest.ranges[k], cuts, None):
+        narrowed = (*nest.ranges[:k], piece, *nest.ranges[k + 1 :])
+        total += nest.traced(nest.index(narrowed)).statements
+    return total <= max(machine.MOST_STATEMENTS, 2 * trace.statements)
 
 
 def _write_axes(

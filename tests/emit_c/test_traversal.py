@@ -159,13 +159,16 @@ ROOT t = bf16[256,256] transpose(y), dimensions={1,0}
     assert (got.view(np.uint16) == bits[::-1].T).all()
 
 
-def test_many_parts_are_not_cut():
-    parts = [f"x{k} = f32[1,3] parameter({k})" for k in range(100)]
-    names = ", ".join(f"x{k}" for k in range(100))
-    agree(
-        [*parts, f"ROOT c = f32[100,3] concatenate({names}), dimensions={{0}}"],
-        *(numbers((1, 3)) + k for k in range(100)),
+@pytest.mark.parametrize("count", [100, 300])
+def test_many_parts_are_cut(count):
+    """Each has few statements, but choices between them would be one inside the other."""
+    parts = [f"x{k} = f32[2,3] parameter({k})" for k in range(count)]
+    names = ", ".join(f"x{k}" for k in range(count))
+    source = agree(
+        [*parts, f"ROOT c = f32[{2 * count},3] concatenate({names}), dimensions={{0}}"],
+        *(numbers((2, 3)) + k for k in range(count)),
     )
+    assert "if (" not in source.split("concatenate")[-1]
 
 
 # ------------------------------------------------------------------ chains of movements
