@@ -86,7 +86,7 @@ def _is_template(code: str, position: int) -> bool:
 
 
 def explained(messages: str, file: CudaFile, error: re.Pattern[str]) -> list[str]:
-    """A compiler's errors, each with its place, the line, and the HLO that the line computes.
+    """A compiler's errors, each with its line number, the line, and the HLO that the line computes.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
 
 
 def input_maker(module: Module, arguments: Namespace) -> Callable[[], list[list[Value]]]:
-    """Makes the arguments of each device where they are asked for; files are read now.
+    """Makes the arguments of each device when they are needed; files are read now.
 
     Raises
     ------

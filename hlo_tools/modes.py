@@ -53,7 +53,7 @@ class ModeRun:
 def ways(
     module: Module, arguments: Sequence[Any], mode: str, ablated: Sequence[str]
 ) -> list[ModeRun]:
-    """The module in the mode that is asked for, beside others.
+    """The module in the requested mode, beside others.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def add_pipeline_options(parser: Parser, *, with_code: bool = False) -> None:
 
 
 def chosen_pipeline(arguments: Namespace) -> Pipeline:
-    """The passes that were asked for, or the target's standard pipeline."""
+    """The requested passes, or the target's standard pipeline."""
     if arguments.passes:
         return find_pipeline(arguments.passes)
     return pipeline(arguments.target, strict=arguments.strict)

@@ -51,7 +51,7 @@ def is_tolerance_chosen(arguments: Namespace) -> bool:
 
 
 def chosen_tolerance(arguments: Namespace) -> Promise:
-    """The promise that was asked for: by its name, or made of tolerances."""
+    """The requested promise: by its name, or made of tolerances."""
     given = {name: getattr(arguments, name) for name in ("rtol", "atol", "ulps")}
     if all(value is None for value in given.values()):
         return PROMISES[arguments.promise]

@@ -100,12 +100,12 @@ def _summed(
 
     The group's order is the order of folding; XLA leaves it open.
     """
-    columns, place = _gathered(frame, instr, attrs, operands)
+    columns, position = _gathered(frame, instr, attrs, operands)
 
     def fold(x: Array, y: Array) -> Array:
         return lifted(frame, instr.called[0], x, y)[0]
 
-    return [reduce(fold, column) for column in columns], place, len(columns[0])
+    return [reduce(fold, column) for column in columns], position, len(columns[0])
 
 
 @evaluates("all-reduce", "all-reduce-start", xla="AllReduce")
@@ -133,8 +133,8 @@ def evaluate_reduce_scatter(
     Array or tuple of Array
         dimension dimensions[0] divided by the group's size; the i-th member has the i-th piece.
     """
-    sums, place, count = _summed(frame, instr, attrs, operands)
-    made = [_piece(instr, s, count, attrs.dimensions[0], place) for s in sums]
+    sums, position, count = _summed(frame, instr, attrs, operands)
+    made = [_piece(instr, s, count, attrs.dimensions[0], position) for s in sums]
     _declared(instr, instr.shape, made, count)
     return _one_or_tuple(instr, made)
 
@@ -174,16 +174,16 @@ def evaluate_all_to_all(
     With `dimensions` the pieces are cut from one array, and joined again, along dimensions[0].
     Without, each operand is a piece, and so is each element of the result.
     """
-    columns, place = _gathered(frame, instr, attrs, operands)
+    columns, position = _gathered(frame, instr, attrs, operands)
     count = len(columns[0])
     if not attrs.dimensions:
         if len(columns) != count:
             pieces = counted(count, "piece")
             message = f"{instr.name}: groups of {count} exchange {pieces}, not {len(columns)}"
             raise HloError("HLO119", message, instr.span)
-        return _one_or_tuple(instr, columns[place])
+        return _one_or_tuple(instr, columns[position])
     along = attrs.dimensions[0]
-    pieces = [[_piece(instr, x, count, along, place) for x in column] for column in columns]
+    pieces = [[_piece(instr, x, count, along, position) for x in column] for column in columns]
     made = [np.concatenate(column, along) for column in pieces]
     _declared(instr, instr.shape, made, count)
     return _one_or_tuple(instr, made)
@@ -209,14 +209,14 @@ def evaluate_ragged_all_to_all(
     """
     group = group_of(frame.device, instr, attrs)
     brought = exchange(frame, instr, attrs.channel_id, group, operands)
-    place = group.index(frame.device.number)
+    position = group.index(frame.device.number)
     result = operands[1].copy()
     if operands[2].size % len(group):
         devices = counted(len(group), "device")
         message = f"{instr.name}: {operands[2].size} slices for a group of {devices}"
         raise HloError("HLO119", message, instr.span)
     for rows, _, starts, sizes, targets, _ in brought:
-        own = (column.reshape(len(group), -1)[place] for column in (starts, sizes, targets))
+        own = (column.reshape(len(group), -1)[position] for column in (starts, sizes, targets))
         for start, size, target in zip(*own, strict=True):
             inside = 0 <= start <= len(rows) - size and 0 <= target <= len(result) - size
             if size < 0 or (size and not inside):

@@ -37,7 +37,7 @@ IN_ORDER = 128
 
 @evaluates("map", xla="Map")
 def evaluate_map(frame: Frame, instr: Instruction, _attrs: a.Map, *operands: Array) -> Array:
-    """Apply a computation of scalars to the elements at each place.
+    """Apply a computation of scalars to the elements at each index.
 
     Parameters
     ----------

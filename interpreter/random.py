@@ -140,7 +140,7 @@ def halved(dims: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
 
 
 def interleaved(x: Array, y: Array, dims: tuple[int, ...]) -> Array:
-    """The array whose two halves are given: even places from the first, odd from the second."""
+    """The array whose two halves are given: even indices from the first, odd from the second."""
     half, axis = halved(dims)
     pairs = np.stack((x, y), axis=axis + 1)
     whole = pairs.reshape(*half[:axis], 2 * half[axis], *half[axis + 1 :])

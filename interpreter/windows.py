@@ -1,6 +1,6 @@
-"""Opcodes that fold the places of a moving window: reduce-window and select-and-scatter.
+"""Opcodes that fold the positions of a moving window: reduce-window and select-and-scatter.
 
-A window takes as many places along a dimension as `WindowDim.positions` says. What lies in the
+A window takes as many positions along a dimension as `WindowDim.positions` says. What lies in the
 padding or between dilated elements is no element: it is skipped, not folded.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def evaluate_reduce_window(
     frame: Frame, instr: Instruction, attrs: Windowed, *operands: Array
 ) -> Array | tuple[Array, ...]:
-    """Fold the elements that a moving window shows, at each of its places.
+    """Fold the elements that a moving window shows, at each of its positions.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _fold_in_order(
     initials: tuple[Array, ...],
     window: Window,
 ) -> tuple[Array, ...]:
-    """Fold each window's elements in row-major order, at all places at once."""
+    """Fold each window's elements in row-major order, at all positions at once."""
     padding = _padding(window)
     padded = [pad(x, i, padding) for x, i in zip(arrays, initials, strict=True)]
     exists = pad(np.ones(arrays[0].shape, np.bool_), np.zeros((), np.bool_), padding)
@@ -120,7 +120,7 @@ def _counts(array: Array, window: Window) -> tuple[int, ...]:
 
 
 def _offsets(window: Window, counts: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """For each element of the window, where the padded array holds it at all places."""
+    """For each element of the window, where the padded array holds it at all positions."""
     for offset in np.ndindex(*(w.size for w in window)):
         firsts = [o * w.window_dilation for o, w in zip(offset, window, strict=True)]
         yield tuple(
@@ -143,7 +143,7 @@ def evaluate_select_and_scatter(
     Parameters
     ----------
     operand : in each window the first element is kept, until `select(kept, next)` fails.
-    source : an element for each place of the window.
+    source : an element for each position of the window.
     initial : shape (); what the result holds before `scatter` combines source elements into it.
 
     Returns

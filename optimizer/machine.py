@@ -126,8 +126,8 @@ SHORT_FOLDS: Final = range(2, LANES + 1)
 """Measured: iterations of folds that are written out, which do not fill a vector. Loading numbers
 one by one for the loop around is faster than lanes and a rest."""
 EXCHANGED: Final = range(2, HALF_VECTOR)
-"""Measured: iterations of loops that do not fill half of a vector, so that they change places with
-the loop around them, though what they store lies apart then: else rejection sampling takes 2.7
+"""Measured: iterations of loops that do not fill half of a vector, so that they are interchanged
+with the loop around them, though what they store lies apart then: else rejection sampling takes 2.7
 times as long."""
 BLOCK_OF_EXCHANGED: Final = 4 * LANES
 """Measured: iterations of the loop around them between two changes. With 16, rejection sampling

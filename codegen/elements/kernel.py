@@ -105,7 +105,7 @@ class Kernel:
 
 
 class Inputs(Mapping["Instruction", object]):
-    """The arrays in memory of one scope; each becomes an argument of the kernel when asked for."""
+    """The arrays in memory of one scope; each becomes an argument of the kernel when it is used."""
 
     def __init__(self, kernel: Kernel, values: Mapping[Instruction, object]) -> None:
         self._kernel, self._values = kernel, values

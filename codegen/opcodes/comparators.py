@@ -50,7 +50,7 @@ class SortKey:
         return 64 if wide(kind) == "f64" else 16 if kind.name == "bf16" else 32
 
     def word(self, value: Expr) -> Expr:
-        """The unsigned integer, of the order that is asked for, of a key's wide value."""
+        """The unsigned integer, of the requested order, of a key's wide value."""
         kind = self.element_type
         unsigned = f"u{64 if self.bits == 64 else 32}"
         if kind.is_floating:

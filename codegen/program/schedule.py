@@ -130,7 +130,7 @@ class Schedule:
     # ------------------------------------------------------------------ memory
 
     def tree(self, instr: Instruction) -> object:
-        """The places of an instruction's value; None if it has no memory."""
+        """The targets of an instruction's value; None if it has no memory."""
         shown = self.memory.buffers.flow.at[instr]
         if any(isinstance(leaf, Several) for leaf in shown):
             return None
@@ -144,7 +144,7 @@ class Schedule:
         )
 
     def pointer(self, value: object, wanted: str) -> str | None:
-        """The pointer to a value, declared when it is first asked for; None for a token."""
+        """The pointer to a value, declared when it is first used; None for a token."""
         if not isinstance(value, Value):
             return None
         if value.kind == "constant":

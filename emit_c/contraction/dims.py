@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Dim:
     """A dimension of the output: its size, and steps in the input, the output and the features.
 
-    Features number the kernel's columns; all other dimensions, `places`, share its numbers.
+    Features number the kernel's columns; all other dimensions, the positions, share its numbers.
     """
 
     size: int

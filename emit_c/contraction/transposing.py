@@ -1,8 +1,8 @@
 """Transposes of blocks that are packed, as C functions that all modules share.
 
 A square of numbers that fits into registers is transposed by perfect shuffles. Number j of vector i
-lies at place i * n + j; to interleave the first half of the vectors with the second one rotates the
-bits of that place by one, and after as many times as j has bits, i and j have changed places.
+lies at index i * n + j; to interleave the first half of the vectors with the second one rotates the
+bits of that index by one, and after as many times as j has bits, i and j are exchanged.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def potrf(call: LapackCall, a: Matrix) -> Results:
 
 @lapack_call("getrf")
 def getrf(call: LapackCall, a: Matrix) -> Results:
-    """LU factors in one matrix; the row, from 1, that each row changed places with; info."""
+    """LU factors in one matrix; the row, from 1, that each row was exchanged with; info."""
     pivots = call.array("pivots", [min(a.dims)], "s32")
     return a, pivots, call.lapack("getrf", *a.dims, a, a.leading, pivots)
 
@@ -126,10 +126,10 @@ def _eigenvectors(call: LapackCall, a: Matrix) -> tuple[Matrix, Matrix, Name]:
 
 @lapack_call("gesdd", "gesvd")
 def gesdd(call: LapackCall, a: Matrix) -> Results:
-    """The rest of A, falling singular values, U and V^H as asked for, and info."""
+    """The rest of A, falling singular values, U and V^H as requested, and info."""
     m, n = a.dims
     values = call.array("values", [min(m, n)], call.real)
-    # Whether all vectors are asked for, or the first, is known from the result's shape.
+    # Whether all vectors are requested, or the first, is known from the result's shape.
     columns, rows = (call.instr.shape.elements[k].dims[-1 - k % 2] for k in (2, 3))
     u, vh = call.array("u", [m, columns]), call.array("vh", [rows, n])
     vectors = (u, u.leading, vh, vh.leading)

@@ -7,7 +7,7 @@ becomes
     for j: x_j = x[j];  first = n[0];  if (c(j)) y = x_j else y = first;  z[j] = y + x_j
 
 In lanes a load inside of a choice is one under a mask. If the same element is loaded outside as
-well, that is one load too many, and compilers may mix up the two places until they find no
+well, that is one load too many, and compilers may mix up the two addresses until they find no
 vector in either. And of a load under a mask that is the same for all lanes they make none at all.
 Without this, pair encoding takes 2.3 times as long; seven other programs, whose C changes too, take
 as long.

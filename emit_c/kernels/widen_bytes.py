@@ -80,5 +80,5 @@ def _with_wide_loads(body: Body, loop: For) -> Sequence[Statement]:
 
 
 def _is_narrow_load(let: Let, inside: set[str]) -> bool:
-    """Whether it loads an integer of few bits, from a place that is known before the loop."""
+    """Whether it loads an integer of few bits, from an address that is known before the loop."""
     return let.kind in _NARROW and is_load(let.value) and inside.isdisjoint(names_of(let.value))

@@ -18,7 +18,7 @@ class CMemory(Memory):
 
     Attributes
     ----------
-    swaps : loops whose state changes places; the copies that are spared are not needed for that.
+    swaps : loops whose state swaps buffers; the copies that are spared are not needed for that.
     """
 
     def __init__(self, module: Module) -> None:

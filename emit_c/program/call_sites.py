@@ -1,4 +1,4 @@
-"""The places of a module where kernels are called, and the task of each call.
+"""The call sites of a module's kernels, and the task of each call.
 
 A profile compares how long a kernel took with how long its bytes and operations must take.
 """

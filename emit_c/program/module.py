@@ -70,7 +70,7 @@ class ModuleWriter:
         self.meant: dict[str, Mapping[str, str]] = {}
 
     def function(self, computation: Computation, role: str, name: str | None = None) -> str:
-        """The name of a computation's C function, which is written when it is first asked for.
+        """The name of a computation's C function, which is written when it is first needed.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Loops with double buffering: the old and the next state change places, instead of being copied.
+"""Loops with double buffering: the old and the next state swap buffers, instead of being copied.
 
     for (;;) {                          for (;;) {
       if (!condition(x)) break;           if (!condition(x)) break;
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A part of a loop's state that changes places.
+    """A part of a loop's state that swaps buffers.
 
     Attributes
     ----------
     copy : the instruction that is not needed any more.
-    state, following : the buffers that change places: of this iteration's state and of the next
+    state, following : the buffers that are swapped: of this iteration's state and of the next
     one's.
     leaf : which part of the state it is.
     source : the value in `following`.

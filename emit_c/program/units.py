@@ -35,7 +35,7 @@ _VARIABLES = {"seed_random_state", "advance_random_state"}
 
 @dataclass(frozen=True)
 class CallingUnit:
-    """The functions that call kernels, the entry among them, written when they are asked for.
+    """The functions that call kernels, the entry among them, written when they are needed.
 
     Attributes
     ----------

@@ -82,7 +82,7 @@ class Context:
         return self._driver.Stream(_NON_BLOCKING)
 
     def synchronize(self) -> None:
-        """Wait for all that was asked for; the context is this thread's."""
+        """Wait for all work that the GPU was given; the context is this thread's."""
         self._context.synchronize()
         self.staging.forget()
 

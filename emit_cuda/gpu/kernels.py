@@ -31,7 +31,7 @@ class GpuKernels(Kernels):
     _functions: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def run(self, call: GridCall) -> None:
-        """Let a kernel run after all that a stream was asked for before.
+        """Let a kernel run after all the work that a stream was given before.
 
         Raises
         ------

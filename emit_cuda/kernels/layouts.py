@@ -2,7 +2,7 @@
 
 Shared memory answers 32 words at once, if they are in different banks. A tile whose rows are a
 power of two long has all elements of a column in few banks; so its rows are made a little longer
-(`PaddedRows`), or the parts of each row change places, in each row in another way (`TurnedRows`).
+(`PaddedRows`), or the parts of each row are permuted, in each row in another way (`TurnedRows`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from codegen.expressions import Group, grouped
 if TYPE_CHECKING:
     from codegen.expressions import Expr
 
-# Bytes of all banks together, and of the parts of a row that change places.
+# Bytes of all banks together, and of the parts of a row that are permuted.
 BANKS_BYTES, CHUNK = 128, 16
 
 
@@ -44,7 +44,7 @@ class TileLayout(ABC):
 
     @abstractmethod
     def element(self, slow: Expr, quick: Expr) -> Expr:
-        """The number of an element, by its row in shared memory and its place in that."""
+        """The number of an element, by its row in shared memory and its index in that."""
 
     @abstractmethod
     def vector_number(self, slow: Expr, quick: Expr) -> Expr:
@@ -52,7 +52,7 @@ class TileLayout(ABC):
 
 
 class PaddedRows(TileLayout):
-    """Rows with a vector of unused elements behind each; each has one place of the contraction."""
+    """Rows with a vector of unused elements behind each; each has one index of the contraction."""
 
     @property
     def pitch(self) -> int:

@@ -4,7 +4,7 @@ Where a comparator compares keys (see `codegen.opcodes.comparators`), each eleme
 same order. For each digit of 8 bits, blocks count how many words of their tile have which digit;
 sums over the tiles say where each tile's words of a digit go; and blocks move them there, together
 with the numbers of their elements. Equal digits stay in order, so that the sort is stable. At last
-each thread fetches the element that comes at its place.
+each thread fetches the element that comes at its position.
 
 References
 ----------
@@ -104,11 +104,11 @@ class _RadixSort:
         return word
 
     def _at(self, j: Sum) -> Index:
-        """The index of a place in the row of this thread."""
+        """The index of an element of this thread's row."""
         return self.lines.index(self.row, j)
 
     def _begin(self) -> Sum:
-        """Declare this thread's row; gives its place there."""
+        """Declare this thread's row; gives its index there."""
         thread = Name("thread")
         row = self.body.let("s64", "row", thread / self.n)
         self.row = counter(row.name, self.rows)
@@ -157,7 +157,7 @@ class _RadixSort:
         ]
 
     def _fetch(self, outputs: Sequence[Name]) -> Stage:
-        """A launch whose threads store the elements that come at their places."""
+        """A launch whose threads store the elements that come at their positions."""
         body = self.body
         with body.block() as statements:
             j = self._begin()

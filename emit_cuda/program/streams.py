@@ -122,7 +122,7 @@ def _split(loop: While, streams: int) -> tuple[Sequence[Step], Sequence[Step]]:
         return loop.body, loop.condition
     steps = [*loop.body, *loop.condition]
     if streams == 1:
-        # Nothing changes places.
+        # The order stays as it is.
         return steps, ()
     # Behind the last loop or branch, steps that the predicate does not need can wait.
     tail: list[Work] = []
@@ -195,8 +195,8 @@ def _stream(needed: set[int], on: Sequence[int], last: dict[int, int], streams: 
 
 
 def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
-    """For each step, the earlier ones with which it must not change places."""
-    # The accesses to a piece of memory: the place, whether it was written to, and by which step.
+    """For each step, the earlier ones that it must stay behind."""
+    # The accesses to a buffer: the slice, whether it was written to, and by which step.
     history: dict[tuple[str, int], list[tuple[BufferSlice, bool, int]]] = {}
     for number, step in enumerate(steps):
         needed: set[int] = set()

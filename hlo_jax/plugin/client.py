@@ -122,7 +122,7 @@ _made: list[Client] = []
 
 
 def client() -> Client:
-    """The client of this process; made when it is asked for first."""
+    """The client of this process; made when it is first used."""
     if not _made:
         _made.append(Client(wanted_devices()))
     return _made[0]

@@ -28,17 +28,17 @@ def telling_line(module: Module) -> Generator[None]:
         raise error.noting(f"in the program: {line}") if line else error from None
 
 
-def _instruction_at(module: Module, place: Span | None) -> Instruction | None:
-    """The instruction on the line of the text where a place is; None if there is none."""
-    if place is None:
+def _instruction_at(module: Module, span: Span | None) -> Instruction | None:
+    """The instruction on the line of the text where a span begins; None if there is none."""
+    if span is None:
         return None
-    text = place.source.text
-    begin = text.rfind("\n", 0, place.start) + 1
+    text = span.source.text
+    begin = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", begin)
     end = len(text) if end < 0 else end
     for instr in module.instructions():
-        span = instr.span
-        if span is not None and span.source is place.source and begin <= span.start < end:
+        own = instr.span
+        if own is not None and own.source is span.source and begin <= own.start < end:
             return instr
     return None
 
@@ -48,11 +48,11 @@ def line_of(module: Module, instr: Instruction) -> str:
     metadata = instr.annotations.metadata
     if metadata is None:
         return ""
-    place = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
-    if not place and (found := _FRAME.search(metadata.text)):
-        place = _line_of_frame(module, int(found[1]))
+    location = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
+    if not location and (found := _FRAME.search(metadata.text)):
+        location = _line_of_frame(module, int(found[1]))
     name = f"({metadata.op_name})" if metadata.op_name else ""
-    return " ".join(filter(None, (place, name)))
+    return " ".join(filter(None, (location, name)))
 
 
 def _line_of_frame(module: Module, frame: int) -> str:

@@ -33,11 +33,11 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 class NoNetworkError(PermissionError):
-    """Code that may not asked for the network."""
+    """Code reached for the network, which it may not use."""
 
 
 class NoFilesError(PermissionError):
-    """Code that may not wanted to change or delete a file."""
+    """Code wanted to change or delete a file, which it may not."""
 
 
 def limit(seconds: int, megabytes: int) -> None:

@@ -1,4 +1,4 @@
-"""The SMT solver, z3: loaded when it is first asked for, since only proofs need it."""
+"""The SMT solver, z3: loaded when it is first used, since only proofs need it."""
 
 from __future__ import annotations
 

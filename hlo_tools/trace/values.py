@@ -1,4 +1,4 @@
-"""The values of instructions on an input, evaluated when they are asked for."""
+"""The values of instructions on an input, evaluated when they are requested."""
 
 from __future__ import annotations
 

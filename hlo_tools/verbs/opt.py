@@ -182,7 +182,7 @@ def run(arguments: Namespace) -> int:
 
 
 def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
-    """A module after the passes, at the stage that is asked for."""
+    """A module after the passes, at the requested stage."""
     until, last = arguments.until, None
     if arguments.stage in _OF_CUDA:
         from emit_cuda.program.entry_layout import row_major_entry  # noqa: PLC0415

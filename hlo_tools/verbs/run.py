@@ -271,7 +271,7 @@ def tell_of_elided(module: Module) -> None:
 def watched_runner(
     arguments: Namespace,
 ) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]] | None:
-    """The runner for a profile, sanitizers or checks; None if none is asked for."""
+    """The runner for a profile, sanitizers or checks; None if none is requested."""
     profiles = arguments.profile or arguments.profile_trace
     others = arguments.sanitize or arguments.checked or arguments.no_library
     if not profiles and not others:

@@ -102,7 +102,7 @@ def potrf(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
 
 @lapack_call("getrf")
 def getrf(letter: str, _options: Options, a: Array) -> tuple[Any, ...]:
-    """LU factors in one matrix; the row, from 1, that each row changed places with; info."""
+    """LU factors in one matrix; the row, from 1, that each row was exchanged with; info."""
     m, n = a.shape
     pivots = np.zeros(min(m, n), np.int32)
     info = lapack(letter + "getrf", m, n, a, leading(a), pivots)
@@ -166,7 +166,7 @@ def syevd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
 
 @lapack_call("gesdd", "gesvd")
 def gesdd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
-    """The rest of A, falling singular values, U and V^H as asked for, and info."""
+    """The rest of A, falling singular values, U and V^H as requested, and info."""
     job = _letter(options, "mode")
     m, n = a.shape
     k = min(m, n)

@@ -31,7 +31,7 @@ def _reflectors_fit(sizes: Sizes, options: Options | None) -> bool:
 
 
 def _vectors_fit(sizes: Sizes, options: Options | None) -> bool:
-    """Whether there is room for the singular vectors that are asked for: all, or the first k."""
+    """Whether there is room for the requested singular vectors: all, or the first k."""
     m, n = sizes["m"], sizes["n"]
     rooms = {"A": (m, n), "S": (min(m, n),) * 2}
     room = (sizes["u"], sizes["v"])

@@ -104,7 +104,7 @@ def check_combine(instr: Instruction, _options: Options | None) -> str:
 
 
 def lu(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
-    """LU factors, the row that each row changed places with, and all rows in their new order."""
+    """LU factors, the row that each row was exchanged with, and all rows in their new order."""
     factors, pivots, _ = getrf(letter, options, a)
     order = np.arange(len(a), dtype=np.int32)
     for row, other in enumerate(pivots - 1):

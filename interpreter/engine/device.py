@@ -21,7 +21,7 @@ class Device:
 
     Attributes
     ----------
-    replica, partition : its place in the grid of devices.
+    replica, partition : its position in the grid of devices.
     state : 128 bits, the state of its random generator.
     infeed : values that `infeed` instructions take, oldest first.
     outfeed : values that `outfeed` instructions have put, oldest first.

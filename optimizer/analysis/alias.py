@@ -71,7 +71,7 @@ class AliasInfo:
         """Whether a leaf of the result may be written into an operand, an array, as it is read.
 
         So it is where each element is read, for the last time, before it is written. A copy in the
-        same place is none; sorts and products may use the result as room for work. Leaves that
+        same index is none; sorts and products may use the result as room for work. Leaves that
         `must_share` are left out.
         """
         if instr.opcode == "copy":

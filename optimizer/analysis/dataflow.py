@@ -76,7 +76,7 @@ Leaf = Value | Several | None  # None for a token
 
 
 class Join(NamedTuple):
-    """At one place, a value becomes another, which then wants its memory.
+    """At one point, a value becomes another, which then wants its memory.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ LEAST = 32
 
 
 def wants_features_last(convolution: Instruction) -> bool:
-    """Whether places of an image or a window come last, and had better come before something else.
+    """Whether spatial dimensions come last, and had better come before something else.
 
     References
     ----------

@@ -319,7 +319,7 @@ class Within:
 def bounded(index: Index, known: Iterable[Within]) -> Index:
     """The same index with the counters' ranges where some conditions hold.
 
-    So a remainder of 257 is no division where it is asked for less than that.
+    So a remainder of 257 is no division where fewer than that are allowed.
     """
     bounds: dict[str, Counter] = {}
     for condition in known:

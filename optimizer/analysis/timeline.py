@@ -26,7 +26,7 @@ _MANY = "it leaves a module as it is that would become too large"
 
 
 def can_be_planned(module: Module) -> bool:
-    """Whether each sequential computation has one place in time, and each array has a size.
+    """Whether each sequential computation runs at one point in time, and each array has a size.
 
     And no loop hands on what a send or a recv has started: nothing can be copied while it is sent.
     """

@@ -75,7 +75,7 @@ def _can_be_called(chain: list[Instruction], done: Instruction) -> bool:
     """Whether a call may do the started operation.
 
     A call takes no buffers; and where what is started begins to send or to receive, and its value
-    says what is under way, that would be ended in several places once it is inlined.
+    says what is under way, that would be ended several times once it is inlined.
     """
     start = chain[0]
     if start.opcode != "async-start":

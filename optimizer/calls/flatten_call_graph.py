@@ -1,7 +1,7 @@
 """Gives every sequential call a computation of its own.
 
-A buffer, or a fact such as a trip count, belongs to one place in the program. A loop body that two
-loops share has two places, so each loop gets a copy. Computations that are applied element by
+A buffer, or a fact such as a trip count, belongs to one call site of the program. A loop body that
+two loops share has two, so each loop gets a copy. Computations that are applied element by
 element (`to_apply` of a reduce, a fusion's body) stay shared: they own no buffers.
 """
 

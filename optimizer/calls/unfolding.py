@@ -1,4 +1,4 @@
-"""Whether a module becomes far too large once nothing is called from two places.
+"""Whether a module becomes far too large once nothing is called from two sites.
 
 Where each computation calls the one before twice, it doubles from one to the next: thirty lines of
 text are a thousand million instructions. So one asks first, and counts without copying.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Module
 
 LIMIT = 50_000
-TIMES = 20  # Large programs call much from many places, and yet each of it from few.
+TIMES = 20  # Large programs call much from many sites, and yet each of it from few.
 
 
 def explodes(module: Module, opcodes: Collection[str], limit: int) -> bool:

@@ -32,7 +32,7 @@ BRANCHES = CONTROL - {"call"}
 class PropagateCallMetadata:
     """Prefixes the `op_name` of called instructions with that of the call.
 
-    What several calls share has no one place in the user's program, and stays as it is.
+    What several calls share has no one line of the user's program, and stays as it is.
     """
 
     name = "propagate-call-metadata"

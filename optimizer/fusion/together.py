@@ -1,6 +1,6 @@
 """Fusions whose results one kernel computes together.
 
-Such a kernel reads an element of an operand before it stores a result in the same place. Else one
+Such a kernel reads an element of an operand before it stores a result at the same address. Else one
 kernel after another computes the results, and no result may overwrite an operand of a later kernel.
 Emitters ask these functions before they write a kernel, and `optimizer.memory.alias_info` asks them
 before buffers are shared; so a fusion for which one of them holds must become one kernel.

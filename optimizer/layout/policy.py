@@ -32,7 +32,7 @@ class LayoutPolicy:
     ----------
     columns : whether its matrix product reads matrices by columns as well as by rows.
     contracted_last : whether its product of bytes wants contracted dimensions last.
-    places_inside : whether its convolutions want the places of images before the last dimension.
+    places_inside : whether its convolutions want spatial dimensions before the last dimension.
     features_first : element types whose convolutions want NCHW, features before the image.
     features_last : element types whose convolutions want NHWC, features innermost.
     """

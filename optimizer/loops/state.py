@@ -123,7 +123,7 @@ def elements_used(instr: Instruction, users: Sequence[Instruction], *, is_root: 
 def chosen(instr: Instruction, kept: Sequence[int]) -> Annotations:
     """The annotations of a tuple that has only some of its elements left.
 
-    The shardings of those elements stay; what is said of places in the tuple does not.
+    The shardings of those elements stay; what is said of indices of the tuple does not.
     """
     annotations = replace(instr.annotations, backend_config="", origin="")
     sharding = annotations.sharding

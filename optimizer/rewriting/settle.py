@@ -45,7 +45,7 @@ def settle_sites(module: Module, log: Log, visit: Visit) -> Module:
 
 
 def exchange(module: Module, log: Log, word: str, exchanged: Exchange) -> Module:
-    """A module in which instructions have changed places with their operands, as far as they go.
+    """A module in which instructions are exchanged with their operands, as far as they go.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rules whose left side folds the places of a moving window of one array."""
+"""Rules whose left side folds the positions of a moving window of one array."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_trivial(p: Window) -> bool:
 
 
 def window_of_one(x: Instruction, p: Window, root: Instruction) -> Instruction | None:
-    """Windows of one element at every stride-th place are a slice.
+    """Windows of one element at every stride-th index are a slice.
 
     References
     ----------
@@ -67,7 +67,7 @@ def padded_window(window: Window, padding: tuple[PaddingDim, ...]) -> Window | N
     """The window with the padding of a pad instruction besides its own; None if there is none.
 
     A base dilation puts holes between the elements of the padding too, and behind its last there
-    is none: so each element more before or after is as many places as the dilation.
+    is none: so each element more before or after is as many elements as the dilation.
     """
     if any(e.low < 0 or e.high < 0 for e in padding):
         return None
@@ -92,7 +92,7 @@ def padded_window(window: Window, padding: tuple[PaddingDim, ...]) -> Window | N
 def window_of_everything(
     x: Instruction, y: Instruction, p: Window, f: Computation, root: Instruction
 ) -> Instruction | None:
-    """A window as large as the array has one place; one of size 1 leaves its dimension alone."""
+    """A window as large as the array has one position; one of size 1 leaves its dimension alone."""
     folded: list[int] = []
     for d, (w, n) in enumerate(zip(p, x.shape.dims, strict=True)):
         if w == WindowDim(n, stride=w.stride):

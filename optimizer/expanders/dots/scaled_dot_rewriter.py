@@ -56,7 +56,7 @@ def scaled(operand: Instruction, scale: Instruction) -> Instruction:
     factor, numbers = to_type(factor, kind), to_type(numbers, kind)
     if not scale.shape.rank:
         return make("multiply", numbers, spread(factor, dims))
-    # Every dimension is split into blocks and places in a block; the scale has the blocks.
+    # Every dimension is split into blocks and indices in a block; the scale has the blocks.
     split: list[int] = []
     for n, blocks in zip(dims, scale.shape.dims, strict=True):
         split += [blocks, n // max(blocks, 1)]

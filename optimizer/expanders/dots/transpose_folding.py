@@ -142,7 +142,7 @@ def fold_into_convolution(site: ExpansionSite) -> Instruction | None:
 
 
 def fold_but_for_features(site: ExpansionSite) -> Instruction | None:
-    """The same, unless places of images came last."""
+    """The same, unless spatial dimensions came last."""
     made = fold_into_convolution(site)
     return None if made is None or wants_features_last(made) else made
 

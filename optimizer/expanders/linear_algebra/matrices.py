@@ -29,7 +29,7 @@ def conjugate(x: Instruction) -> Instruction:
 
 
 def below_diagonal(x: Instruction, *, diagonal: bool = False) -> Instruction:
-    """The matrices with 0 above the diagonal, and on it unless it is asked for."""
+    """The matrices with 0 above the diagonal, and on it unless the diagonal is kept."""
     dims, rank = x.shape.dims, x.shape.rank
     rows, columns = (counting(S32, dims, d) for d in (rank - 2, rank - 1))
     kept = make("compare", rows, columns, direction="GE" if diagonal else "GT")

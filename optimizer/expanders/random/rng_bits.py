@@ -127,7 +127,7 @@ def threefry_steps(dims: tuple[int, ...], width: int) -> int:
 
 
 def interleaved(x: Instruction, y: Instruction, dims: tuple[int, ...]) -> Instruction:
-    """The array whose two halves are given: even places from the first, odd from the second."""
+    """The array whose two halves are given: even indices from the first, odd from the second."""
     if not dims:
         return to_dims(x, ())
     half, axis = halved(dims)

@@ -87,10 +87,10 @@ class Runs:
 
 
 def to_start(n: int) -> WindowDim:
-    """A window that reaches from the first element to its place."""
+    """A window that reaches from the first element to its position."""
     return WindowDim(n, pad_low=n - 1)
 
 
 def to_end(n: int) -> WindowDim:
-    """A window that reaches from its place to the last element."""
+    """A window that reaches from its position to the last element."""
     return WindowDim(n, pad_high=n - 1)
