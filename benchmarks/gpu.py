@@ -214,7 +214,7 @@ def _xla(text: str, arguments: Sequence[Any]) -> tuple[float | None, Sequence[An
     except (ImportError, RuntimeError):
         return None, None
     compiled = Compiled(text, "cuda")
-    ask = compiled.estimates(arguments)
+    ask = compiled.asked(arguments)
     return seconds(ask, compiled.wait), [np.asarray(each) for each in ask()]
 
 

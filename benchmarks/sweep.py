@@ -34,7 +34,7 @@ from benchmarks import limits
 from benchmarks.compiled import Work, kernel_works, model_works, program_works
 from benchmarks.measure import both_clocks, rounds_for, spell_seconds, table
 from emit_c.executable.profile import Profile, ProfileRow, profile
-from emit_c.executable.source_lines import place
+from emit_c.executable.source_lines import line_at
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.support.compiler import is_gcc
 from optimizer.dynamic_padder.boundary import static_form
@@ -143,8 +143,8 @@ class Code:
         self.scalar: dict[str, list[Loop]] = {}
         self.in_lanes = Counter[str]()
         lines = source.split("\n")
-        places = enumerate(lines, 1)
-        shared = (number for number, line in places if "hlo_parallel(" in line)
+        numbered = enumerate(lines, 1)
+        shared = (number for number, line in numbered if "hlo_parallel(" in line)
         self.parallel = {_kernel_at(source, number) for number in shared}
         if not is_gcc(toolchain().command):
             return
@@ -162,7 +162,9 @@ class Code:
 
 def _kernel_at(source: str, number: int) -> str:
     """The kernel to which a line belongs, perhaps as part of a function of its own."""
-    return re.sub(r"_(part|turns|iterations)(?=(_\d+)?_kernel)", "", place(source, number).function)
+    return re.sub(
+        r"_(part|turns|iterations)(?=(_\d+)?_kernel)", "", line_at(source, number).function
+    )
 
 
 def _vectorized(source: str) -> set[int]:

@@ -1,6 +1,7 @@
 """The house rules of ARCHITECTURE: who may import whom, how long a file may be, who cites."""
 
 import ast
+import importlib
 import re
 import subprocess
 from collections.abc import Iterator
@@ -52,6 +53,17 @@ def test_the_house_has_no_other_rooms() -> None:
     files = {"CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "conftest.py", "pyproject.toml"}
     found = {name.partition("/")[0] for name in listed.splitlines()}
     assert {n for n in found if not n.startswith(".")} == {*ROOMS, *others, *files}
+
+
+def test_benchmarks_import_names_that_there_are() -> None:
+    """No test runs them, and types are checked in the rooms alone."""
+    for path in sorted((ROOT / "benchmarks").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith(ROOMS):
+                there = vars(importlib.import_module(str(node.module)))
+                missing = {n.name for n in node.names} - there.keys()
+                files = {n for n in missing if f"{node.module}.{n}" in FILES}
+                assert missing == files, path
 
 
 def files_of(*begins: str) -> list[str]:
