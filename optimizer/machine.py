@@ -88,10 +88,13 @@ MOST_SCATTERED, LEAST_SCATTERED = 4, 1024
 """Chosen: parts into which the windows of a scatter are cut. Measured: elements of one. Each part
 goes through all indices: parts of 128 elements take up to three times the CPU time of a whole
 window, parts of 1024 up to 1.5 times."""
-SMALL_MATRIX, LARGE_MATRIX = 64 * 64, 256 * 256
-"""Chosen: elements of matrices of which each thread takes some, and of one that OpenBLAS shares
-among threads of its own: these wait for each other actively, and beside other work on the machine a
-small matrix takes them milliseconds."""
+SMALL_MATRIX: Final = 64 * 64
+"""Chosen: elements of matrices of which each thread takes some."""
+LARGE_SYSTEM, LARGE_MATRIX = 128 * 128, 1024 * 1024
+"""Measured: elements of a triangular system, and of a matrix to be factored, for which OpenBLAS has
+threads of its own. On two, a system of 128 takes 0.63 and of 512 0.42 of the time, but a QR
+factorization of 128 2.5 times as long, and none of 512 less; and beside other work on the machine
+a small one waits for milliseconds."""
 LAPACK_CALL, LAPACK_ELEMENT = 1 << 13, 1 << 9
 """Measured, in units of work: a call of LAPACK for the smallest matrix takes 0.04 us (LU) to 1.4
 (SVD), and an element of a larger one 5 ns (Cholesky, LU), 20 (QR) or 100 (SVD)."""

@@ -145,7 +145,7 @@ class LapackCall:
         name = f"LAPACKE_{self.letter}{routine}"
         kinds = ", ".join(["s32", *(spelled(_kind(each)) for each in arguments)])
         function = self._foreign(name, f"s32 {{}}({kinds})")
-        with self._threads(arguments):
+        with self._threads(arguments, machine.LARGE_MATRIX):
             # A variable, since values that nobody reads are left out.
             call = apply(function, COLUMN_MAJOR, *map(_value, arguments))
             self.returned.append(self.body.variable("s32", "info", call, work=_work(arguments)))
@@ -156,13 +156,15 @@ class LapackCall:
         name = f"{self.letter}{routine}_"
         kinds = ", ".join(["const void *"] * len(arguments))
         function = self._foreign(name, f"void {{}}({kinds})")
-        with self._threads(arguments):
+        with self._threads(arguments, machine.LARGE_SYSTEM):
             self.body.call(function, *map(_address, arguments), work=_work(arguments))
 
     @contextmanager
-    def _threads(self, arguments: Sequence[int | Expr | Letter | Matrix]) -> Generator[None]:
-        """Let all threads of OpenBLAS take part in a routine where its matrices are large."""
-        if self.shared or _largest(arguments) < machine.LARGE_MATRIX:
+    def _threads(
+        self, arguments: Sequence[int | Expr | Letter | Matrix], least: int
+    ) -> Generator[None]:
+        """Let all threads of OpenBLAS take part in a routine if a matrix has so many elements."""
+        if self.shared or _largest(arguments) < least:
             yield
             return
         function = self._foreign(SET_THREADS, "void {}(s32)")

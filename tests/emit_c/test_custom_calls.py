@@ -131,27 +131,34 @@ ROOT r = ((f64[3,5], f64[3]), f64[3,3], f64[3,2], (f64[3,5], s32[5], f64[3])) tu
           ROUNDING)  # fmt: skip
 
 
-def positive_definite(n):
-    made = np.random.default_rng(0).random((n, n), np.float32)
-    return made + made.T + n * np.eye(n, dtype=np.float32)
-
-
 def cholesky(n):
     line = call("x", f"(f32[{n},{n}], s32[])", "lapack_spotrf_ffi", "{uplo = 76 : ui8}")
     return entry(f"x = f32[{n},{n}] parameter(0)\n{line}")
 
 
-def test_all_threads_of_the_library_take_part_in_large_matrices_alone():
-    large = check(cholesky(256), ROUNDING, arguments=[positive_definite(256)])
-    small = check(cholesky(255), ROUNDING, arguments=[positive_definite(255)])
-    assert large.source.count(f"if ({SET_THREADS}_)") == 2
-    assert SET_THREADS not in small.source
+def triangular_system(n):
+    how = "{side = 76 : ui8, uplo = 76 : ui8, trans_x = 78 : ui8, diag = 78 : ui8}"
+    line = call("x, y", f"f32[{n},{n}]", "lapack_strsm_ffi", how)
+    return entry(f"x = f32[{n},{n}] parameter(0)\ny = f32[{n},{n}] parameter(1)\n{line}")
+
+
+@pytest.mark.parametrize("n", [127, 128])
+def test_all_threads_of_the_library_take_part_in_large_systems_alone(n):
+    x, y = np.random.default_rng(0).random((2, n, n), np.float32)
+    arguments = [x + n * np.eye(n, dtype=np.float32), y]
+    source = check(triangular_system(n), ROUNDING, arguments=arguments).source
+    assert source.count(f"if ({SET_THREADS}_)") == (2 if n == 128 else 0)
+
+
+def test_all_threads_of_the_library_take_part_in_larger_factorizations():
+    assert SET_THREADS in emit_c.compile(hlo.parse(cholesky(1024))).source
+    assert SET_THREADS not in emit_c.compile(hlo.parse(cholesky(1023))).source
 
 
 def test_programs_are_linked_with_libraries_that_have_no_threads(tmp_path):
-    for name, text in files(hlo.parse(cholesky(256)), "m").items():
+    for name, text in files(hlo.parse(triangular_system(128)), "m").items():
         (tmp_path / name).write_text(text)
-    (tmp_path / "lapack.c").write_text("int LAPACKE_spotrf(void) { return 0; }")
+    (tmp_path / "lapack.c").write_text("void strsm_(void) {}")
     command = ["make", "CC=cc", "LAPACKLIBS=lapack.c", "example"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
 
