@@ -64,10 +64,10 @@ static inline f64 round_afz_f64(f64 x) {
   return __builtin_fabs(x - whole) >= 0.5 ? whole + __builtin_copysign(1.0, x) : whole;
 }
 
-// A number less the nearest multiple of `divisor`, whose reciprocal is given. The number may be 2^48
-// divisors where a product and a sum are rounded once, for the difference then is exact (and the
-// multiple so near the nearest one that at most 5/8 of the divisor is left); else 2^26 divisors, so
-// that the count of divisors (27 bits) times the divisor's 24 bits is exact.
+// The number minus the nearest multiple of `divisor`, which has 24 bits; `reciprocal` is 1 / divisor.
+// A fused multiply-add rounds once, so the difference is exact for numbers up to 2^48 divisors; the
+// quotient is rounded, so up to 5/8 of the divisor is left. Without it, the difference is exact up to
+// 2^26 divisors, where the product of quotient and divisor fits the 53 bits of an f64.
 __attribute__((always_inline))
 static inline f64 less_multiples(f64 number, f64 divisor, f64 reciprocal) {
 #ifdef __FMA__
@@ -77,9 +77,9 @@ static inline f64 less_multiples(f64 number, f64 divisor, f64 reciprocal) {
 #endif
 }
 
-// The remainder, with the sign of x, of a quotient below 2^277 (below 2^128 by 1 or more): 48 or 26
-// bits of the quotient at a time, from the highest, in numbers of 64 bits. It has no branch, as the
-// C library's loop has.
+// The remainder of x / y, with the sign of x. The quotient is below 2^277, or below 2^128 if y is 1
+// or more; each step removes its highest 48 or 26 bits, in f64. The C library's loop branches, and so
+// runs in no lanes; this code has no branch.
 __attribute__((always_inline))
 static inline f32 remainder_f32(f32 x, f32 y) {
   f64 size = __builtin_fabsf(y), reciprocal = 1 / size, rest = __builtin_fabsf(x);

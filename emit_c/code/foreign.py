@@ -21,7 +21,7 @@ FAILED: Final = 3
 # Functions of this process that emitted code may call, by name: their addresses. They give 0, or
 # the result of `fail`.
 PROVIDED: dict[str, int] = {}
-# OpenBLAS's own function: the number of threads that compute. Other libraries have none such.
+# OpenBLAS's function that sets its number of threads. Other libraries of LAPACK have no such one.
 SET_THREADS: Final = "openblas_set_num_threads"
 _failed = threading.local()
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def split_loops(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
-    """Statements whose loops around lanes ask nothing of their own counter, where that is known."""
+    """Statements in which no loop around lanes compares its own counter, where bounds are known."""
     return tuple(made for s in statements for made in _split(body, s))
 
 

@@ -8,8 +8,9 @@ becomes, where a vector has 16 lanes,
     for every block of 16: for k: lanes[k] = lanes[k] + x[16 * block + k]
     total = total + the sum of all lanes
 
-What is left of 50 numbers, two, is folded by the last 16 lanes once more, of which 14 keep what
-they have: `for k: lanes[k] = k >= 14 ? lanes[k] + x[34 + k] : lanes[k]`.
+The last block overlaps the one before it. Of 50 numbers, 2 are left after 3 blocks; so the last 16
+numbers are loaded, and 14 lanes keep their sums:
+`for k: lanes[k] = k >= 14 ? lanes[k] + x[34 + k] : lanes[k]`.
 
 OpenMP's `reduction` means the same. But gcc then goes through the lanes one by one, before and
 after the loop, which takes as long as to fold a few hundred numbers. Here one half of the lanes is
@@ -163,7 +164,10 @@ def _kind_of_lanes(kind: str, loaded: Collection[int], iterations: int) -> str:
 
 
 def _can_run_again(loop: For) -> bool:
-    """Whether iterations that run twice store the same numbers twice: they read none of them."""
+    """Whether iterations that run twice store the same numbers twice: they read none of them.
+
+    Arrays that share memory have one name in a kernel, so names tell.
+    """
     inside = list(each_side(loop.body))
     own = {s.name for s in inside if isinstance(s, LocalVariable)}
     own |= {name for _, name in loop.reductions}
@@ -249,7 +253,7 @@ class _LaneFold:
         return blocks, self._last_block(inside, self.trip_count - whole)
 
     def _last_block(self, inside: Sequence[Statement], left: int) -> For:
-        """The loop over the last whole vector, of which the iterations that are left fold."""
+        """The loop over the last whole vector, in which the last `left` lanes fold."""
         lanes, lane = {part.lanes for part in self.parts}, Name(self.lane)
         is_left = Op(">=", (lane, tree(self.lanes - left)))
 

@@ -21,7 +21,7 @@ def ffi_call(
 
     Parameters
     ----------
-    options : truths, and small numbers: the letters of LAPACK.
+    options : booleans, and small integers, such as the letters of LAPACK's options.
     """
     spelled = (
         f"{key} = {str(value).lower() if isinstance(value, bool) else f'{value} : ui8'}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.fusion.policy import Policy
 
-# More operations than that are not counted.
+# Instructions that are looked at: larger numbers of operations decide nothing more.
 _MOST = 16
 
 
@@ -29,7 +29,7 @@ def repeats_rows(instr: Instruction) -> bool:
 
 
 def operations_behind(instr: Instruction, policy: Policy) -> int:
-    """Operations that an element takes, from values that are stored anyway; not more than some."""
+    """The number of elementwise operations behind an element, up to `_MOST` instructions back."""
     found: dict[Instruction, None] = {}
     stack = [instr]
     while stack and len(found) < _MOST:
