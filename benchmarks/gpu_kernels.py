@@ -34,6 +34,11 @@ def _causal(q: Arrays, k: Arrays, v: Arrays) -> Arrays:
     return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores).astype(q.dtype), v)
 
 
+def _energy(x: Arrays) -> Arrays:
+    """A sum whose gradient is not constant."""
+    return (x.astype(jnp.float32) ** 2).sum()
+
+
 def _elementwise() -> dict[str, Kernel]:
     large = "f32[8192,8192]"
     return {
@@ -82,13 +87,14 @@ def _reductions() -> dict[str, Kernel]:
 def _contractions() -> dict[str, Kernel]:
     square, narrow = ("f32[4096,4096]",) * 2, ("bf16[4096,4096]",) * 2
     heads = ("bf16[8,16,1024,64]",) * 3
-    image = "f32[32,56,56,64]"
+    image, deep = "f32[32,56,56,64]", ("bf16[64,28,28,256]", "bf16[3,3,256,256]")
     return {
         "dot": Kernel(jnp.dot, square),
         "dot bf16": Kernel(jnp.dot, narrow),
         "dot bf16 8192": Kernel(jnp.dot, ("bf16[8192,8192]",) * 2),
         "dot f16": Kernel(jnp.dot, ("f16[4096,4096]",) * 2),
         "dot s8": Kernel(small.dot_of_bytes, ("s8[4096,4096]",) * 2),
+        "dot s8 by rows": Kernel(lambda x, y: small.dot_of_bytes(x, y.T), ("s8[4096,4096]",) * 2),
         "dot transposed": Kernel(lambda x, y: x.T @ y.T, square),
         "dense layer": Kernel(lambda x, w, b: jax.nn.relu(x @ w + b), (*square, "f32[4096]")),
         "dense layer bf16": Kernel(lambda x, w, b: jax.nn.gelu(x @ w + b), (*narrow, "bf16[4096]")),
@@ -101,6 +107,17 @@ def _contractions() -> dict[str, Kernel]:
         "causal attention bf16": Kernel(_causal, heads),
         "conv 3x3": Kernel(convolution(), (image, "f32[3,3,64,64]")),
         "conv 3x3 bf16": Kernel(convolution(), ("bf16[64,56,56,64]", "bf16[3,3,64,64]")),
+        "conv 3x3 of 256 bf16": Kernel(convolution(), deep),
+        "conv 3x3 stride 2 bf16": Kernel(convolution(2), deep),
+        "conv NCHW bf16": Kernel(
+            convolution(labels=small.NCHW), ("bf16[64,256,28,28]", "bf16[256,256,3,3]")
+        ),
+        "conv gradient of image bf16": Kernel(
+            jax.grad(lambda x, w: _energy(convolution()(x, w))), deep
+        ),
+        "conv gradient of filter bf16": Kernel(
+            jax.grad(lambda w, x: _energy(convolution()(x, w))), deep[::-1]
+        ),
         "conv 1x1": Kernel(convolution(), (image, "f32[1,1,64,256]")),
         "conv depthwise": Kernel(convolution(groups=64), (image, "f32[3,3,1,64]")),
     }
