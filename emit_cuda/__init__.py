@@ -94,11 +94,11 @@ def compile(  # noqa: A001 - so it is named
         precise = with_explicit_precision(module)
         static = to_static(optimized(precise, sound) if optimize else precise)
         _refuse_too_much(static.module, runs_on)
-        program = emit(prepare(static.module, "gpu"), libraries=libraries)
+        program = emit(prepare(static.module, "gpu"), None, libraries, runs_on.most_shared)
         return DynamicCudaExecutable(module, static, program, runs_on, libraries)
     prepared = prepare(optimized(module, sound) if optimize else module, "gpu")
     _refuse_too_much(prepared, runs_on)
-    program = emit(trust(prepared), libraries=libraries)
+    program = emit(trust(prepared), None, libraries, runs_on.most_shared)
     return CudaExecutable(module.entry, program, runs_on, libraries=libraries)
 
 

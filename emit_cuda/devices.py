@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
+from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
@@ -130,12 +132,14 @@ class CudaDevice(ABC):
     dlpack_device : its kind, as DLPack numbers them (1 the processor, 2 CUDA), and its number.
     captures : whether it records launches as graphs, to be replayed at once.
     conditionals : whether loops and branches can be in such a graph.
+    most_shared : bytes of shared memory that a block may ask for.
     """
 
     name: str
     dlpack_device: tuple[int, int]
     captures: bool = False
     conditionals: bool = False
+    most_shared: int = MOST_SHARED_BYTES
 
     @property
     def watches(self) -> bool:

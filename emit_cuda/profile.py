@@ -133,7 +133,7 @@ def profile(
     HloError
         as a call of an executable.
     """
-    program = emit(prepare(module, "gpu"))
+    program = emit(prepare(module, "gpu"), most_shared=device.most_shared)
     kernels = TimedKernels(device, device.load(program.source))
     executable = CudaExecutable(module.entry, program, device, kernels, graphs=False)
     executable(*arguments)

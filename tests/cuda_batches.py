@@ -17,6 +17,7 @@ from emit_cuda.executable import CudaExecutable
 from emit_cuda.gpu import GpuDevice
 from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels.file import KernelFile
+from emit_cuda.nvrtc import MOST_SHARED_BYTES
 from hlo.errors.error import HloError
 from interpreter.numbers.compare import ROUNDING, compare
 from optimizer.dynamic_padder.padding import is_dynamic
@@ -44,7 +45,11 @@ class Batch:
 
     optimize: bool = False
     cases: list = field(default_factory=list)
-    kernels: KernelFile = field(default_factory=lambda: KernelFile(CudaNames()))
+    most_shared: int = MOST_SHARED_BYTES
+    kernels: KernelFile = None
+
+    def __post_init__(self):
+        self.kernels = KernelFile(CudaNames(), None, self.most_shared)
 
     def add(self, module, arguments):
         """Add a module, unless it means nothing for these arguments, or its sizes are dynamic."""

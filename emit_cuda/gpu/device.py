@@ -30,6 +30,7 @@ from emit_cuda.gpu.context import Context
 from emit_cuda.gpu.driver_errors import DriverErrors
 from emit_cuda.gpu.graphs import DriverGraph, capturing, let_wait, ordinal_of
 from emit_cuda.gpu.kernels import GpuKernels
+from emit_cuda.nvrtc.occupancy import most_shared
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
 
@@ -113,6 +114,7 @@ class GpuDevice(CudaDevice):
         self.name: str = gpu.name()
         major, minor = gpu.compute_capability()
         self.architecture = f"sm_{major}{minor}"
+        self.most_shared: int = most_shared(self.architecture)
         self._own = Context(driver, gpu)
         self._closing = finalize(self, self._own.close)
         self.dlpack_device: tuple[int, int] = (CUDA, ordinal)

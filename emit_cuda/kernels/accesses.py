@@ -231,8 +231,8 @@ class _Warp:
                 values = self._computed(inside)
             case Op("-", (inside,)):
                 values = -self._computed(inside)
-            case Apply(function, (part,)) if function in _OF_WARP:
-                values = _OF_WARP[function](self._computed(part))
+            case Apply(function, (part, columns)) if function in _OF_WARP:
+                values = _OF_WARP[function](self._computed(part), self._computed(columns))
             case Op(sign, (first, second)):
                 values = _NUMBERS[sign](self._computed(first), self._computed(second))
             case _:
@@ -316,9 +316,9 @@ def _size(kind: Kind) -> int:
 
 
 # Functions of the prelude that give other values for other warps, as they do for the first one.
-_OF_WARP: Mapping[str, Callable[[Lanes], Lanes]] = {
-    "row_of_part": lambda part: part // 8 * 64,
-    "column_of_part": lambda part: part % 8 * 16,
+_OF_WARP: Mapping[str, Callable[[Lanes, Lanes], Lanes]] = {
+    "row_of_part": lambda part, columns: part // (columns // 16) * 64,
+    "column_of_part": lambda part, columns: part % (columns // 16) * 16,
 }
 _NUMBERS: Mapping[str, Callable[[Lanes, Lanes], Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and,

@@ -13,6 +13,7 @@ from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.spelling import all_in_cuda
+from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class KernelFile:
     Parameters
     ----------
     watch : is shown each launch before it is spelled in CUDA's words.
+    most_shared : bytes of shared memory that a block may ask for.
 
     Attributes
     ----------
@@ -86,8 +88,10 @@ class KernelFile:
     words : the functions and types that they use, for the prelude.
     """
 
-    def __init__(self, names: CudaNames, watch: Watch | None = None) -> None:
-        self.names, self.watch = names, watch
+    def __init__(
+        self, names: CudaNames, watch: Watch | None = None, most_shared: int = MOST_SHARED_BYTES
+    ) -> None:
+        self.names, self.watch, self.most_shared = names, watch, most_shared
         self.texts: dict[str, str] = {}
         self.written: dict[str, Written] = {}
         self.meant: dict[str, Mapping[str, str]] = {}

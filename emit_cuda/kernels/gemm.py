@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from optimizer.analysis.indexing import Sum
 
-# Smaller products are left to a thread for each element.
+# Smaller products, if not for tensor cores, are left to a thread for each element.
 LEAST = 8
 # So are those of a quarter of the smallest tile, no deeper than it: most of its threads would have
 # no sum. By the rates of `tile_sizes` 200,000 products of 8 x 8 take 119 us in tiles; loops read
@@ -55,14 +55,14 @@ def gemm_stages(
     product = PRODUCTS[dot.opcode](kernel.body, dot)
     if product.type.kind == "pred" or 0 in (product.batch, product.depth):
         return None
-    if min(product.rows, product.columns, product.depth) < LEAST:
+    on_tensor_cores = fits(product)
+    if not on_tensor_cores and min(product.rows, product.columns, product.depth) < LEAST:
         return None
     sums = product.rows * product.columns
     results = product.batch * sums
     few = results <= MOST_IN_TURNS and results * product.depth <= MOST_REPEATED
     if (kernel.repeats and few) or (sums <= FEWEST and product.depth <= SIDE):
         return None
-    on_tensor_cores = fits(product)
     kind = "product" if dot.opcode == "dot" else "convolution"
     with kernel.body.block() as statements:
         writer = (TensorCores if on_tensor_cores else ThreadTiles)(kernel, product, root or dot)

@@ -10,6 +10,7 @@ from codegen.elements import constants, kernel
 from codegen.expressions import Name
 from codegen.statements import Call
 from emit_cuda.code.names import CudaNames
+from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from emit_cuda.table import emits_cuda
 from hlo.errors.error import HloError
 
@@ -57,6 +58,7 @@ class CudaKernel(kernel.Kernel):
     ----------
     scope : of the instructions that it computes.
     repeats : it is in a loop, where launches are dear, and one block may do small ones in turns.
+    most_shared : bytes of shared memory that a block may ask for.
 
     Attributes
     ----------
@@ -65,11 +67,16 @@ class CudaKernel(kernel.Kernel):
     """
 
     def __init__(
-        self, constants: constants.Constants, scope: Scope, *, repeats: bool = False
+        self,
+        constants: constants.Constants,
+        scope: Scope,
+        *,
+        repeats: bool = False,
+        most_shared: int = MOST_SHARED_BYTES,
     ) -> None:
         super().__init__(emits_cuda, CudaNames(), constants, scope)
         self.writer.wraps, self.writer.poll, self.writer.has_extremes = False, POLL, True
-        self.repeats = repeats
+        self.repeats, self.most_shared = repeats, most_shared
         self.rooms: dict[str, tuple[str, int]] = {}
 
     def room(self, kind: str, wanted: str, size: int) -> Name:

@@ -38,8 +38,8 @@ BLOCK, WARP = 128, 32
 # Threads of a launch that one block does in turns, inside of a loop: a grid is faster with more of
 # them, even where the host issues it.
 MOST_IN_TURNS = 2048
-# Bytes of shared memory that every GPU gives a block; and a block that says so as it is launched.
-SHARED_BYTES, MOST_SHARED_BYTES = 48 << 10, 99 << 10
+# Bytes of shared memory that every GPU gives a block, which need not say so as it is launched.
+SHARED_BYTES = 48 << 10
 # Bytes that all threads of a launch may need for themselves.
 MOST_OWN = 1 << 26
 # The work of one thread, which can't be divided, or is not worth it.

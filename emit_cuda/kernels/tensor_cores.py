@@ -7,10 +7,13 @@ registers, several tiles ahead. Products of floats are exact in f32, in which th
 an order and with a rounding that the hardware does not tell; products of s8 are added up in s32,
 exactly.
 
-An H100 has an instruction by which four warps multiply 64 x 16 by 16 x 128 numbers of 2 bytes that
+An H100 has an instruction by which four warps multiply 64 x 16 by 16 x 256 numbers of 2 bytes that
 it reads from shared memory itself. The largest tiles are multiplied so there, and as elsewhere by
 other GPUs: `multiply_tiles_bf16` of the prelude has both. Which sums a warp has is then for the
-prelude to say.
+prelude to say. The instruction runs while the next tiles are awaited.
+
+Of each row a lane has the sums of two neighbouring columns. Where the result has 2 bytes each, four
+lanes exchange their sums before they are stored, so that each stores 16 bytes.
 
 References
 ----------
@@ -28,42 +31,44 @@ from codegen.walk import spelled_out
 from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.folding import WARP
 from emit_cuda.kernels.layouts import TurnedRows
-from emit_cuda.kernels.stages import MOST_SHARED_BYTES
 from emit_cuda.kernels.strips import Reading, added, times
 from emit_cuda.kernels.tile_sizes import best
 from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
+from optimizer.analysis.indexing import Sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from emit_cuda.kernels.products import Product
     from emit_cuda.kernels.strips import Strip
-    from optimizer.analysis.indexing import Index, Sum
+    from optimizer.analysis.indexing import Index
 
 # So ends the kind of a launch that uses them.
 ON_TENSOR_CORES = " on tensor cores"
-# Types that they take, with those of the sums; the least rows, columns and depth that are worth it.
-TYPES, LEAST, LEAST_DEEP = {"bf16": "f32", "f16": "f32", "s8": "s32"}, 32, 16
+# Types that they take, with those of the sums.
+TYPES = {"bf16": "f32", "f16": "f32", "s8": "s32"}
+# The least rows or columns, of which there are more, and the least depth that are worth it.
+FEWEST, LEAST, LEAST_DEEP = 2, 32, 16
 # Bytes at multiples of which tiles begin: rows of 128 bytes, or eight of them.
 ALIGNED, ALIGNED_TOGETHER = 128, 1024
-# Rows and columns of a part, which an instruction multiplies, and sums of it that a lane has.
-PART, OF_LANE = 16, 8
+# Rows and columns of a part, which an instruction multiplies, and sums of it that a lane has: two
+# neighbouring columns of each row, or eight after an exchange.
+PART, OF_LANE, COLUMNS, GATHERED = 16, 8, 2, 8
 
 
 def fits(product: Product) -> bool:
     """Whether tensor cores multiply the types of a product, and have enough work."""
     kinds = {operand.shape.element_type.name for operand in product.dot.operands[:2]}
-    enough = min(product.rows, product.columns) >= LEAST and product.depth >= LEAST_DEEP
+    fewest, most = sorted((product.rows, product.columns))
+    enough = fewest >= FEWEST and most >= LEAST and product.depth >= LEAST_DEEP
     supported = len(kinds) == 1 and TYPES.get(kinds.pop()) == product.type.name
     return enough and supported
 
 
 class TensorCores(Tiles):
     """Writes the kernel of a product on tensor cores."""
-
-    group = 2
 
     def choose(self) -> None:
         """Choose the size of tiles: the one with the least time, if operands can be copied."""
@@ -72,14 +77,17 @@ class TensorCores(Tiles):
         self.copies = True
         with self.body.block():
             self.copies = all(self.strip(side, Name("tile")).copies for side in range(2))
-        sizes = [s for s in tile_sizes.WARP_SIZES if self.type.bytes == 2 or not s.together]
+        most = self.kernel.most_shared
+        sizes = [s for s in tile_sizes.WARP_SIZES if s.shared_bytes <= most]
+        if self.type.bytes == 1:
+            sizes = [s for s in sizes if not s.together or s.columns > s.rows]
         if not self.copies or not sizes:
             sizes = [tile_sizes.WAITING]
         self._take(*best(self.product, sizes, ELEMENT_TYPES[self.kind].bytes))
 
     def _take(self, size: tile_sizes.WarpSize, parts: int = 1) -> None:
         """Use tiles of a size, and add up parts of each sum."""
-        self.size, self.buffers = size, size.buffers
+        self.size, self.buffers, self.behind = size, size.buffers, size.behind
         self.sizes = size.rows, size.columns
         self.threads = WARP * size.warps[0] * size.warps[1]
         self.vector = BYTES // self.type.bytes
@@ -87,7 +95,11 @@ class TensorCores(Tiles):
         self.split(parts)
         self.layouts = [self._layout(side) for side in range(2)]
         self.aligned = ALIGNED_TOGETHER if size.together else ALIGNED
-        self.resident, self.most_shared = 1, MOST_SHARED_BYTES
+        self.resident, self.most_shared = 1, self.kernel.most_shared
+        self.counts = size.warp_rows // PART, size.warp_columns // PART
+        gathers = parts == 1 and self.root.shape.element_type.bytes == BYTES // GATHERED
+        gathers = gathers and not self.counts[1] % 2 and not self.product.columns % GATHERED
+        self.group = GATHERED if gathers else COLUMNS
 
     def _layout(self, side: int) -> TurnedRows:
         """The layout of an operand's tiles: as in memory, but that bytes must lie side by side."""
@@ -117,7 +129,6 @@ class TensorCores(Tiles):
             row = warp / size.warps[1] * size.warp_rows
             column = warp % size.warps[1] * size.warp_columns
             self.corner = body.let(kind, "part_row", row), body.let(kind, "part_column", column)
-        self.counts = size.warp_rows // PART, size.warp_columns // PART
         count = self.counts[0] * self.counts[1]
         self.sums = body.variable(f"{self.kind}x{OF_LANE}", "sums", size=count)
         zero = Literal(0.0, "f32") if self.kind == "f32" else Literal(0)
@@ -136,7 +147,10 @@ class TensorCores(Tiles):
         if self.size.together:
             tiles = [s.array + times(self.buffer, s.layout.elements) for s in self.strips]
             turned = [int(not strip.layout.deep_last) for strip in self.strips]
-            body.call(f"multiply_tiles_{self.type}", self.sums, *tiles, *turned)
+            function = f"multiply_tiles_{self.type}"
+            body.call(function, self.sums, *tiles, *turned, self.size.columns)
+            behind = self.behind if self.buffers > 1 else 0
+            body.call(f"wait_but_for_{behind}_products")
             return
         steps = self.size.deep_bytes // (2 * BYTES)
         self.own = [self._own(strip) for strip in self.strips]
@@ -149,6 +163,14 @@ class TensorCores(Tiles):
                 sums = item(self.sums, p * self.counts[1] + q)
                 left, right = item(parts[0], p), item(parts[1], q)
                 body.call(f"multiply_parts_{self.type}", sums, left, right)
+
+    def finish(self) -> None:
+        """Wait for the last products, and let lanes exchange sums that are stored together."""
+        if self.behind and self.buffers > 1:
+            self.body.call("wait_but_for_0_products")
+        if self.group == GATHERED:
+            count = self.counts[0] * self.counts[1]
+            self.body.call(f"gather_columns_{self.kind}", self.sums, count)
 
     def _own(self, strip: Strip) -> tuple[Expr, Expr]:
         """The row in shared memory whose address a lane gives, and which of two chunks.
@@ -185,25 +207,34 @@ class TensorCores(Tiles):
     def _corner(self, p: Sum, q: Sum, number: Sum) -> tuple[Expr, Expr]:
         """The first row and column in a tile of a part of a warp's sums."""
         if self.size.together:
-            part = spelled_out(number)
-            return apply("row_of_part", part), apply("column_of_part", part)
+            part, columns = spelled_out(number), Literal(self.size.columns)
+            return apply("row_of_part", part, columns), apply("column_of_part", part, columns)
         return Group(added(self.corner[0], p * PART)), Group(added(self.corner[1], q * PART))
 
     @property
     def loops(self) -> tuple[str, Sequence[int]]:
-        """Loops over a warp's parts, and over a lane's rows, pairs of columns, and columns."""
-        return "pqrhn", (*self.counts, 2, 2, 2)
+        """Loops over a warp's parts, or pairs of them, a lane's rows, and its columns."""
+        if self.group == GATHERED:
+            return "pqrn", (self.counts[0], self.counts[1] // 2, 2, GATHERED)
+        return "pqrhn", (*self.counts, 2, 2, COLUMNS)
 
     def sum_at(self, numbers: Index, inner: Sum, width: int) -> tuple[Expr, Expr, Expr]:
         """The row of a sum, its column or the number of a vector of columns, and the sum."""
-        p, q, r, h = numbers
-        number, (tile_row, tile_column) = p * self.counts[1] + q, self.tile
-        part_row, part_column = self._corner(p, q, number)
+        p, q, r = numbers[:3]
+        (tile_row, tile_column), group = self.tile, self.group
+        if group == GATHERED:
+            q, h = q * 2 + inner // 4, inner // 2 % 2
+            first, further = p * self.counts[1] + numbers[1] * 2, Sum(0)
+        else:
+            h = numbers[3]
+            first, further = p * self.counts[1] + q, h * (PART // 2 // width)
+        part_row, part_column = self._corner(p, numbers[1] * (group // 4 or 1), first)
         row = tile_row * self.sizes[0] + self.lane / 4 + part_row
         if width > 1:
-            column = tile_column * (self.sizes[1] // 2) + part_column / 2 + self.lane % 4
+            column = tile_column * (self.sizes[1] // group) + part_column / group + self.lane % 4
         else:
-            column = tile_column * self.sizes[1] + part_column + self.lane % 4 * 2
-        further = h * 4 if width > 1 else h * 8 + inner
-        total = item(item(self.sums, number), h * 4 + r * 2 + inner)
+            column = tile_column * self.sizes[1] + part_column + self.lane % 4 * group
+            further = further + inner
+        number = p * self.counts[1] + q
+        total = item(item(self.sums, number), h * 4 + r * 2 + inner % 2)
         return added(row, r * 8), added(column, further), total

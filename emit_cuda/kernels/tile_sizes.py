@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MULTIPROCESSORS = 132
 # Parts of a sum that are tried, and the least depth of one.
 SPLITS, LEAST_DEPTH = (1, 2, 4, 8, 16, 32), 256
-# Seconds: of a further launch, and of a byte of partial sums that is written and read again.
+# Seconds: of a further launch, and of a byte of operands or of partial sums.
 LAUNCH, BYTE = 3e-6, 1 / 3e12
 # Threads along each side of a block whose threads have sums of their own.
 SIDE = 16
@@ -50,6 +50,7 @@ class WarpSize(TileSize):
     warp_rows, warp_columns : of a warp's part.
     buffers : tiles of each operand in shared memory.
     together : four warps multiply whole tiles, as `multiply_tiles_bf16` of the prelude does.
+    behind : products of tiles that they still compute while the next ones begin.
     """
 
     deep_bytes: int
@@ -57,6 +58,12 @@ class WarpSize(TileSize):
     warp_columns: int
     buffers: int
     together: bool = False
+    behind: int = 0
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory."""
+        return self.buffers * (self.rows + self.columns) * self.deep_bytes
 
     @property
     def warps(self) -> tuple[int, int]:
@@ -71,9 +78,13 @@ SIZES = (
     TileSize(SIDE, SIDE, 26),
 )
 WARP_SIZES = (
+    WarpSize(128, 256, 2500, 128, 64, 64, 4, together=True, behind=1),
     WarpSize(128, 128, 2160, 128, 64, 64, 3, together=True),
     WarpSize(128, 128, 1700, 64, 64, 64, 4),
     WarpSize(64, 64, 1100, 64, 32, 32, 4),
+    # Of few rows or columns: the other operand's bytes take the time.
+    WarpSize(16, 128, 300, 128, 16, 32, 4),
+    WarpSize(128, 16, 300, 128, 32, 16, 4),
 )
 # Of tiles that wait in registers, which a thread can't have many of.
 WAITING = WarpSize(64, 64, 400, 64, 32, 32, 2)

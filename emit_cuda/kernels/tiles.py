@@ -33,7 +33,7 @@ from optimizer.analysis.indexing import Sum, counter, linear
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from codegen.elements.kernel import Kernel
+    from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.layouts import TileLayout
     from emit_cuda.kernels.products import Product
     from emit_cuda.kernels.strips import Reading
@@ -67,6 +67,8 @@ class Tiles(ABC):
     buffers: int
     most_shared: int
     copies: bool
+    # Products of tiles that run while the next ones begin, so that their tiles are still read.
+    behind = 0
     # The layouts of both operands' tiles in shared memory; the next two are those of `Stage`.
     layouts: Sequence[TileLayout]
     aligned: int
@@ -75,7 +77,7 @@ class Tiles(ABC):
     parts: int
     part_depth: int
 
-    def __init__(self, kernel: Kernel, product: Product, root: Instruction) -> None:
+    def __init__(self, kernel: CudaKernel, product: Product, root: Instruction) -> None:
         self.kernel, self.product, self.body, self.root = kernel, product, product.body, root
         self.index_kind = index_kind((root, product.dot))
         self.kind = wide(product.type)
@@ -99,6 +101,9 @@ class Tiles(ABC):
     @abstractmethod
     def multiply(self) -> None:
         """Add the products of two tiles."""
+
+    def finish(self) -> None:  # noqa: B027 - most have nothing to do
+        """Bring the sums to where `sum_at` finds them."""
 
     @property
     @abstractmethod
@@ -136,6 +141,7 @@ class Tiles(ABC):
         self.begin()
         self._make_strips()
         self._multiply_strips(batch)
+        self.finish()
         self._store_all(batch, output)
         grid, block_of = (blocks * self.parts, 1, 1), (self.threads, 1, 1)
         shared = tuple(self.shared)
@@ -223,7 +229,7 @@ class Tiles(ABC):
 
     def _multiply_ahead(self, batch: Sum, copied: Sequence[Strip], others: Sequence[Strip]) -> None:
         """Add up products, while the next tiles are on their way to other parts of memory."""
-        body, kind, ahead = self.body, self.index_kind, self.buffers - 1
+        body, kind, ahead = self.body, self.index_kind, self.buffers - 1 - self.behind
         if copied:
             self._copy_first(batch, copied, ahead)
         for strip in others:

@@ -7,7 +7,18 @@ cubin.code, cubin.usage["add_kernel"].registers
 from emit_cuda.nvrtc.compiling import Compiled, Usage, ptx
 from emit_cuda.nvrtc.compiling import cubin as compile  # noqa: A004 - so it is named
 from emit_cuda.nvrtc.library import missing
-from emit_cuda.nvrtc.occupancy import Occupancy, occupancy
+from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES, Occupancy, most_shared, occupancy
 from emit_cuda.nvrtc.sass import sass
 
-__all__ = ["Compiled", "Occupancy", "Usage", "compile", "missing", "occupancy", "ptx", "sass"]
+__all__ = [
+    "MOST_SHARED_BYTES",
+    "Compiled",
+    "Occupancy",
+    "Usage",
+    "compile",
+    "missing",
+    "most_shared",
+    "occupancy",
+    "ptx",
+    "sass",
+]

@@ -38,6 +38,11 @@ class Multiprocessor:
     shared_unit: int = 128
     shared_of_system: int = 1024
 
+    @property
+    def most_shared(self) -> int:
+        """Bytes of shared memory that a block may ask for."""
+        return self.shared_bytes - self.shared_of_system
+
 
 MULTIPROCESSORS: Final = {
     "sm_80": Multiprocessor(64, 32, 65536, 164 << 10),
@@ -47,6 +52,16 @@ MULTIPROCESSORS: Final = {
     "sm_100": Multiprocessor(64, 32, 65536, 228 << 10),
     "sm_120": Multiprocessor(48, 24, 65536, 100 << 10),
 }
+
+
+# Bytes of shared memory that a block may ask for on each of these.
+MOST_SHARED_BYTES = min(has.most_shared for has in MULTIPROCESSORS.values())
+
+
+def most_shared(architecture: str) -> int:
+    """Bytes of shared memory that a block may ask for; few, if the architecture is not known."""
+    has = MULTIPROCESSORS.get(architecture)
+    return has.most_shared if has else MOST_SHARED_BYTES
 
 
 @dataclass(frozen=True, slots=True)

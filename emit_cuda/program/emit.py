@@ -14,6 +14,7 @@ from codegen.program.head import head
 from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.libraries import Libraries
+from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from emit_cuda.program.control import write_steps
 from emit_cuda.program.module import CudaModuleWriter
 from emit_cuda.program.random import seed_random_state
@@ -68,7 +69,10 @@ class CudaProgram:
 
 
 def emit(
-    module: Module, kernels: KernelFile | None = None, libraries: Libraries | None = None
+    module: Module,
+    kernels: KernelFile | None = None,
+    libraries: Libraries | None = None,
+    most_shared: int = MOST_SHARED_BYTES,
 ) -> CudaProgram:
     """Write a module as CUDA C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
@@ -77,6 +81,7 @@ def emit(
     kernels : those of other modules, to which this one adds its own; a compiler takes less time for
         one file of many kernels.
     libraries : those that are called in the place of kernels, where they are installed.
+    most_shared : bytes of shared memory that a block of a new file may ask for.
 
     Raises
     ------
@@ -88,7 +93,7 @@ def emit(
     verify_once(module)
     check_depth(module)
     check(module, emits_cuda, custom_calls, "CUDA")
-    file, called = kernels or KernelFile(CudaNames()), libraries or NONE
+    file, called = kernels or KernelFile(CudaNames(), None, most_shared), libraries or NONE
     writer = CudaModuleWriter(module, write_steps, file, called)
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))

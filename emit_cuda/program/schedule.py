@@ -68,7 +68,8 @@ class CudaSchedule(Schedule):
 
     def new_kernel(self, scope: Scope) -> CudaKernel:
         """A kernel in the making."""
-        return CudaKernel(self.constants, scope, repeats=self.module.repeats)
+        most = self.module.kernels.most_shared
+        return CudaKernel(self.constants, scope, repeats=self.module.repeats, most_shared=most)
 
     def call_kernel(
         self, kernel: shared.Kernel, instr: Instruction, statements: Sequence[Statement]

@@ -245,7 +245,9 @@ def cuda_text(module: Module, arguments: Namespace) -> str:
     """The CUDA C of a module, its launches' resources, its PTX or its SASS."""
     from emit_cuda import emit, launches, nvrtc  # noqa: PLC0415
 
-    program, architecture = emit(module), arguments.arch or "sm_90"
+    architecture = arguments.arch or "sm_90"
+    asked = nvrtc.most_shared(architecture) if arguments.arch else nvrtc.MOST_SHARED_BYTES
+    program = emit(module, most_shared=asked)
     if arguments.explain_launch:
         return launches.explained(program, launches.device_named(arguments.explain_launch))
     if arguments.stage == "ptx":

@@ -107,6 +107,10 @@ ON_TENSOR_CORES = {
     "  ROOT r = s32[70,96] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "prologue and epilogue": "x = bf16[40,72] parameter(0)  w = bf16[72,132] parameter(1)"
     "  b = f32[132] parameter(2)  ROOT r = f32[40,132] fusion(x, w, b), kind=kCustom, calls=gated",
+    "few rows": "x = bf16[3,72] parameter(0)  y = bf16[72,136] parameter(1)"
+    "  ROOT r = bf16[3,136] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "few columns": "x = f16[136,72] parameter(0)  y = f16[12,72] parameter(1)"
+    "  ROOT r = f16[136,12] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
     "convolution": "x = bf16[2,10,10,16] parameter(0)  w = bf16[3,3,16,48] parameter(1)"
     "  ROOT r = bf16[2,8,8,48] convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f",
 }
@@ -119,8 +123,8 @@ ENTRY e {{
 }}"""
 
 
-def batch_of(bodies, *, optimize=False):
-    batch = Batch(optimize)
+def batch_of(bodies, *, optimize=False, most_shared=nvrtc.MOST_SHARED_BYTES):
+    batch = Batch(optimize, most_shared=most_shared)
     for number, body in enumerate(bodies):
         module = hlo.parse(f"HloModule products\n{CALLED}\nENTRY main {{ {body} }}")
         batch.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
@@ -140,7 +144,7 @@ def test_tiles_of_every_size_give_what_the_interpreter_gives(monkeypatch, size, 
 @CHECKED_AND_NOT
 def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked):
     monkeypatch.setattr(tile_sizes, "WARP_SIZES", (size,))
-    batch = batch_of(ON_TENSOR_CORES.values())
+    batch = batch_of(ON_TENSOR_CORES.values(), most_shared=nvrtc.most_shared("sm_90"))
     assert all(s.kind.endswith("on tensor cores") for *_, p in batch.cases for s in p.steps)
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
@@ -185,16 +189,43 @@ def test_sums_stay_in_registers(monkeypatch, architecture):
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
-def test_four_warps_of_an_h100_multiply_together():
-    source = emit_cuda.emit(prepare(hlo.parse(LARGE.format("f16", 2048, 2048, 2048)))).source
-    assert "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16" in nvrtc.ptx(source, "sm_90a")
+@pytest.mark.parametrize(
+    ("most_shared", "kind", "instruction"),
+    [
+        (nvrtc.MOST_SHARED_BYTES, "f16", "m64n128k16.f32.f16.f16"),
+        (nvrtc.most_shared("sm_90"), "bf16", "m64n256k16.f32.bf16.bf16"),
+        (nvrtc.most_shared("sm_90"), "s8", "m64n256k32.s32.s8.s8"),
+    ],
+)
+def test_four_warps_of_an_h100_multiply_together(most_shared, kind, instruction):
+    dims = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+    result = {"s8": "s32"}.get(kind, kind)
+    text = (
+        f"x = {kind}[2048,2048] parameter(0)  y = {kind}[2048,2048] parameter(1)"
+        f"  ROOT r = {result}[2048,2048] dot(x, y), {dims}"
+    )
+    module = hlo.parse(f"HloModule products\nENTRY main {{ {text} }}")
+    source = emit_cuda.emit(prepare(module), most_shared=most_shared).source
+    assert f"wgmma.mma_async.sync.aligned.{instruction}" in nvrtc.ptx(source, "sm_90a")
     for architecture in ("sm_80", "sm_90", "sm_100"):
         ptx = nvrtc.ptx(source, architecture)
-        assert "mma.sync.aligned.m16n8k16" in ptx
+        assert "mma.sync.aligned.m16n8k" in ptx
         assert "wgmma" not in ptx
     # The cubin of sm_90 is that of sm_90a: its threads need no registers for factors.
-    usage = [nvrtc.compile(source, a).usage for a in ("sm_90", "sm_90a", "sm_80")]
-    assert usage[0] == usage[1] != usage[2]
+    here, feature, elsewhere = (nvrtc.compile(source, a) for a in ("sm_90", "sm_90a", "sm_80"))
+    assert here.usage == feature.usage != elsewhere.usage
+    # Nor does the assembler let them wait for one product before the next.
+    assert "serialized" not in here.log
+    assert all(usage.spilled_bytes == 0 for usage in here.usage.values())
+
+
+@pytest.mark.parametrize(("kind", "vector"), [("bf16", "bf16x8"), ("f32", "f32x2")])
+def test_lanes_exchange_sums_so_that_each_stores_16_bytes(kind, vector):
+    """Four lanes would store 4 bytes each of 16 that lie side by side, half of a sector."""
+    text = LARGE.format("bf16", 512, 512, 512).replace("r = bf16", f"r = {kind}")
+    source = emit_cuda.emit(prepare(hlo.parse(text))).source
+    assert f"(({vector} *)r)[" in source
+    assert ("gather_columns_f32(sums" in source) == (kind == "bf16")
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,10 @@ static __device__ inline void multiply_parts_s8(s32x8 &sums, const u32x4 &left, 
 // instruction reads both from shared memory, of which it has descriptions. A tile is turned if its
 // rows in shared memory are along the contraction, as those of a matrix are that it is made from.
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define PART(i) "+f"(s[i].all[0]), "+f"(s[i].all[1]), "+f"(s[i].all[2]), "+f"(s[i].all[3]), \
+  "+f"(s[i].all[4]), "+f"(s[i].all[5]), "+f"(s[i].all[6]), "+f"(s[i].all[7])
 template <int LEFT_TURNED, int RIGHT_TURNED>
-static __device__ inline void multiply_together_$T(f32x8 *s, u64 left, u64 right) {
+static __device__ inline void multiply_by_128_$T(f32x8 *s, u64 left, u64 right) {
   asm volatile(
       "{ .reg .pred added; setp.ne.b32 added, 1, 0; "
       "wgmma.mma_async.sync.aligned.m64n128k16.f32.$T.$T "
@@ -84,16 +86,59 @@ static __device__ inline void multiply_together_$T(f32x8 *s, u64 left, u64 right
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
       "%64, %65, added, 1, 1, %66, %67; }"
-      : "+f"(s[0].all[0]), "+f"(s[0].all[1]), "+f"(s[0].all[2]), "+f"(s[0].all[3]), "+f"(s[0].all[4]), "+f"(s[0].all[5]), "+f"(s[0].all[6]), "+f"(s[0].all[7]),
-        "+f"(s[1].all[0]), "+f"(s[1].all[1]), "+f"(s[1].all[2]), "+f"(s[1].all[3]), "+f"(s[1].all[4]), "+f"(s[1].all[5]), "+f"(s[1].all[6]), "+f"(s[1].all[7]),
-        "+f"(s[2].all[0]), "+f"(s[2].all[1]), "+f"(s[2].all[2]), "+f"(s[2].all[3]), "+f"(s[2].all[4]), "+f"(s[2].all[5]), "+f"(s[2].all[6]), "+f"(s[2].all[7]),
-        "+f"(s[3].all[0]), "+f"(s[3].all[1]), "+f"(s[3].all[2]), "+f"(s[3].all[3]), "+f"(s[3].all[4]), "+f"(s[3].all[5]), "+f"(s[3].all[6]), "+f"(s[3].all[7]),
-        "+f"(s[4].all[0]), "+f"(s[4].all[1]), "+f"(s[4].all[2]), "+f"(s[4].all[3]), "+f"(s[4].all[4]), "+f"(s[4].all[5]), "+f"(s[4].all[6]), "+f"(s[4].all[7]),
-        "+f"(s[5].all[0]), "+f"(s[5].all[1]), "+f"(s[5].all[2]), "+f"(s[5].all[3]), "+f"(s[5].all[4]), "+f"(s[5].all[5]), "+f"(s[5].all[6]), "+f"(s[5].all[7]),
-        "+f"(s[6].all[0]), "+f"(s[6].all[1]), "+f"(s[6].all[2]), "+f"(s[6].all[3]), "+f"(s[6].all[4]), "+f"(s[6].all[5]), "+f"(s[6].all[6]), "+f"(s[6].all[7]),
-        "+f"(s[7].all[0]), "+f"(s[7].all[1]), "+f"(s[7].all[2]), "+f"(s[7].all[3]), "+f"(s[7].all[4]), "+f"(s[7].all[5]), "+f"(s[7].all[6]), "+f"(s[7].all[7])
+      : PART(0), PART(1), PART(2), PART(3), PART(4), PART(5), PART(6), PART(7)
       : "l"(left), "l"(right), "n"(LEFT_TURNED), "n"(RIGHT_TURNED));
 }
+#undef PART
+#endif
+
+// The same of 64 x 16 by 16 x 256 numbers.
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define PART(i) "+f"(s[i].all[0]), "+f"(s[i].all[1]), "+f"(s[i].all[2]), "+f"(s[i].all[3]), \
+  "+f"(s[i].all[4]), "+f"(s[i].all[5]), "+f"(s[i].all[6]), "+f"(s[i].all[7])
+template <int LEFT_TURNED, int RIGHT_TURNED>
+static __device__ inline void multiply_by_256_$T(f32x8 *s, u64 left, u64 right) {
+  asm volatile(
+      "{ .reg .pred added; setp.ne.b32 added, 1, 0; "
+      "wgmma.mma_async.sync.aligned.m64n256k16.f32.$T.$T "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
+      "%128, %129, added, 1, 1, %130, %131; }"
+      : PART(0), PART(1), PART(2), PART(3), PART(4), PART(5), PART(6), PART(7),
+        PART(8), PART(9), PART(10), PART(11), PART(12), PART(13), PART(14), PART(15)
+      : "l"(left), "l"(right), "n"(LEFT_TURNED), "n"(RIGHT_TURNED));
+}
+#undef PART
+#endif
+
+// The same of 64 x 32 by 32 x 256 whole numbers; neither tile can be turned.
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define PART(i) "+r"(s[i].all[0]), "+r"(s[i].all[1]), "+r"(s[i].all[2]), "+r"(s[i].all[3]), \
+  "+r"(s[i].all[4]), "+r"(s[i].all[5]), "+r"(s[i].all[6]), "+r"(s[i].all[7])
+static __device__ inline void multiply_by_256_s8(s32x8 *s, u64 left, u64 right) {
+  asm volatile(
+      "{ .reg .pred added; setp.ne.b32 added, 1, 0; "
+      "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
+      "%128, %129, added; }"
+      : PART(0), PART(1), PART(2), PART(3), PART(4), PART(5), PART(6), PART(7),
+        PART(8), PART(9), PART(10), PART(11), PART(12), PART(13), PART(14), PART(15)
+      : "l"(left), "l"(right));
+}
+#undef PART
 #endif
 
 // The description of a tile whose rows have 128 bytes, in parts that are turned as by `place_in_tile`:
@@ -111,21 +156,22 @@ static __device__ inline s32 place_in_tile(s32 free, s32 deep, s32 turned) {
   return row * 8 + (part ^ row % 8);
 }
 
-// The first row of a part of 16 x 16 of a warp's sums, of which each of four warps has 16.
-static __device__ inline s32 row_of_part(s32 part) {
+// The first row of a part of 16 x 16 of a warp's sums, of which each of four warps has 16: of 64 rows
+// of the tile on an H100, else of 64 x 64 sums.
+static __device__ inline s32 row_of_part(s32 part, s32 columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  return part / 8 * 64 + threadIdx.x / 32 * 16;
+  return part / (columns / 16) * 64 + threadIdx.x / 32 * 16;
 #else
-  return threadIdx.x / 64 * 64 + part / 4 * 16;
+  return threadIdx.x / (columns / 2) * 64 + part / 4 * 16;
 #endif
 }
 
 // Its first column.
-static __device__ inline s32 column_of_part(s32 part) {
+static __device__ inline s32 column_of_part(s32 part, s32 columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  return part % 8 * 16;
+  return part % (columns / 16) * 16;
 #else
-  return threadIdx.x / 32 % 2 * 64 + part % 4 * 16;
+  return threadIdx.x / 32 % (columns / 64) * 64 + part % 4 * 16;
 #endif
 }
 
@@ -136,36 +182,57 @@ static __device__ inline void show_copies() {
 #endif
 }
 
-// Adds the product of tiles of 128 x 64 by 64 x 128 numbers, by four warps: on an H100 together,
-// else each multiplies 64 x 64 of them in parts of 16 x 16.
-static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, const void *right,
-                                                s32 left_turned, s32 right_turned) {
+// Waits for the products of tiles that four warps have begun together.
+static __device__ inline void wait_but_for_0_products() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  u64 x = description(left), y = description(right);
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#endif
+}
+
+// The same, but for the last ones.
+static __device__ inline void wait_but_for_1_products() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+#endif
+}
+
+// Begins to add the product of tiles of 128 x 64 by 64 x 128 or 256 numbers, of which four or eight
+// warps have the sums: on an H100 four together, else each multiplies 64 x 64 in parts of 16 x 16.
+static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, const void *right,
+                                                s32 left_turned, s32 right_turned, s32 columns) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  u64 x = description(left) + threadIdx.x / 128 * 512, y = description(right);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
   for (s32 step = 0; step < 4; step++) {
 #pragma unroll
-    for (s32 p = 0; p < 2; p++) {
+    for (s32 p = 0; p < 256 / columns; p++) {
       u64 a = x + (p * 512 + step * (left_turned ? 128 : 2)), b = y + step * (right_turned ? 128 : 2);
-      if (left_turned && right_turned)
-        multiply_together_$T<1, 1>(sums + p * 8, a, b);
+      if (columns == 256 && left_turned && right_turned)
+        multiply_by_256_$T<1, 1>(sums, a, b);
+      else if (columns == 256 && left_turned)
+        multiply_by_256_$T<1, 0>(sums, a, b);
+      else if (columns == 256 && right_turned)
+        multiply_by_256_$T<0, 1>(sums, a, b);
+      else if (columns == 256)
+        multiply_by_256_$T<0, 0>(sums, a, b);
+      else if (left_turned && right_turned)
+        multiply_by_128_$T<1, 1>(sums + p * 8, a, b);
       else if (left_turned)
-        multiply_together_$T<1, 0>(sums + p * 8, a, b);
+        multiply_by_128_$T<1, 0>(sums + p * 8, a, b);
       else if (right_turned)
-        multiply_together_$T<0, 1>(sums + p * 8, a, b);
+        multiply_by_128_$T<0, 1>(sums + p * 8, a, b);
       else
-        multiply_together_$T<0, 0>(sums + p * 8, a, b);
+        multiply_by_128_$T<0, 0>(sums + p * 8, a, b);
     }
   }
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #else
   s32 lane = threadIdx.x % 32, sixteen = lane % 16, eight = lane / 16 * 8;
   s32 other = lane % 8 + lane / 16 * 8, half = lane / 8 % 2 * 8;
-  s32 row = row_of_part(0) + (left_turned ? half : sixteen), row_deep = left_turned ? other : eight;
-  s32 column = column_of_part(0) + (right_turned ? eight : other);
-  s32 column_deep = right_turned ? sixteen : half;
+  s32 row = row_of_part(0, columns) + (left_turned ? half : sixteen);
+  s32 column = column_of_part(0, columns) + (right_turned ? eight : other);
+  s32 row_deep = left_turned ? other : eight, column_deep = right_turned ? sixteen : half;
   const u32x4 *x = (const u32x4 *)left, *y = (const u32x4 *)right;
 #pragma unroll
   for (s32 deep = 0; deep < 64; deep += 16) {
@@ -187,4 +254,59 @@ static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, c
     for (s32 part = 0; part < 16; part++) multiply_parts_$T(sums[part], a[part / 4], b[part % 4]);
   }
 #endif
+}
+
+// The same of tiles of 128 x 128 by 128 x 256 whole numbers, which are never turned.
+static __device__ inline void multiply_tiles_s8(s32x8 *sums, const void *left, const void *right,
+                                                s32, s32, s32 columns) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  u64 x = description(left) + threadIdx.x / 128 * 512, y = description(right);
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+  for (s32 step = 0; step < 4; step++) multiply_by_256_s8(sums, x + step * 2, y + step * 2);
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#else
+  s32 lane = threadIdx.x % 32, row = row_of_part(0, columns) + lane % 16;
+  s32 column = column_of_part(0, columns) + lane % 8 + lane / 16 * 8;
+  const u32x4 *x = (const u32x4 *)left, *y = (const u32x4 *)right;
+#pragma unroll
+  for (s32 deep = 0; deep < 64; deep += 16) {
+    u32x4 a[4], b[4];
+#pragma unroll
+    for (s32 p = 0; p < 4; p++) {
+      load_parts(a[p], x + place_in_tile(row + p * 16, lane / 16 * 8 + deep, 0));
+      load_parts(b[p], y + place_in_tile(column + p * 16, lane / 8 % 2 * 8 + deep, 0));
+    }
+#pragma unroll
+    for (s32 part = 0; part < 16; part++) multiply_parts_s8(sums[part], a[part / 4], b[part % 4]);
+  }
+#endif
+}
+
+// Swaps one of two numbers with that of a lane whose number differs by one bit: who has the bit
+// gives the first.
+static __device__ inline void swap_$T($T &first, $T &second, s32 bit) {
+  bool has = threadIdx.x & bit;
+  $T got = __shfl_xor_sync(0xffffffff, has ? first : second, bit);
+  if (has)
+    first = got;
+  else
+    second = got;
+}
+
+// Exchanges the sums of two parts of 16 x 16 among four lanes, of which each had two columns of every
+// eight: after it, each has eight columns that are neighbours.
+static __device__ inline void gather_columns_$T($Tx8 *sums, s32 count) {
+#pragma unroll
+  for (s32 part = 0; part < count; part += 2) {
+#pragma unroll
+    for (s32 n = 0; n < 4; n++) {
+      $T &a = sums[part].all[n], &b = sums[part].all[n + 4];
+      $T &c = sums[part + 1].all[n], &d = sums[part + 1].all[n + 4];
+      swap_$T(a, b, 1);
+      swap_$T(c, d, 1);
+      swap_$T(a, c, 2);
+      swap_$T(b, d, 2);
+    }
+  }
 }
