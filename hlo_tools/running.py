@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, cast
 import ml_dtypes
 import numpy as np
 
-from hlo import attributes as a
 from hlo.opcode import SEQUENTIAL
 from hlo.walk import called_first
 from interpreter.engine.arguments import checked_arguments
 from interpreter.engine.device import Device
 from interpreter.engine.evaluate import evaluate
 from interpreter.engine.frame import Frame, quiet
+from interpreter.groups import devices_named
 from interpreter.numbers.widths import float_format, type_of
 
 if TYPE_CHECKING:
@@ -102,16 +102,7 @@ def run(
 def devices_of(module: Module) -> int:
     """The number of devices of a module: where it does not say, as many as its collectives name."""
     said = module.header.replica_count * module.header.num_partitions
-    named = [0]
-    for instr in module.instructions():
-        if "collective" in instr.row.traits:
-            attrs = a.AllReduce.of(instr)
-            groups = getattr(attrs, "replica_groups", None)
-            lists = groups.groups() if groups else ()
-            lists += getattr(attrs, "source_target_pairs", ())
-            # Without groups all devices work together.
-            named += [device for each in lists for device in each] or [1]
-    return said if said > 1 else min(max(named) + 1, MOST_DEVICES)
+    return said if said > 1 else min(devices_named(module), MOST_DEVICES)
 
 
 def turned(value: Value, device: int) -> Value:

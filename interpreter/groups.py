@@ -22,7 +22,7 @@ from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from hlo.attributes import Collective, CollectivePermute
-    from hlo.instruction import Instruction
+    from hlo.instruction import Instruction, Module
     from interpreter.engine.device import Device
 
 
@@ -87,6 +87,21 @@ def permute_pairs(device: Device, attrs: CollectivePermute) -> tuple[tuple[int, 
         for source, target in attrs.source_target_pairs
         if source < count and target < count
     )
+
+
+def devices_named(module: Module) -> int:
+    """The number of devices that a module needs for its collectives to name none that is missing.
+
+    It says less than the header: without groups, all devices work together, however many.
+    """
+    named = [0]
+    for instr in module.instructions():
+        if "collective" in instr.row.traits:
+            groups = getattr(instr.attrs, "replica_groups", None)
+            lists = groups.groups() if groups else ()
+            lists += getattr(instr.attrs, "source_target_pairs", ())
+            named += [device for each in lists for device in each]
+    return max(named) + 1
 
 
 def _own_group(

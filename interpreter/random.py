@@ -20,7 +20,7 @@ import numpy as np
 from hlo.errors.error import HloError
 from interpreter.numbers.floats import FLOATS
 from interpreter.numbers.integers import remainder
-from interpreter.numbers.widths import as_unsigned, float_format, narrowed, widened
+from interpreter.numbers.widths import as_unsigned, float_format, narrowed, type_of, widened
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -38,8 +38,16 @@ THREEFRY_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 THREEFRY_PARITY = 0x1BD11BDA
 PHILOX_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 PHILOX_KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
+# Elements of these widths make up words of 64 bits; a state has two words or three.
+WORD_BITS, STATE_BITS = (8, 16, 32, 64), (128, 192)
 # XLA draws the key of `rng` anew in every compilation; here it is always this one.
 DEVICE_KEY = 42
+
+
+def is_state(element_type: ElementType, size: int) -> bool:
+    """Whether so many elements are a state of the bit generators: two or three words of 64 bits."""
+    in_words = element_type.bits in WORD_BITS and not element_type.is_complex
+    return in_words and size * element_type.bits in STATE_BITS
 
 
 def threefry(key: Words, counter: Words) -> Words:
@@ -168,11 +176,11 @@ def evaluate_rng_bit_generator(
     HloError
         HLO102 if the state is of another size.
     """
-    if state.nbytes not in (16, 24):
+    if not is_state(type_of(state), state.size):
         found = f"a state of 16 or 24 bytes is needed, not of {state.nbytes}"
         raise HloError("HLO102", f"rng-bit-generator: {found}", instr.span)
     data = instr.shape.elements[1] if instr.shape.is_tuple else instr.shape
-    key, low, *high = (int(word) for word in np.ascontiguousarray(state).view(np.uint64))
+    key, low, *high = (int(word) for word in state.ravel().view(np.uint64))
     width = data.element_type.bits
     if attrs.algorithm == "rng_three_fry":
         bits, after = threefry_bits(key, low, data.dims, width)
@@ -181,7 +189,7 @@ def evaluate_rng_bit_generator(
         bits, after = philox_bits(key, low + (upper << 64), data.dims, width)
     made = _as_bits(bits, data.element_type)
     words = [key, after % 2**64, after >> 64][: 2 + len(high)]
-    next_state = np.array(words, np.uint64).view(state.dtype)
+    next_state = np.array(words, np.uint64).view(state.dtype).reshape(state.shape)
     return (next_state, made) if instr.shape.is_tuple else made
 
 

@@ -18,6 +18,7 @@ from hlo.infer.checks import (
     expect_kinds,
     expect_same_dims,
     expect_same_type,
+    expect_scalar,
     expect_token,
     show,
     sizes_agree,
@@ -186,9 +187,13 @@ def infer_ragged_all_to_all(
 
 @infers("collective-broadcast", xla="ShapeInference::InferCollectiveBroadcastShape")
 def infer_collective_broadcast(
-    _instr: Instruction, _attrs: a.CollectiveBroadcast, *operands: Shape
+    _instr: Instruction, attrs: a.CollectiveBroadcast, *operands: Shape
 ) -> Shape:
-    """The operands' shapes."""
+    """The operands' shapes, save that of a root, which comes last."""
+    if attrs.has_dynamic_root and operands:
+        operands, root = operands[:-1], operands[-1]
+        expect_scalar(root, "the root")
+        expect_kinds(root, "signed", "unsigned")
     _expect_operands(operands)
     return tuple_or_one(operands)
 

@@ -7,6 +7,7 @@ of each are laid out, as a compiler leaves them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
@@ -21,6 +22,7 @@ from hlo_tools.generate.mutation import mutated, one_waits
 from hlo_tools.generate.operands import TYPES, UnfitError
 from hlo_tools.generate.seeds import all_seeds
 from hlo_tools.generate.values import nasty, tame
+from interpreter.groups import devices_named
 from optimizer.identity import reads_layouts
 from optimizer.log import Log
 from optimizer.memory.copy_insertion import CopyInsertion
@@ -103,6 +105,8 @@ class Candidates:
             made = self.random.choice(sources)()
             if made is not None and self.ties and self.random.random() < 0.5:
                 made = tied(made, self.random)
+            if made is not None and communicates(made) and self.random.random() < 0.5:
+                made = on_several_devices(made)
             if made is not None and self.random.random() < LAID_OUT and is_free(made):
                 made = laid_out(made, self.random)
             if made is not None and is_sound(made):
@@ -176,6 +180,18 @@ def scheduled(module: Module) -> Module:
     except Exception:
         # Buffer assignment does not know all that there is.
         return module
+
+
+def communicates(module: Module) -> bool:
+    """Whether a module has collectives, and its header names one device."""
+    one = module.header.replica_count * module.header.num_partitions == 1
+    return one and any("collective" in i.row.traits for i in module.instructions())
+
+
+def on_several_devices(module: Module) -> Module:
+    """A module on as many devices as it names, but at least two."""
+    count = max(2, devices_named(module))
+    return replace(module, header=replace(module.header, replica_count=count))
 
 
 def tied(module: Module, random: Random) -> Module:

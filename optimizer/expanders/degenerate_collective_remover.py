@@ -4,7 +4,8 @@ all-reduce(x), replica_groups={{0}}                    =>   x
 collective-permute(x), source_target_pairs={{1,0}}     =>   broadcast(0)
 all-gather-done((x, y) all-gather-start(x))            =>   y
 
-A collective that names other devices stays, and so does one whose result has the size of several.
+A module that names other devices stays; if it runs on one device all the same, so do a collective
+whose group names others, and one whose result has the size of several.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.opcode import DONE_OF
 from interpreter.engine.device import Device
-from interpreter.groups import find_group, group_of, permute_pairs
+from interpreter.groups import devices_named, find_group, group_of, permute_pairs
 from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.passes import register
 from optimizer.rewriting.make import make, splat
@@ -44,9 +45,9 @@ class DegenerateCollectiveRemover:
     xla = "xla/service/all_reduce_simplifier.cc, and what its thunks do where IsDegenerate"
 
     def run(self, module: Module, log: Log) -> Module:
-        """The module without communication; the same one if its header names several devices."""
-        header = module.header
-        if header.replica_count * header.num_partitions > 1 and not self.alone:
+        """The module without communication; the same one if it names several devices."""
+        said = module.header.replica_count * module.header.num_partitions
+        if max(said, devices_named(module)) > 1 and not self.alone:
             return module
         module = expand(module, log, {**ALONE, **ENDS}, always=True)
         used = {operand for instr in module.instructions() for operand in instr.operands}

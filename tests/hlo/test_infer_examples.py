@@ -118,6 +118,9 @@ EXAMPLES = {
     "reduce-scatter(f32[8] x), replica_groups={{0,1}}, dimensions={0}, to_apply=add_f32": "f32[4]",
     "collective-permute(f32[4] x), source_target_pairs={{0,1}}": "f32[4]",
     "collective-broadcast(f32[4] x), replica_groups={{0,1}}": "f32[4]",
+    "collective-broadcast(f32[4] x, s32[] root), replica_groups={}, has_dynamic_root=true": (
+        "f32[4]"
+    ),
     "send(f32[4] x, token[] t), channel_id=1": "(f32[4], u32[], token[])",
     "outfeed(f32[4] x, token[] t)": "token[]",
 }

@@ -14,7 +14,7 @@ from hlo.verify import verify
 from hlo_tools.checking.aim import aim_of
 from hlo_tools.checking.candidates import Candidates
 from hlo_tools.checking.search import Rewrites, search
-from hlo_tools.running import rounds
+from hlo_tools.running import devices_of, rounds
 from optimizer import PASSES, Log, parse_pipeline
 from optimizer.observers import promise_of
 from optimizer.rules import ALL_RULES
@@ -63,6 +63,13 @@ def test_every_pass_has_something_to_do(name):
     pass_ = parse_pipeline(name + OPTIONS.get(name, "")).passes[0]
     changed, _ = changed_by(pass_, MODULES, FLOOR)
     assert changed >= FLOOR, f"{name} changes {changed} of {MODULES} modules"
+
+
+def test_collectives_meet_on_one_device_and_on_several():
+    pass_ = parse_pipeline("async-collective-creator").passes[0]
+    candidates = Candidates(aim_of(pass_), Random(0), rounds=False)
+    counts = Counter(devices_of(m) for _, m in zip(range(60), candidates, strict=False))
+    assert min(counts[1], counts.total() - counts[1]) > 5
 
 
 def test_most_rules_apply_to_few_modules():

@@ -191,6 +191,9 @@ def test_states_of_other_types_are_read_by_their_bytes() -> None:
     assert after.tolist() == [5, 0, 8, 1]
     assert want_after == [5, 8 + 2**32]
     assert (bits == want).all()
+    after, bits = evaluates["rng-bit-generator"](instr, attrs, state.reshape(2, 2))
+    assert after.tolist() == [[5, 0], [8, 1]]
+    assert (bits == want).all()
     with pytest.raises(HloError, match="16 or 24 bytes is needed, not of 8"):
         evaluates["rng-bit-generator"](instr, attrs, state[:2])
 

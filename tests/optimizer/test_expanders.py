@@ -73,6 +73,20 @@ def test_opcode_is_gone(name):
         assert not {i.opcode for i in after.instructions()} & REMOVES[name]
 
 
+RANDOM_BITS = """HloModule bits
+ENTRY main {{
+  s = {state} parameter(0)
+  ROOT r = ({state}, u32[3]) rng-bit-generator(s), algorithm=rng_philox
+}}"""
+
+
+@pytest.mark.parametrize("state", ["u32[5]", "s32[]", "u32[0]", "u64[4]", "u4[32]", "c64[2]"])
+@pytest.mark.parametrize("name", ["rng-bit-generator-canonicalizer", "rng-bit-generator-expander"])
+def test_a_state_of_which_no_bits_follow_stays(name, state):
+    before = hlo.parse(RANDOM_BITS.format(state=state))
+    assert parse_pipeline(name).run(before) is before
+
+
 POOLING = """HloModule pooling
 ge {{
   a = {kind}[] parameter(0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hlo.types.element_type import U64
 from hlo.types.shape import tuple_of
+from interpreter.random import is_state
 from optimizer.expanders.op_expander import ExpansionSite, element, expander
 from optimizer.expanders.parts import to_dims
 from optimizer.rewriting.make import make
@@ -24,7 +25,7 @@ def state_in_words(site: ExpansionSite) -> Instruction | None:
     instr, state = site.instr, site.instr.operands[0]
     kind, width = state.shape.element_type, state.shape.element_type.bits
     is_in_words = kind is U64 and state.shape.rank == 1
-    if is_in_words and instr.shape.is_tuple:
+    if (is_in_words and instr.shape.is_tuple) or not is_state(kind, state.shape.size):
         return None
     count = state.shape.size * width // 64
     halves = to_dims(state, (count, 64 // width) if width < 64 else (count,))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import RngBitGenerator
 from hlo.types.element_type import U64
 from hlo.types.shape import array
+from interpreter.random import is_state
 from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import UNSIGNED, bits_of, cut, joined, to_dims, to_type
 from optimizer.expanders.random.rng_bits import (
@@ -62,9 +63,9 @@ def words_of(state: Instruction) -> list[Instruction] | None:
     element_type, dims = state.shape.element_type, state.shape.dims
     if element_type.name not in ("u64", "u32") or len(dims) != 1:
         return None
-    count = dims[0] * element_type.bits // 64
-    if count not in (2, 3):
+    if not is_state(element_type, dims[0]):
         return None
+    count = dims[0] * element_type.bits // 64
     if element_type.bits == 32:
         pairs = to_dims(state, (count, 2))
         state = make("bitcast-convert", pairs, shape=array(U64, (count,)))
