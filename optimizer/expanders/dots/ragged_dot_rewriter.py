@@ -15,13 +15,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import RaggedDotDims
-from hlo.types.element_type import S64
+from hlo.types.element_type import PRED, S64
+from hlo.types.shape import array
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import counting, folded, full, number, permuted, spread, to_type
-from optimizer.rewriting.make import make
+from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -134,6 +135,10 @@ def group_mask(
     dims = [lhs.shape.dims[d] for d in order[: axis + 1]]
     wide, rank = to_type(sizes, S64), sizes.shape.rank
     groups = sizes.shape.dims[-1]
+    whole = (groups, *dims)
+    if not groups:
+        # No window has so many elements; nor has the mask any.
+        return splat(False, array(PRED, whole))
     window = [*[WindowDim(1)] * (rank - 1), WindowDim(groups, pad_low=groups - 1)]
     ends = make(
         "reduce-window",
@@ -143,7 +148,6 @@ def group_mask(
         called=(site.binary("add", S64),),
     )
     starts = make("subtract", ends, wide)
-    whole = (groups, *dims)
     # The groups come first; the dimensions in front of the ragged one follow, if they are there.
     front = [rank - 1, *range(rank - 1)]
     first, last = (spread(permuted(x, front), whole, range(rank)) for x in (starts, ends))
