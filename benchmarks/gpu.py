@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 STAND_IN = ROOT / "tests" / "emit_cuda" / "stand_in"
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-PARTS = ("tests", "sanitizer", "benchmark", "kernels", "model")
+PARTS = ("tests", "sanitizer", "benchmark", "kernels", "programs", "model")
 # Of values, as a part of the largest one.
 TOLERANCE = 2e-2
 WARM_UPS, ROUNDS, IN_A_ROUND, MOST_SECONDS = 3, 20, 10, 0.1
@@ -129,9 +129,9 @@ def modules(n: int) -> Iterator[tuple[str, str, Sequence[Any]]]:
         yield name, text, given(hlo.parse(text))
 
 
-def large_kernels(rows: str) -> Iterator[tuple[str, str, Sequence[Any]]]:
-    """Those of `gpu_kernels`, which JAX writes as HLO, whose names match an expression."""
-    yield from importlib.import_module("benchmarks.gpu_kernels").kernels(rows)
+def large(kind: str, rows: str) -> Iterator[tuple[str, str, Sequence[Any]]]:
+    """The `kernels` or `programs`, which JAX writes as HLO, whose names match an expression."""
+    yield from getattr(importlib.import_module(f"benchmarks.gpu_{kind}"), kind)(rows)
 
 
 def benchmark(
@@ -275,6 +275,26 @@ def sanitizer(where: str) -> int:
     return failed
 
 
+def times(chosen: Sequence[str], arguments: argparse.Namespace) -> int:
+    """The tables of times, on the GPU or its stand-in; whether there is neither."""
+    if reason := missing():
+        print(f"\nno benchmark: {reason}")
+        return 1
+    options = {}
+    if arguments.stand_in:
+        sys.path.insert(0, str(STAND_IN))
+        options = {"compiler": importlib.import_module("script").on_the_processor}
+    device = GpuDevice(**options)
+    if "benchmark" in chosen:
+        n = arguments.size or (64 if arguments.stand_in else 8192)
+        benchmark(device, modules(n), check_by_hand=n <= SMALL)
+    for kind in ("kernels", "programs"):
+        if kind in chosen and not arguments.stand_in:
+            benchmark(device, large(kind, arguments.rows))
+    device.close()
+    return 0
+
+
 def main() -> int:
     """Do the parts that are asked for."""
     raw = argparse.RawTextHelpFormatter
@@ -295,22 +315,8 @@ def main() -> int:
         failed += tests(stand_in=arguments.stand_in)
     if "sanitizer" in chosen:
         failed += sanitizer(where)
-    if {"benchmark", "kernels"} & set(chosen):
-        if reason := missing():
-            print(f"\nno benchmark: {reason}")
-            failed += 1
-        else:
-            options = {}
-            if arguments.stand_in:
-                sys.path.insert(0, str(STAND_IN))
-                options = {"compiler": importlib.import_module("script").on_the_processor}
-            device = GpuDevice(**options)
-            if "benchmark" in chosen:
-                n = arguments.size or (64 if arguments.stand_in else 8192)
-                benchmark(device, modules(n), check_by_hand=n <= SMALL)
-            if "kernels" in chosen and not arguments.stand_in:
-                benchmark(device, large_kernels(arguments.rows))
-            device.close()
+    if {"benchmark", "kernels", "programs"} & set(chosen):
+        failed += times(chosen, arguments)
     if "model" in chosen:
         model(arguments.size or 4096)
         texts = gpu_dumps.pairs(arguments.xla_dump) if arguments.xla_dump else gpu_dumps.stored()

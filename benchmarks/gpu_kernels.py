@@ -15,7 +15,7 @@ from benchmarks import kernels as small
 from benchmarks.kernels import Kernel, convolution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 Arrays = Any
 # Numbers that are drawn; larger arrays repeat them.
@@ -174,14 +174,17 @@ def _numbers(shape: str, high: int) -> Arrays:
 
 
 def kernels(rows: str = "") -> Iterator[tuple[str, str, Sequence[Arrays]]]:
-    """Those whose names match an expression: names, HLO as for any platform, and arguments.
+    """Those whose names match an expression: names, HLO as for any platform, and arguments."""
+    made = {**_elementwise(), **_reductions(), **_contractions(), **_movements()}
+    yield from lowered({name: each for name, each in made.items() if re.search(rows, name)})
+
+
+def lowered(kernels: Mapping[str, Kernel]) -> Iterator[tuple[str, str, Sequence[Arrays]]]:
+    """The names of kernels, their HLO as for any platform, and arguments.
 
     Products of f32 are computed in f32, where XLA would take TF32.
     """
-    made = {**_elementwise(), **_reductions(), **_contractions(), **_movements()}
-    for name, kernel in made.items():
-        if not re.search(rows, name):
-            continue
+    for name, kernel in kernels.items():
         arguments = [_numbers(shape, kernel.high) for shape in kernel.shapes]
         like = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in arguments]
         with jax.default_matmul_precision("highest"):
