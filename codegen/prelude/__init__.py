@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import is_narrow, wide
 from codegen.prelude.conversions import OTHERS, conversions
-from codegen.prelude.paragraph import filled, paragraphs_of, without_comments, words
+from codegen.prelude.paragraph import code_of, filled, paragraphs_of, words
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _definitions(
         found = definition(name)
         if found and found[0] not in begun:
             begun.add(found[0])
-            yield from _definitions(words(without_comments(found[1])), definition, begun)
+            yield from _definitions(words(code_of(found[1])), definition, begun)
             yield found
 
 

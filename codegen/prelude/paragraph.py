@@ -19,7 +19,7 @@ _NAMED = re.compile(
     re.MULTILINE,
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_COMMENT = re.compile(r"//.*")
+_NO_CODE = re.compile(r'//.*|"[^"\n]*"')
 _HOLE = re.compile(r"\$[A-Za-z]")
 _STATIC = re.compile(r"^static ", re.MULTILINE)
 _HEAD = re.compile(r"^static ([^{]*) \{$", re.MULTILINE)
@@ -63,9 +63,9 @@ def words(text: str) -> Collection[str]:
     return dict.fromkeys(_WORD.findall(text))
 
 
-def without_comments(text: str) -> str:
-    """A paragraph's code alone."""
-    return _COMMENT.sub("", text)
+def code_of(text: str) -> str:
+    """A paragraph without its comments and quoted texts."""
+    return _NO_CODE.sub("", text)
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:

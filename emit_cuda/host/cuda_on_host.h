@@ -791,9 +791,11 @@ struct tf32 : MmaType<32, float> {
 };
 struct f16 : MmaType<16, float> {
     static float value(uint32_t word) { return float_of_half((uint16_t)word); }
+    static uint32_t word(float x) { return half_of(x); }
 };
 struct bf16 : MmaType<16, float> {
     static float value(uint32_t word) { return float_of_bfloat16((uint16_t)word); }
+    static uint32_t word(float x) { return bfloat16_of(x); }
 };
 struct s8 : MmaType<8, int64_t> { static int64_t value(uint32_t word) { return (int8_t)word; } };
 struct u8 : MmaType<8, int64_t> { static int64_t value(uint32_t word) { return (uint8_t)word; } };
@@ -941,6 +943,25 @@ struct Kernel {
     const Parameter *parameters;
     int count;
 };
+// `cvt`, `add`, `sub`, `mul`, `max.NaN` and `min.NaN` of inline PTX for two numbers of 16 bits in a word.
+// As a float has more than twice their digits, to round twice is to round once.
+template <class T> void to_pair(uint32_t &to, float high, float low) {
+    to = T::word(high) << 16 | T::word(low);
+}
+template <class T, class F> void each_of_pairs(uint32_t &to, uint32_t x, uint32_t y, F operation) {
+    float high = operation(T::value(x >> 16), T::value(y >> 16));
+    to_pair<T>(to, high, operation(T::value(x), T::value(y)));
+}
+#define CUDA_PAIRS(NAME, VALUE)                                                                      \
+    template <class T> void NAME##_pairs(uint32_t &to, uint32_t x, uint32_t y) {                     \
+        each_of_pairs<T>(to, x, y, [](float a, float b) { float made; VALUE; return made; });        \
+    }
+CUDA_PAIRS(add, made = a + b)
+CUDA_PAIRS(sub, made = a - b)
+CUDA_PAIRS(mul, made = a * b)
+CUDA_PAIRS(max, max_or_nan(made, a, b))
+CUDA_PAIRS(min, min_or_nan(made, a, b))
+#undef CUDA_PAIRS
 }  // namespace cuda_on_host
 #define CUDA_KERNEL(NAME, K)                                                            \
     {NAME, cuda_on_host::Call<K>::run, cuda_on_host::Call<K>::parameters, cuda_on_host::Call<K>::count}

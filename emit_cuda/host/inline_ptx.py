@@ -5,13 +5,13 @@
     cuda_on_host::mma<32, cuda_on_host::s32, ...>(cuda_on_host::registers(a[0], ...), ..., d[0]);
 
 Beside `mma.sync` these are `ldmatrix`, `cp.async` with its groups, `cvt` between f32 and a type of
-16 bits, and `max.NaN` and `min.NaN` of f32. Other instructions are left as they are: the C++
-compiler refuses them.
+16 bits or a pair of these, `add`, `sub` and `mul` of such pairs, and `max.NaN` and `min.NaN` of f32
+and of pairs. Other instructions are left as they are: the C++ compiler refuses them.
 
 References
 ----------
 NVIDIA, *PTX ISA*, Warp Level Matrix Multiply-Accumulate Instructions; `ldmatrix`; `cp.async`;
-`cvt`; `max`.
+`cvt`; `max`; Half Precision Floating Point Instructions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ _WAIT = re.compile(r"\s*cp\.async\.wait_(?:group\s+(%?\d+)|all)\s*;?\s*")
 _CONVERT = re.compile(
     r"\s*cvt\.(?:rn\.(bf16|f16)\.f32|f32\.(bf16|f16))\s+(%\d+)\s*,\s*(%\d+)\s*;?\s*"
 )
-_EXTREME = re.compile(r"\s*(max|min)\.NaN\.f32\s+(%\d+)\s*,\s*(%\d+)\s*,\s*(%\d+)\s*;?\s*")
+_THREE = r"\s+(%\d+)\s*,\s*(%\d+)\s*,\s*(%\d+)\s*;?\s*"
+_CONVERT_PAIR = re.compile(rf"\s*cvt\.rn\.(bf16|f16)x2\.f32{_THREE}")
+_PAIRS = re.compile(rf"\s*(add|sub|mul|max|min)\.(?:rn|NaN)\.(bf16|f16)x2{_THREE}")
+_EXTREME = re.compile(rf"\s*(max|min)\.NaN\.f32{_THREE}")
 
 
 def with_calls(text: str) -> str:
@@ -110,6 +113,16 @@ def _convert(match: re.Match[str], values: Sequence[str]) -> str:
     return f"{f'to_{match[1]}' if match[1] else f'from_{match[2]}'}({to}, {source})"
 
 
+def _convert_pair(match: re.Match[str], values: Sequence[str]) -> str:
+    to, high, low = (_value(each, values) for each in match.groups()[1:])
+    return f"to_pair<cuda_on_host::{match[1]}>({to}, {high}, {low})"
+
+
+def _pairs(match: re.Match[str], values: Sequence[str]) -> str:
+    to, x, y = (_value(each, values) for each in match.groups()[2:])
+    return f"{match[1]}_pairs<cuda_on_host::{match[2]}>({to}, {x}, {y})"
+
+
 def _extreme(match: re.Match[str], values: Sequence[str]) -> str:
     to, x, y = (_value(each, values) for each in match.groups()[1:])
     return f"{match[1]}_or_nan({to}, {x}, {y})"
@@ -123,6 +136,8 @@ _CALLS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[str]],
     (_END, lambda _match, _values: "end_copies()"),
     (_WAIT, _wait),
     (_CONVERT, _convert),
+    (_CONVERT_PAIR, _convert_pair),
+    (_PAIRS, _pairs),
     (_EXTREME, _extreme),
 )
 

@@ -12,6 +12,7 @@ from codegen.printer import declared, text
 from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.prelude import prelude
+from emit_cuda.kernels.pairs import in_pairs
 from emit_cuda.kernels.spelling import all_in_cuda
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from hlo.types.element_type import ELEMENT_TYPES
@@ -112,6 +113,7 @@ class KernelFile:
         tuple
             the kernel's name, and the pointers that it takes.
         """
+        stage = replace(stage, statements=in_pairs(stage.statements, kernel.names))
         statements = all_in_cuda(stage.statements)
         read = set(names_in(statements))
         used = {p: a for p, a in kernel.arguments.items() if a.name in read}

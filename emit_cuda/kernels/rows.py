@@ -16,12 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import wide
+from codegen.elements.types import load, wide
 from codegen.expressions import Name, binary, indexed, item
 from codegen.statements import live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import shared_fold
 from emit_cuda.kernels.groups import RowGroups, threads_for
+from emit_cuda.kernels.pairs import TYPES as PAIRED
 from optimizer.analysis.indexing import Counter, Sum, counter, delinear, linear
 from optimizer.fusion.rows import LEAVES
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.folding import Shared, SharedFold
     from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Computation, Instruction
+    from hlo.types.element_type import ElementType
     from optimizer.analysis.indexing import Index
     from optimizer.fusion.rows import Rows
 
@@ -149,9 +151,15 @@ class _RowKernel:
         size = self.each * self.width
         if size * sum(words.values()) <= MOST_KEPT:
             for instr in passes.kept:
-                kind, known = wide(instr.shape.element_type), body.environment.aliases.get(instr)
+                known = body.environment.aliases.get(instr)
                 name = f"{(known[1] if known else instr).name}_kept"
+                element = instr.shape.element_type
+                kind = element.name if self._as_stored(element) else wide(element)
                 self.kept[instr] = body.variable(kind, name, size=size)
+
+    def _as_stored(self, kind: ElementType) -> bool:
+        """Whether elements are kept as they are stored: two of 16 bits share a register."""
+        return kind.name in PAIRED and self.width > 1
 
     def write(self) -> None:
         """All passes, and then the results of rows."""
@@ -199,13 +207,16 @@ class _RowKernel:
             with body.block() as inside:
                 for instr, array in self.kept.items():
                     if self.passes.kept[instr] < number:
-                        scalars[instr] = (item(array, own),)
+                        kept, kind = item(array, own), instr.shape.element_type
+                        scalars[instr] = (load(kind, kept) if self._as_stored(kind) else kept,)
                 for fold in folds:
                     fold.add(self.at, within)
                 self._store(number, index)
                 for instr, array in self.kept.items():
                     if self.passes.kept[instr] == number:
-                        body.assign(item(array, own), body.element(instr, index))
+                        value, kind = body.element(instr, index), instr.shape.element_type
+                        value = body.stored(kind, value) if self._as_stored(kind) else value
+                        body.assign(item(array, own), value)
             ragged = self.each * self.group != groups
             with body.when(binary("<", r, groups) if ragged else None):
                 body.add(*vectors.Pack(self.kernel, v, width).around(inside))

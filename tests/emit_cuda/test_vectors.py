@@ -28,9 +28,10 @@ KINDS = {
     ),
     "by the widest type": (
         "x = f32[512] parameter(0)  ROOT r = bf16[512] convert(x)",
-        {"f32x4", "bf16x4"},
+        {"f32x4", "u32x2"},
     ),
-    "narrow types": ("x = bf16[512] parameter(0)  ROOT r = bf16[512] negate(x)", {"bf16x8"}),
+    "narrow types": ("x = bf16[512] parameter(0)  ROOT r = bf16[512] negate(x)", {"u32x4"}),
+    "bytes": ("x = s8[512] parameter(0)  ROOT r = s8[512] negate(x)", {"s8x8"}),
     "doubles": ("x = f64[512] parameter(0)  ROOT r = f64[512] negate(x)", {"f64x2"}),
     "complex numbers": ("x = c64[512] parameter(0)  ROOT r = c64[512] negate(x)", {"c64x2"}),
     "a row for all rows": (
@@ -87,7 +88,7 @@ def batch_of_kinds():
 def test_vectors_are_as_wide_as_the_widest_type_allows(name):
     body, wanted = KINDS[name]
     source = emit_cuda.emit(emit_cuda.optimized(module_of(body))).source
-    words = {f"{t}x{n}" for t in ("f32", "bf16", "f64", "c64", "c128") for n in (2, 4, 8)}
+    words = {f"{t}x{n}" for t in ("f32", "u32", "s8", "f64", "c64", "c128") for n in (2, 4, 8)}
     assert {w for w in words if "struct __align__" in source and f" {w} {{" in source} == wanted
 
 

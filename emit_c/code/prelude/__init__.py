@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from codegen.prelude import HERE, Prelude, definitions_of, typedefs_of_others
 from codegen.prelude.paragraph import (
+    code_of,
     head_of,
     is_complex_function,
     is_static,
     number_function,
     with_storage,
     with_words,
-    without_comments,
     words,
 )
 from hlo.support.compiler import calls_with_vectors
@@ -79,7 +79,7 @@ def complex_functions() -> frozenset[str]:
         for each in {name.replace("$T", kind) for kind in ("c64", "c128")}:
             definition = PRELUDE.definition(each)
             if definition and is_complex_function(definition[1]):
-                found[each] = words(without_comments(definition[1]))
+                found[each] = words(code_of(definition[1]))
     long = set(functions_of_numbers())
     while more := {name for name in found.keys() - long if not long.isdisjoint(found[name])}:
         long |= more
@@ -90,7 +90,7 @@ def _that_calls(name: str) -> str:
     """The definition of a complex function that calls those that it is made of."""
     definition = PRELUDE.definition(name)
     assert definition, name
-    used = words(without_comments(definition[1]))
+    used = words(code_of(definition[1]))
     called = {word: _APART + word for word in used if word in long_functions()}
     return with_words(definition[1], called)
 

@@ -1,4 +1,5 @@
 // Floats of 16 bits, for whose rounding the hardware has an instruction. It gives each NaN the same bits.
+// Two of them fill a register, as a pair: the low half comes first in memory.
 
 static __device__ inline bf16 store_bf16(f32 x) {
   bf16 rounded;
@@ -6,8 +7,9 @@ static __device__ inline bf16 store_bf16(f32 x) {
   return rounded;
 }
 
+// The high half of a pair is in place to be an f32.
 static __device__ inline f32 narrow_bf16(f32 x) {
-  return load_bf16(store_bf16(x));
+  return from_bits_f32(pair_bf16(0.0f, x));
 }
 
 static __device__ inline f32 load_f16(f16 x) {
@@ -24,4 +26,71 @@ static __device__ inline f16 store_f16(f32 x) {
 
 static __device__ inline f32 narrow_f16(f32 x) {
   return load_f16(store_f16(x));
+}
+
+// Two numbers rounded, each to a half of a pair.
+static __device__ inline u32 pair_$T(f32 low, f32 high) {
+  u32 pair;
+  asm("cvt.rn.$Tx2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
+static __device__ inline f32 low_of_bf16(u32 pair) {
+  return from_bits_f32(pair << 16);
+}
+
+static __device__ inline f32 high_of_bf16(u32 pair) {
+  return from_bits_f32(pair & 0xffff0000u);
+}
+
+static __device__ inline f32 low_of_f16(u32 pair) {
+  return load_f16((f16)pair);
+}
+
+static __device__ inline f32 high_of_f16(u32 pair) {
+  return load_f16((f16)(pair >> 16));
+}
+
+// f32 has more than twice the digits of these types, and two more: so a sum or product that is
+// rounded to f32 and then to one of them is the one that is rounded once.
+static __device__ inline u32 add_pairs_$T(u32 x, u32 y) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  return pair_$T(low_of_$T(x) + low_of_$T(y), high_of_$T(x) + high_of_$T(y));
+#else
+  u32 sums;
+  asm("add.rn.$Tx2 %0, %1, %2;" : "=r"(sums) : "r"(x), "r"(y));
+  return sums;
+#endif
+}
+
+static __device__ inline u32 subtract_pairs_$T(u32 x, u32 y) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  return pair_$T(low_of_$T(x) - low_of_$T(y), high_of_$T(x) - high_of_$T(y));
+#else
+  u32 differences;
+  asm("sub.rn.$Tx2 %0, %1, %2;" : "=r"(differences) : "r"(x), "r"(y));
+  return differences;
+#endif
+}
+
+static __device__ inline u32 multiply_pairs_$T(u32 x, u32 y) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  return pair_$T(low_of_$T(x) * low_of_$T(y), high_of_$T(x) * high_of_$T(y));
+#else
+  u32 products;
+  asm("mul.rn.$Tx2 %0, %1, %2;" : "=r"(products) : "r"(x), "r"(y));
+  return products;
+#endif
+}
+
+static __device__ inline u32 maximum_pairs_$T(u32 x, u32 y) {
+  u32 larger;
+  asm("max.NaN.$Tx2 %0, %1, %2;" : "=r"(larger) : "r"(x), "r"(y));
+  return larger;
+}
+
+static __device__ inline u32 minimum_pairs_$T(u32 x, u32 y) {
+  u32 smaller;
+  asm("min.NaN.$Tx2 %0, %1, %2;" : "=r"(smaller) : "r"(x), "r"(y));
+  return smaller;
 }

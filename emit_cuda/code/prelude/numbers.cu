@@ -47,6 +47,23 @@ static __device__ inline f32 minimum_f32(f32 x, f32 y) {
   return smaller;
 }
 
+// CUDA's own functions take half the instructions of the polynomials that all emitters share.
+static __device__ inline f32 exp_f32(f32 x) {
+  return expf(x);
+}
+
+static __device__ inline f32 log_f32(f32 x) {
+  return logf(x);
+}
+
+static __device__ inline f32 log1p_f32(f32 x) {
+  return log1pf(x);
+}
+
+static __device__ inline f32 tanh_f32(f32 x) {
+  return tanhf(x);
+}
+
 // Ends the launch if the program is interrupted. A GPU can't be asked from within a kernel.
 static __device__ inline void poll_for_stop() {
 #ifdef CUDA_ON_HOST
