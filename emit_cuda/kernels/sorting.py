@@ -5,11 +5,11 @@ one comes first, so that every sort is stable; padding up to a power of two come
 comparator compares a key of 32 bits, an element is one word: its key above its number, and words
 are exchanged by their size alone.
 
-Of rows that do not fit, blocks sort tiles, and each further launch merges pairs of sorted runs, or
-the keys that comparators compare are sorted digit by digit (`emit_cuda.kernels.radix`). A launch
-that merges has a thread for each element, which comes in the merged run after those before it in
-its own run, and after those of the other run that a binary search finds to come first; of equal
-ones, those of the left run do.
+Longer rows are sorted by digits where the comparator compares keys (`emit_cuda.kernels.radix`). Of
+others that do not fit, blocks sort tiles, and each further launch merges pairs of sorted runs. It
+has a thread for each element, which comes in the merged run after those before it in its own run,
+and after those of the other run that a binary search finds to come first; of equal ones, those of
+the left run do.
 
 References
 ----------
@@ -44,7 +44,7 @@ from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.folding import BARRIER, WARP
-from emit_cuda.kernels.radix import digits, radix_stages
+from emit_cuda.kernels.radix import MOST_PLACES, digits, radix_stages
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, linear
@@ -64,9 +64,9 @@ MOST_THREADS = 512
 LEAST = 16
 # Of a word with a key and a number, and of a number alone.
 WORD_BYTES, NUMBER_BYTES = 8, 4
-# Picoseconds for an element in a launch that merges, and in the launches of a digit, as measured on
-# an H200; and for a launch itself.
-MERGE, DIGIT, LAUNCH = 50, 20, 2_000_000
+# Shorter rows are sorted by exchanges, even if their comparator compares keys; and so many digits
+# take as long as merges do.
+MOST_BITONIC, MOST_DIGITS = 512, 16
 
 
 def sort_stages(
@@ -77,17 +77,17 @@ def sort_stages(
     axis, dims = attrs.dimensions[0], instr.operands[0].shape.dims
     n = dims[axis]
     complexes = any(o.shape.element_type.is_complex for o in instr.operands)
-    by_digits = digits(instr) if n < 1 << 31 else 0
+    by_digits = digits(instr) if n < MOST_PLACES else 0
     if n < LEAST or (complexes and not by_digits):
         return None
+    if complexes or (n > MOST_BITONIC and 0 < by_digits <= MOST_DIGITS):
+        return radix_stages(kernel, instr, axis, outputs)
     kind, size = _SortedTile, _tile(instr, n, NUMBER_BYTES)
     # Words are larger than numbers, and yet worth a tile less.
     by_words = _tile(instr, n, WORD_BYTES)
     if _has_word(instr) and (by_words == size or size < n):
         kind, size = _TileOfWords, by_words
     tiles = -(-n // size)
-    if complexes or (by_digits and _is_faster(by_digits, (tiles - 1).bit_length(), prod(dims))):
-        return radix_stages(kernel, instr, axis, outputs)
     rooms = [kernel.room(o.shape.element_type.name, "sorted", prod(dims)) for o in instr.operands]
     with kernel.body.block() as statements:
         row = kind(kernel, instr, axis, size)
@@ -131,12 +131,6 @@ def _has_word(instr: Instruction) -> bool:
     """Whether a key of an element and its number are one word."""
     found = keys(instr.called[0])
     return len(found) == 1 and found[0].bits <= 32
-
-
-def _is_faster(digits: int, merges: int, elements: int) -> bool:
-    """Whether digits sort rows faster than tiles and merges, by the costs above."""
-    by_digits = (3 * digits + 2) * LAUNCH + digits * DIGIT * elements
-    return merges * (LAUNCH + MERGE * elements) > by_digits
 
 
 def _merge(

@@ -11,10 +11,10 @@ import emit_cuda
 import hlo
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import sorting
+from emit_cuda.kernels import radix, sorting
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo_tools.generate.values import nasty, tame
-from interpreter.numbers.compare import BITS
+from interpreter.numbers.compare import BITS, compare
 
 COMPARATORS = {
     "up": "ROOT r = pred[] compare(a, b), direction=LT{}",
@@ -60,8 +60,9 @@ MODULES = {
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
-    """Let short rows be sorted as long ones are."""
-    monkeypatch.setattr(sorting, "SHARED_BYTES", 16)
+    """Let short rows be sorted as long ones are: in tiles of 512 elements."""
+    monkeypatch.setattr(sorting, "MOST_BITONIC", 8)
+    monkeypatch.setattr(radix, "EACH", 2)
 
 
 @pytest.fixture
@@ -94,24 +95,39 @@ def test_they_compile_for_a_gpu(batch, architecture):
     assert {u.stack_bytes + u.spilled_bytes for u in usage.values()} == {0}
 
 
-def test_digits_take_the_place_of_as_many_merges(monkeypatch):
+@pytest.mark.parametrize(
+    ("n", "kinds"),
+    [
+        (512, ["sort"]),
+        (4096, ["sort by digits"]),
+        (4097, ["zeros of a sort", "counts of digits", *["move by digit"] * 4]),
+    ],
+)
+def test_rows_of_several_tiles_take_a_launch_for_each_digit(monkeypatch, n, kinds):
     monkeypatch.undo()
-    for n, by_digits in ((1 << 15, False), (1 << 17, True)):
-        kinds = [step.kind for step in emit_cuda.emit(sort((n,), 0, "f32")).steps]
-        assert ("merge of sorted runs" in kinds, "move by digit" in kinds) == (
-            not by_digits,
-            by_digits,
-        )
-        assert len(kinds) < 16
+    assert [step.kind for step in emit_cuda.emit(sort((n,), 0, "f32")).steps] == kinds
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_blocks_may_begin_in_any_order(batch, seed):
+    """A block's tile is that of its turn, so that it waits for no block that has not begun."""
+    device = HostDevice(checked=True, seed=seed)
+    kernels = device.load(batch.kernels.source(""))
+    for module, arguments, expected, program in batch.cases:
+        executable = emit_cuda.CudaExecutable(module.entry, program, device, kernels)
+        assert compare(executable(*arguments), expected, BITS) is None
 
 
 def test_a_comparator_without_keys_is_merged(monkeypatch):
+    monkeypatch.undo()
     monkeypatch.setattr(sorting, "SHARED_BYTES", 1024)
     text = str(sort((3000,), 0, "s32")).replace("direction=LT", "direction=LE")
     assert {s.kind for s in emit_cuda.emit(hlo.parse(text)).steps} >= {"merge of sorted runs"}
 
 
-@pytest.mark.parametrize("wanted", ["own[x] = 0;", "own_keys[skewed(p)] = p <"])
+@pytest.mark.parametrize(
+    "wanted", ["= atomicAdd(begun, 1u);", "= begin + before[warp];", "places[e] = digit | (before"]
+)
 def test_a_missing_barrier_is_found(wanted):
     """Without it, a thread counts in a cell, or reads one, before another has set it."""
     batch = Batch()

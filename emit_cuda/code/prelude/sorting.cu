@@ -1,8 +1,5 @@
-// Sorting by digits of 8 bits: each block of 256 threads has a tile of 2048 keys. Each of
-// its threads has 8 neighbours of the tile, and counts for one of the 256 digits.
-
-// Where a number of a tile lies in shared memory: neighbours of different threads in different banks.
-static u32 skewed(u32 number) { return number + number / 16; }
+// Sorting by digits of 8 bits. A block of 256 threads has a tile; each of its warps has neighbours in
+// it, of which a lane has each 32nd.
 
 // The sum of the values of the threads before this one; all 256 must come. There is room for each warp.
 static u32 sum_before(u32 value, u32 *warps) {
@@ -19,86 +16,88 @@ static u32 sum_before(u32 value, u32 *warps) {
   return before;
 }
 
-// How many keys of a tile have which digit, from bit `shift` on: counts[row][digit][tile].
-static void count_digits(const u32 *keys, u32 *counts, s64 n, s64 tiles, s32 shift, u32 *own) {
-  s64 row = blockIdx.x / tiles, tile = blockIdx.x % tiles, end = tile * 2048 + 2048;
-  u32 x = threadIdx.x;
-  own[x] = 0;
-  __syncthreads();
-  for (s64 j = tile * 2048 + x; j < (end < n ? end : n); j += 256) {
-    atomicAdd(&own[keys[row * n + j] >> shift & 255], 1u);
-  }
-  __syncthreads();
-  counts[(row * 256 + x) * tiles + tile] = own[x];
+// The lanes for whose words it is as true that they are not 0.
+static __device__ inline u32 lanes_alike(u32 word) {
+#ifdef CUDA_ON_HOST
+  u32 votes = __ballot_sync(0xffffffffu, word);
+  return word ? votes : ~votes;
+#else  // four instructions; compilers make seven of it
+  u32 votes;
+  asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; "
+      "@!p not.b32 %0, %0; }"
+      : "=r"(votes)
+      : "r"(word));
+  return votes;
+#endif
 }
 
-// Of a digit of a row, how many come in the tiles before each, and how many there are in all.
-static void sum_digits(u32 *counts, u32 *totals, s64 tiles, u32 *warps) {
-  u32 *own = counts + blockIdx.x * tiles, carry = 0;
-  for (s64 first = 0; first < tiles; first += 256) {
-    s64 tile = first + threadIdx.x;
-    u32 count = tile < tiles ? own[tile] : 0, before = carry + sum_before(count, warps);
-    if (tile < tiles) own[tile] = before;
-    if (threadIdx.x == 255) warps[8] = before + count;
-    __syncthreads();
-    carry = warps[8];
+// Put the place that each element of a tile has in the order of digits where its digit was: behind
+// smaller digits, and of equal ones behind those before it. `first` is where each digit begins.
+// Gives how often the tile has the digit of this thread's number.
+template <int EACH>
+static __device__ inline u32 rank_digits(u32 (&places)[EACH], u32 *counts, u32 *first, u32 *warps) {
+  u32 x = threadIdx.x, lane = x % 32, below = (1u << lane) - 1, *own = counts + x / 32 * 256;
+  for (u32 digit = lane; digit < 256; digit += 32) own[digit] = 0;
+  __syncwarp();
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    u32 digit = places[e], same = 0xffffffffu;
+#pragma unroll
+    for (u32 bit = 0; bit < 8; bit++) {
+      same &= lanes_alike(digit & 1u << bit);
+    }
+    u32 before = own[digit];
+    __syncwarp();
+    if (!(same & below)) own[digit] = before + __popc(same);
+    __syncwarp();
+    places[e] = digit | (before + __popc(same & below)) << 8;
   }
-  if (threadIdx.x == 0) totals[blockIdx.x] = carry;
+  __syncthreads();
+  u32 count = 0, before[8];
+#pragma unroll
+  for (u32 warp = 0; warp < 8; warp++) before[warp] = count, count += counts[warp * 256 + x];
+  u32 begin = first[x] = sum_before(count, warps);
+#pragma unroll
+  for (u32 warp = 0; warp < 8; warp++) counts[warp * 256 + x] = begin + before[warp];
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < EACH; e++) places[e] = own[places[e] & 255] + (places[e] >> 8);
+  return count;
 }
 
-// Order a tile in shared memory by 4 bits; of equal ones, the first comes first.
-static void order_tile(u32 *keys, u32 *numbers, s32 shift, u32 *counts, u32 *warps) {
-  u32 x = threadIdx.x, key[8], number[8], sum = 0;
-  for (u32 d = 0; d < 16; d++) counts[skewed(d * 256 + x)] = 0;
-  for (u32 e = 0; e < 8; e++) {
-    key[e] = keys[skewed(x * 8 + e)];
-    number[e] = numbers[skewed(x * 8 + e)];
-    counts[skewed((key[e] >> shift & 15) * 256 + x)]++;
-  }
+// The number of this block among those that have begun: who waits for blocks of lower numbers waits
+// for blocks that run.
+static u32 ticket(u32 *begun, u32 *warps) {
+  if (threadIdx.x == 0) warps[8] = atomicAdd(begun, 1u);
   __syncthreads();
-  for (u32 e = 0; e < 16; e++) sum += counts[skewed(x * 16 + e)];
-  u32 before = sum_before(sum, warps);
-  for (u32 e = 0; e < 16; e++) {
-    u32 count = counts[skewed(x * 16 + e)];
-    counts[skewed(x * 16 + e)] = before;
-    before += count;
-  }
-  __syncthreads();
-  for (u32 e = 0; e < 8; e++) {
-    u32 place = counts[skewed((key[e] >> shift & 15) * 256 + x)]++;
-    keys[skewed(place)] = key[e];
-    numbers[skewed(place)] = number[e];
-  }
-  __syncthreads();
+  return warps[8];
 }
 
-// Move the keys of a tile, and the numbers of their elements, to where their digit puts them: behind
-// those of smaller digits, and of tiles before. The padding of the row's last tile stays at its end.
-static void move_by_digit(const u32 *keys, const u32 *numbers, u32 *sorted, u32 *order,
-                          const u32 *counts, const u32 *totals, s64 n, s64 tiles, s32 shift,
-                          u32 *own_keys, u32 *own_numbers, u32 *places, u32 *warps) {
-  s64 row = blockIdx.x / tiles, tile = blockIdx.x % tiles, begin = tile * 2048;
-  u32 x = threadIdx.x, left = n - begin < 2048 ? (u32)(n - begin) : 2048;
-  for (u32 p = x; p < 2048; p += 256) {
-    own_keys[skewed(p)] = p < left ? keys[row * n + begin + p] : 0xffffffffu;
-    own_numbers[skewed(p)] = p < left ? numbers[row * n + begin + p] : 0;
+// Of a digit, how many the tiles before this one have. A tile's state is 0 until its count is known;
+// its upper bits are 1 beside this count, and 2 beside that of all tiles up to it. The block looks at
+// the tiles before, the last one first, four at once, up to one with the count of all.
+static u32 count_before(u32 *states, s64 tile, u32 count) {
+  u32 *own = states + tile * 256 + threadIdx.x, before = 0, seen[4];
+  atomicExch(own, 1u << 30 | count);
+  for (s64 back = 0, found = 0; !found; poll_for_stop()) {
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      seen[k] = back + k < tile ? atomicAdd(own - (back + k + 1) * 256, 0u) : 2u << 30;
+    bool known = true;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      known = known && seen[k] && !found;
+      if (known) before += seen[k] & ((1u << 30) - 1), found = seen[k] >> 31, back++;
+    }
   }
+  atomicExch(own, 2u << 30 | (before + count));
+  return before;
+}
+
+// What must be added to an element's place in the tile, so that it is the place in the row: in place
+// of where the digits begin in the tile. `totals` is how often the row has each digit.
+static void find_targets(u32 *states, const u32 *totals, s64 tile, u32 count, u32 *first, u32 *warps) {
+  u32 smaller = sum_before(totals[threadIdx.x], warps);
+  first[threadIdx.x] = smaller + count_before(states, tile, count) - first[threadIdx.x];
   __syncthreads();
-  order_tile(own_keys, own_numbers, shift, places, warps);
-  order_tile(own_keys, own_numbers, shift + 4, places, warps);
-  // Where a digit begins in the tile, and where its keys of this tile begin in the row.
-  u32 *first = places, *target = places + 256;
-  for (u32 p = x; p < 2048; p += 256) {
-    u32 digit = own_keys[skewed(p)] >> shift & 255;
-    if (p == 0 || (own_keys[skewed(p - 1)] >> shift & 255) != digit) first[digit] = p;
-  }
-  u32 smaller = sum_before(totals[row * 256 + x], warps);
-  target[x] = smaller + counts[(row * 256 + x) * tiles + tile];
-  __syncthreads();
-  for (u32 p = x; p < left; p += 256) {
-    u32 key = own_keys[skewed(p)], digit = key >> shift & 255;
-    s64 at = row * n + target[digit] + (p - first[digit]);
-    sorted[at] = key;
-    order[at] = own_numbers[skewed(p)];
-  }
 }
