@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MULTIPROCESSORS = 132
 # Parts of a sum that are tried, and the least depth of one.
 SPLITS, LEAST_DEPTH = (1, 2, 4, 8, 16, 32), 256
-# Seconds: of a further launch, and of a byte of operands or of partial sums.
-LAUNCH, BYTE = 3e-6, 1 / 3e12
+# Seconds: of a further launch, of a byte of operands, and of one of partial sums.
+LAUNCH, OPERAND_BYTE, BYTE = 3e-6, 1 / 4e12, 1 / 3e12
 # Threads along each side of a block whose threads have sums of their own.
 SIDE = 16
 
@@ -33,11 +33,14 @@ class TileSize:
     ----------
     rows, columns : of the tile.
     rate : products a second of a multiprocessor with such tiles, about, in 10^9.
+    idle : seconds of a tile in which it multiplies nothing, as its first operands come and its sums
+        go; fewer, if it has several tiles at once.
     """
 
     rows: int
     columns: int
     rate: float
+    idle: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,10 @@ class WarpSize(TileSize):
     behind : products of tiles that they still compute while the next ones begin.
     """
 
-    deep_bytes: int
-    warp_rows: int
-    warp_columns: int
-    buffers: int
+    deep_bytes: int = 64
+    warp_rows: int = 32
+    warp_columns: int = 32
+    buffers: int = 4
     together: bool = False
     behind: int = 0
 
@@ -77,17 +80,18 @@ SIZES = (
     TileSize(4 * SIDE, 4 * SIDE, 120),
     TileSize(SIDE, SIDE, 26),
 )
+# Measured on an H200 with products of 4096 cubed, and of 512 x 64 by 64 x 512.
 WARP_SIZES = (
-    WarpSize(128, 256, 2500, 128, 64, 64, 4, together=True, behind=1),
-    WarpSize(128, 128, 2160, 128, 64, 64, 3, together=True),
-    WarpSize(128, 128, 1700, 64, 64, 64, 4),
-    WarpSize(64, 64, 1100, 64, 32, 32, 4),
-    # Of few rows or columns: the other operand's bytes take the time.
-    WarpSize(16, 128, 300, 128, 16, 32, 4),
-    WarpSize(128, 16, 300, 128, 32, 16, 4),
+    WarpSize(128, 256, 2800, 4e-6, 128, 64, 64, 4, together=True, behind=1),
+    WarpSize(128, 128, 2240, 1.2e-6, 128, 64, 64, 3, together=True),
+    WarpSize(128, 128, 1700, 1.2e-6, 64, 64, 64, 4),
+    WarpSize(64, 64, 1100, 5e-7, 64, 32, 32, 4),
+    # Of few rows or columns.
+    WarpSize(16, 128, 400, 5e-7, 128, 16, 32, 4),
+    WarpSize(128, 16, 400, 5e-7, 128, 32, 16, 4),
 )
 # Of tiles that wait in registers, which a thread can't have many of.
-WAITING = WarpSize(64, 64, 400, 64, 32, 32, 2)
+WAITING = WarpSize(64, 64, 400, 5e-7, 64, 32, 32, 2)
 
 Size = TypeVar("Size", bound=TileSize)
 
@@ -106,7 +110,14 @@ def best(product: Product, sizes: Sequence[Size], sum_bytes: int) -> tuple[Size,
         if parts == 1
         or (product.depth >= parts * LEAST_DEPTH and _tiles(product, size) < MULTIPROCESSORS)
     ]
-    return min(plans, key=lambda plan: _seconds(product, *plan, sum_bytes))
+    read = OPERAND_BYTE * sum(o.shape.unpacked_bytes for o in product.dot.operands[:2])
+
+    def cost(plan: tuple[Size, int]) -> tuple[float, float]:
+        """The time, which is no shorter than that of the operands' bytes; then the time without."""
+        seconds = _seconds(product, *plan, sum_bytes)
+        return max(seconds, read), seconds
+
+    return min(plans, key=cost)
 
 
 def _tiles(product: Product, size: TileSize) -> int:
@@ -118,7 +129,7 @@ def _seconds(product: Product, size: TileSize, parts: int, sum_bytes: int) -> fl
     """The time of a product, about, in which each multiprocessor computes a block at a time."""
     turns = -(-_tiles(product, size) * parts // MULTIPROCESSORS)
     depth = -(-product.depth // parts)
-    seconds = turns * size.rows * size.columns * depth / (size.rate * 1e9)
+    seconds = turns * (size.rows * size.columns * depth / (size.rate * 1e9) + size.idle)
     if parts > 1:
         partial = product.batch * product.rows * product.columns * parts
         seconds += LAUNCH + 2 * partial * sum_bytes * BYTE

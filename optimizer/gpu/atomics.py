@@ -21,8 +21,12 @@ ATOMICS = {
     "or": ("atomicOr", _WHOLE),
     "xor": ("atomicXor", _WHOLE),
 }
+# Floats of 2 bytes, which a GPU adds to in one step or by comparing and exchanging them.
+NARROW = frozenset({"bf16", "f16"})
 # Fewer updates one thread combines as fast as others would sort them; as many threads fill a GPU.
 MANY = 1024
+# Sums of narrow floats depend much on their order, which is kept up to so many updates a thread.
+MOST_IN_ORDER = 256
 
 
 def atomic_of(scatter: Instruction) -> str | None:
@@ -30,8 +34,11 @@ def atomic_of(scatter: Instruction) -> str | None:
     root, parameters = scatter.called[0].root, scatter.called[0].parameters
     if len(parameters) != 2 or set(root.operands) != set(parameters):
         return None
+    kind = scatter.operands[0].shape.element_type.name
+    if root.opcode == "add" and kind in NARROW and updates_each(scatter) > MOST_IN_ORDER:
+        return f"atomic_add_{kind}"
     function, kinds = ATOMICS.get(root.opcode, ("", frozenset[str]()))
-    return function if scatter.operands[0].shape.element_type.name in kinds else None
+    return function if kind in kinds else None
 
 
 def is_deterministic(scatter: Instruction) -> bool:
@@ -52,17 +59,22 @@ def update_dims_apart(scatter: Instruction) -> tuple[int, ...]:
     return tuple(u for d, u in pairs if d not in attrs.scatter_dims_to_operand_dims)
 
 
+def updates_each(scatter: Instruction) -> int:
+    """The updates of a thread, if each takes those of an element of a window, in their order."""
+    dims = scatter.operands[-1].shape.dims
+    return prod(dims) // max(prod(dims[d] for d in update_dims_apart(scatter)), 1)
+
+
 def is_sequential(scatter: Instruction) -> bool:
     """Whether few threads would combine many updates, as there is no atomic operation for them.
 
     Where windows give enough threads, each takes its updates in their order, as XLA's CPU backend
     does: sums of narrow floats are those of that order.
     """
-    dims = scatter.operands[-1].shape.dims
-    threads = prod(dims[d] for d in update_dims_apart(scatter))
     if a.Scatter.of(scatter).unique_indices or atomic_of(scatter) is not None:
         return False
-    return threads < MANY <= prod(dims) // max(threads, 1)
+    dims = scatter.operands[-1].shape.dims
+    return prod(dims[d] for d in update_dims_apart(scatter)) < MANY <= updates_each(scatter)
 
 
 def asked_for_determinism() -> bool:

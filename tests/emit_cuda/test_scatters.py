@@ -6,6 +6,7 @@ import pytest
 import emit_cuda
 import hlo
 import interpreter
+from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
 from emit_cuda.program.steps import Launch
 from optimizer.gpu import atomics
@@ -88,3 +89,21 @@ def test_threads_side_by_side_add_rows_in_the_order_of_the_updates(monkeypatch):
     assert executable(x, i, u).tobytes() == wanted.tobytes()
     (launch,) = (step for step in executable.program.steps if isinstance(step, Launch))
     assert launch.block[0] >= 40
+
+
+@pytest.mark.parametrize("kind", ["bf16", "f16"])
+def test_many_updates_of_narrow_floats_meet_in_atomic_operations(monkeypatch, kind):
+    monkeypatch.setattr(atomics, "MOST_IN_ORDER", 50)
+    module = hlo.parse(WINDOWS.replace("bf16", kind))
+    dtype = module.entry.root.shape.element_type.dtype
+    # Sums of small whole numbers are the same in any order.
+    x, u = (RANDOM.integers(-2, 3, (rows, 40)).astype(dtype) for rows in (3, 90))
+    i = RANDOM.integers(-1, 4, (90, 1)).astype(np.int32)
+    executable = emit_cuda.compile(module, HostDevice(checked=True, seed=1))
+    wanted = interpreter.evaluate(module, x, i, u)
+    assert executable(x, i, u).tobytes() == wanted.tobytes()
+    source = executable.program.source
+    assert f"atomic_add_{kind}(" in source
+    if not nvrtc.missing():
+        assert f"red.global.add.noftz.{kind}" in nvrtc.ptx(source, "sm_90")
+        assert "atom.global.cas.b16" in nvrtc.ptx(source, "sm_80") or kind == "f16"

@@ -94,3 +94,30 @@ static __device__ inline u32 minimum_pairs_$T(u32 x, u32 y) {
   asm("min.NaN.$Tx2 %0, %1, %2;" : "=r"(smaller) : "r"(x), "r"(y));
   return smaller;
 }
+
+// Adds to a number of 2 bytes in memory, in one step.
+static __device__ inline void atomic_add_bf16(bf16 *to, f32 value) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("red.global.add.noftz.bf16 [%0], %1;" :: "l"(to), "h"(store_bf16(value)) : "memory");
+#else
+  exchange_sum_bf16(to, value);
+#endif
+}
+
+// The same.
+static __device__ inline void atomic_add_f16(f16 *to, f32 value) {
+#ifdef __CUDA_ARCH__
+  asm volatile("red.global.add.noftz.f16 [%0], %1;" :: "l"(to), "h"(store_f16(value)) : "memory");
+#else
+  exchange_sum_f16(to, value);
+#endif
+}
+
+// Adds to a number in memory by exchanging it for the sum, until nobody has changed it meanwhile.
+static __device__ inline void exchange_sum_$T($T *to, f32 value) {
+  u16 was = 0, seen;
+  do {
+    seen = was;
+    was = atomicCAS((u16 *)to, seen, store_$T(load_$T(seen) + value));
+  } while (was != seen);
+}
