@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 # Shorter rows and columns are folded by one thread each.
 LEAST_ROW, LEAST_COLUMN = 8, 64
+# Fewer neighbouring columns are folded as rows are: most threads of a tile would have none.
+LEAST_SIDE_BY_SIDE = 8
 
 
 def reduction_stages(
@@ -60,7 +62,8 @@ def reduction_stages(
     if not attrs.dimensions or 0 in dims:
         return None
     count = prod(dims[d] for d in attrs.dimensions)
-    by_rows = max(d for d, n in enumerate(dims) if n > 1 or d == 0) in attrs.dimensions
+    last = max(d for d, n in enumerate(dims) if n > 1 or d == 0)
+    by_rows = last in attrs.dimensions
     if count < (LEAST_ROW if by_rows else LEAST_COLUMN):
         return None
     with kernel.body.block():
@@ -69,7 +72,9 @@ def reduction_stages(
     if len(known) < len(folds):
         return None
     fold = SharedFolds(known) if others else known[0]
-    return (_RowReduction if by_rows else _ColumnReduction)(kernel, fold, count, outputs).launches()
+    if by_rows or dims[last] < LEAST_SIDE_BY_SIDE:
+        return _RowReduction(kernel, fold, count, outputs, in_vectors=by_rows).launches()
+    return _ColumnReduction(kernel, fold, count, outputs).launches()
 
 
 class _Reduction(ABC):
@@ -143,9 +148,26 @@ class _Reduction(ABC):
 
 
 class _RowReduction(_Reduction):
-    """A group of threads for each row, or several blocks."""
+    """A group of threads for each row, or several blocks.
+
+    Parameters
+    ----------
+    in_vectors : neighbours of a row may lie side by side.
+    """
 
     kind = "row reduction"
+
+    def __init__(
+        self,
+        kernel: CudaKernel,
+        fold: SharedFold,
+        count: int,
+        outputs: Sequence[Name],
+        *,
+        in_vectors: bool,
+    ) -> None:
+        super().__init__(kernel, fold, count, outputs)
+        self.in_vectors = in_vectors
 
     def parts_of(self, count: int) -> FoldParts:
         """Of a row."""
@@ -156,7 +178,8 @@ class _RowReduction(_Reduction):
         kernel, body, fold = self.kernel, self.body, self.fold
         # The more variables threads hand each other, the more elements each folds before.
         group = threads_for(-(-self.parts.size // len(fold.variables)))
-        width = vectors.width_of_rows(_read(kernel, fold.instr), self.count, group)
+        read = _read(kernel, fold.instr) if self.in_vectors else ()
+        width = vectors.width_of_rows(read, self.count, group) if read else 1
         iteration = body.name("v") if width > 1 else ""
 
         def add(row: Sum, vector: Sum) -> None:

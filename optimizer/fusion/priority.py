@@ -12,12 +12,12 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 from hlo.walk import users
-from optimizer.analysis.cost import operations, traffic
+from optimizer.analysis.cost import traffic
 from optimizer.fusion.decision import Priority
 from optimizer.fusion.evaluations import RESULT, Evaluations, IndexNumbers
 from optimizer.fusion.group import FusionGroup, GroupDemand, Setting
 from optimizer.fusion.rules import RULES
-from optimizer.gpu.device import A100
+from optimizer.gpu.device import A100, arithmetic_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -183,16 +183,11 @@ class PriorityPlanner:
     def _time(self, group: FusionGroup) -> float:
         """About how many seconds a kernel takes."""
         if group not in self._seconds:
-            flops = hard = 0.0
+            device, arithmetic = self._device, 0.0
             for member, evaluations in group.members.items():
                 share = sum(evaluations.values()) / max(member.shape.first_leaf.size, 1)
-                spent = operations(member)
-                flops, hard = flops + share * spent[0], hard + share * spent[1]
+                arithmetic += share * arithmetic_seconds(member, device)
             read, written = traffic(reversed(group.members), [group.root])
-            device = self._device
-            self._seconds[group] = device.launch + max(
-                flops / device.flops,
-                hard / device.transcendentals,
-                (sum(read.values()) + written) / device.memory,
-            )
+            memory = (sum(read.values()) + written) / device.memory
+            self._seconds[group] = device.launch + max(arithmetic, memory)
         return self._seconds[group]

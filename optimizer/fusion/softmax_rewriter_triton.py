@@ -24,7 +24,8 @@ from hlo.walk import names_of, users
 from optimizer.effects import ordered
 from optimizer.fusion.build import fused
 from optimizer.fusion.kernels import NewKernel, with_kernels
-from optimizer.fusion.policy import GPU
+from optimizer.fusion.looked_up import looked_up
+from optimizer.fusion.policy import ELEMENTWISE, GPU
 from optimizer.fusion.rows import groups_of_rows, with_leaves
 from optimizer.passes import register
 
@@ -50,13 +51,15 @@ class SoftmaxRewriterTriton:
         names = names_of(module)
 
         def kernels(computation: Computation) -> Iterator[NewKernel]:
-            groups = groups_of_rows(computation, ordered(computation))
+            few = looked_up(computation)
+            groups = groups_of_rows(computation, {*ordered(computation), *few})
             shared = _shared_leaves(groups, computation)
             for group in groups:
-                outputs = _outputs(group, computation, shared)
+                again = _computed_again(group, computation, few)
+                outputs = _outputs(group, computation, shared, again)
                 if not outputs:
                     continue  # nobody needs it
-                kept = set(group).difference(shared)
+                kept = set(group).difference(shared, again)
                 made, values = _as_fusion(group, outputs, names, kept)
                 if len(made.operands) + len(values) <= GPU.operands:
                     gone = [member.name for member in with_leaves(group)]
@@ -76,14 +79,31 @@ def _shared_leaves(
     }
 
 
+def _computed_again(
+    group: Sequence[Instruction], computation: Computation, few: AbstractSet[Instruction]
+) -> set[Instruction]:
+    """The members that others need only for a few elements, and compute for themselves."""
+    using, found = users(computation), set[Instruction]()
+    for instr in reversed(group):
+        outside = [u for u in using[instr] if u in few or u in found]
+        others = (u for u in using[instr] if u not in few and u not in group)
+        cheap = instr.opcode in ELEMENTWISE or instr.opcode == "broadcast"
+        if outside and cheap and instr is not computation.root and not any(others):
+            found.add(instr)
+    return found
+
+
 def _outputs(
-    group: Sequence[Instruction], computation: Computation, shared: AbstractSet[Instruction]
+    group: Sequence[Instruction],
+    computation: Computation,
+    shared: AbstractSet[Instruction],
+    again: AbstractSet[Instruction],
 ) -> list[Instruction]:
     """The members of a group that others use; of shared leaves, their operands."""
-    inside, using = set(group), users(computation)
+    inside, using = set(group).difference(again), users(computation)
     root = computation.root
     read = {o for leaf in shared for o in leaf.operands}
-    used = {i for i in group if i not in shared and any(u not in inside for u in using[i])}
+    used = {i for i in inside if i not in shared and any(u not in inside for u in using[i])}
     return [i for i in group if i is root or i in read or i in used]
 
 

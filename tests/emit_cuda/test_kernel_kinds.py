@@ -114,6 +114,13 @@ KINDS = {
         ),
         1024,
     ),
+    "few columns": (
+        (
+            "x = f32[5,200,3] parameter(0)  o = f32[] constant(1)"
+            "  ROOT r = f32[5,3] reduce(x, o), dimensions={1}, to_apply=add"
+        ),
+        128,
+    ),
     "product with a prologue": (
         (
             "x = s8[40,70] parameter(0)  s = f32[70] parameter(1)  w = f32[70,33] parameter(2)"
@@ -248,7 +255,7 @@ KINDS = {
             "  ROOT r = bf16[16,3,24] convolution(x, w), window={size=5},"
             " dim_labels=b0f_0io->0bf, batch_group_count=2"
         ),
-        256,
+        128,
     ),
 }
 
