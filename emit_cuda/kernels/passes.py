@@ -22,7 +22,7 @@ from emit_cuda.kernels.scan import scan_stages
 from emit_cuda.kernels.sorting import sort_stages
 from emit_cuda.kernels.spelling import all_in_cuda
 from emit_cuda.kernels.stages import ALONE, PARALLEL, Stage, stages
-from emit_cuda.kernels.topk import topk_stage
+from emit_cuda.kernels.topk import topk_stages
 from emit_cuda.kernels.transposing import transpose_stage
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ _WRITERS: Final[Sequence[tuple[Write, Sequence[str], Sequence[str]]]] = (
     (solve_stages, ["triangular-solve"], ["triangular solve"]),
     (sort_stages, ["sort"], ["sort", "sort of tiles", "merge of sorted runs"]),
     (stages, [], [PARALLEL, ALONE]),
-    (topk_stage, ["topk"], ["top k"]),
+    (topk_stages, ["topk"], ["top k"]),
     (transpose_stage, [], ["transpose"]),
 )
 KINDS: Final[dict[str, Write]] = {

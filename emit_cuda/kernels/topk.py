@@ -1,161 +1,197 @@
-"""The k largest or smallest elements of rows, by a block for each row.
+"""The k largest or smallest elements of rows, by a block for each row, which reads it once.
 
-An element is a word: its key, of which less comes first, above its number. Runs as long as k, or
-the next power of two, are sorted, each in the other direction than the one before. Of two such runs
-the less of each two words at equal positions are the least half of both. So each round leaves one
-run of two, which few exchanges sort again, until only one is left.
+An element is a word: its key, of which less comes first, above its number. The block keeps words
+that are below the k-th least of those that it has seen. Of a row in no order few are: k log(n / k).
+When many are kept, all but the k least are dropped. Where rows are few and long, blocks do this for
+parts of a row, and a block of a second launch for the words that they leave.
 
 References
 ----------
-Shanbhag, Pirk and Madden, *Efficient Top-K Query Processing on GPUs*, 2018.
+Li et al., *AIR Top-K and GridSelect: parallel top-K algorithms on GPUs*, 2023.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import store
-from codegen.expressions import Cast, Expr, Group, Literal, Name, binary, item
+from codegen.expressions import Cast, Choose, Expr, Literal, Name, apply, binary, item
 from codegen.opcodes.comparators import SortKey
-from codegen.statements import Assign, If
+from codegen.statements import live
 from emit_cuda.kernels.folding import BARRIER, WARP
-from emit_cuda.kernels.sorting import (
-    LEAST,
-    MOST_THREADS,
-    PADDING,
-    WORD_BYTES,
-    exchange,
-    numbered,
-)
-from emit_cuda.kernels.stages import SHARED_BYTES, Stage
+from emit_cuda.kernels.sorting import LEAST, PADDING, numbered
+from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from codegen.statements import Statement
     from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
+# Threads of a block, and words that each reads in a step.
+THREADS, EACH = 256, 8
+# Words that are kept before some are dropped, as in `selecting.cu`.
+MOST_FOUND = 512
+# Blocks that fill a GPU, and that a multiprocessor is to hold; and steps that are worth a block.
+FILLS, RESIDENT, LEAST_STEPS = 528, 8, 4
 
-def topk_stage(kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]) -> Stage | None:
-    """A launch for rows that fit into shared memory, of keys of up to 32 bits; None for others."""
+
+def topk_stages(
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
+) -> list[Stage] | None:
+    """Launches for keys of up to 32 bits, and k up to the threads of a block; None for others."""
     attrs, operand = a.TopK.of(instr), instr.operands[0]
-    n = operand.shape.dims[-1]
     key = SortKey(operand, 0, descending=attrs.largest, total=True)
-    size = 1 << max(n - 1, 1).bit_length()
-    if operand.shape.element_type.is_complex or key.bits > 32 or attrs.k == 0:
+    n, k = operand.shape.dims[-1], attrs.k
+    if operand.shape.element_type.is_complex or key.bits > 32 or not 0 < k <= THREADS:
         return None
-    if n < LEAST or size * WORD_BYTES > SHARED_BYTES:
-        return None
-    with kernel.body.block() as statements:
-        tile = _RunsOfWords(kernel, instr, key, size)
-        tile.read()
-        tile.sort_runs()
-        tile.drop_runs()
-        tile.write(outputs)
-    shared = (("u64", tile.words.name, size),)
-    grid = (prod(operand.shape.dims[:-1]), 1, 1)
-    return Stage(tuple(statements), grid, (tile.threads, 1, 1), shared, kind="top k")
+    return _Selection(kernel, instr, key).launches(outputs) if LEAST <= n < 1 << 31 else None
 
 
-class _RunsOfWords:
-    """Writes the code of a block with its row.
+@dataclass(frozen=True, slots=True)
+class _SelectingBlock:
+    """The block for so many words of a row, of which it finds the k least."""
 
-    Parameters
-    ----------
-    size : words in shared memory, a power of two.
+    most: int
+    k: int
 
-    Attributes
-    ----------
-    run : words of a run, a power of two.
-    """
+    @property
+    def threads(self) -> int:
+        """Threads of the block."""
+        return min(THREADS, -(-self.most // WARP) * WARP)
 
-    def __init__(self, kernel: CudaKernel, instr: Instruction, key: SortKey, size: int) -> None:
-        self.body, self.instr, self.key, self.size = kernel.body, instr, key, size
-        self.operand = instr.operands[0]
+    @property
+    def each(self) -> int:
+        """Words that a thread reads in a step."""
+        return min(EACH, -(-self.most // self.threads))
+
+    @property
+    def width(self) -> int:
+        """Threads whose least word is looked at: of small k there are four such groups for each."""
+        return 1 << min(2, max(0, (self.threads // (4 * self.k)).bit_length() - 1))
+
+    @property
+    def found(self) -> int:
+        """Words that may be found: some before a step, and all of the step."""
+        return min(self.most, MOST_FOUND + self.threads * self.each)
+
+    @property
+    def few(self) -> int:
+        """Words that are left beside those of k groups, or of a block that has one a thread."""
+        of_groups = self.k * self.width * -(-self.found // self.threads)
+        return min(self.found, max(self.threads, of_groups))
+
+
+class _Selection:
+    """Writes the launches of a topk."""
+
+    def __init__(self, kernel: CudaKernel, instr: Instruction, key: SortKey) -> None:
+        self.kernel, self.body, self.instr, self.key = kernel, kernel.body, instr, key
+        (self.operand,), self.k = instr.operands, a.TopK.of(instr).k
         *self.others, self.n = self.operand.shape.dims
-        self.k = a.TopK.of(instr).k
-        self.run = 1 << (self.k - 1).bit_length()
-        self.threads = min(max(size // 2, WARP), MOST_THREADS)
-        self.words = Name(self.body.name("words"))
-        row = self.body.let("s64", "row", Name("blockIdx.x"))
+        self.row = Sum(0)
+        self.words, self.few, self.counts = (
+            Name(self.body.name(name)) for name in ("words", "few", "counts")
+        )
+
+    def launches(self, outputs: Sequence[Name]) -> list[Stage]:
+        """A launch of a block for each row; or for each part of a row, and then for each row."""
+        rows = max(prod(self.others), 1)
+        parts = min(-(-FILLS // rows), self.n // (LEAST_STEPS * THREADS * EACH))
+        if parts < 2:
+            with self.body.block() as statements:
+                self._begin(Name("blockIdx.x"))
+                block = self._select(self._word, Literal(0), self.n, self.n)
+                self._write(outputs, block)
+            return [self._stage(statements, rows, block)]
+        size = -(-self.n // parts)
+        parts = -(-self.n // size)
+        best = self.kernel.room("u64", "best", rows * parts * self.k)
+        with self.body.block() as first:
+            number = Cast("s64", Name("blockIdx.x"))
+            row = self._begin(number / parts)
+            begin = self.body.let("s64", "begin", (number - row * parts) * size)
+            short = binary("<", begin + size, self.n)
+            stop = self.body.let("s64", "stop", Choose(short, begin + size, Literal(self.n)))
+            block = self._select(self._word, begin, stop, size)
+            with self._in_turns("j", self.k, block) as j:
+                self.body.assign(item(best, number * self.k + j), item(self.words, j))
+        stages = [self._stage(first, rows * parts, block)]
+        left = parts * self.k
+        with self.body.block() as second:
+            row = self._begin(Name("blockIdx.x"))
+            block = self._select(lambda j: item(best, row * left + j), Literal(0), left, left)
+            self._write(outputs, block)
+        return [*stages, self._stage(second, rows, block)]
+
+    def _begin(self, number: Expr) -> Name:
+        """Name the block's row."""
+        row = self.body.let("s64", "row", number)
         self.row = counter(row.name, prod(self.others))
+        return row
 
-    def read(self) -> None:
-        """Bring the words of the row into shared memory, and padding behind them."""
-        body = self.body
-        with self._in_turns("j", self.size) as number:
-            ragged = self.n < self.size
-            if ragged:
-                body.assign(item(self.words, number), PADDING)
-            with body.when(binary("<", number, self.n) if ragged else None):
-                value = body.element(self.operand, self._at(counter(number.name, self.n)))
-                body.assign(item(self.words, number), numbered(self.key.word(value), number))
+    def _select(
+        self, word: Callable[[Name], Expr], begin: Expr, stop: Expr | int, most: int
+    ) -> _SelectingBlock:
+        """Find the k least of the words that have a number from `begin` below `stop`.
+
+        Parameters
+        ----------
+        most : how many these are at most.
+        """
+        body, block = self.body, _SelectingBlock(most, self.k)
+        with self._in_turns("c", 2, block) as c:
+            body.assign(item(self.counts, c), 0)
         body.add(BARRIER)
+        bound = body.variable("u64", "bound", PADDING)
+        found = body.variable("u64", "found", size=block.each)
+        room = self.words, self.few, self.counts, Literal(self.k), Literal(block.width)
+        with body.loop("first", stop, start=begin, step=block.threads * block.each) as first:
+            with body.loop("e", block.each, unroll=True) as e:
+                j = body.let("s64", "j", first + e * block.threads + Name("threadIdx.x"))
+                body.assign(item(found, e), PADDING)
+                with body.when(binary("<", j, stop)):
+                    body.assign(item(found, e), word(j))
+            body.assign(bound, apply("keep_below", found, bound, *room))
+        body.call("keep_least", *room)
+        return block
 
-    def sort_runs(self) -> None:
-        """Sort all runs, in alternating directions."""
-        body, levels = self.body, self.run.bit_length() - 1
-        if not levels:
-            return
-        with body.loop("level", levels) as level, body.loop("down", level + 1) as down:
-            stride = body.let("s64", "stride", Cast("s64", Literal(1)) << Group(level - down))
-            with self._in_turns("pair", self.size // 2) as p:
-                first = body.let("s64", "first", p * 2 - Group(p & Group(stride - 1)))
-                forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
-                exchange(body, self.words, (first, first + stride), forwards)
-            body.add(BARRIER)
+    def _word(self, j: Name) -> Expr:
+        """The word of an element of the row."""
+        value = self.body.element(self.operand, self._at(counter(j.name, self.n)))
+        return numbered(self.key.word(value), j)
 
-    def drop_runs(self) -> None:
-        """Leave one run of two, again and again; the ones that are left lie further apart."""
-        body, run = self.body, self.run
-        rounds = (self.size // run).bit_length() - 1
-        if not rounds:
-            return
-        with body.loop("round", rounds) as round_:
-            apart = body.let("s64", "apart", Cast("s64", Literal(run)) << round_)
-            pairs = body.let("s64", "pairs", Cast("s64", Literal(self.size // 2 // run)) >> round_)
-            with self._in_turns("j", pairs * run) as j:
-                first = body.let("s64", "first", j / run * 2 * apart + j % run)
-                word = body.let("u64", "word", item(self.words, first + apart))
-                least = item(self.words, first)
-                body.add(If(binary("<", word, least), (Assign(least, word),)))
-            body.add(BARRIER)
-            if run > 1:
-                self._sort_again(apart, pairs)
-
-    def _sort_again(self, apart: Expr, pairs: Expr) -> None:
-        """Sort the runs that are left, of which each rises and then falls, or the reverse."""
-        body, half = self.body, self.run // 2
-        with body.loop("down", half.bit_length()) as down:
-            stride = body.let("s64", "stride", Cast("s64", Literal(half)) >> down)
-            with self._in_turns("pair", pairs * half) as p:
-                number = body.let("s64", "run", p / half)
-                position = body.let("s64", "place", p % half)
-                inside = position * 2 - Group(position & Group(stride - 1))
-                first = body.let("s64", "first", number * 2 * apart + inside)
-                forwards = binary("==", Group(number & 1), 0)
-                exchange(body, self.words, (first, first + stride), forwards)
-            body.add(BARRIER)
-
-    def write(self, outputs: Sequence[Name]) -> None:
+    def _write(self, outputs: Sequence[Name], block: _SelectingBlock) -> None:
         """Store the first k elements, and their numbers."""
         body = self.body
-        with self._in_turns("j", self.k) as position:
+        with self._in_turns("j", self.k, block) as position:
             number = body.let("s64", "number", Cast("u32", item(self.words, position)))
             target = linear(self._at(counter(position.name, self.k)), (*self.others, self.k))
             element = body.element(self.operand, self._at(unknown(number.name, 0, self.n - 1)))
             kind = self.operand.shape.element_type
-            body.assign(item(outputs[0], target), store(kind, element))
+            body.assign(item(outputs[0], target), body.stored(kind, element))
             body.assign(item(outputs[1], target), Cast("s32", number))
+
+    def _stage(self, statements: Sequence[Statement], blocks: int, block: _SelectingBlock) -> Stage:
+        shared = (
+            ("u64", self.words.name, block.found),
+            ("u64", self.few.name, 1 + block.few),
+            ("u32", self.counts.name, 2),
+        )
+        grid, of = (blocks, 1, 1), (block.threads, 1, 1)
+        return Stage(live(statements), grid, of, shared, kind="top k", resident=RESIDENT)
 
     def _at(self, j: Sum) -> Index:
         return (*delinear(self.row, self.others), j)
 
-    def _in_turns(self, name: str, stop: int | Expr) -> AbstractContextManager[Name]:
+    def _in_turns(
+        self, name: str, stop: int | Expr, block: _SelectingBlock
+    ) -> AbstractContextManager[Name]:
         """Statements for each number below a bound, each by one of the block's threads."""
-        return self.body.loop(name, stop, start=Name("threadIdx.x"), step=self.threads)
+        return self.body.loop(name, stop, start=Name("threadIdx.x"), step=block.threads)

@@ -78,11 +78,10 @@ SCATTERS, DETERMINISTIC_SCATTERS = (
 VECTOR_PRODUCTS: tuple[str, ...] = ("dot-strength-reduction",)
 # After the second run of simplification, before the last CSE.
 AFTER: tuple[str, ...] = ("bitcast_dtypes_expander", "transpose-folding")
-# A block of a GPU finds the top k of up to 4096 keys, and blocks share the sort of longer rows; a
-# processor finds the top k of any row.
+# Blocks of a GPU find the first 256 of any row, a processor any number; else rows are sorted.
 TOP_K: dict[str, tuple[str, ...]] = {
     "cpu": ("topk-rewriter",),
-    "gpu": ("topk-splitter", "topk-decomposer{row-threshold=4096}"),
+    "gpu": ("topk-decomposer{most-kept=256}",),
 }
 # After layout normalization, which makes transposes of copies between layouts.
 AFTER_LAYOUTS: dict[str, tuple[str, ...]] = {

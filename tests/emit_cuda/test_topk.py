@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 from cuda_batches import ARCHITECTURES, Batch
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import emit_cuda
 import hlo
 from emit_cuda import nvrtc
+from emit_cuda.kernels import topk as kernels
 from hlo_tools.generate.values import nasty
 from interpreter.numbers.compare import BITS
 
@@ -59,13 +61,36 @@ def test_they_compile_for_gpus(architecture):
 
 
 @pytest.mark.parametrize(
-    ("kind", "n", "kinds"),
+    ("kind", "dims", "k", "kinds"),
     [
-        ("f64", 100, ["sort", "loop", "loop"]),
-        ("f32", 4096, ["top k"]),
-        ("f32", 8192, ["top k", "loop", "sort", "loop", "loop"]),
+        ("f64", (2, 100), 10, ["sort", "loop", "loop"]),
+        ("f32", (600, 20000), 256, ["top k"]),
+        ("f32", (2, 20000), 256, ["top k", "top k"]),
+        ("f32", (2, 400), 257, ["sort", "loop", "loop"]),
     ],
 )
-def test_long_rows_are_parted_and_wide_keys_sorted(kind, n, kinds):
-    made = emit_cuda.emit(emit_cuda.optimized(topk(kind, (2, n), 10)))
+def test_few_long_rows_are_parted_and_many_elements_sorted(kind, dims, k, kinds):
+    made = emit_cuda.emit(emit_cuda.optimized(topk(kind, dims, k)))
     assert [step.kind for step in made.steps] == kinds
+
+
+ORDERS = {
+    "rising": np.arange,
+    "falling": lambda n: -np.arange(n),
+    "equal": np.zeros,
+    "rising in places": lambda n: np.arange(n) % 300,
+    "random": lambda n: np.random.default_rng(0).permutation(n),
+}
+
+
+@pytest.mark.parametrize("checked", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_many_steps_give_the_first_in_any_order(monkeypatch, checked):
+    """Where all words of each step are kept, and where hardly any is."""
+    monkeypatch.setattr(kernels, "FILLS", 2)
+    batch = Batch()
+    for values in ORDERS.values():
+        for k in (1, 16, 20, 100, 256):
+            row = values(20000 if k == 16 else 5000).astype(np.float32)
+            batch.add(topk("f32", row.shape, k), [row])
+    assert {len(program.steps) for *_, program in batch.cases} == {1, 2}
+    assert not batch.differences(BITS, checked=checked)

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 @expander("topk-decomposer", "topk", xla="xla/service/topk_rewriter.cc, class TopkDecomposer")
-def sort_and_slice(site: ExpansionSite, *, row_threshold: int = 0) -> Instruction | None:
+def sort_and_slice(site: ExpansionSite, *, most_kept: int = 0) -> Instruction | None:
     """Replaces topk by sort and slice.
 
-    The option is the number of elements of up to 32 bits in rows that are left as they are.
+    The option is the k up to which a topk of elements of up to 32 bits is left as it is.
     """
     (x,) = site.instr.operands
-    if x.shape.dims[-1] <= row_threshold and x.shape.element_type.bits <= 32:
+    if TopK.of(site.instr).k <= most_kept and x.shape.element_type.bits <= 32:
         return None
     return first_of_sorted(site, x, counting(S32, x.shape.dims, x.shape.rank - 1))
 

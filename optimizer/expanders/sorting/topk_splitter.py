@@ -2,7 +2,7 @@
 
 topk(x), k=2   =>   the first two of each of the parts of x; of these, the first two
 
-A block sorts a part in its shared memory, where a whole row takes a launch for each digit of a key.
+A part may fit where a row does not: into the shared memory of a block.
 Of equal elements the ones of earlier parts come first, and inside of a part those of lower indices,
 so that the second sort, which is stable, leaves equal elements by rising index.
 """
