@@ -23,26 +23,33 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name, binary, conjoined, indexed, item
-from codegen.statements import live
+from codegen.statements import LocalVariable, live, renamed
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import BARRIER, WARP, SharedFolds, shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts, RowGroups, threads_for
-from emit_cuda.kernels.stages import Stage
+from emit_cuda.kernels.stages import SHARED_BYTES, Stage
 from hlo import attributes as a
+from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.expressions import Expr
-    from emit_cuda.kernels.folding import SharedFold
+    from codegen.statements import Statement
+    from emit_cuda.kernels.folding import Shared, SharedFold
     from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Index
 
 # Shorter rows and columns are folded by one thread each.
 LEAST_ROW, LEAST_COLUMN = 8, 64
 # Fewer neighbouring columns are folded as rows are: most threads of a tile would have none.
 LEAST_SIDE_BY_SIDE = 8
+# Elements of a tile in which 32 x 32 threads meet.
+TILE = WARP * (WARP + 1)
+# Bytes of a line of memory; of columns of which 32 are less, a thread loads so many bytes at once.
+LINE, WORD = 128, 8
 
 
 def reduction_stages(
@@ -204,20 +211,70 @@ class _RowReduction(_Reduction):
 
 
 class _ColumnReduction(_Reduction):
-    """A block of 32 x 32 threads for 32 neighbouring columns, or several blocks."""
+    """A block of 32 x 32 threads for 32 words of neighbouring columns, or several blocks.
+
+    Attributes
+    ----------
+    width : columns of a thread, as many as a word of memory has.
+    """
 
     kind = "column reduction"
+    width = 1
 
     def parts_of(self, count: int) -> FoldParts:
         """Of a tile of columns."""
         *outer, columns = self.kept
-        return FoldParts(prod(outer) * -(-columns // WARP), count, WARP, WARP)
+        self.width = self._columns_of_a_thread(columns)
+        side_by_side = WARP * self.width
+        return FoldParts(prod(outer) * -(-columns // side_by_side), count, WARP, side_by_side)
+
+    def _columns_of_a_thread(self, columns: int) -> int:
+        sizes = [i.shape.element_type.bytes for i in _read(self.kernel, self.fold.instr)]
+        size = max(sizes, default=LINE)
+        width = WORD // size if size * WARP < LINE else 1
+        tiles = sum(ELEMENT_TYPES[kind].bytes for kind, _ in self.fold.variables) * TILE
+        while width > 1 and (
+            columns % width or columns < width * WARP or width * tiles > SHARED_BYTES
+        ):
+            width //= 2
+        index = *delinear(Sum(0), self.kept[:-1]), counter("column", columns // width) * width
+        reduced = delinear(counter("r", self.count), self.reduced)
+        with self.body.block():
+            return width if self._fold_neighbours(index, reduced, width) else 1
+
+    def _fold_neighbours(self, first: Index, reduced: Index, width: int) -> list[Statement] | None:
+        """Fold an element of each of a thread's columns; None where they are no vector."""
+        iteration = self.body.name("v") if width > 1 else ""
+        with self.body.block() as inside:
+            self.fold.add((*first[:-1], first[-1] + counter(iteration, width)), reduced)
+        pack = vectors.Pack(self.kernel, iteration, width)
+        own = [self._of_column(s, Name(iteration), width) for s in inside]
+        return pack.loop(own) if width > 1 else pack.around(own)
+
+    def _of_column(self, statement: Statement, number: Expr, width: int) -> Statement:
+        """A statement about one of a thread's columns, whose variables are arrays then."""
+        if width == 1:
+            return statement
+        variables = {name: item(Name(name), number) for _, name in self.fold.variables}
+        return renamed(statement, variables)
+
+    def _begin(self) -> None:
+        """Declare the variables of all columns of a thread."""
+        with self.body.block() as begun:
+            self.fold.begin()
+        for statement in begun:
+            if isinstance(statement, LocalVariable) and self.width > 1 and statement.value:
+                self.body.add(replace(statement, value=None, size=self.width))
+                for number in range(self.width):
+                    self.body.assign(item(Name(statement.name), number), statement.value)
+            else:
+                self.body.add(statement)
 
     def first(self) -> Stage:
         """Fold columns, or parts of them."""
-        body, fold = self.body, self.fold
+        body, width = self.body, self.width
         *outer, columns = self.kept
-        tiles, others = -(-columns // WARP), prod(outer)
+        tiles, others = -(-columns // (WARP * width)), prod(outer)
         x, y = Name("threadIdx.x"), Name("threadIdx.y")
         block, start, end = Name("blockIdx.x"), y, Literal(self.count)
         if self.partial:
@@ -225,35 +282,57 @@ class _ColumnReduction(_Reduction):
             start = body.let("s64", "first", begin + y)
         tile = body.let("s64", "tile", block % tiles if outer else block)
         number = counter(body.let("s64", "outer", block / tiles).name, others) if outer else Sum(0)
+        words, ragged = columns // width, columns % (WARP * width)
         column = body.let("s64", "column", tile * WARP + x)
-        fold.begin()
-        index = (*delinear(number, outer), counter(column.name, columns))
+        self._begin()
+        index = (*delinear(number, outer), counter(column.name, words) * width)
         with (
-            body.when(binary("<", column, columns) if columns % WARP else None),
+            body.when(binary("<", column, words) if ragged else None),
             body.loop("r", end, start=start, step=WARP) as r,
         ):
-            fold.add(index, delinear(counter(r.name, self.count), self.reduced))
-        arrays = [(kind, body.name("tile"), WARP * (WARP + 1)) for kind, _ in fold.variables]
-        for (_, array, _), (_, variable) in zip(arrays, fold.variables, strict=True):
-            body.assign(item(Name(array), y * (WARP + 1) + x), Name(variable))
-        body.add(BARRIER)
-        for (_, array, _), (_, variable) in zip(arrays, fold.variables, strict=True):
-            body.assign(Name(variable), item(Name(array), x * (WARP + 1) + y))
-        fold.join_warp(WARP)
+            reduced = delinear(counter(r.name, self.count), self.reduced)
+            body.add(*self._fold_neighbours(index, reduced, width) or ())
+        shared = self._transpose()
         theirs = body.let("s64", "column", tile * WARP + y)
-        mine = [binary("==", x, 0), *([binary("<", theirs, columns)] if columns % WARP else [])]
-        with body.when(conjoined(mine)):
-            at = linear((*delinear(number, outer), counter(theirs.name, columns)), self.kept)
-            if self.partial:
-                parts = self.parts.number
-                self.keep(indexed(at * parts) + Name("blockIdx.x") % parts)
-            else:
-                fold.store(self.outputs, at)
+        mine = [binary("==", x, 0), *([binary("<", theirs, words)] if ragged else [])]
+        first = counter(theirs.name, words) * width
+        for each in range(width):
+            at = linear((*delinear(number, outer), first + each), self.kept)
+            with body.block() as joined:
+                self.fold.join_warp(WARP)
+                with body.when(conjoined(mine)):
+                    self._leave(at)
+            body.add(*(self._of_column(s, Literal(each), width) for s in joined))
         grid = others * tiles * self.parts.number, 1, 1
-        return Stage((), grid, (WARP, WARP, 1), tuple(arrays))
+        return Stage((), grid, (WARP, WARP, 1), shared)
+
+    def _transpose(self) -> Shared:
+        """Hand the sums of a column to the threads of a warp, through shared memory."""
+        body, own, theirs = self.body, Name("threadIdx.y"), Name("threadIdx.x")
+        arrays: list[tuple[str, str, int]] = []
+        pairs: list[tuple[Expr, Expr]] = []
+        for each in range(self.width):
+            for kind, name in self.fold.variables:
+                arrays.append((kind, body.name("tile"), TILE))
+                variable = item(Name(name), each) if self.width > 1 else Name(name)
+                pairs.append((Name(arrays[-1][1]), variable))
+        for array, variable in pairs:
+            body.assign(item(array, own * (WARP + 1) + theirs), variable)
+        body.add(BARRIER)
+        for array, variable in pairs:
+            body.assign(variable, item(array, theirs * (WARP + 1) + own))
+        return tuple(arrays)
+
+    def _leave(self, number: Sum) -> None:
+        """Store the result of a column, or of a part of it."""
+        if self.partial:
+            parts = self.parts.number
+            self.keep(indexed(number * parts) + Name("blockIdx.x") % parts)
+        else:
+            self.fold.store(self.outputs, number)
 
 
 def _read(kernel: CudaKernel, instr: Instruction) -> list[Instruction]:
-    """The arrays whose elements a reduce may read, itself or in its fusion."""
-    arrays = instr.operands[: len(instr.operands) // 2]
-    return [i for i in (*arrays, *kernel.scope.arguments) if i.shape.rank]
+    """The arrays in memory that a reduce may read, itself or in its fusion."""
+    arrays = (*instr.operands[: len(instr.operands) // 2], *kernel.scope.arguments)
+    return [i for i in arrays if i.shape.rank and kernel.scope.tree(i) is not None]

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 BYTES, MOST = 16, 8
 # Elements from which on there is work for all threads of a GPU: 132 multiprocessors of an H100.
 FILLS = 132 * 2048
-# Statements up to which each of the elements has code of its own.
-MOST_STATEMENTS = 64
+# Statements of all elements of a vector, up to which each has code of its own.
+MOST_STATEMENTS = 512
 
 
 def width_for(instructions: Iterable[Instruction]) -> int:
@@ -123,7 +123,7 @@ class Pack:
         kept = live(statements)
         if self.width == 1:
             return list(kept)
-        short = straight(kept) and len(kept) <= MOST_STATEMENTS
+        short = straight(kept) and len(kept) * self.width <= MOST_STATEMENTS
         if short:
             kept = tuple(each for s in self._varying(kept) for each in self._changed(s))
         return [*self.before, For(self.iteration, self.width, kept, unroll=short), *self.behind]

@@ -219,7 +219,7 @@ def test_four_warps_of_an_h100_multiply_together(most_shared, kind, instruction)
     assert all(usage.spilled_bytes == 0 for usage in here.usage.values())
 
 
-@pytest.mark.parametrize(("kind", "vector"), [("bf16", "bf16x8"), ("f32", "f32x2")])
+@pytest.mark.parametrize(("kind", "vector"), [("bf16", "u32x4"), ("f32", "f32x2")])
 def test_lanes_exchange_sums_so_that_each_stores_16_bytes(kind, vector):
     """Four lanes would store 4 bytes each of 16 that lie side by side, half of a sector."""
     text = LARGE.format("bf16", 512, 512, 512).replace("r = bf16", f"r = {kind}")

@@ -1,6 +1,7 @@
 """Folds of few, long rows by several blocks, and running folds: right, clean, and in any order."""
 
 import random
+import re
 from math import prod
 
 import pytest
@@ -133,6 +134,9 @@ MODULES = {
     "of one long row": (run((3001,), 0, "s32"), "first stage of a running fold"),
     "of whole vectors": (run((2, 4096), 1), "first stage of a running fold"),
     "backwards": (run((5, 70), 1, "bf16", "maximum", backwards=True), "running fold"),
+    "several columns a thread": (reduced((2, 70, 136), (1,), "bf16"), "column reduction"),
+    "eight columns a thread": (reduced((99, 512), (0,), "s8"), "second stage of a reduction"),
+    "two sums of several columns": (moments((70, 384), (0,), "f16"), "column reduction"),
     "along columns": (run((40, 6), 0), "running fold"),
     "along many columns": (run((33, 64, 32), 0), "running fold of columns"),
     "along long columns": (run((200, 40), 0), "first stage of a running fold"),
@@ -166,6 +170,15 @@ def test_reduces_of_a_fusion_share_a_loop(name):
     first, *others = emit_cuda.emit(module).steps
     assert first.kind in ("row reduction", "column reduction")
     assert {step.kind for step in others} <= {"second stage of a reduction"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind", "width"),
+    [(512, "s8", 8), (136, "s8", 4), (136, "f16", 4), (66, "f16", 2), (65, "f16", 1)],
+)
+def test_a_warp_reads_as_many_columns_as_a_line_of_memory_has(columns, kind, width):
+    source = emit_cuda.emit(reduced((70, columns), (0,), kind)).source
+    assert len(re.findall(r"__shared__ \w+ tile", source)) == width
 
 
 @pytest.mark.parametrize(
