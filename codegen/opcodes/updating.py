@@ -70,6 +70,7 @@ def write_scatter(
     combine: Combine | None = None,
     *,
     apart: Collection[int] = (),
+    together: int = 1,
 ) -> None:
     """The operands, then the updates combined into them, one after the other.
 
@@ -80,6 +81,7 @@ def write_scatter(
     combine : combines elements of the updates, in any order and at the same time.
     apart : dimensions of the updates of which each index has updates of its own, at the same time
         as the others, as `update_dims_apart` tells; else the innermost is cut into some parts.
+    together : neighbours that `combine` combines when it is given the first of them.
     """
     attrs = a.Scatter.of(instr)
     half = len(instr.operands) // 2
@@ -106,10 +108,12 @@ def write_scatter(
     inside = [n // count for n, count in zip(inside, parts, strict=True)]
     if combine is not None:
         outside, inside = list(update_dims), [1] * len(update_dims)
+        outside[last:] = [n // together for n in outside[last:]]
     with (
         body.loops(["part" for _ in rank], parts, parallel=True) as part,
-        body.loops([f"u{d}" for d in rank], outside, parallel=combine is not None) as outer,
+        body.loops([f"u{d}" for d in rank], outside, parallel=combine is not None) as turn,
     ):
+        outer = (*turn[:-1], *(t * together for t in turn[-1:]))
         batch = [part for d, part in enumerate(outer) if d not in attrs.update_window_dims]
         starts = [Sum(0)] * len(dims)
         conditions: list[Expr] = []

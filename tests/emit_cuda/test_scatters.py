@@ -107,3 +107,37 @@ def test_many_updates_of_narrow_floats_meet_in_atomic_operations(monkeypatch, ki
     if not nvrtc.missing():
         assert f"red.global.add.noftz.{kind}" in nvrtc.ptx(source, "sm_90")
         assert "atom.global.cas.b16" in nvrtc.ptx(source, "sm_80") or kind == "f16"
+
+
+@pytest.mark.parametrize(
+    ("width", "column", "update"),
+    [
+        pytest.param(8, 0, "u", id="in memory"),
+        pytest.param(8, 0, "c", id="computed"),
+        pytest.param(6, 0, "u", id="not by four"),
+        pytest.param(8, 1, "u", id="from any column"),
+    ],
+)
+def test_four_neighbours_are_added_by_one_instruction(width, column, update):
+    """They are where they fill 16 bytes: rows of the updates begin at any row's first column."""
+    module = hlo.parse(f"""HloModule m
+op {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }}
+ENTRY e {{
+  x = f32[3,{width}] parameter(0)
+  i = s32[90,{1 + column}] parameter(1)
+  u = f32[90,4] parameter(2)
+  c = f32[90,4] multiply(u, u)
+  ROOT r = f32[3,{width}] scatter(x, i, {update}), update_window_dims={{1}},
+    inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{{"0,1" if column else "0"}}},
+    index_vector_dim=1, to_apply=op
+}}""")
+    # Sums of small whole numbers are the same in any order.
+    x, u = (RANDOM.integers(-2, 3, s).astype(np.float32) for s in ((3, width), (90, 4)))
+    i = RANDOM.integers(-1, 4, (90, 1 + column)).astype(np.int32)
+    executable = emit_cuda.compile(module, HostDevice(checked=True, seed=1))
+    assert executable(x, i, u).tobytes() == interpreter.evaluate(module, x, i, u).tobytes()
+    source, by_four = executable.program.source, width == 8 and not column
+    assert ("add_four(&" in source) == by_four
+    if by_four and not nvrtc.missing():
+        made = ["add.v4.f32" in nvrtc.ptx(source, a) for a in ("sm_80", "sm_90")]
+        assert made == [False, True]
