@@ -29,6 +29,7 @@ from codegen.statements import (
     nested,
     straight,
 )
+from emit_cuda.kernels.jamming import jammed
 from optimizer.analysis.indexing import Counter, Sum, counter, unknown
 
 if TYPE_CHECKING:
@@ -111,9 +112,19 @@ class Pack:
         self._packs: dict[tuple[Expr, Sum], Name] = {}
 
     def loop(self, statements: Sequence[Statement]) -> list[Statement] | None:
-        """A loop over neighbours in vectors; None where nothing in it can be."""
+        """A loop over neighbours in vectors, or several; None where nothing can be one."""
         loop = self.around(statements)
-        return loop if self._packs else None
+        if self._packs:
+            return loop
+        kept = live(statements)
+        if straight(kept) or sum(1 for _ in nested(kept)) > MOST_STATEMENTS:
+            return None
+        return jammed(kept, self.iteration, self.width, self._loop_of)
+
+    def _loop_of(self, statements: Sequence[Statement]) -> tuple[list[Statement], bool]:
+        """A loop over neighbours, and whether something in it is loaded or stored at once."""
+        pack = Pack(self.kernel, self.iteration, self.width)
+        return pack.around(statements), bool(pack._packs)
 
     def around(self, statements: Sequence[Statement]) -> list[Statement]:
         """A loop over neighbours, and loads and stores of several before and behind it.

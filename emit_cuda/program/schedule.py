@@ -15,6 +15,7 @@ from codegen.statements import Assign
 from emit_cuda.kernels.gemm import gemm_stages, product_in
 from emit_cuda.kernels.kernel import CudaKernel
 from emit_cuda.kernels.loop import loop_stage
+from emit_cuda.kernels.narrow_indices import fits_32_bits, in_32_bits
 from emit_cuda.kernels.passes import KINDS
 from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
@@ -86,7 +87,7 @@ class CudaSchedule(Schedule):
             scratch = self.local(size * ELEMENT_TYPES[kind].bytes, name, kind)
             kernel.arguments[scratch] = Argument(Pointer(kind, restrict=True), name, scratch)
         pointers = {a.name: p for p, a in kernel.arguments.items()}
-        for stage in launches:
+        for stage in in_32_bits(launches) if fits_32_bits(instr) else launches:
             if isinstance(stage, CopyStage):
                 ends = pointers[stage.target], pointers[stage.source]
                 self.step(Copy(*ends, stage.size), uses=ends)

@@ -16,6 +16,7 @@ from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
 from interpreter.numbers.compare import BITS
 
+MOST = "most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT m = f32[] maximum(a, b) }"
 # A module's body, and the vectors that its kernel has.
 KINDS = {
     "two operands": (
@@ -63,6 +64,22 @@ KINDS = {
         ),
         {"f32x4"},
     ),
+    "a window for each feature": (
+        (
+            "x = bf16[2,5,6,16] parameter(0)  w = bf16[3,3,1,16] parameter(1)"
+            "  ROOT r = bf16[2,5,6,16] convolution(x, w), window={size=3x3 pad=1_1x1_1},"
+            " dim_labels=b01f_01io->b01f, feature_group_count=16"
+        ),
+        {"u32x4"},
+    ),
+    "the largest of windows": (
+        (
+            "x = f32[3,9,10,8] parameter(0)  low = f32[] constant(-inf)"
+            "  ROOT r = f32[3,5,5,8] reduce-window(x, low), to_apply=most,"
+            " window={size=1x3x3x1 stride=1x2x2x1 pad=0_0x1_1x0_1x0_0}"
+        ),
+        {"f32x4"},
+    ),
     "numbers of 16 bytes": ("x = c128[512] parameter(0)  ROOT r = c128[512] negate(x)", set()),
 }
 
@@ -73,7 +90,7 @@ def small(monkeypatch):
 
 
 def module_of(body):
-    return hlo.parse(f"HloModule vectors\nENTRY main {{ {body} }}")
+    return hlo.parse(f"HloModule vectors\n{MOST}\nENTRY main {{ {body} }}")
 
 
 def batch_of_kinds():

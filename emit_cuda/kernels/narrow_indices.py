@@ -1,0 +1,103 @@
+"""Index arithmetic in 32 bits, where no index of a kernel needs more.
+
+A GPU's registers have 32 bits. It adds numbers of 64 by two instructions, multiplies them by four
+and divides them by dozens; and the threads of a loop divide their number by the dimensions of an
+array. Loops are written with indices of 64 bits, as large arrays need them.
+
+References
+----------
+XLA, `EmitterBase` in `xla/backends/gpu/codegen/emitters/emitter_base.cc`, which chooses so, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Cast, Expr, Index, Literal
+from codegen.statements import For, Forever, If, Let, LocalVariable, Statement, rewritten
+from codegen.walk import rebuilt
+from emit_cuda.kernels.stages import Stage
+from hlo import attributes as a
+
+if TYPE_CHECKING:
+    from emit_cuda.kernels.stages import Launches
+    from hlo.instruction import Instruction
+    from hlo.types.values import PaddingDim, WindowDim
+
+_WIDE, _NARROW = "s64", "s32"
+# Elements of an array, and the farthest that a window reaches: their sums have 31 bits.
+MOST, BITS = 1 << 30, 32
+
+
+def fits_32_bits(instr: Instruction) -> bool:
+    """Whether all indices of a kernel for an instruction have 32 bits, and none of its numbers 64.
+
+    Indices that are known at run time only are clamped first, but of a scatter.
+    """
+    inside = [i for c in instr.called for i in c.instructions] if instr.called else []
+    return all(_fits(each) for each in (instr, *instr.operands, *inside))
+
+
+def _fits(instr: Instruction) -> bool:
+    shapes = [s for _, s in instr.shape.leaves() if s.is_array]
+    if any(s.size >= MOST or s.element_type.real.bits > BITS for s in shapes):
+        return False
+    if "data_dependent" in instr.row.traits:
+        indices = {o.shape.element_type.name for o in instr.operands[1:]}
+        return instr.opcode != "scatter" and "u32" not in indices
+    return max(map(_reach, _steps(instr)), default=0) * _longest(instr) < MOST
+
+
+def _steps(instr: Instruction) -> tuple[WindowDim | PaddingDim, ...]:
+    """The movements of a window, or what is added to dimensions."""
+    match instr.attrs:
+        case a.Pad(padding=found) | a.Windowed(window=found) | a.Convolution(window=found):
+            return found
+        case _:
+            return ()
+
+
+def _reach(dim: WindowDim | PaddingDim) -> int:
+    """A bound for the factor by which an index along a dimension may grow."""
+    return sum(abs(getattr(dim, each.name)) for each in fields(dim))
+
+
+def _longest(instr: Instruction) -> int:
+    shapes = (s for i in (instr, *instr.operands) for _, s in i.shape.leaves() if s.is_array)
+    return max((n for s in shapes for n in s.dims), default=1)
+
+
+def in_32_bits(launches: Launches) -> Launches:
+    """Launches whose variables and counters of 64 bits have 32."""
+    return [_launch(each) if isinstance(each, Stage) else each for each in launches]
+
+
+def _launch(stage: Stage) -> Stage:
+    made = tuple(_narrowed(rewritten(each, _cast)) for each in stage.statements)
+    return replace(stage, statements=made)
+
+
+def _cast(expr: Expr) -> Expr:
+    match expr:
+        case Literal() | Index():
+            return expr
+        case Cast("s64", inside):
+            return Cast(_NARROW, _cast(inside))
+        case _:
+            return rebuilt(expr, _cast)
+
+
+def _narrowed(statement: Statement) -> Statement:
+    match statement:
+        case Let(kind) | LocalVariable(kind) if kind == _WIDE:
+            return replace(statement, kind=_NARROW)
+        case For():
+            loop = statement.with_body(map(_narrowed, statement.body))
+            return replace(loop, kind=_NARROW) if loop.kind == _WIDE else loop
+        case Forever():
+            return statement.with_body(map(_narrowed, statement.body))
+        case If(_, then, otherwise):
+            return statement.with_blocks(map(_narrowed, then), map(_narrowed, otherwise))
+        case _:
+            return statement
