@@ -23,6 +23,7 @@ from codegen.elements.types import wide
 from codegen.expressions import Choose, Expr, Literal, Name, binary, conjoined, item
 from codegen.statements import If
 from codegen.walk import spelled_out
+from emit_cuda.kernels import narrow_indices
 from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.stages import Stage
 from emit_cuda.kernels.strips import Strip
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 # Rows of tiles that blocks with neighbouring numbers compute.
 TOGETHER = 8
-# Index arithmetic in 32 bits is shorter; it is used for arrays of fewer elements than this.
-LARGE_ARRAY = 1 << 30
 
 
 class Tiles(ABC):
@@ -374,7 +373,7 @@ def index_kind(results: Iterable[Instruction]) -> str:
     seen = set(stack)
     while stack:
         instr = stack.pop()
-        if any(s.is_array and s.size >= LARGE_ARRAY for _, s in instr.shape.leaves()):
+        if any(s.is_array and s.size >= narrow_indices.MOST for _, s in instr.shape.leaves()):
             return "s64"
         fresh = [operand for operand in instr.operands if operand not in seen]
         seen.update(fresh)

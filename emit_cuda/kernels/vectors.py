@@ -24,6 +24,7 @@ from codegen.statements import (
     Let,
     LocalVariable,
     base,
+    blocks,
     live,
     names_in,
     nested,
@@ -113,13 +114,13 @@ class Pack:
 
     def loop(self, statements: Sequence[Statement]) -> list[Statement] | None:
         """A loop over neighbours in vectors, or several; None where nothing can be one."""
-        loop = self.around(statements)
-        if self._packs:
-            return loop
         kept = live(statements)
-        if straight(kept) or sum(1 for _ in nested(kept)) > MOST_STATEMENTS:
-            return None
-        return jammed(kept, self.iteration, self.width, self._loop_of)
+        if any(map(blocks, kept)) and sum(1 for _ in nested(kept)) <= MOST_STATEMENTS:
+            made = jammed(kept, self.iteration, self.width, self._loop_of)
+            if made is not None:
+                return made
+        loop = self.around(kept)
+        return loop if self._packs else None
 
     def _loop_of(self, statements: Sequence[Statement]) -> tuple[list[Statement], bool]:
         """A loop over neighbours, and whether something in it is loaded or stored at once."""

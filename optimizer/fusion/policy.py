@@ -113,11 +113,11 @@ CPU = Policy(
     after_folds=True,
     turned=inf,
 )
-# Threads of a GPU can't wait for each other's folds, and have few registers, but arithmetic is
-# free beside memory, and so are branches.
+# Threads of a GPU can't wait for each other's folds, but of small windows, and have few registers;
+# but arithmetic is free beside memory, and so are branches.
 GPU = replace(
     CPU,
-    producers=CPU.producers - FOLDS,
+    producers=CPU.producers - FOLDS | {"reduce-window"},
     operands=96,
     choices=1 << 30,
     skewed=True,

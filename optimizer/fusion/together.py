@@ -43,9 +43,12 @@ def common_nest(computation: Computation) -> LoopNest | None:
 def results_together(computation: Computation) -> tuple[Instruction, ...]:
     """The results that one thread of a GPU computes an element each of; none for other fusions.
 
-    They have equal dimensions, and nothing is computed that is worth being stored before.
+    They have equal dimensions, and nothing is computed that is worth being stored before. A single
+    result is computed so, too, where its thread folds a window of what it reads.
     """
     results, root = _results(computation), computation.root
+    if "reduce-window" in computation.opcodes and is_cheap(root):
+        results = results or (root,)
     if any(not r.shape.is_array or r.shape.size == 0 or r.opcode == "parameter" for r in results):
         return ()
     cheap = all(is_cheap(instr) for instr in computation.instructions if instr is not root)

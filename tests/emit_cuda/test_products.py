@@ -8,7 +8,7 @@ from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch
 import emit_cuda
 import hlo
 from emit_cuda import nvrtc
-from emit_cuda.kernels import tile_sizes, tiles
+from emit_cuda.kernels import narrow_indices, tile_sizes
 from emit_cuda.kernels.thread_tiles import MANY, OWN_BYTES
 from emit_cuda.kernels.tile_sizes import SIDE, SIZES, WARP_SIZES
 from emit_cuda.launches import estimates
@@ -151,7 +151,7 @@ def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked
 
 
 def test_index_arithmetic_of_large_arrays_has_64_bits(monkeypatch):
-    monkeypatch.setattr(tiles, "LARGE_ARRAY", 1)
+    monkeypatch.setattr(narrow_indices, "MOST", 1)
     batch = batch_of([PRODUCTS["epilogue"], PRODUCTS["batches"], ON_TENSOR_CORES["copied"]])
     assert "s32 row" not in batch.kernels.source("")
     assert not batch.differences(checked=True)
