@@ -170,3 +170,28 @@ def gibbs_sampling(points: Array, members: Array, key: Array) -> Array:
         return (members, key), jnp.abs(means).mean()
 
     return lax.scan(step, (members, key), None, 10)[1]
+
+
+@program("f32[64,9]", "f32[64,9]", "f32[64]")
+def tree_search(prior: Array, worth: Array, guess: Array) -> Array:
+    """Visits to the moves of 64 games, by a policy with mixed values (Danihelka et al., 2022)."""
+    chance, games = jax.nn.softmax(prior), jnp.arange(64)
+
+    def visit(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
+        visits, total = state
+        known, times = visits > 0, visits.sum(1)
+        mean = total / jnp.maximum(visits, 1)
+        share = jnp.where(known, chance, 0)
+        seen = (share * mean).sum(1) / jnp.maximum(share.sum(1), 1e-6)
+        mixed = (guess + times * seen) / (1 + times)
+        value = jnp.where(known, mean, mixed[:, None])
+        low, high = value.min(1, keepdims=True), value.max(1, keepdims=True)
+        value = (value - low) / jnp.maximum(high - low, 1e-8)
+        sharp = 0.1 * (50 + visits.max(1, keepdims=True))
+        policy = jax.nn.softmax(prior + sharp * value)
+        move = (policy - visits / (1 + times[:, None])).argmax(1)
+        won = jnp.tanh(worth[games, move] * (1 + visits[games, move]))
+        return (visits.at[games, move].add(1), total.at[games, move].add(won)), move
+
+    none = jnp.zeros((64, 9))
+    return lax.scan(visit, (none, none), None, 32)[1]

@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Expr, Group, Index, Literal, Load, Name, Op
 from codegen.kinds import number_of
 from codegen.statements import (
     Assign,
@@ -32,17 +31,19 @@ from codegen.statements import (
     straight,
     trees,
 )
-from codegen.walk import callees_of, rebuilt, spelled_out, walk
+from codegen.walk import callees_of
 from emit_c.code.prelude import functions_of_numbers
+from emit_c.kernels.row_starts import RowStarts, distances
 from emit_c.kernels.work import trip_count, work
 from emit_c.kernels.written_out import written_out
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from codegen.elements.body import Body
+    from codegen.expressions import Expr
 
 
 def gather_short_rows(body: Body, statements: Sequence[Statement]) -> list[Statement]:
@@ -56,7 +57,7 @@ def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement]:
         return [If(statement.condition, *both)]
     if not isinstance(statement, For):
         return [statement]
-    if _has_short_rows(statement):
+    if is_over_short_rows(statement) and _is_worth_it(statement):
         rows = _ShortRows(body, statement)
         if rows.apart and rows.can_be_gathered():
             return rows.statements()
@@ -64,8 +65,8 @@ def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement]:
     return [statement.with_body(gather_short_rows(body, statement.body))]
 
 
-def _has_short_rows(loop: For) -> bool:
-    """Whether a loop over rows folds each, and does no more with it than can be written out."""
+def is_over_short_rows(loop: For) -> bool:
+    """Whether a loop is over many rows of no more numbers than a vector, and folds each."""
     inner = [s for s in loop.body if isinstance(s, For)]
     if not loop.parallel or not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1):
         return False
@@ -77,24 +78,46 @@ def _has_short_rows(loop: For) -> bool:
     )
     if not counted or not straight([s for s in loop.body if not isinstance(s, For)]):
         return False
-    return max(map(trip_count, inner)) <= machine.LANES and _is_worth_it(inner)
+    return max(map(trip_count, inner)) <= machine.LANES
 
 
-def _is_worth_it(inner: Sequence[For]) -> bool:
+def can_be_gathered(kind: str) -> bool:
+    """Whether vectors of a type can be gathered from anywhere, and scattered."""
+    known = ELEMENT_TYPES.get(kind)
+    return known is not None and known.bytes in machine.GATHERED_BYTES and not known.is_complex
+
+
+def _is_worth_it(loop: For) -> bool:
+    """Whether short loops do much, but no more than can be written out."""
+    inner = [s for s in loop.body if isinstance(s, For)]
+    long = functions_of_numbers()
+    called = sum(trip_count(s) * len(long & _callees(s)) for s in inner)
+    much = sum(work([replace(s, simd=True)]) for s in inner)
+    short = much <= machine.MOST_GATHERED and called <= machine.MOST_CALLED
+    return does_much(loop) and short
+
+
+def does_much(loop: For) -> bool:
     """Whether short loops do more than to load and to add up, which takes no longer without lanes.
 
     Of folds alone that many iterations are written out; what else so many do is done in parts of
     lanes.
     """
-    each = [work([replace(loop, simd=True)]) for loop in inner]
+    inner = [s for s in loop.body if isinstance(s, For)]
     much = any(
-        n >= machine.GATHERED_WORK * trip_count(loop) for n, loop in zip(each, inner, strict=True)
+        work([replace(s, simd=True)]) >= machine.GATHERED_WORK * trip_count(s) for s in inner
     )
-    in_parts = any(trip_count(loop) > machine.HALF_VECTOR and not loop.reductions for loop in inner)
-    long = functions_of_numbers()
-    called = sum(trip_count(loop) * len(long & _callees(loop)) for loop in inner)
-    short = sum(each) <= machine.MOST_GATHERED and called <= machine.MOST_CALLED
-    return (much or in_parts) and short
+    return much or any(trip_count(s) > machine.HALF_VECTOR and not s.reductions for s in inner)
+
+
+def distances_gathered(loop: For) -> list[int]:
+    """The distances between rows, of a loop over short ones, that compilers do not take apart."""
+    every = [each for s in nested([loop]) for each in trees(s)]
+    factors = {n for each in every for n in distances(loop.name, each)}
+    inner = [replace(s, simd=True) for s in loop.body if isinstance(s, For)]
+    whole = set(map(trip_count, inner)).intersection(machine.TAKEN_WHOLE)
+    left = whole if work(inner) <= machine.MOST_WRITTEN else ()
+    return sorted(factors.difference(machine.TAKEN_APART, left))
 
 
 def _callees(loop: For) -> set[str]:
@@ -113,12 +136,7 @@ class _ShortRows:
     def __init__(self, body: Body, loop: For) -> None:
         self.body, self.loop = body, loop
         self.written = tuple(made for s in loop.body for made in written_out(body, s))
-        every = [each for s in nested(self.written) for each in trees(s)]
-        factors = {factor for each in every for factor in self._factors(each)}
-        inner = [replace(s, simd=True) for s in loop.body if isinstance(s, For)]
-        whole = set(map(trip_count, inner)).intersection(machine.TAKEN_WHOLE)
-        left = whole if work(inner) <= machine.MOST_WRITTEN else ()
-        self.apart = sorted(factors.difference(machine.TAKEN_APART, left))
+        self.apart = distances_gathered(loop)
 
     def can_be_gathered(self) -> bool:
         """Whether vectors of the loaded and stored types can be gathered and scattered."""
@@ -127,60 +145,17 @@ class _ShortRows:
         lets = [s for s in every if isinstance(s, Let)]
         loaded = {number_of(s.kind) for s in lets if self._lies_apart(s.value)}
         stored = any(isinstance(s, Assign) and self._lies_apart(s.target) for s in every)
-        known = (ELEMENT_TYPES.get(kind) for kind in (kinds if stored else loaded))
-        gathered = machine.GATHERED_BYTES
-        return all(k is not None and k.bytes in gathered and not k.is_complex for k in known)
-
-    def _factors(self, expr: Expr) -> Iterator[int]:
-        """By how much the number of the row is multiplied in a tree."""
-        for each in walk(expr):
-            if isinstance(each, Index):
-                yield from (abs(n) for name, n in each.sum.factors if name == self.loop.name)
-            elif (factor := self._factor(each)) is not None:
-                yield factor
-
-    def _factor(self, product: Expr) -> int | None:
-        """By how much an operation multiplies the number of the row, or its negative."""
-        match product:
-            case Op("*", (Name(name) | Op("-", (Name(name),)), Literal(int(factor)))):
-                return factor if name == self.loop.name else None
-            case _:
-                return None
+        return all(map(can_be_gathered, kinds if stored else loaded))
 
     def _lies_apart(self, expr: Expr) -> bool:
-        return any(n in self.apart for n in self._factors(expr))
+        return any(n in self.apart for n in distances(self.loop.name, expr))
 
     def statements(self) -> Sequence[Statement]:
         """The loop over blocks of rows, and one over those that are left."""
-        loop, body = self.loop, self.body
+        loop = self.loop
         assert isinstance(loop.stop, int)
         whole = loop.stop - loop.stop % machine.LANES
-        block, lane = body.name(f"{loop.name}_block"), body.name("k")
-        rows = {n: (body.name("rows"), body.name("row")) for n in self.apart}
-        inside: list[Statement] = [Let("s64", loop.name, Name(block) + Name(lane))]
-        for array, row in rows.values():
-            inside.append(Let("s32", row, Load(Name(array), Name(lane))))
-
-        def placed(expr: Expr) -> Expr:
-            """A tree with the beginnings of rows from the arrays that hold them."""
-            if isinstance(expr, Index) and self._lies_apart(expr):
-                expr = spelled_out(expr.sum)
-            factor = self._factor(expr)
-            if factor not in rows:
-                return rebuilt(expr, placed)
-            row = Group(Name(block) * factor + Name(rows[factor][1]))
-            assert isinstance(expr, Op)
-            return row if isinstance(expr.args[0], Name) else -row
-
-        inside += [rewritten(s, placed) for s in self.written]
-        begun = tuple(
-            Assign(Load(Name(array), Name(lane)), Cast("s32", Name(lane)) * n)
-            for n, (array, _) in rows.items()
-        )
-        iteration = (
-            *(LocalVariable("s32", array, size=machine.LANES) for array, _ in rows.values()),
-            For(lane, machine.LANES, begun, simd=True),
-            For(lane, machine.LANES, tuple(inside), simd=True),
-        )
-        blocks = For(block, whole, iteration, step=machine.LANES, parallel=True)
+        starts = RowStarts(self.body, loop.name, self.apart)
+        lanes = starts.lanes([rewritten(s, starts.placed) for s in self.written])
+        blocks = starts.blocks(whole, [lanes])
         return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)

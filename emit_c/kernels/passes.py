@@ -14,6 +14,7 @@ from emit_c.kernels.block_reductions import block_reductions
 from emit_c.kernels.gather_short_rows import gather_short_rows
 from emit_c.kernels.hoist_masks import hoist_masks
 from emit_c.kernels.inline_uses import inline_uses
+from emit_c.kernels.interchange_short_rows import interchange_short_rows
 from emit_c.kernels.narrow_divisions import narrow_divisions
 from emit_c.kernels.outline_math import outline_math
 from emit_c.kernels.parallelize import parallelize
@@ -57,6 +58,14 @@ PASSES = (
         "Rows too short for a vector are folded side by side, a lane each, before they are"
         " unrolled: their elements lie apart, and are gathered.",
         lambda kernel, _, statements: gather_short_rows(kernel.body, statements),
+    ),
+    KernelPass(
+        "interchange-short-rows",
+        "Rows that are folded again and again, too much to be written out, are folded side by side"
+        " as well, in loops around the lanes; before loops are unrolled, for the same reason.",
+        lambda kernel, _, statements: interchange_short_rows(
+            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+        ),
     ),
     KernelPass(
         "unroll-short-loops",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
 
 # C computes with integers of less than 32 bits as if they had 32.
-_NARROW = {"pred", "s8", "u8", "s16", "u16"}
+NARROW = frozenset({"pred", "s8", "u8", "s16", "u16"})
 
 
 def widen_bytes(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -81,4 +81,4 @@ def _with_wide_loads(body: Body, loop: For) -> Sequence[Statement]:
 
 def _is_narrow_load(let: Let, inside: set[str]) -> bool:
     """Whether it loads an integer of few bits, from an address that is known before the loop."""
-    return let.kind in _NARROW and is_load(let.value) and inside.isdisjoint(names_of(let.value))
+    return let.kind in NARROW and is_load(let.value) and inside.isdisjoint(names_of(let.value))

@@ -1,0 +1,243 @@
+"""Loops over rows of several folds, strip-mined, and interchanged with the short loops inside.
+
+    for i: m = least; for j < 9: m = max(m, x[9 * i + j]);  s = 0; for j < 9: s += x[9 * i + j] - m
+
+becomes
+
+    for every block of 16: rows[k] = 9 * k for every k
+      for k: m[k] = least
+      for j < 9: for k: m[k] = max(m[k], x[9 * block + rows[k] + j])
+      for k: s[k] = 0
+      for j < 9: for k: s[k] += x[9 * block + rows[k] + j] - m[k]
+
+A fold along a short row ends with a fold of its lanes, which the next fold waits for, and which
+takes longer than the row. Of rows side by side there is none. A number of each row becomes an array
+of as many elements as there are lanes (scalar expansion); values that do not depend on `j` are
+computed before the loop. Shorter bodies are written out (`gather_short_rows`), and store nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import chain, groupby
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Expr, Load, Name, Op
+from codegen.kinds import base_of, number_of
+from codegen.statements import (
+    Assign,
+    For,
+    If,
+    Let,
+    LocalVariable,
+    Statement,
+    base,
+    names_in,
+    nested,
+    renamed,
+    rewritten,
+    trees,
+)
+from codegen.walk import names_of, rebuilt, substitute, walk
+from emit_c.kernels.gather_short_rows import (
+    can_be_gathered,
+    distances_gathered,
+    does_much,
+    is_over_short_rows,
+)
+from emit_c.kernels.kept_elements import with_kept_elements
+from emit_c.kernels.row_starts import RowStarts
+from emit_c.kernels.widen_bytes import NARROW
+from emit_c.kernels.work import trip_count
+from optimizer import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from codegen.elements.body import Body
+    from codegen.kinds import Kind
+
+_TRUTHS = {"<", "<=", ">", ">=", "==", "!=", "!", "&&", "||", "&", "|", "^"}
+
+
+def interchange_short_rows(
+    body: Body, statements: Sequence[Statement], kinds: Mapping[str, Kind]
+) -> list[Statement]:
+    """Statements in which loops over many short rows run in lanes of rows, if they fold each often.
+
+    Parameters
+    ----------
+    kinds : of the pointers that the kernel is given.
+    """
+    return [made for s in statements for made in _interchanged(body, s, kinds)]
+
+
+def _interchanged(
+    body: Body, statement: Statement, kinds: Mapping[str, Kind]
+) -> Sequence[Statement]:
+    if isinstance(statement, If):
+        both = (tuple(interchange_short_rows(body, b, kinds)) for b in _branches(statement))
+        return [statement.with_blocks(*both)]
+    if not isinstance(statement, For):
+        return [statement]
+    if is_over_short_rows(statement) and _is_worth_it(statement) and _can_be_taken(statement):
+        kept = with_kept_elements(body, _hoisted(statement), kinds)
+        return _BlocksOfRows(body, kept, kinds).statements(statement)
+    return [statement.with_body(interchange_short_rows(body, statement.body, kinds))]
+
+
+def _branches(choice: If) -> tuple[Sequence[Statement], Sequence[Statement]]:
+    return choice.then, choice.otherwise
+
+
+def _is_worth_it(loop: For) -> bool:
+    """Whether rows that do much lie apart, and neither are written out nor fill whole vectors."""
+    counts = {trip_count(s) for s in loop.body if isinstance(s, For)}
+    if min(counts) <= max(machine.SHORT_LOOPS) or counts.issubset(machine.TAKEN_WHOLE):
+        return False
+    return does_much(loop) and bool(distances_gathered(loop))
+
+
+def _can_be_taken(loop: For) -> bool:
+    """Whether a row declares only numbers, and arrays that are reached by elements."""
+    own = [s for s in loop.body if isinstance(s, Let | LocalVariable)]
+    arrays = {s.name for s in own if isinstance(s, LocalVariable) and s.size is not None}
+    if any(s.name in arrays and s.value is not None for s in own):
+        return False
+    used = sum(name in arrays for name in names_in([loop]))
+    every = (each for s in nested([loop]) for tree in trees(s) for each in walk(tree))
+    pointers = [e.pointer for e in every if isinstance(e, Load)]
+    reached = sum(isinstance(p, Name) and p.name in arrays for p in pointers)
+    return used == reached and all(number_of(s.kind) for s in own)
+
+
+def _hoisted(loop: For) -> For:
+    """A loop over rows with values that are the same along a row before the loops along it.
+
+    Elements that the kernel reads, but does not write, are what they were before it.
+    """
+    written = {base(s.target) for s in nested(loop.body) if isinstance(s, Assign)}
+    known: dict[tuple[Kind, Expr], Name] = {}
+    made: list[Statement] = []
+    for along in loop.body:
+        if not isinstance(along, For):
+            made.append(along)
+            continue
+        declared = (s.name for s in nested(along.body) if isinstance(s, Let | LocalVariable))
+        changing = {along.name, *written, *declared}
+        values: dict[str, Expr] = {}
+        left: list[Statement] = []
+        for statement in along.body:
+            each = renamed(statement, values)
+            if not isinstance(each, Let) or not changing.isdisjoint(names_of(each.value)):
+                left.append(each)
+                continue
+            changing.discard(each.name)
+            same = known.setdefault((each.kind, each.value), Name(each.name))
+            if same.name == each.name:
+                made.append(each)
+            else:
+                values[each.name] = same
+        made.append(along.with_body(left))
+    return loop.with_body(made)
+
+
+class _BlocksOfRows:
+    """A loop over short rows on its way to blocks of them.
+
+    Attributes
+    ----------
+    pieces : loops along the row, and the statements between them.
+    own : the declarations of these statements.
+    shared, arrays : the names of numbers that several pieces need, and of arrays.
+    """
+
+    def __init__(self, body: Body, loop: For, kinds: Mapping[str, Kind]) -> None:
+        self.kinds = kinds
+        self.pieces: list[For | Sequence[Statement]] = []
+        for _, group in groupby(loop.body, lambda s: isinstance(s, For)):
+            statements = list(group)
+            self.pieces += [s for s in statements if isinstance(s, For)] or [statements]
+        self.own = [s for s in loop.body if isinstance(s, Let | LocalVariable)]
+        self.arrays = {s.name: s for s in self.own if isinstance(s, LocalVariable) and s.size}
+        used = Counter(name for piece in self.pieces for name in _names(piece))
+        numbers = (s.name for s in self.own if s.name not in self.arrays)
+        self.shared = {name for name in numbers if used[name] > 1}
+        self.starts = RowStarts(body, loop.name, distances_gathered(loop))
+
+    def statements(self, loop: For) -> Sequence[Statement]:
+        """The loop over blocks of rows, and the loop as it was over those that are left."""
+        assert isinstance(loop.stop, int)
+        whole = loop.stop - loop.stop % machine.LANES
+        iteration = [*self._declared(), *map(self._in_lanes, self.pieces)]
+        blocks = self.starts.blocks(whole, iteration)
+        return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)
+
+    def _declared(self) -> Iterator[Statement]:
+        """An array for each number, or array, that a row declares."""
+        for s in self.own:
+            size = self.arrays[s.name].size if s.name in self.arrays else 1
+            if size and (s.name in self.shared or s.name in self.arrays):
+                yield LocalVariable(_in_array(s.kind), s.name, size=size * machine.LANES)
+
+    def _in_lanes(self, piece: For | Sequence[Statement]) -> Statement:
+        inside = piece.body if isinstance(piece, For) else piece
+        lanes = self.starts.lanes([made for s in inside for made in self._made(s)])
+        if not isinstance(piece, For):
+            return lanes
+        return replace(piece, body=(lanes,), simd=False, reductions=(), parallel=False)
+
+    def _made(self, statement: Statement) -> Iterator[Statement]:
+        """A statement for the row in each lane."""
+        if isinstance(statement, LocalVariable) and statement.name in self.arrays:
+            return
+        if isinstance(statement, If):
+            both = (tuple(chain.from_iterable(map(self._made, b))) for b in _branches(statement))
+            yield If(self._of_lane(statement.condition), *both)
+            return
+        made = rewritten(statement, self._of_lane)
+        if isinstance(made, Let) and self._is_wide(made):
+            made = replace(made, kind="s32")
+        if not isinstance(made, Let | LocalVariable) or made.name not in self.shared:
+            yield made
+        elif made.value is not None:
+            yield Assign(self._of_lane(Name(made.name)), made.value)
+
+    def _is_wide(self, let: Let) -> bool:
+        """Whether a number of few bits has 32 in lanes: a truth, or an element of such an array."""
+        match let.value:
+            case Load(Name(name)) if name in self.arrays:
+                return let.kind in NARROW and _in_array(self.arrays[name].kind) == "s32"
+            case Load(Name(name)):
+                return let.kind == "pred" and name in self.shared
+            case Op(op):
+                return let.kind == "pred" and op in _TRUTHS
+            case _:
+                return False
+
+    def _of_lane(self, expr: Expr) -> Expr:
+        """A tree with elements of arrays for the numbers that a row declares."""
+        lane = Name(self.starts.lane)
+        return self._placed(substitute(expr, {n: Load(Name(n), lane) for n in self.shared}))
+
+    def _placed(self, expr: Expr) -> Expr:
+        match expr:
+            case Load(Name(name), index) if name in self.arrays:
+                return Load(Name(name), index * machine.LANES + Name(self.starts.lane))
+            case Load(Name(name)) if can_be_gathered(base_of(self.kinds.get(name, ""))):
+                return self.starts.placed(expr)
+            case _:
+                return rebuilt(expr, self._placed)
+
+
+def _in_array(kind: Kind) -> Kind:
+    """The type of numbers in arrays of lanes: truths have as many bits as others in a vector."""
+    return "s32" if kind == "pred" else kind
+
+
+def _names(piece: For | Sequence[Statement]) -> set[str]:
+    """The names that a piece uses or declares."""
+    inside = piece.body if isinstance(piece, For) else piece
+    declared = (s.name for s in inside if isinstance(s, Let | LocalVariable))
+    return {*names_in(inside), *declared}
