@@ -27,7 +27,7 @@ from emit_cuda.program.steps import Copy, Launch, LibraryCall
 from emit_cuda.table import emits_cuda, is_on_host
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
-from optimizer.fusion.together import reduces_together, results_together
+from optimizer.fusion.together import computed_at_once, reduces_together, results_together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,7 +179,8 @@ class CudaSchedule(Schedule):
             kernel = self.new_kernel(inner)
             launches = write(kernel, instr.called[0], pointers)
             if launches is not None:
-                self.launch(kernel, instr, _all(launches))
+                single = write is _elements and instr.shape.is_array
+                self.launch(kernel, instr.called[0].root if single else instr, _all(launches))
                 return True
         return False
 
@@ -222,8 +223,10 @@ def _folds(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Launc
 
 
 def _elements(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Stage | None:
-    """A launch whose threads compute an element of each result."""
+    """A launch whose threads compute an element of each result, if they are of no other kind."""
     results = results_together(called)
+    if not results and called.root.opcode not in KINDS and computed_at_once(called):
+        results = (called.root,)
     if not results:
         return None
     pairs = _with_outputs(kernel, results, pointers)

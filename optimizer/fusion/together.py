@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Dimensions
+from optimizer.fusion.evaluations import RESULT, Evaluations, IndexNumbers
 from optimizer.fusion.nest import nest_of
 from optimizer.fusion.policy import CPU, GPU, is_plain
 
@@ -43,12 +44,9 @@ def common_nest(computation: Computation) -> LoopNest | None:
 def results_together(computation: Computation) -> tuple[Instruction, ...]:
     """The results that one thread of a GPU computes an element each of; none for other fusions.
 
-    They have equal dimensions, and nothing is computed that is worth being stored before. A single
-    result is computed so, too, where its thread folds a window of what it reads.
+    They have equal dimensions, and nothing is computed that is worth being stored before.
     """
     results, root = _results(computation), computation.root
-    if "reduce-window" in computation.opcodes and is_cheap(root):
-        results = results or (root,)
     if any(not r.shape.is_array or r.shape.size == 0 or r.opcode == "parameter" for r in results):
         return ()
     cheap = all(is_cheap(instr) for instr in computation.instructions if instr is not root)
@@ -69,6 +67,25 @@ def reduces_together(computation: Computation) -> tuple[Instruction, ...]:
     apart = not any(operand in results for instr in inside for operand in instr.operands)
     folded = {(r.operands[0].shape.dims, Dimensions.of(r).dimensions) for r in results}
     return results if cheap and apart and len(folded) == 1 else ()
+
+
+@lru_cache(maxsize=4096)
+def computed_at_once(computation: Computation) -> bool:
+    """Whether a thread of a GPU computes an element of a fusion's result, and stores nothing else.
+
+    What it needs at several indices it computes at each, as long as that are few values.
+    """
+    if not all(map(is_cheap, computation.instructions)) or not computation.root.shape.is_array:
+        return False
+    numbers, count = IndexNumbers(), 0
+    needed: dict[Instruction, Evaluations] = {computation.root: {RESULT: 1}}
+    for instr in reversed(computation.instructions):
+        evaluations = needed.pop(instr, {})
+        count += len(evaluations)
+        for number, operand in enumerate(instr.operands):
+            more = numbers.evaluations_of_operand(instr, number, evaluations)
+            needed.setdefault(operand, {}).update(more)
+    return count <= GPU.code
 
 
 def is_cheap(instr: Instruction) -> bool:

@@ -80,6 +80,19 @@ KINDS = {
         ),
         {"f32x4"},
     ),
+    "an index that is looked up and compared": (
+        (
+            "x = f32[16,32] parameter(0)  i = s32[16,32] parameter(1)  n = s32[] constant(31)"
+            "  most = s32[16,32] broadcast(n), dimensions={}"
+            "  inside = pred[16,32] compare(i, most), direction=LE"
+            "  rows = s32[16,32,1] iota(), iota_dimension=0  along = s32[16,32,1] reshape(i)"
+            "  at = s32[16,32,2] concatenate(rows, along), dimensions={2}"
+            "  g = f32[16,32] gather(x, at), offset_dims={}, collapsed_slice_dims={0,1},"
+            " start_index_map={0,1}, index_vector_dim=2, slice_sizes={1,1}"
+            "  ROOT r = f32[16,32] select(inside, g, x)"
+        ),
+        {"f32x4"},
+    ),
     "numbers of 16 bytes": ("x = c128[512] parameter(0)  ROOT r = c128[512] negate(x)", set()),
 }
 
@@ -113,6 +126,11 @@ def test_what_may_lie_in_two_vectors_is_loaded_by_elements():
     source = emit_cuda.emit(emit_cuda.optimized(module_of(KINDS["a slice that begins between"][0])))
     assert "x[" in source.source.split("__global__")[1]
     assert "f32x4 *)x)" not in source.source
+
+
+def test_a_fused_value_that_is_used_at_two_indices_is_not_stored():
+    module = module_of(KINDS["an index that is looked up and compared"][0])
+    assert len(emit_cuda.emit(emit_cuda.optimized(module)).steps) == 1
 
 
 @pytest.mark.parametrize("checked", [False, True])
