@@ -3,7 +3,11 @@
 Kernels are dealt out as a list scheduler would: the one with the longest way to the end first, to
 the stream where it can begin soonest; the main stream, if that is as good. One on another stream
 becomes an async-start with the stream's number and an async-done. Kernels that fill the device by
-themselves stay on the main stream: beside another they would only run more slowly.
+themselves stay on the main stream: beside another they would only run more slowly. So do updates in
+place: what an async-start reads must be there until it is done, and would have to be copied.
+
+A module with a schedule stays as it is. A start and its done would stand side by side in it, and
+nothing would run between them; but values that took each other's memory would need copies.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from hlo.opcode import CONTROL, SEQUENTIAL, STARTS
 from hlo.walk import names_of
+from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.cost import cost
 from optimizer.gpu.async_pairs import pair
 from optimizer.gpu.device import A100, COMPUTE, lane, runs, seconds
@@ -51,6 +56,8 @@ class AsyncWrapper:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with kernels on several streams."""
+        if module.header.is_scheduled:
+            return module
         names = names_of(module)
 
         def visit(computation: Computation, found: SiteRewrites) -> None:
@@ -131,6 +138,7 @@ def _soonest(
     free : when each stream is free.
     """
     small = is_kernel(instr) and cost(instr).bytes_accessed < device.full and instr.shape.is_array
+    small = small and not DEFAULT.must_share(instr)
     options: list[tuple[float, int]] = []
     for stream in range(len(free) if small else 1):
         there = [end + EVENT * (on not in (stream, ANYWHERE)) for end, on in before]
