@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+import ml_dtypes
 import numpy as np
 
 from hlo.attributes import CustomCall
@@ -144,8 +145,8 @@ def convolve(_frame: Frame, instr: Instruction, lhs: Array, rhs: Array, *added: 
         value = value + added[1].astype(wide) * wide(call.side)
     value = _function(call, value)
     if kind.is_integer:
-        least, most = np.iinfo(kind.dtype).min, np.iinfo(kind.dtype).max
-        value = np.clip(value, least, most)
+        bounds = ml_dtypes.iinfo(kind.dtype)
+        value = np.clip(value, bounds.min, bounds.max)
     return with_workspace(instr, converted(value, kind))
 
 

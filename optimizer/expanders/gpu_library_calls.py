@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+import ml_dtypes
 
 from hlo.types.shape import array
 from hlo.types.values import PaddingDim
@@ -206,7 +206,7 @@ def _saturated(x: Instruction, result: Shape) -> Instruction:
     """Sums of integers, the greatest and least of them as the result's type can hold them."""
     if not result.element_type.is_integer:
         return x
-    bounds = np.iinfo(result.element_type.dtype)
+    bounds = ml_dtypes.iinfo(result.element_type.dtype)
     return make("clamp", full(int(bounds.min), x), x, full(int(bounds.max), x))
 
 

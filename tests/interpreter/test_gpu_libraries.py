@@ -16,6 +16,7 @@ import emit_c
 import hlo
 import interpreter
 from hlo.errors.error import HloError
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import BITS, compare
 from optimizer import Log, parse_pipeline
 
@@ -354,11 +355,13 @@ def test_sums_of_wide_integers_stay_wide() -> None:
     assert run(text, x, w)[0].item() == 3 * 2**40
 
 
-def test_sums_of_integers_are_saturated() -> None:
+@pytest.mark.parametrize(("kind", "most"), [("s8", 127), ("s4", 7)])
+def test_sums_of_integers_are_saturated(kind: str, most: int) -> None:
     rest = "window={size=1}, dim_labels=b0f_0io->b0f"
-    text = call("convForward", ["s8[1,2,1]", "s8[1,1,1]"], "s8[1,2,1]", rest)
-    x, w = np.array([[[100], [-100]]], np.int8), np.full((1, 1, 1), 2, np.int8)
-    assert run(text, x, w)[0].ravel().tolist() == [127, -128]
+    text = call("convForward", [f"{kind}[1,2,1]", f"{kind}[1,1,1]"], f"{kind}[1,2,1]", rest)
+    dtype = ELEMENT_TYPES[kind].dtype
+    x, w = np.array([[[most - 1], [1 - most]]]).astype(dtype), np.full((1, 1, 1), 2).astype(dtype)
+    assert run(text, x, w)[0].ravel().tolist() == [most, -most - 1]
 
 
 @pytest.mark.parametrize(
