@@ -21,6 +21,8 @@ from optimizer.loops.widen import widened
 from optimizer.passes import register
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
@@ -34,7 +36,8 @@ class WhileLoopInvariantCodeMotion:
     """Hoists invariant instructions out of loop bodies.
 
     What is hoisted lives as long as the loop runs, and runs even if the loop does not; so a loop
-    inside of the loop, which might never end, goes only where the outer one is known to run.
+    inside of the loop, which might never end, goes only where the outer one is known to run. In a
+    schedule, a copy stays: each iteration needs one of its own to write to.
 
     Attributes
     ----------
@@ -48,9 +51,10 @@ class WhileLoopInvariantCodeMotion:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with less work in its loops."""
+        fixed = {"copy"} if module.header.is_scheduled else set[str]()
 
         def hoist(site: LoopSite) -> Instruction | None:
-            invariant = invariants(site, self.hoist_size_inflation_ratio)
+            invariant = invariants(site, self.hoist_size_inflation_ratio, fixed)
             worth = {i for i in invariant if i.opcode not in CHEAP} - invariant_elements(
                 site
             ).keys()
@@ -69,8 +73,13 @@ def invariant_elements(site: LoopSite) -> dict[Instruction, int]:
     }
 
 
-def invariants(site: LoopSite, ratio: float) -> dict[Instruction, None]:
-    """The instructions of the body that may be computed before the loop, in order."""
+def invariants(site: LoopSite, ratio: float, fixed: Collection[str]) -> dict[Instruction, None]:
+    """The instructions of the body that may be computed before the loop, in order.
+
+    Parameters
+    ----------
+    fixed : opcodes that stay.
+    """
     loop, known = site.loop, dict.fromkeys(invariant_elements(site))
     trips = trip_count(loop, max_iterations=1)
     has_domain = any(i.opcode == "domain" for i in loop.body.instructions)
@@ -79,7 +88,7 @@ def invariants(site: LoopSite, ratio: float) -> dict[Instruction, None]:
     tied = ordered(loop.body)
     for instr in loop.body.instructions:
         movable = instr.row.pure and not has_effect(instr) and instr not in tied
-        if not movable or instr.opcode in ("parameter", "after-all"):
+        if not movable or instr.opcode in ("parameter", "after-all", *fixed):
             continue
         if not all(o in known for o in instr.operands) or inflates(instr, ratio):
             continue
