@@ -66,8 +66,7 @@ def reflections(site: ExpansionSite) -> Instruction:
         here = spread(j, column.shape.dims)
         is_below = make("compare", rows, here, direction="GT")
         below = make("select", is_below, column, full(0, column))
-        beta, tau, divisor = reflection(site, alpha, below)
-        vector = make("divide", below, repeated(divisor, m))
+        beta, tau, vector = reflection(site, alpha, below)
         at_diagonal = make("compare", rows, here, direction="EQ")
         whole = make("select", at_diagonal, full(1, column), vector)
         turned = reflected(matrix, whole, conjugate(tau))
@@ -86,33 +85,44 @@ def reflections(site: ExpansionSite) -> Instruction:
 def reflection(
     site: ExpansionSite, alpha: Instruction, below: Instruction
 ) -> tuple[Instruction, Instruction, Instruction]:
-    """The numbers beta and tau, and alpha - beta, of the reflection that clears a column's end.
+    """The numbers beta and tau, and the vector v, of the reflection that clears a column's end.
 
-    A column that is clear already is not reflected: tau is 0.
+    A column that is clear already is not reflected: tau is 0. The column is divided by its largest
+    element first, and beta multiplied by it, since squares may over- and underflow.
     """
-    complex_ = alpha.shape.element_type.is_complex
-    real = make("real", alpha) if complex_ else alpha
-    squares = make("multiply", below, conjugate(below))
-    squares = make("real", squares) if complex_ else squares
-    add = site.binary("add", squares.shape.element_type)
-    axis = below.shape.rank - 2
-    sigma = folded(squares, number(0, squares.shape.element_type), [axis], add)
-    sigma = to_dims(sigma, alpha.shape.dims)
-    length = make("multiply", alpha, conjugate(alpha))
-    length = make("real", length) if complex_ else length
-    mu = make("sqrt", make("add", length, sigma))
-    negative = make("compare", real, 0, direction="LT")
-    beta = make("select", negative, mu, make("negate", mu))
-    clear = equal(sigma, 0)
+    complex_, m = alpha.shape.element_type.is_complex, below.shape.dims[-2]
+
+    def real(x: Instruction) -> Instruction:
+        return make("real", x) if complex_ else x
+
+    def whole(x: Instruction) -> Instruction:
+        return make("complex", x, full(0, x)) if complex_ else x
+
+    def over_rows(x: Instruction, opcode: str) -> Instruction:
+        element_type = x.shape.element_type
+        fold = site.binary(opcode, element_type)
+        total = folded(x, number(0, element_type), [x.shape.rank - 2], fold)
+        return to_dims(total, alpha.shape.dims)
+
+    rest = over_rows(make("abs", below), "maximum")
+    clear = equal(rest, 0)
     if complex_:
         clear = make("and", clear, equal(make("imag", alpha), 0))
-        beta = make("complex", beta, full(0, beta))
-    tau = make("divide", make("subtract", beta, alpha), beta)
-    divisor = make("subtract", alpha, beta)
+    largest = make("maximum", rest, make("abs", alpha))
+    unit = whole(make("select", equal(largest, 0), full(1, largest), largest))
+    first, others = make("divide", alpha, unit), make("divide", below, repeated(unit, m))
+    sigma = over_rows(real(make("multiply", others, conjugate(others))), "add")
+    length = real(make("multiply", first, conjugate(first)))
+    mu = make("sqrt", make("add", length, sigma))
+    negative = make("compare", real(first), 0, direction="LT")
+    beta = whole(make("select", negative, mu, make("negate", mu)))
+    tau = make("divide", make("subtract", beta, first), beta)
+    divisor = make("subtract", first, beta)
+    divisor = make("select", clear, full(1, divisor), divisor)
     return (
-        make("select", clear, alpha, beta),
+        make("select", clear, alpha, make("multiply", beta, unit)),
         make("select", clear, full(0, tau), tau),
-        make("select", clear, full(1, divisor), divisor),
+        make("divide", others, repeated(divisor, m)),
     )
 
 
