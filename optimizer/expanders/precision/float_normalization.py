@@ -2,24 +2,28 @@
 
 bf16 add(x, y)   =>   convert(f32 add(convert(x), convert(y)))
 
-Only opcodes that compute: what moves elements, or converts them, takes every type. Called
-computations are treated like all others, so that a reduce of bf16 adds in f32 inside, and rounds
-after every step. Small floats mean just that (see `interpreter.numbers.widths`), so every bit is
-kept.
+Only opcodes that compute: what moves elements, or converts them, takes every type. Small floats
+mean just that (see `interpreter.numbers.widths`), so every bit is kept. Sums and products over a
+dimension of small floats are computed in f32 as a whole, and rounded once; other called
+computations are treated like all others, and round after every step.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hlo.opcode import CONVERSIONS, OPCODES
+from hlo.opcode import CONVERSIONS, OPCODES, having
 from hlo.types.element_type import ELEMENT_TYPES, F32, ElementType
-from optimizer.expanders.op_expander import ExpansionSite, expander
+from interpreter.monoid import monoid_of
+from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.expanders.parts import to_type
+from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
 
 # Elementwise opcodes that every backend has for every type, since they compute nothing, or whose
 # meaning depends on the very type.
@@ -37,17 +41,35 @@ SUPPORTED: dict[str, frozenset[str]] = {
 }
 
 
-@expander("float-normalization", *COMPUTES, xla="xla/service/float_normalization.cc")
-def compute_in_f32(site: ExpansionSite, *, backend: str = "cpu") -> Instruction | None:
+@register
+@dataclass(frozen=True)
+class FloatNormalization:
     """Surrounds computing instructions of unsupported small floats with converts.
 
     XLA makes one pass of each type.
 
-    Parameters
+    Attributes
     ----------
     backend : a row of SUPPORTED.
     """
-    return widened(site.instr, unsupported_by(backend))
+
+    name = "float-normalization"
+    xla = "xla/service/float_normalization.cc"
+    backend: str = "cpu"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module that computes in supported types."""
+        unsupported = unsupported_by(self.backend)
+
+        def fold_in_f32(site: ExpansionSite) -> Instruction | None:
+            return folded_wide(site, unsupported)
+
+        def compute_in_f32(site: ExpansionSite) -> Instruction | None:
+            return widened(site.instr, unsupported)
+
+        # What folds apply is known before it is changed.
+        module = expand(module, log, dict.fromkeys(having("reduction"), fold_in_f32))
+        return expand(module, log, dict.fromkeys(COMPUTES, compute_in_f32))
 
 
 @cache
@@ -75,3 +97,19 @@ def widened(instr: Instruction, unsupported: set[ElementType]) -> Instruction | 
     if target not in unsupported:
         return instr.with_(operands=operands)
     return to_type(instr.with_(operands=operands, shape=instr.shape.with_type(F32)), target)
+
+
+def folded_wide(site: ExpansionSite, unsupported: set[ElementType]) -> Instruction | None:
+    """The fold in f32; None if no fold of small floats is computed in a wider type as a whole."""
+    instr, element_type = site.instr, site.instr.operands[0].shape.element_type
+    monoid = monoid_of(instr.called[0])
+    if monoid is None or not monoid.rounds(element_type) or element_type not in unsupported:
+        return None
+    if any(x.shape.element_type is not element_type for x in (instr, *instr.operands)):
+        return None
+    wide = instr.with_(
+        operands=tuple(to_type(o, F32) for o in instr.operands),
+        shape=instr.shape.with_type(F32),
+        called=(site.binary(instr.called[0].root.opcode, F32),),
+    )
+    return to_type(wide, element_type)
