@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo.opcode import GIVEN, SEQUENTIAL
-from hlo.walk import names_of, rebuild, rebuild_module
+from hlo.walk import names_of, post_order, rebuild, rebuild_module
 from hlo_tools.generate.resizing import with_entry
 from hlo_tools.running import EndlessError, run, running
 from hlo_tools.shrink.case import Case, bare
@@ -31,6 +31,7 @@ def fewer(case: Case) -> Iterator[Case]:
     module, entry = case.module, case.module.entry
     yield Case(bare(module), case.arguments)
     yield from roots(case)
+    yield from dead_alone(case)
     yield from opened(case)
     yield from without_parts(case)
     yield from operands_instead(case)
@@ -51,6 +52,24 @@ def roots(case: Case) -> Iterator[Case]:
     for instr in entry.instructions:
         if instr is not entry.root and instr.opcode != "parameter":
             yield case.with_entry(replace(entry, root=instr))
+
+
+def dead_alone(case: Case) -> Iterator[Case]:
+    """An instruction that the result does not need, beside one of its operands as the result.
+
+    Without operands, it stands beside a parameter or constant.
+    """
+    entry = case.module.entry
+    alive = set(without_dead(entry).instructions)
+    for instr in entry.instructions:
+        if instr in alive or instr.opcode == "parameter":
+            continue
+        others = instr.operands or tuple(i for i in entry.instructions if i.opcode in GIVEN)
+        for root in dict.fromkeys(others[:2]):
+            needed = {*post_order(instr), *post_order(root), *entry.parameters}
+            left = tuple(i for i in entry.instructions if i in needed)
+            if root is not instr and len(left) < len(entry.instructions):
+                yield case.with_entry(replace(entry, instructions=left, root=root), dead=True)
 
 
 def without_parts(case: Case) -> Iterator[Case]:
