@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.errors.error import HloError
-from hlo_tools.running import EndlessError, devices_of, leaves, rounds, run_shaken
+from hlo_tools.checking.shaking import run_shaken
+from hlo_tools.running import EndlessError, devices_of, leaves, rounds
 from interpreter.numbers.compare import BITS, compare
 from interpreter.numbers.widths import type_of, widened
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 Value = Any  # an array, None for a token, or a tuple of values
 
-# How often each module is shaken, and how many times as far as that a value may be.
-RUNS, FACTOR = 5, 4
+# How often both modules are shaken at most, until the difference is explained: a sign that is any
+# sign is the same in as many runs once in a million elements. A value may be so many times as far.
+RUNS, FACTOR = 20, 4
 
 
 def difference(
@@ -41,42 +43,39 @@ def difference(
     found = compare(got, want, promise)
     if found is None or promise == BITS or found.reason or devices_of(before) > 1:
         return found
-    try:
-        spread = Spread.of(before, want, arguments, promise)
-        spread.add(Spread.of(after, got, arguments, promise))
-    except (HloError, EndlessError, FloatingPointError):
-        # A module that fails once it is shaken shows nothing of the differences that may follow.
-        return None
-    return compare(spread.forgiven(got, want), want, promise)
+    spread = Spread(want)
+    for seed in range(RUNS):
+        try:
+            for module, value in ((before, want), (after, got)):
+                spread.add(run_shaken(module, arguments, promise, Random(seed)), value, promise)
+        except (HloError, EndlessError, FloatingPointError):
+            # A module that fails once it is shaken shows nothing of what may follow.
+            return None
+        found = compare(spread.forgiven(got, want), want, promise)
+        if found is None:
+            return None
+    return found
 
 
 class Spread:
-    """The distance that each element of a value moves when its inputs are shaken."""
+    """The distance that each element of a value moves when the module is shaken.
 
-    def __init__(self, moved: list[Any], unsettled: list[Any]) -> None:
-        self.moved, self.unsettled = moved, unsettled
+    Attributes
+    ----------
+    moved : of each array, the distances.
+    unsettled : of each array, a mask of the elements that may become anything.
+    """
 
-    @classmethod
-    def of(
-        cls, module: Module, value: Value, arguments: Sequence[Value], promise: Promise
-    ) -> Spread:
-        """That of a module's value."""
-        base = leaves(value)
-        moved = [np.zeros(np.shape(leaf)) for leaf in base]
-        unsettled = [np.zeros(np.shape(leaf), np.bool_) for leaf in base]
-        for seed in range(RUNS):
-            shaken = leaves(run_shaken(module, arguments, promise, Random(seed)))
-            for n, (there, here) in enumerate(zip(shaken, base, strict=True)):
-                distance, anything = apart(there, here, promise)
-                moved[n] = np.maximum(moved[n], distance)
-                unsettled[n] |= anything
-        return cls(moved, unsettled)
+    def __init__(self, value: Value) -> None:
+        self.moved: list[Any] = [np.zeros(np.shape(leaf)) for leaf in leaves(value)]
+        self.unsettled: list[Any] = [np.zeros(np.shape(leaf), np.bool_) for leaf in leaves(value)]
 
-    def add(self, other: Spread) -> None:
-        """Allow another's differences, too."""
-        self.moved = [np.maximum(a, b) for a, b in zip(self.moved, other.moved, strict=True)]
-        pairs = zip(self.unsettled, other.unsettled, strict=True)
-        self.unsettled = [a | b for a, b in pairs]
+    def add(self, shaken: Value, value: Value, promise: Promise) -> None:
+        """Take in the value of one shaken run, beside the value of a run that was not."""
+        for n, (there, here) in enumerate(zip(leaves(shaken), leaves(value), strict=True)):
+            distance, anything = apart(there, here, promise)
+            self.moved[n] = np.maximum(self.moved[n], distance)
+            self.unsettled[n] |= anything
 
     def forgiven(self, got: Value, want: Value) -> Value:
         """A value, with that of another wherever it is no further away than shaking explains."""

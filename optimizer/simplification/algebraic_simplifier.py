@@ -35,7 +35,7 @@ class AlgebraicSimplifier:
 
     @property
     def promise(self) -> Promise:
-        """The promise: how exactly values are kept."""
+        """The promise of nearly all rules; those that promise less say so themselves."""
         return BITS if self.strict else ROUNDING
 
     def run(self, module: Module, log: Log) -> Module:
