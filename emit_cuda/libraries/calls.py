@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 # Operands and results that cuBLASLt takes together.
 _TYPES = {
     ("f32", "f32"), ("f64", "f64"), ("f16", "f16"), ("bf16", "bf16"), ("f16", "f32"),
-    ("bf16", "f32"),
+    ("bf16", "f32"), *GPU.plain,
 }  # fmt: skip
+# Bytes of which rows of s8 are a multiple, and numbers of which rows of their products are.
+_BYTES, _WORDS = 16, 4
 _CONFIGURATION = configuration(GPU.kinds["dot"])
 
 
@@ -95,6 +97,8 @@ def gemm_of(instr: Instruction) -> tuple[LibraryGemm, tuple[Instruction, ...]] |
     if bias is not None and (gemm.batch > 1 or bias.shape.dims != (gemm.columns,)):
         return None
     call = replace(gemm, alpha=alpha, bias=bias is not None, relu=relu)
+    if call != gemm and (gemm.operands, gemm.result) in GPU.plain:
+        return None
     return call, tuple(arguments[each] for each in operands)
 
 
@@ -117,7 +121,14 @@ def _plain(dot: Instruction) -> LibraryGemm | None:
     sizes = prod(left.sizes(left.batch)), left.count, right.count, left.depth
     if orders[0] is None or orders[1] is None or 0 in sizes:
         return None
+    if types[0] == "s8" and not (all(orders) and _are_whole(*sizes[1:])):
+        return None
     return LibraryGemm(*types, *sizes, (orders[0], orders[1]))
+
+
+def _are_whole(rows: int, columns: int, depth: int) -> bool:
+    """Whether the library multiplies matrices of s8 of such sizes."""
+    return not (depth % _BYTES or rows % _WORDS or columns % _WORDS)
 
 
 def _deep_last(operand: Operand) -> bool | None:

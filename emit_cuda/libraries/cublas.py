@@ -23,9 +23,16 @@ if TYPE_CHECKING:
     from emit_cuda.libraries.calls import LibraryGemm
 
 WORKSPACE = 4 << 20
-# cudaDataType and cublasComputeType_t.
-_TYPES = {"f32": 0, "f64": 1, "f16": 2, "bf16": 14}
-_COMPUTE_32F, _COMPUTE_64F = 68, 70
+# cudaDataType.
+_TYPES = {"f32": 0, "f64": 1, "f16": 2, "s8": 3, "c64": 4, "c128": 5, "s32": 10, "bf16": 14}
+# For operands the cublasComputeType_t, the type of the factor of the product, and that as C has it.
+_COMPUTE: dict[str, tuple[int, str, Any]] = {
+    "f64": (70, "f64", ctypes.c_double),
+    "c64": (68, "c64", ctypes.c_float * 2),
+    "c128": (70, "c128", ctypes.c_double * 2),
+    "s8": (72, "s32", ctypes.c_int32),
+}
+_USUAL = (68, "f32", ctypes.c_float)
 # cublasLtMatmulDescAttributes_t, ...LayoutAttribute_t and ...PreferenceAttributes_t.
 _TRANSPOSE_A, _TRANSPOSE_B, _EPILOGUE, _BIAS_POINTER = 3, 4, 7, 8
 _BATCH_COUNT, _BATCH_STRIDE = 5, 6
@@ -86,7 +93,7 @@ class Cublas:
         left, right, *bias, result, workspace = (ctypes.c_void_p(a) for a in addresses)
         for address in bias:
             self._set("MatmulDesc", plan.operation, _BIAS_POINTER, address)
-        one, zero = plan.scalar(call.alpha), plan.scalar(0)
+        one, zero = (_scalar(plan.scalar, factor) for factor in (call.alpha, 0))
         of_right, of_left, of_result = plan.layouts
         self._call(
             "Matmul", self._handle, plan.operation, ctypes.byref(one), right, of_right, left,
@@ -98,9 +105,9 @@ class Cublas:
     def _planned(self, call: LibraryGemm) -> _GemmPlan:
         if self._handle is None:
             self._handle = self._made("Create")
-        wide = call.operands == "f64"
-        compute, scale = (_COMPUTE_64F, 1) if wide else (_COMPUTE_32F, 0)
-        operation = self._made("MatmulDescCreate", ctypes.c_int(compute), ctypes.c_int(scale))
+        compute, factor, scalar = _COMPUTE.get(call.operands, _USUAL)
+        kinds = ctypes.c_int(compute), ctypes.c_int(_TYPES[factor])
+        operation = self._made("MatmulDescCreate", *kinds)
         left_last, right_last = call.deep_last
         # In memory the right operand is (columns, depth) to the library if columns come last.
         self._set("MatmulDesc", operation, _TRANSPOSE_A, ctypes.c_int32(right_last))
@@ -124,7 +131,7 @@ class Cublas:
         self._call("MatmulPreferenceDestroy", preference)
         if not count.value:
             raise HloError("HLO192", f"cuBLASLt knows no way to compute {call}")
-        return _GemmPlan(operation, layouts, algorithm, ctypes.c_double if wide else ctypes.c_float)
+        return _GemmPlan(operation, layouts, algorithm, scalar)
 
     def _layout(self, kind: str, rows: int, columns: int, batch: int) -> ctypes.c_void_p:
         """A matrix whose columns lie one after the other."""
@@ -148,3 +155,8 @@ class Cublas:
         status = getattr(self._functions, f"cublasLt{function}")(*arguments)
         if status:
             raise HloError("HLO192", f"cublasLt{function} gives status {status}")
+
+
+def _scalar(kind: Any, value: float) -> Any:
+    """A number of a type of C, of which there are some without fractions, and some of two parts."""
+    return kind(int(value) if kind is ctypes.c_int32 else value)

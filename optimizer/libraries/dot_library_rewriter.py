@@ -97,7 +97,7 @@ def epilogue(
     """
     found: list[Instruction] = []
     last = start
-    for _ in range(library.steps):
+    for _ in range(0 if library.is_plain(start) else library.steps):
         step = next(iter(using[last]), None)
         if last is computation.root or len(using[last]) != 1 or step is None or step in taken:
             break

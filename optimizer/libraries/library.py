@@ -48,6 +48,7 @@ class TargetLibrary:
     ----------
     kinds : what the library's call is named, by the opcode at its heart.
     types : element types that it takes.
+    plain : types of factors and of products that it multiplies, but without an epilogue.
     epilogues : opcodes that it applies to the result before it is stored.
     steps : of those, at most.
     flops : operations a second in the library; `loops` in a kernel of our own.
@@ -61,14 +62,22 @@ class TargetLibrary:
     flops: float
     loops: float
     call: float
+    plain: frozenset[tuple[str, str]] = frozenset()
+
+    def is_plain(self, instr: Instruction) -> bool:
+        """Whether it takes a product without an epilogue alone."""
+        factors = {operand.shape.element_type.name for operand in instr.operands}
+        pairs = {(factor, instr.shape.element_type.name) for factor in factors}
+        return instr.opcode == "dot" and len(pairs) == 1 and pairs <= self.plain
 
     def decide(self, instr: Instruction) -> LibraryDecision:
         """Whether to hand an instruction to the library, and the seconds that say so."""
         if instr.opcode not in self.kinds:
             return LibraryDecision(None, "opcode", f"the library has no {instr.opcode}")
+        plain = self.is_plain(instr)
         for shape in (instr.shape, *(operand.shape for operand in instr.operands)):
-            name = shape.element_type.name
-            if name not in self.types or shape.is_dynamic:
+            known = plain or shape.element_type.name in self.types
+            if not known or shape.is_dynamic:
                 return LibraryDecision(None, "type", f"the library does not take {shape}")
         flops, _ = operations(instr)
         in_loops, in_library = flops / self.loops, self.call + flops / self.flops
@@ -123,5 +132,6 @@ GPU = TargetLibrary(
     flops=15e12,
     loops=1.5e12,
     call=2e-6,
+    plain=frozenset({("c64", "c64"), ("c128", "c128"), ("s8", "s32")}),
 )
 LIBRARIES = {"cpu": CPU, "gpu": GPU}

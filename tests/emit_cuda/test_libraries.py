@@ -64,14 +64,23 @@ ENTRY e {{ a = {left} parameter(0)  b = {right} parameter(1)  c = f32[6] paramet
     [([5, 7], [7, 6], (1, 0)), ([7, 5], [7, 6], (0, 0)), ([5, 7], [6, 7], (1, 1)),
      ([7, 5], [6, 7], (0, 1))],
 )  # fmt: skip
-@pytest.mark.parametrize("kind", ["f32", "f64", "f16", "bf16"])
+@pytest.mark.parametrize("kind", ["f32", "f64", "f16", "bf16", "c64", "c128"])
 def test_products_of_matrices(found, left, right, contracting, kind):
     dims = f"lhs_contracting_dims={{{contracting[0]}}}, rhs_contracting_dims={{{contracting[1]}}}"
     shapes = [f"{kind}{dims}".replace(" ", "") for dims in (left, right, [5, 6])]
     text = product(*shapes, dims)
-    x, y = RANDOM.normal(size=left), RANDOM.normal(size=right)
+    x, y = (RANDOM.normal(size=(2, *dims)) for dims in (left, right))
+    x, y = (both[0] + 1j * both[1] if kind[0] == "c" else both[0] for both in (x, y))
     (call,) = same(text, found, x, y, np.zeros(6), rtol={"f16": 2e-3, "bf16": 2e-2}.get(kind, 1e-5))
     assert (call.rows, call.columns, call.depth) == (5, 6, 7)
+
+
+@pytest.mark.parametrize(("depth", "count"), [(32, 1), (24, 0)])
+def test_products_of_bytes_by_rows(found, depth, count):
+    dims = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+    text = product(f"s8[8,{depth}]", f"s8[12,{depth}]", "s32[8,12]", dims)
+    x, y = (RANDOM.integers(-128, 128, (rows, depth)) for rows in (8, 12))
+    same(text, found, x, y, np.zeros(6), count=count)
 
 
 def test_products_in_batches(found):

@@ -8,12 +8,17 @@
 
 extern "C" {
 typedef int Status;
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
+typedef std::complex<double> Number;
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, C_32F = 4, C_64F = 5, R_32I = 10, R_16BF = 14 };
 struct Operation { int compute, scale; int32_t transpose_a = 0, transpose_b = 0; uint32_t epilogue = 1; const char *bias = nullptr; };
 struct Layout { int type; uint64_t rows, columns; int64_t leading, stride = 0; int32_t batch = 1; };
 struct Found { uint64_t algorithm[8]; size_t workspace; int state; float waves; int reserved[4]; };
 
-static double get(const void *array, int type, int64_t i) {
+static Number get(const void *array, int type, int64_t i) {
+    if (type == C_32F) return ((const std::complex<float> *)array)[i];
+    if (type == C_64F) return ((const Number *)array)[i];
+    if (type == R_8I) return ((const int8_t *)array)[i];
+    if (type == R_32I) return ((const int32_t *)array)[i];
     if (type == R_64F) return ((const double *)array)[i];
     if (type == R_32F) return ((const float *)array)[i];
     if (type == R_16F) return (double)((const _Float16 *)array)[i];
@@ -22,7 +27,11 @@ static double get(const void *array, int type, int64_t i) {
     memcpy(&value, &bits, 4);
     return value;
 }
-static void put(void *array, int type, int64_t i, double value) {
+static void put(void *array, int type, int64_t i, Number number) {
+    double value = number.real();
+    if (type == C_32F) { ((std::complex<float> *)array)[i] = (std::complex<float>)number; return; }
+    if (type == C_64F) { ((Number *)array)[i] = number; return; }
+    if (type == R_32I) { ((int32_t *)array)[i] = (int32_t)value; return; }
     if (type == R_64F) { ((double *)array)[i] = value; return; }
     if (type == R_32F) { ((float *)array)[i] = (float)value; return; }
     if (type == R_16F) { ((_Float16 *)array)[i] = (_Float16)value; return; }
@@ -72,13 +81,15 @@ Status cublasLtMatmul(void *, Operation *o, const void *alpha, const void *a, La
                       size_t bytes, void *) {
     if (algorithm->algorithm[0] != 42 || !workspace || !bytes || !fits(*o, *of_a, *of_b, *of_d)) return 7;
     memset(workspace, 0xa5, bytes);
-    bool wide = o->compute == 70;
-    if (wide != (o->scale == R_64F) || get(beta, o->scale, 0) != 0) return 7;
+    bool wide = o->scale == R_64F || o->scale == C_64F, whole = o->scale == R_32I;
+    if (o->compute != (wide ? 70 : whole ? 72 : 68) || get(beta, o->scale, 0) != 0.0) return 7;
+    // Whole numbers lie by rows, of both.
+    if (whole && !(o->transpose_a && !o->transpose_b && of_a->rows % 16 == 0 && of_d->rows % 4 == 0)) return 7;
     uint64_t deep = o->transpose_a ? of_a->rows : of_a->columns;
     for (int64_t batch = 0; batch < of_d->batch; ++batch)
         for (uint64_t column = 0; column < of_d->columns; ++column)
             for (uint64_t row = 0; row < of_d->rows; ++row) {
-                double sum = 0;
+                Number sum = 0;
                 for (uint64_t k = 0; k < deep; ++k) {
                     int64_t i = o->transpose_a ? row * of_a->leading + k : k * of_a->leading + row;
                     int64_t j = o->transpose_b ? k * of_b->leading + column : column * of_b->leading + k;
@@ -86,14 +97,13 @@ Status cublasLtMatmul(void *, Operation *o, const void *alpha, const void *a, La
                 }
                 sum *= get(alpha, o->scale, 0);
                 if (o->epilogue & 4) sum += get(o->bias, of_d->type, row);
-                if (o->epilogue & 2) sum = sum > 0 ? sum : 0;
+                if (o->epilogue & 2 && sum.real() <= 0) sum = 0;
                 put(d, of_d->type, batch * of_d->stride + column * of_d->leading + row, sum);
             }
     return 0;
 }
 
 // ---- cuFFT --------------------------------------------------------------------------------------
-typedef std::complex<double> Number;
 struct Plan { int rank, type; long long lengths[3], batch; };
 static Plan plans[64];
 static int made;
