@@ -6,7 +6,8 @@
 
 Beside `mma.sync` these are `ldmatrix`, `cp.async` with its groups, `cvt` between f32 and a type of
 16 bits or a pair of these, `add`, `sub` and `mul` of such pairs, and `max.NaN` and `min.NaN` of f32
-and of pairs. Other instructions are left as they are: the C++ compiler refuses them.
+and of pairs, and `rcp.approx.ftz` of f32. Other instructions are left as they are: the C++ compiler
+refuses them.
 
 References
 ----------
@@ -46,6 +47,7 @@ _CONVERT = re.compile(
 _THREE = r"\s+(%\d+)\s*,\s*(%\d+)\s*,\s*(%\d+)\s*;?\s*"
 _CONVERT_PAIR = re.compile(rf"\s*cvt\.rn\.(bf16|f16)x2\.f32{_THREE}")
 _PAIRS = re.compile(rf"\s*(add|sub|mul|max|min)\.(?:rn|NaN)\.(bf16|f16)x2{_THREE}")
+_RECIPROCAL = re.compile(r"\s*rcp\.approx\.ftz\.f32\s+(%\d+)\s*,\s*(%\d+)\s*;?\s*")
 _EXTREME = re.compile(rf"\s*(max|min)\.NaN\.f32{_THREE}")
 
 
@@ -128,6 +130,11 @@ def _extreme(match: re.Match[str], values: Sequence[str]) -> str:
     return f"{match[1]}_or_nan({to}, {x}, {y})"
 
 
+def _reciprocal(match: re.Match[str], values: Sequence[str]) -> str:
+    to, x = (_value(each, values) for each in match.groups())
+    return f"reciprocal({to}, {x})"
+
+
 # The calls, by the instruction.
 _CALLS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], str]]] = (
     (_MMA, _mma),
@@ -139,6 +146,7 @@ _CALLS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[str]],
     (_CONVERT_PAIR, _convert_pair),
     (_PAIRS, _pairs),
     (_EXTREME, _extreme),
+    (_RECIPROCAL, _reciprocal),
 )
 
 

@@ -13,6 +13,7 @@ from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.pairs import in_pairs
+from emit_cuda.kernels.retries import with_retries
 from emit_cuda.kernels.spelling import all_in_cuda
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from hlo.types.element_type import ELEMENT_TYPES
@@ -113,7 +114,8 @@ class KernelFile:
         tuple
             the kernel's name, and the pointers that it takes.
         """
-        stage = replace(stage, statements=in_pairs(stage.statements, kernel.names))
+        threads = with_retries(in_pairs(stage.statements, kernel.names), kernel.names)
+        stage = replace(stage, statements=threads)
         statements = all_in_cuda(stage.statements)
         read = set(names_in(statements))
         used = {p: a for p, a in kernel.arguments.items() if a.name in read}

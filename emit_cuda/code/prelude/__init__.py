@@ -51,6 +51,7 @@ BUILTINS = {
     "nan": "quiet_nan_f64",
     "nanf": "quiet_nan_f32",
     "bit_cast": "__builtin_bit_cast",  # of C++ itself, and a constant
+    "expect": "__builtin_expect",
 }
 _PART = re.compile(r"__(real|imag)__ ((?:\w+|\([^()]*\))(?:\[[^\]]*\]|\((?:[^()]|\([^()]*\))*\))*)")
 

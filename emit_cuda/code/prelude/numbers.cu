@@ -64,6 +64,17 @@ static __device__ inline f32 tanh_f32(f32 x) {
   return tanhf(x);
 }
 
+// 1 / x as a division rounds it: a step of Newton's method does that to the hardware's reciprocal, as
+// in NVIDIA's own division. The value is right where that is a small step: near the ends of the range,
+// and of 0, infinity and NaN, it is not.
+static __device__ inline f32 quick_reciprocal_f32(f32 x, f32 &largest_step) {
+  f32 near;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(x));
+  f32 step = fmaf(-x, near, 1.0f);
+  largest_step = maximum_f32(largest_step, fabsf(step));
+  return fmaf(near, step, near);
+}
+
 // Ends the launch if the program is interrupted. A GPU can't be asked from within a kernel.
 static __device__ inline void poll_for_stop() {
 #ifdef CUDA_ON_HOST
