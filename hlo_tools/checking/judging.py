@@ -28,7 +28,7 @@ RUNS, FACTOR = 20, 4
 
 def difference(
     before: Module,
-    after: Module,
+    after: Module | None,
     arguments: Sequence[Value],
     promise: Promise,
     want: Value,
@@ -38,6 +38,7 @@ def difference(
 
     Parameters
     ----------
+    after : None where it is the same module, computed by other means.
     want, got : the values of the modules before and after.
     """
     found = compare(got, want, promise)
@@ -47,7 +48,9 @@ def difference(
     for seed in range(RUNS):
         try:
             for module, value in ((before, want), (after, got)):
-                spread.add(run_shaken(module, arguments, promise, Random(seed)), value, promise)
+                if module is not None:
+                    shaken = run_shaken(module, arguments, promise, Random(seed))
+                    spread.add(shaken, value, promise)
         except (HloError, EndlessError, FloatingPointError):
             # A module that fails once it is shaken shows nothing of what may follow.
             return None

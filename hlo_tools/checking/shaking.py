@@ -140,14 +140,17 @@ class Shaker:
         element_type = type_of(array)
         drift *= self.random.uniform(-1, 1)
         if element_type.is_complex:
-            whole = np.empty(array.shape, array.dtype)
-            whole.real = self.floats(array.real, eps, drift)
-            whole.imag = self.floats(array.imag, eps, drift)
+            # Where one part is small, it is so by cancellation of parts as large as the other.
+            whole, size = np.empty(array.shape, array.dtype), np.abs(array).astype(np.float64)
+            whole.real = self.floats(array.real, size, eps, drift)
+            whole.imag = self.floats(array.imag, size, eps, drift)
             return whole
-        return self.floats(array, eps, drift) if element_type.is_floating else value
+        if not element_type.is_floating:
+            return value
+        return self.floats(array, np.abs(array.astype(np.float64)), eps, drift)
 
-    def floats(self, array: Any, eps: float, drift: float) -> Any:
-        """An array of floats, shaken."""
+    def floats(self, array: Any, size: Any, eps: float, drift: float) -> Any:
+        """An array of floats, shaken in proportion to some sizes."""
         wide = shaken = array.astype(np.float64)
         if self.promise.zero_sign:
             signs: Any = self.random.choice((1.0, -1.0), wide.shape)
@@ -161,7 +164,7 @@ class Shaker:
             most = min(SHAKEN_ULPS, max(1, 2 ** float_format(array.dtype).mantissa_bits // 4))
             ulps = cast("Any", self.random.integers(-most, most, wide.shape, endpoint=True))
             least = float(_finfo(array.dtype).smallest_subnormal)
-            size = np.abs(shaken)
+            size = cast("Any", np.where(np.isfinite(size), size, np.abs(shaken)))
             steps = ulps * np.maximum(size * max(eps, _eps(array.dtype)), least)
             # Sums are computed in the wide type, and rounded to a narrower one once.
             steps += drift * size * max(eps, _eps(widened(array).dtype))
