@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 THREADS, BITS = 256, 8
 # Elements of a tile that a thread has at most; and bytes of an element that is moved itself.
 EACH, MOST_BYTES = 16, 8
-# The places in a row that states can count.
-MOST_PLACES = 1 << 30
+# The places in a row that states can count; and the digits for whose counts a block has memory.
+MOST_PLACES, MOST_DIGITS = 1 << 30, 48
 # Blocks that count digits, where there is work for so many.
 COUNTING = 1056
 
@@ -75,8 +75,9 @@ KINDS = SORT, ZEROS, COUNTS, MOVE = (
 
 
 def digits(instr: Instruction) -> int:
-    """The number of digits in a sort's keys; 0 where its comparator compares no keys."""
-    return sum(-(-key.bits // BITS) for key in keys(instr.called[0]))
+    """The number of digits in a sort's keys; 0 where its comparator compares none, or too many."""
+    found = sum(-(-key.bits // BITS) for key in keys(instr.called[0]))
+    return found if found <= MOST_DIGITS else 0
 
 
 def radix_stages(
@@ -292,8 +293,8 @@ class _SortOfTiles(_DigitSort):
     Attributes
     ----------
     passes : for each digit, the part of the words that it is in, and the bits below it.
-    state : how many blocks of each pass have begun; how often a row has each digit; and for each
-        pass the states of all tiles, as in `sorting.cu`.
+    state : how many blocks of each pass have begun; for each pass how often a row has each digit;
+        and for each pass the states of all tiles, as in `sorting.cu`.
     """
 
     def launches(self) -> list[Stage]:
@@ -302,7 +303,7 @@ class _SortOfTiles(_DigitSort):
         self.passes = [(k, s) for k, bits in enumerate(self.parts) for s in range(0, bits, BITS)]
         self.totals = self.rows * THREADS
         count = len(self.passes)
-        self.counted = count * (1 + self.totals)
+        self.counted = THREADS + count * self.totals
         states = count * self.totals * self.tiles
         self.state = self.kernel.room("u32", "state", self.counted + states)
         zero = Assign(item(self.state, Name("thread")), Literal(0))
@@ -352,7 +353,7 @@ class _SortOfTiles(_DigitSort):
             body.add(BARRIER)
             with body.loop("c", count * THREADS, start=thread, step=THREADS) as c:
                 row = Group(c / THREADS * self.rows + indexed(self.row))
-                total = item(self.state, row * THREADS + c % THREADS + count)
+                total = item(self.state, row * THREADS + c % THREADS + THREADS)
                 body.add(_added(total, item(own, c)))
         shared: Shared = (("u32", own.name, count * THREADS),)
         return Stage(live(statements), (blocks, 1, 1), (THREADS, 1, 1), shared, kind=COUNTS)
@@ -386,7 +387,7 @@ class _SortOfTiles(_DigitSort):
             with self._each_own() as (e, j):
                 self._read(e, j, part if shift == 0 else None, sources)
             count = self._rank(part, Literal(shift))
-            totals = self.row * THREADS + (len(self.passes) + number * self.totals)
+            totals = self.row * THREADS + (THREADS + number * self.totals)
             first = self.counted + number * self.totals * self.tiles
             states = self.row * (self.tiles * THREADS) + first
             begun = [self.state + indexed(each) for each in (states, totals)]
@@ -401,7 +402,7 @@ class _SortOfTiles(_DigitSort):
                     j = counter(body.let("s64", "j", target).name, self.n)
                     self._write(self.tile, i, j, targets)
         grid, block = (self.rows * self.tiles, 1, 1), (THREADS, 1, 1)
-        return Stage(live(statements), grid, block, self.shared, kind=MOVE)
+        return Stage(live(statements), grid, block, self.shared, kind=MOVE, resident=4)
 
 
 def _added(target: Expr, value: Expr) -> Call:

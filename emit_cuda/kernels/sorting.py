@@ -66,7 +66,7 @@ LEAST = 16
 WORD_BYTES, NUMBER_BYTES = 8, 4
 # Shorter rows are sorted by exchanges, even if their comparator compares keys; and so many digits
 # take as long as merges do.
-MOST_BITONIC, MOST_DIGITS = 512, 16
+MOST_BITONIC, FEW_DIGITS = 512, 16
 
 
 def sort_stages(
@@ -80,13 +80,11 @@ def sort_stages(
     by_digits = digits(instr) if n < MOST_PLACES else 0
     if n < LEAST or (complexes and not by_digits):
         return None
-    if complexes or (n > MOST_BITONIC and 0 < by_digits <= MOST_DIGITS):
+    if complexes or (n > MOST_BITONIC and 0 < by_digits <= FEW_DIGITS):
         return radix_stages(kernel, instr, axis, outputs)
     kind, size = _SortedTile, _tile(instr, n, NUMBER_BYTES)
-    # Words are larger than numbers, and yet worth a tile less.
-    by_words = _tile(instr, n, WORD_BYTES)
-    if _has_word(instr) and (by_words == size or size < n):
-        kind, size = _TileOfWords, by_words
+    if _has_word(instr) and _tile(instr, n, WORD_BYTES) == size:
+        kind = _TileOfWords
     tiles = -(-n // size)
     rooms = [kernel.room(o.shape.element_type.name, "sorted", prod(dims)) for o in instr.operands]
     with kernel.body.block() as statements:

@@ -23,7 +23,7 @@ static __device__ inline u32 lanes_alike(u32 word) {
   return word ? votes : ~votes;
 #else  // four instructions; compilers make seven of it
   u32 votes;
-  asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; "
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; "
       "@!p not.b32 %0, %0; }"
       : "=r"(votes)
       : "r"(word));
@@ -73,16 +73,17 @@ static u32 ticket(u32 *begun, u32 *warps) {
   return warps[8];
 }
 
-// Of a digit, how many the tiles before this one have. A tile's state is 0 until its count is known;
-// its upper bits are 1 beside this count, and 2 beside that of all tiles up to it. The block looks at
-// the tiles before, the last one first, four at once, up to one with the count of all.
-static u32 count_before(u32 *states, s64 tile, u32 count) {
+// Where elements of a digit that are in this tile, or a later one, begin in the row. A tile's state is 0
+// until its count is known; its upper bits are 1 beside this count, and 2 beside where the digit's
+// elements of the next tile begin. The block looks at the tiles before, the last one first, four at
+// once, up to one that knows the latter.
+static u32 begin_behind(u32 *states, s64 tile, u32 count) {
   u32 *own = states + tile * 256 + threadIdx.x, before = 0, seen[4];
   atomicExch(own, 1u << 30 | count);
   for (s64 back = 0, found = 0; !found; poll_for_stop()) {
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      seen[k] = back + k < tile ? atomicAdd(own - (back + k + 1) * 256, 0u) : 2u << 30;
+      seen[k] = back + k < tile ? atomicAdd(own - (back + k + 1) * 256, 0u) : 0;
     bool known = true;
 #pragma unroll
     for (int k = 0; k < 4; k++) {
@@ -90,14 +91,15 @@ static u32 count_before(u32 *states, s64 tile, u32 count) {
       if (known) before += seen[k] & ((1u << 30) - 1), found = seen[k] >> 31, back++;
     }
   }
-  atomicExch(own, 2u << 30 | (before + count));
   return before;
 }
 
 // What must be added to an element's place in the tile, so that it is the place in the row: in place
 // of where the digits begin in the tile. `totals` is how often the row has each digit.
 static void find_targets(u32 *states, const u32 *totals, s64 tile, u32 count, u32 *first, u32 *warps) {
-  u32 smaller = sum_before(totals[threadIdx.x], warps);
-  first[threadIdx.x] = smaller + count_before(states, tile, count) - first[threadIdx.x];
+  u32 x = threadIdx.x;
+  u32 begin = tile ? begin_behind(states, tile, count) : sum_before(totals[x], warps);
+  atomicExch(&states[tile * 256 + x], 2u << 30 | (begin + count));
+  first[x] = begin - first[x];
   __syncthreads();
 }
