@@ -337,3 +337,15 @@ def jacobi_eigenvalues(a: Array) -> Array:
         return lax.scan(turn, a, pairs)[0], None
 
     return jnp.sort(jnp.diag(lax.scan(sweep, a + a.T, None, 3)[0]))
+
+
+@program("f32[500,8,8]")
+def orthonormal_bases(matrices: Array) -> Array:
+    """Of the columns of 500 matrices, one after the other (Gram and Schmidt)."""
+    found: list[Array] = []
+    for k in range(8):
+        column = matrices[:, :, k]
+        for other in found:
+            column = column - (other * column).sum(-1, keepdims=True) * other
+        found.append(column / jnp.linalg.norm(column, axis=-1, keepdims=True))
+    return jnp.stack(found, -1)

@@ -92,9 +92,14 @@ def _branches(choice: If) -> tuple[Sequence[Statement], Sequence[Statement]]:
 
 
 def _is_worth_it(loop: For) -> bool:
-    """Whether rows that do much lie apart, and neither are written out nor fill whole vectors."""
-    counts = {trip_count(s) for s in loop.body if isinstance(s, For)}
-    if min(counts) <= max(machine.SHORT_LOOPS) or counts.issubset(machine.TAKEN_WHOLE):
+    """Whether rows lie apart and do much, and those of whole vectors wait for fold after fold."""
+    inner = [s for s in loop.body if isinstance(s, For)]
+    counts = set(map(trip_count, inner))
+    if min(counts) <= max(machine.SHORT_LOOPS):
+        return False
+    folds = sum(len(s.reductions) for s in inner)
+    often = folds >= machine.FOLDS_IN_TURN and max(counts) <= machine.HALF_VECTOR
+    if counts.issubset(machine.TAKEN_WHOLE) and not often:
         return False
     return does_much(loop) and bool(distances_gathered(loop))
 

@@ -1,5 +1,7 @@
 """Loops along rows change places with blocks of rows; C gives what the interpreter gives."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numbered_names import Names
@@ -14,6 +16,7 @@ from emit_c.kernels.interchange_short_rows import interchange_short_rows
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, compare
+from optimizer import machine
 
 FOLDS = """HloModule m
 most {{ x = {0}[] parameter(0)  y = {0}[] parameter(1)  ROOT r = {0}[] maximum(x, y) }}
@@ -122,6 +125,13 @@ def test_blocks_of_rows_around_loops_along_them():
 )
 def test_loops_that_stay(loop):
     assert interchange_short_rows(Names(), [loop], KINDS) == [loop]
+
+
+def test_rows_of_half_a_vector_wait_for_many_folds():
+    loop = nest(trip_count=8, apart=8)
+    assert interchange_short_rows(Names(), [loop], KINDS) == [loop]
+    often = replace(loop, body=loop.body * (machine.FOLDS_IN_TURN // 2))
+    assert interchange_short_rows(Names(), [often], KINDS)[0].step == 16
 
 
 def test_loops_inside_of_other_statements():
