@@ -11,6 +11,7 @@ reads and writes by pairs alone become arrays of pairs.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -91,12 +92,11 @@ def _arrays_of_pairs(statements: Sequence[Statement], loops: Iterable[For]) -> d
     """The local arrays and vectors that loops take by pairs alone, and their element types."""
     declared = [s for s in nested(statements) if isinstance(s, Let | LocalVariable)]
     found = {s.name: kind for s in declared if (kind := _element_type(s))}
-    left = names_in(statements) if found else []
-    for name in _mentions_of_pairs(statements, loops):
-        if name in found:
-            left.remove(name)
-    others = set(left)
-    return {name: kind for name, kind in found.items() if name not in others}
+    if not found:
+        return found
+    left = Counter(names_in(statements))
+    left.subtract(_mentions_of_pairs(statements, loops))
+    return {name: kind for name, kind in found.items() if not left[name]}
 
 
 def _element_type(statement: Let | LocalVariable) -> str:
