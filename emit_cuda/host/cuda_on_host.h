@@ -548,10 +548,10 @@ inline void min_or_nan(float &to, float x, float y) {
     if (x != x || y != y) to = bits<float>(0x7fffffffu);
     else to = x < y || (x == y && __builtin_signbit(x)) ? x : y;
 }
-// `rcp.approx.ftz` of inline PTX, as near as it gets: subnormal numbers are zeros.
-inline void reciprocal(float &to, float x) {
-    float value = 1.0f / (fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x);
-    to = fabsf(value) < 0x1p-126f ? copysignf(0.0f, value) : value;
+// `rcp.approx` of inline PTX, as near as it gets; with `.ftz`, subnormal numbers are zeros.
+inline void reciprocal(float &to, float x, bool flushes) {
+    float value = 1.0f / (flushes && fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x);
+    to = flushes && fabsf(value) < 0x1p-126f ? copysignf(0.0f, value) : value;
 }
 // `cvt` of inline PTX.
 inline void to_f16(uint16_t &to, float from) { to = half_of(from); }

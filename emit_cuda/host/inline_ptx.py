@@ -6,7 +6,7 @@
 
 Beside `mma.sync` these are `ldmatrix`, `cp.async` with its groups, `cvt` between f32 and a type of
 16 bits or a pair of these, `add`, `sub` and `mul` of such pairs, and `max.NaN` and `min.NaN` of f32
-and of pairs, and `rcp.approx.ftz` of f32. Other instructions are left as they are: the C++ compiler
+and of pairs, and `rcp.approx` of f32. Other instructions are left as they are: the C++ compiler
 refuses them.
 
 References
@@ -47,7 +47,7 @@ _CONVERT = re.compile(
 _THREE = r"\s+(%\d+)\s*,\s*(%\d+)\s*,\s*(%\d+)\s*;?\s*"
 _CONVERT_PAIR = re.compile(rf"\s*cvt\.rn\.(bf16|f16)x2\.f32{_THREE}")
 _PAIRS = re.compile(rf"\s*(add|sub|mul|max|min)\.(?:rn|NaN)\.(bf16|f16)x2{_THREE}")
-_RECIPROCAL = re.compile(r"\s*rcp\.approx\.ftz\.f32\s+(%\d+)\s*,\s*(%\d+)\s*;?\s*")
+_RECIPROCAL = re.compile(r"\s*rcp\.approx(\.ftz)?\.f32\s+(%\d+)\s*,\s*(%\d+)\s*;?\s*")
 _EXTREME = re.compile(rf"\s*(max|min)\.NaN\.f32{_THREE}")
 
 
@@ -131,8 +131,8 @@ def _extreme(match: re.Match[str], values: Sequence[str]) -> str:
 
 
 def _reciprocal(match: re.Match[str], values: Sequence[str]) -> str:
-    to, x = (_value(each, values) for each in match.groups())
-    return f"reciprocal({to}, {x})"
+    to, x = (_value(each, values) for each in match.groups()[1:])
+    return f"reciprocal({to}, {x}, {'true' if match[1] else 'false'})"
 
 
 # The calls, by the instruction.

@@ -2,16 +2,20 @@
 
 import random
 
+import numpy as np
 import pytest
 from cuda_batches import Batch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies.ops import OPS, modules_of
 
+import hlo
+import interpreter
 from hlo.errors.error import HloError
 from hlo.verify import verify
 from hlo_tools.generate.modules import CALLING, OPCODES_MADE, RARE, random_module
 from hlo_tools.generate.values import nasty, tame
+from interpreter.numbers.compare import Promise
 
 # These talk to the host.
 HOST = {"infeed", "outfeed", "recv", "recv-done", "send", "send-done"}
@@ -38,6 +42,34 @@ def test_random_modules_give_what_the_interpreter_gives(optimize):
         batch.add(module, [tame(p.shape, random.Random(seed)) for p in module.entry.parameters])
     found = batch.differences()
     assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+# Where numbers are drawn from; a logistic is no normal number below -87.
+RANGES = {
+    "exponential": (-110, 95),
+    "log": (1e-40, 3e38),
+    "log-plus-one": (-0.999, 100),
+    "logistic": (-87, 85),
+    "tanh": (-12, 12),
+}
+
+
+def test_functions_are_near_the_truth():
+    """On a GPU these are CUDA's own."""
+    generator, batch = np.random.default_rng(4), Batch()
+    for opcode, (low, high) in RANGES.items():
+        even = generator.uniform(low, high, 20_000)
+        spread = np.exp(generator.uniform(np.log(1e-6), np.log(high), 20_000))
+        ends = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -1.0, 1e-40, 3e38, -3e38]
+        x = np.concatenate([even, spread, ends]).astype(np.float32)
+        text = f"x = f32[{len(x)}] parameter(0)  ROOT r = f32[{len(x)}] {opcode}(x)"
+        batch.add(hlo.parse(f"HloModule near\nENTRY main {{ {text} }}"), [x])
+        module, given, _, program = batch.cases[-1]
+        wide = hlo.parse(str(module).replace("f32", "f64"))
+        truth = interpreter.evaluate(wide, x.astype(np.float64))
+        with np.errstate(over="ignore", under="ignore"):
+            batch.cases[-1] = module, given, truth.astype(np.float32), program
+    assert not batch.differences(Promise(ulps=4))
 
 
 @pytest.mark.slow

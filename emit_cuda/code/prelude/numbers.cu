@@ -75,6 +75,12 @@ static __device__ inline f32 quick_reciprocal_f32(f32 x, f32 &largest_step) {
   return fmaf(near, step, near);
 }
 
+static __device__ inline f32 logistic_f32(f32 x) {
+  f32 value;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(value) : "f"(1.0f + expf(-x)));
+  return value;
+}
+
 // Ends the launch if the program is interrupted. A GPU can't be asked from within a kernel.
 static __device__ inline void poll_for_stop() {
 #ifdef CUDA_ON_HOST
