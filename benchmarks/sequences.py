@@ -310,3 +310,15 @@ def beam_search_with_lengths(again: Array, out: Array) -> tuple[Array, Array]:
     none = (jnp.zeros(8, bool), jnp.zeros(8, jnp.int32))
     state, tokens = lax.scan(step, (jnp.ones((8, 64)), first, *none), None, 30)
     return tokens, state[1]
+
+
+@program("s32[2000]", high=1000)
+def longest_increasing(numbers: Array) -> tuple[Array, Array]:
+    """The length of the longest increasing subsequence, by a binary search for each number."""
+
+    def place(least: Array, number: Array) -> tuple[Array, Array]:
+        at = jnp.searchsorted(least, number)
+        return least.at[at].set(number), at
+
+    least, places = lax.scan(place, jnp.full(2000, 1 << 30), numbers)
+    return (least < 1 << 30).sum(), places

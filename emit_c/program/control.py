@@ -17,6 +17,10 @@ from emit_c.kernels.writing import write_loops
 from emit_c.program.function import HANDED_ON_NAMES
 from emit_c.program.second_iteration import iteration_on_swapped_buffers
 from emit_c.table import emits_c
+from hlo.opcode import SEQUENTIAL
+from optimizer import machine
+from optimizer.analysis.cost import computation_cost
+from optimizer.effects import has_effect
 from optimizer.loops.state import loop_of
 
 if TYPE_CHECKING:
@@ -62,14 +66,27 @@ def write_in_variables(function: FunctionWriter, loop: Instruction) -> None:
         for k, (pointer, (_, s)) in enumerate(zip(state, shapes, strict=True))
         if pointer
     ]
-    begin = Struct(None, (Literal(0),))
-    kernel.writer.poll = _poll(kernel.body.variable(Record("hlo_patience"), "patience", begin))
+    patience = kernel.body.variable(Record("hlo_patience"), "patience", _patience(loop))
+    kernel.writer.poll = _poll(patience)
     function.call_kernel(kernel, loop, write_loops(kernel, [(loop, outputs)]))
 
 
 def _poll(patience: Name) -> Try:
     """The statement with which a loop asks whether it has to stop."""
     return Try("asked_to_stop", (Op("&", (patience,)),))
+
+
+def _patience(loop: Instruction) -> Struct:
+    """A loop's patience at first: the iterations that take no time before it asks the clock.
+
+    To ask takes longer than a few iterations of a search, in a loop that searches again and again.
+    """
+    inside = [i for c in loop.called for i in c.instructions]
+    known = not any(has_effect(i) or i.opcode in SEQUENTIAL for i in inside)
+    costs = [computation_cost(c) for c in loop.called]
+    each = sum(c.flops + c.transcendentals + c.bytes_accessed for c in costs)
+    turns = machine.UNASKED // max(each, 1) if known else 0
+    return Struct(None, (Literal(turns), Literal(turns)) if turns else (Literal(0),))
 
 
 def _stays(function: FunctionWriter, loop: Instruction) -> set[int]:
@@ -106,9 +123,7 @@ def write_while(function: FunctionWriter, instr: Instruction) -> None:
             *iteration_on_swapped_buffers(function, instr, ended),
         )
     )
-    function.step(
-        LocalVariable(Record("hlo_patience"), patience, Struct(None, (Literal(0),))), loop
-    )
+    function.step(LocalVariable(Record("hlo_patience"), patience, _patience(instr)), loop)
 
 
 CONTROL: dict[str, Callable[[FunctionWriter, Instruction], None]] = {

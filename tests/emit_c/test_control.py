@@ -196,3 +196,39 @@ ROOT r = f32[9] conditional(g, f, f), branch_computations={same, less}""", befor
     assert "// computation same, branch 0 of %r" in lines
     assert "// computation less, branch 1 of %r" in lines
     assert "// computation e, the entry" in lines
+
+
+COUNTS = """HloModule m
+more {{ p = (s32[], {0}) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(11)  ROOT l = pred[] compare(i, n), direction=LT }}
+step {{ q = (s32[], {0}) parameter(0)  j = s32[] get-tuple-element(q), index=0
+  x = {0} get-tuple-element(q), index=1  one = s32[] constant(1)  k = s32[] add(j, one)
+  y = {0} add(x, x)  ROOT t = (s32[], {0}) tuple(k, y) }}
+again {{ q = (s32[], {0}) parameter(0)  j = s32[] get-tuple-element(q), index=0
+  x = {0} get-tuple-element(q), index=1  zero = s32[] constant(0)
+  s = (s32[], {0}) tuple(zero, x)  w = (s32[], {0}) while(s), condition=more, body=step
+  y = {0} get-tuple-element(w), index=1  one = s32[] constant(1)  k = s32[] add(j, one)
+  ROOT t = (s32[], {0}) tuple(k, y) }}
+ENTRY e {{ x = {0} parameter(0)  zero = s32[] constant(0)  s = (s32[], {0}) tuple(zero, x)
+  ROOT w = (s32[], {0}) while(s), condition=more, body={1} }}"""
+
+
+@pytest.mark.parametrize("kind", ["f32[]", "f32[9]"])
+def test_a_loop_asks_the_clock_after_some_time_only(kind):
+    (turns,) = first_turns(COUNTS.format(kind, "step"))
+    assert 100 < int(turns) < 100_000
+
+
+def test_a_loop_of_much_work_asks_the_clock_at_once():
+    assert first_turns(COUNTS.format("f32[1000000]", "step")) == ["0"]
+
+
+def test_a_loop_around_a_loop_asks_the_clock_at_once():
+    inner, outer = first_turns(COUNTS.format("f32[9]", "again"))
+    assert int(inner) > 100
+    assert outer == "0"
+
+
+def first_turns(text):
+    """The iterations of each loop in the C of a module before it asks the clock."""
+    return re.findall(r"patience\w* = \{(\d+)", emit_c.compile(hlo.parse(text)).source)
