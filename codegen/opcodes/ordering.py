@@ -116,10 +116,15 @@ def _told(instr: Instruction, found: Sequence[SortKey]) -> Instruction | None:
     """The operand whose elements can be made from the only key, so that they need no fetching."""
     if len(found) > 1:
         return None
-    parameters = [i for i in post_order(found[0].value) if i.opcode == "parameter"]
-    read: set[int] = {ParameterNumber.of(i).number // 2 for i in parameters}
-    operand = instr.operands[min(read)]
+    read = operands_of(found[0])
+    operand = instr.operands[read[0]]
     return operand if len(read) == 1 and found[0].tells(operand.shape.element_type) else None
+
+
+def operands_of(*keys: SortKey) -> list[int]:
+    """The numbers of the sort's operands of whose elements keys are made."""
+    inside = (i for key in keys for i in post_order(key.value) if i.opcode == "parameter")
+    return sorted({ParameterNumber.of(i).number // 2 for i in inside})
 
 
 def _note_loss(body: Body, lost: Name, key: SortKey, word: Expr, value: Expr) -> None:

@@ -36,7 +36,7 @@ from codegen.expressions import (
     item,
 )
 from codegen.opcodes.comparators import keys
-from codegen.opcodes.ordering import parts_of, word_of_key
+from codegen.opcodes.ordering import operands_of, parts_of, word_of_key
 from codegen.statements import Assign, Call, LocalVariable, live
 from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.folding import BARRIER, WARP
@@ -44,7 +44,7 @@ from emit_cuda.kernels.stages import Stage, each_thread, thread_number
 from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
     from codegen.expressions import Expr
     from codegen.opcodes.comparators import SortKey
@@ -109,6 +109,7 @@ class _DigitSort:
     begin : the place in the row at which the tile begins.
     values, tile : arrays that hold elements: those of a thread, and those of a tile.
     parts : of the words, the least important first: how many bits.
+    held : the numbers of the arrays of which a thread holds elements while it ranks them.
     """
 
     def __init__(
@@ -134,6 +135,7 @@ class _DigitSort:
             Name(self.body.name(name)) for name in ("places", "counts", "firsts", "warps")
         )
         self.parts = [bits for _, bits in self._parts(self._word_of_operands)]
+        self.held: Collection[int] = range(len(self.kinds))
 
     @property
     def shared(self) -> Shared:
@@ -151,13 +153,15 @@ class _DigitSort:
                 self.row = counter(row.name, self.rows)
             self._declare()
             with self._each_own() as (e, j):
-                self._read(e, j, 0, None)
+                for k, value in enumerate(self.values):
+                    body.assign(item(value, e), self._source(k, j, 0, None))
             for part, bits in enumerate(self.parts):
                 if part and self.by_number:
                     with self._each_own() as (e, _):
-                        self._make_word(part, e, self._number(item(self.values[1], e)))
+                        number = self._number(item(self.values[1], e))
+                        body.assign(item(self.values[0], e), self._word(part, number))
                 with body.loop("shift", bits, step=BITS, kind="u32") as shift:
-                    self._rank(part, shift)
+                    self._rank(part, shift, lambda k, e, _: item(self.values[k], e))
                     body.add(BARRIER)
                     with self._each_own() as (e, j):
                         for value, array in zip(self.values, self.tile, strict=True):
@@ -187,11 +191,10 @@ class _DigitSort:
         return word_of_key(self.body, self.instr, key, values)
 
     def _word_of(self, arrays: Arrays, key: SortKey, i: Sum) -> Expr:
-        pairs = zip(self.instr.operands, arrays, strict=True)
-        values = [
-            self.body.let(wide(t), "value", load(t, item(array, i)))
-            for t, array in ((o.shape.element_type, array) for o, array in pairs)
-        ]
+        values: list[Expr] = [Literal(0)] * len(arrays)
+        for k in operands_of(key):
+            kind = self.instr.operands[k].shape.element_type
+            values[k] = self.body.let(wide(kind), "value", load(kind, item(arrays[k], i)))
         return word_of_key(self.body, self.instr, key, values)
 
     def _digit(self, arrays: Arrays, i: Sum, part: int, shift: Expr) -> Expr:
@@ -205,8 +208,8 @@ class _DigitSort:
 
     def _declare(self) -> None:
         """Declare the arrays of each thread."""
-        for kind, name in zip(self.kinds, self.values, strict=True):
-            self.body.add(LocalVariable(kind, name.name, size=self.each))
+        for k in self.held:
+            self.body.add(LocalVariable(self.kinds[k], self.values[k].name, size=self.each))
         self.body.add(LocalVariable("u32", self.places.name, size=self.each))
 
     @contextmanager
@@ -224,39 +227,36 @@ class _DigitSort:
             with self.body.when(binary("<", j, self.n) if ragged else None):
                 yield counter(e.name, self.each), counter(j.name, self.n)
 
-    def _read(self, e: Sum, j: Sum, part: int | None, sources: Arrays | None) -> None:
-        """Let values hold the element that comes at a place of the row, by the digits until now.
+    def _source(self, k: int, j: Sum, part: int | None, sources: Arrays | None) -> Expr:
+        """An array's element that comes at a place of the row, by the digits until now.
 
         Parameters
         ----------
         part : of the words, that begins now; None if none does.
         sources : None for the operands.
         """
-        body, place = self.body, self.row * self.n + j
+        place = self.row * self.n + j
         if self.by_number and part is not None:
             number = j if sources is None else self._number(item(sources[1], place))
-            body.assign(item(self.values[1], e), Cast("u32", Group(indexed(number))))
-            self._make_word(part, e, number)
-            return
-        if sources:
-            held: list[Expr] = [item(source, place) for source in sources]
-        else:
-            held = [self._stored(operand, j) for operand in self.instr.operands]
-        for value, read in zip(self.values, held, strict=True):
-            body.assign(item(value, e), read)
+            return Cast("u32", Group(indexed(number))) if k else self._word(part, number)
+        return item(sources[k], place) if sources else self._stored(self.instr.operands[k], j)
 
     def _stored(self, operand: Instruction, j: Sum) -> Expr:
         """An element of an operand, as it is stored."""
         element = self.body.element(operand, self._at(j))
         return self.body.stored(operand.shape.element_type, element)
 
-    def _make_word(self, part: int, e: Sum, number: Sum) -> None:
-        """Compute the word of a part for an element of the operands."""
-        word = self._parts(self._word_of_operands)[part][0](number)
-        self.body.assign(item(self.values[0], e), Cast("u32", word))
+    def _word(self, part: int, number: Sum) -> Expr:
+        """The word of a part for an element of the operands."""
+        return Cast("u32", self._parts(self._word_of_operands)[part][0](number))
 
-    def _rank(self, part: int, shift: Expr) -> Name:
-        """Move this block's tile to its order by a digit; gives how many have the thread's."""
+    def _rank(self, part: int, shift: Expr, source: Callable[[int, Sum, Sum], Expr]) -> Name:
+        """Move this block's tile to its order by a digit; gives how many have the thread's.
+
+        Parameters
+        ----------
+        source : gives an array's element, by its number among the thread's own and its place.
+        """
         body = self.body
         with self._each_own(all_places=True) as (e, j):
             body.assign(item(self.places, e), THREADS - 1)
@@ -264,9 +264,9 @@ class _DigitSort:
                 body.assign(item(self.places, e), self._digit(self.values, e, part, shift))
         arrays = self.places, self.counts, self.firsts, self.warps
         count = body.let("u32", "count", apply("rank_digits", *arrays))
-        with self._each_own() as (e, _):
-            for value, array in zip(self.values, self.tile, strict=True):
-                body.assign(item(array, item(self.places, e)), item(value, e))
+        with self._each_own() as (e, j):
+            for k, array in enumerate(self.tile):
+                body.assign(item(array, item(self.places, e)), source(k, e, j))
         return count
 
     def _write(self, arrays: Arrays, i: Sum, j: Sum, targets: Arrays | None) -> None:
@@ -300,6 +300,8 @@ class _SortOfTiles(_DigitSort):
     def launches(self) -> list[Stage]:
         """Zeros; the counts of all digits; and a launch for each digit, which moves by it."""
         self.tiles = -(-self.n // self.size)
+        # Registers are few: elements that tell no digit are read when their places are known.
+        self.held = [0] if self.by_number else operands_of(*keys(self.instr.called[0]))
         self.passes = [(k, s) for k, bits in enumerate(self.parts) for s in range(0, bits, BITS)]
         self.totals = self.rows * THREADS
         count = len(self.passes)
@@ -384,14 +386,22 @@ class _SortOfTiles(_DigitSort):
             tile = self._begin_tile(block, self.tiles)
             self.begin = body.let("s64", "begin", tile * self.size)
             self._declare()
+            begun = None if shift else part
             with self._each_own() as (e, j):
-                self._read(e, j, part if shift == 0 else None, sources)
-            count = self._rank(part, Literal(shift))
+                for k in self.held:
+                    read = self._source(k, j, begun, sources)
+                    body.assign(item(self.values[k], e), read)
+
+            def source(k: int, e: Sum, j: Sum) -> Expr:
+                held = k in self.held
+                return item(self.values[k], e) if held else self._source(k, j, begun, sources)
+
+            count = self._rank(part, Literal(shift), source)
             totals = self.row * THREADS + (THREADS + number * self.totals)
             first = self.counted + number * self.totals * self.tiles
             states = self.row * (self.tiles * THREADS) + first
-            begun = [self.state + indexed(each) for each in (states, totals)]
-            body.call("find_targets", *begun, tile, count, self.firsts, self.warps)
+            both = [self.state + indexed(each) for each in (states, totals)]
+            body.call("find_targets", *both, tile, count, self.firsts, self.warps)
             with body.loop("e", self.each, unroll=True, kind="u32") as e:
                 place = body.let("u32", "place", e * THREADS + Name("threadIdx.x"))
                 inside = binary("<", self.begin + place, self.n) if self.n % self.size else None

@@ -95,6 +95,15 @@ def test_they_compile_for_a_gpu(batch, architecture):
     assert {u.stack_bytes + u.spilled_bytes for u in usage.values()} == {0}
 
 
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_arrays_of_a_thread_are_in_registers(monkeypatch, architecture):
+    """A few other values may not be, but 16 words would take 64 bytes."""
+    monkeypatch.undo()
+    usage = nvrtc.compile(emit_cuda.emit(sort((2, 8192), 1, "f32")).source, architecture).usage
+    assert max(u.stack_bytes + u.spilled_bytes for u in usage.values()) < 64
+
+
 @pytest.mark.parametrize(
     ("n", "kinds"),
     [
