@@ -53,10 +53,12 @@ class SoftmaxRewriterTriton:
         def kernels(computation: Computation) -> Iterator[NewKernel]:
             few = looked_up(computation)
             groups = groups_of_rows(computation, {*ordered(computation), *few})
-            shared = _shared_leaves(groups, computation)
+            copied = {i for group in groups for i in set(with_leaves(group)).difference(group)}
+            read = {operand for leaf in copied for operand in leaf.operands}
+            shared = _shared_leaves(groups, computation, copied)
             for group in groups:
                 again = _computed_again(group, computation, few)
-                outputs = _outputs(group, computation, shared, again)
+                outputs = _outputs(group, computation, again, read, shared)
                 if not outputs:
                     continue  # nobody needs it
                 kept = set(group).difference(shared, again)
@@ -69,11 +71,12 @@ class SoftmaxRewriterTriton:
 
 
 def _shared_leaves(
-    groups: Sequence[Sequence[Instruction]], computation: Computation
+    groups: Sequence[Sequence[Instruction]],
+    computation: Computation,
+    copied: AbstractSet[Instruction],
 ) -> set[Instruction]:
     """Leaves of one group that only others need, which have them for themselves."""
     members, using = {i for group in groups for i in group}, users(computation)
-    copied = {i for group in groups for i in set(with_leaves(group)).difference(group)}
     return {
         i for i in copied & members if i is not computation.root and members.issuperset(using[i])
     }
@@ -96,14 +99,20 @@ def _computed_again(
 def _outputs(
     group: Sequence[Instruction],
     computation: Computation,
-    shared: AbstractSet[Instruction],
     again: AbstractSet[Instruction],
+    read: AbstractSet[Instruction],
+    shared: AbstractSet[Instruction],
 ) -> list[Instruction]:
-    """The members of a group that others use; of shared leaves, their operands."""
+    """The members of a group that others use.
+
+    Parameters
+    ----------
+    again, shared : members that others compute for themselves, some of them or all.
+    read : the operands of leaves that groups have for themselves.
+    """
     inside, using = set(group).difference(again), users(computation)
     root = computation.root
-    read = {o for leaf in shared for o in leaf.operands}
-    used = {i for i in inside if i not in shared and any(u not in inside for u in using[i])}
+    used = {i for i in inside - shared if any(u not in inside for u in using[i])}
     return [i for i in group if i is root or i in read or i in used]
 
 
