@@ -49,10 +49,17 @@ class CallInliner:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without calls."""
-        if not any("call" in computation.opcodes for computation in module.computations):
-            return module
+        while any("call" in computation.opcodes for computation in module.computations):
+            single = self.single_call_site or explodes(module, {"call"}, self.limit)
+            after = self._inlined(module, log, single=single)
+            # A dead call of a body is lost with it, and may have been the last one but one.
+            if after is module or not single:
+                return after
+            module = after
+        return module
+
+    def _inlined(self, module: Module, log: Log, *, single: bool) -> Module:
         names = names_of(module)
-        single = self.single_call_site or explodes(module, {"call"}, self.limit)
         sites = {c.name: len(found) for c, found in callers(module).items()}
 
         def inlines(instr: Instruction, thread: str) -> bool:
