@@ -29,11 +29,13 @@ def can_be_planned(module: Module) -> bool:
     """Whether each sequential computation runs at one point in time, and each array has a size.
 
     And no loop hands on what a send or a recv has started: nothing can be copied while it is sent.
+    Nor does an async-update bring operands, without which the computation can't run at its start.
     """
     sized = all(
         UNBOUNDED not in shape.dims for i in module.instructions() for _, shape in i.shape.leaves()
     )
-    return sized and is_flat(module) and not any(map(hands_on_a_transfer, module.instructions()))
+    flat = sized and is_flat(module)
+    return flat and not any(hands_on_a_transfer(i) or binds_late(i) for i in module.instructions())
 
 
 def hands_on_a_transfer(instr: Instruction) -> bool:
@@ -42,6 +44,11 @@ def hands_on_a_transfer(instr: Instruction) -> bool:
     return instr.opcode in ("while", "conditional") and any(
         leaf.is_token for nest in nests for _, leaf in nest.leaves()
     )
+
+
+def binds_late(instr: Instruction) -> bool:
+    """Whether an async-update brings operands of the computation that was started before."""
+    return instr.opcode == "async-update" and len(instr.operands) > 1
 
 
 def is_flat(module: Module) -> bool:
