@@ -87,4 +87,5 @@ def folds_few_columns(instr: Instruction) -> bool:
     if instr.opcode != "reduce":
         return False
     dims, folded = instr.operands[0].shape.dims, a.Dimensions.of(instr).dimensions
-    return 1 < dims[-1] < machine.HALF_VECTOR and len(dims) - 1 not in folded
+    columns = dims[-1] if dims else 1
+    return 1 < columns < machine.HALF_VECTOR and len(dims) - 1 not in folded
