@@ -56,6 +56,24 @@ def lapack_call(*names: str) -> Callable[[Routine], Routine]:
     return register
 
 
+def _parts(call: LapackCall, a: Matrix) -> tuple[Expr, int]:
+    """The real numbers of a matrix, one after the other, and their count."""
+    return Cast(Pointer(call.real), a.name), prod(a.dims) * (1 if a.kind == call.real else 2)
+
+
+def _nothing(call: LapackCall, a: Matrix) -> Name:
+    """The number 0; NaN if an element is NaN or infinite."""
+    parts, count = _parts(call, a)
+    sum_ = apply(f"sum_of_zeros_{call.real}", parts, count)
+    return call.body.variable(call.real, "sum_of_zeros", sum_, work=count)
+
+
+def _add_nothing(call: LapackCall, nothing: Name, *to: Matrix) -> None:
+    """Add it to all elements."""
+    for matrix in to:
+        call.body.call(f"add_to_each_{call.real}", *_parts(call, matrix), nothing)
+
+
 @lapack_call("potrf")
 def potrf(call: LapackCall, a: Matrix) -> Results:
     """Cholesky factor in one triangle, the other left as it was; info."""
@@ -127,6 +145,7 @@ def _eigenvectors(call: LapackCall, a: Matrix) -> tuple[Matrix, Matrix, Name]:
 @lapack_call("gesdd", "gesvd")
 def gesdd(call: LapackCall, a: Matrix) -> Results:
     """The rest of A, falling singular values, U and V^H as requested, and info."""
+    _add_nothing(call, _nothing(call, a), a)
     m, n = a.dims
     values = call.array("values", [min(m, n)], call.real)
     # Whether all vectors are requested, or the first, is known from the result's shape.
@@ -232,14 +251,9 @@ def eigh(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     options = {"mode": "V", "uplo": "L" if lower else "U"}
 
     def eigenvectors(call: LapackCall, a: Matrix) -> Results:
-        real = call.real
-        pointer = Cast(Pointer(real), a.name)
-        count = prod(a.dims) * (1 if call.letter in "sd" else 2)
-        sum_ = apply(f"sum_of_zeros_{real}", pointer, count)
-        term = call.body.variable(real, "sum_of_zeros", sum_, work=count)
+        nothing = _nothing(call, a)
         vectors, values, info = _eigenvectors(call, a)
-        call.body.call(f"add_to_each_{real}", pointer, count, term)
-        call.body.call(f"add_to_each_{real}", values.name, a.dims[0], term)
+        _add_nothing(call, nothing, vectors, values)
         return vectors, values, info
 
     return batched(eigenvectors, (2,), lambda: options)(body, instr, outputs)

@@ -93,6 +93,12 @@ def _letter(options: Options, key: str) -> str:
     return letter_of(options[key])
 
 
+def _nothing(letter: str, a: Array) -> Any:
+    """The number 0; NaN if an element is NaN or infinite."""
+    with np.errstate(invalid="ignore"):
+        return (a.ravel(order="K").view(_real(letter)) * 0).sum()
+
+
 @lapack_call("potrf")
 def potrf(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     """Cholesky factor in one triangle, the other left as it was; info."""
@@ -166,7 +172,12 @@ def syevd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
 
 @lapack_call("gesdd", "gesvd")
 def gesdd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
-    """The rest of A, falling singular values, U and V^H as requested, and info."""
+    """The rest of A, falling singular values, U and V^H as requested, and info.
+
+    LAPACK refuses NaN, but may iterate for ever if there is an infinity, as XLA's CPU does then:
+    here a matrix with an infinity is one of NaN.
+    """
+    a = a + _nothing(letter, a)
     job = _letter(options, "mode")
     m, n = a.shape
     k = min(m, n)
@@ -292,8 +303,7 @@ def eigh(_frame: Frame, instr: Instruction, a: Array) -> tuple[Array, Array]:
     options = {"mode": ord("V"), "uplo": ord("L" if lower else "U")}
 
     def eigenvectors(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
-        with np.errstate(invalid="ignore"):
-            nothing = (a.ravel().view(_real(letter)) * 0).sum()
+        nothing = _nothing(letter, a)
         vectors, values, _ = syevd(letter, options, a)
         return vectors + nothing, values + nothing
 

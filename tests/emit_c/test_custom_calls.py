@@ -75,6 +75,20 @@ def test_eigenvectors_of_what_is_not_finite(kind):
         assert np.isnan(second).all()
 
 
+@pytest.mark.parametrize("kind", ["f32", "c128"])
+def test_singular_values_of_what_is_not_finite(kind):
+    """LAPACK alone might iterate for ever."""
+    real = {"f32": "f32", "c128": "f64"}[kind]
+    result = f"({kind}[2,3,3], {real}[2,3], {kind}[2,3,3], {kind}[2,3,3], s32[2])"
+    made = call("x", result, "lapack_" + LETTERS[kind] + "gesdd_ffi", "{mode = 65 : ui8}")
+    dtype = {"f32": np.float32, "c128": np.complex128}[kind]
+    x = np.stack([np.diag([3, 2, 1]).astype(dtype)] * 2)
+    x[1, 2, 0] = np.inf
+    text = entry(f"x = {kind}[2,3,3] parameter(0)\n{made}")
+    *_, info = check(text, ROUNDING, arguments=[x])(x)
+    assert info[0] == 0 > info[1]
+
+
 @pytest.mark.parametrize("dims", ["3,16,16", "20,17", "2,17,33"])
 @pytest.mark.parametrize("kind", ["f32", "c64", "f64", "c128"])
 def test_large_matrices_are_transposed_in_squares(kind, dims):

@@ -144,6 +144,17 @@ def test_gesdd(letter: str, m: int, n: int, job: str) -> None:
 
 
 @letters
+def test_gesdd_ends_if_there_is_an_infinity(letter: str) -> None:
+    """LAPACK alone would not."""
+    a, t = matrix(letter, 3, 3), TYPES[letter][0]
+    real = TYPES["s" if letter in "sc" else "d"][0]
+    a[2, 0] = -np.inf
+    shape = f"({t}[3,3], {real}[3], {t}[3,3], {t}[3,3], s32[])"
+    *_, info = call(f"lapack_{letter}gesdd_ffi", shape, a, backend=f"{{mode = {ord('A')} : ui8}}")
+    assert info < 0
+
+
+@letters
 @pytest.mark.parametrize("u_columns", [3, 4])
 def test_gesdd_without_vectors_leaves_room_of_any_shape(letter: str, u_columns: int) -> None:
     a, t = matrix(letter, 4, 3), TYPES[letter][0]
