@@ -322,3 +322,15 @@ def longest_increasing(numbers: Array) -> tuple[Array, Array]:
 
     least, places = lax.scan(place, jnp.full(2000, 1 << 30), numbers)
     return (least < 1 << 30).sum(), places
+
+
+@program("s32[32,128]", "f32[1000,32]", high=1000)
+def skip_gram(words: Array, table: Array) -> Array:
+    """The gradient of embeddings that are to predict two neighbours on each side."""
+
+    def loss(table: Array) -> Array:
+        here = table[words]
+        near = jnp.stack([jnp.roll(here, k, 1) for k in (-2, -1, 1, 2)], 2)
+        return -jax.nn.log_sigmoid((here[:, :, None] * near).sum(-1)).mean()
+
+    return jax.grad(loss)(table)

@@ -1,5 +1,7 @@
 """Loops around lanes are cut where their choices change."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -167,3 +169,31 @@ ENTRY e {
             one, other = (np.zeros((300, 256), bool) for _ in range(2))
             one[x, column], other[y, column] = True, True
             assert executable(one, other) == evaluate(module, one, other)
+
+
+def test_a_short_loop_inside_of_one_for_threads_is_cut():
+    few = replace(lanes("i < 3", parallel=True), stop=4)
+    assert split(few) == text([few])
+    around = For("h", 9, (few,), parallel=True)
+    assert split(around).count("for (s64 i = 0; i < 3; i++)") == 1
+    many = For("h", 9, (lanes("i < 3", parallel=True),), parallel=True)
+    assert split(many) == text([many])
+
+
+def test_sums_of_arrays_side_by_side_are_what_the_interpreter_says():
+    module = hlo.parse("""HloModule m
+    add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+    fused { x = f32[40,50,32] parameter(0)
+      first = f32[40,49,32] slice(x), slice={[0:40],[1:50],[0:32]}
+      last = f32[40,1,32] slice(x), slice={[0:40],[0:1],[0:32]}
+      next = f32[40,50,32] concatenate(first, last), dimensions={1}
+      one = f32[40,50,1,32] reshape(x)  other = f32[40,50,1,32] reshape(next)
+      both = f32[40,50,3,32] concatenate(one, other, one), dimensions={2}
+      zero = f32[] constant(0)
+      ROOT s = f32[40,50,3] reduce(both, zero), dimensions={3}, to_apply=add }
+    ENTRY e { x = f32[40,50,32] parameter(0)
+      ROOT f = f32[40,50,3] fusion(x), kind=kLoop, calls=fused }""")
+    x = np.random.default_rng(0).integers(-9, 9, (40, 50, 32)).astype(np.float32)
+    executable = emit_c.compile(module, optimize=False)
+    np.testing.assert_array_equal(executable(x), evaluate(module, x))
+    assert "i_2 <" not in executable.source, "each of the three has sums of its own"
