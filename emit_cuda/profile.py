@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from emit_cuda.devices import Kernels
 from emit_cuda.executable import CudaExecutable
 from emit_cuda.launches import estimates
+from emit_cuda.nvrtc import most_shared
 from emit_cuda.program.emit import emit
 from emit_cuda.program.steps import Launch
 from optimizer.gpu.device import A100
@@ -133,7 +134,9 @@ def profile(
     HloError
         as a call of an executable.
     """
-    program = emit(prepare(module, "gpu"), most_shared=device.most_shared)
+    program = emit(
+        prepare(module, "gpu"), most_shared=min(device.most_shared, most_shared(gpu.architecture))
+    )
     kernels = TimedKernels(device, device.load(program.source))
     executable = CudaExecutable(module.entry, program, device, kernels, graphs=False)
     executable(*arguments)

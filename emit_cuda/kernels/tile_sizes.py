@@ -78,7 +78,7 @@ SIZES = (
     TileSize(8 * SIDE, 8 * SIDE, 174),
     TileSize(8 * SIDE, 4 * SIDE, 150),
     TileSize(4 * SIDE, 4 * SIDE, 120),
-    TileSize(SIDE, SIDE, 26),
+    TileSize(SIDE, SIDE, 40),
 )
 # Measured on an H200 with products of 4096 cubed, and of 512 x 64 by 64 x 512.
 WARP_SIZES = (

@@ -27,7 +27,12 @@ from emit_cuda.program.steps import Copy, Launch, LibraryCall
 from emit_cuda.table import emits_cuda, is_on_host
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
-from optimizer.fusion.together import computed_at_once, reduces_together, results_together
+from optimizer.fusion.together import (
+    computed_at_once,
+    is_cheap,
+    reduces_together,
+    results_together,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,7 +184,7 @@ class CudaSchedule(Schedule):
             kernel = self.new_kernel(inner)
             launches = write(kernel, instr.called[0], pointers)
             if launches is not None:
-                single = write is _elements and instr.shape.is_array
+                single = write in (_folds, _elements) and instr.shape.is_array
                 self.launch(kernel, instr.called[0].root if single else instr, _all(launches))
                 return True
         return False
@@ -216,6 +221,8 @@ def _product(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Lau
 def _folds(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Launches | None:
     """Launches of several reduces of the same elements."""
     reduces = reduces_together(called)
+    if called.root.opcode == "reduce" and computed_at_once(called):
+        reduces = (called.root,)
     if not reduces:
         return None
     outputs = [output for _, output in _with_outputs(kernel, reduces, pointers)]
@@ -225,7 +232,8 @@ def _folds(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Launc
 def _elements(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Stage | None:
     """A launch whose threads compute an element of each result, if they are of no other kind."""
     results = results_together(called)
-    if not results and called.root.opcode not in KINDS and computed_at_once(called):
+    alone = is_cheap(called.root) and called.root.opcode not in KINDS
+    if not results and alone and computed_at_once(called):
         results = (called.root,)
     if not results:
         return None

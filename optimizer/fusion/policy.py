@@ -53,6 +53,8 @@ class Policy:
     code : values that are computed in one fusion, counted once for each index.
     results : of one kernel, at most.
     folds : in one kernel whose folds share a loop, at most.
+    inner_fold : elements that a reduce folds at most, if others compute its results as they read
+        them, though `producers` has no reduce.
     row_bytes : what stays in the cache while a kernel goes through it several times.
     after_folds : whether a kernel may use what it has folded.
     turned : elements from which on an array is not read by columns to be folded: threads that fold
@@ -74,6 +76,7 @@ class Policy:
     code: int
     results: int
     folds: int
+    inner_fold: int
     row_bytes: int
     after_folds: bool
     turned: float
@@ -83,6 +86,12 @@ class Policy:
         if instr.opcode in ("divide", "remainder"):
             return not instr.shape.element_type.is_floating
         return instr.opcode in self.expensive
+
+    def is_small_fold(self, instr: Instruction) -> bool:
+        """Whether a reduce of arrays folds so few elements that others compute its results."""
+        if instr.opcode != "reduce" or not instr.shape.is_array or not instr.shape.size:
+            return False
+        return instr.operands[0].shape.size <= self.inner_fold * instr.shape.size
 
     def is_turned(self, instr: Instruction) -> bool:
         """Whether an array is so large a transpose that it is not folded as it is read."""
@@ -109,6 +118,7 @@ CPU = Policy(
     code=2000,
     results=16,
     folds=16,
+    inner_fold=0,
     row_bytes=machine.CACHED_PART,
     after_folds=True,
     turned=inf,
@@ -126,6 +136,7 @@ GPU = replace(
     repeated=32,
     repeated_by_few=32,
     code=500,
+    inner_fold=8,
     row_bytes=0,
     after_folds=False,
     turned=1 << 18,

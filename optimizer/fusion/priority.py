@@ -177,7 +177,8 @@ class PriorityPlanner:
                     merged[index] = max(merged.get(index, 0), count)
         group.operands = dict.fromkeys(needed)
         group.code = sum(map(len, group.members.values()))
-        group.reductions = sum(m.opcode == "reduce" for m in group.members)
+        small = self._setting.policy.is_small_fold
+        group.reductions = sum(m.opcode == "reduce" and not small(m) for m in group.members)
         return group
 
     def _time(self, group: FusionGroup) -> float:

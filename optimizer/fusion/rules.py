@@ -40,7 +40,7 @@ def opcode(setting: Setting, demand: GroupDemand) -> str | None:
     instr = demand.instr
     if is_large_window(instr):
         return f"%{instr.name} has large windows, which are not shown inside other loops"
-    if instr.opcode in setting.policy.producers:
+    if instr.opcode in setting.policy.producers or setting.policy.is_small_fold(instr):
         return None
     return f"%{instr.name} is {with_article(instr.opcode)}, which is not computed inside loops"
 
@@ -287,12 +287,13 @@ def size(setting: Setting, demand: GroupDemand) -> str | None:
     policy, instr = setting.policy, demand.instr
     if instr.opcode == "broadcast" and instr.operands[0].shape.rank == 0:
         return None  # the same number, at every index
+    folds = instr.opcode == "reduce" and not policy.is_small_fold(instr)
     for group, evaluations in demand.by_group.items():
         counts = (
             ("indices at which it is computed", len(evaluations), policy.indices),
             ("values to compute", group.code + len(evaluations), policy.code),
             ("operands", _operands(group, instr), policy.operands),
-            ("reductions", group.reductions + (instr.opcode == "reduce"), policy.reductions),
+            ("reductions", group.reductions + folds, policy.reductions),
         )
         for what, count, most in counts:
             if count > most:

@@ -75,10 +75,12 @@ def computed_at_once(computation: Computation) -> bool:
 
     What it needs at several indices it computes at each, as long as that are few values.
     """
-    if not all(map(is_cheap, computation.instructions)) or not computation.root.shape.is_array:
+    root = computation.root
+    others = (instr for instr in computation.instructions if instr is not root)
+    if not root.shape.is_array or not all(map(is_cheap, others)):
         return False
     numbers, count = IndexNumbers(), 0
-    needed: dict[Instruction, Evaluations] = {computation.root: {RESULT: 1}}
+    needed: dict[Instruction, Evaluations] = {root: {RESULT: 1}}
     for instr in reversed(computation.instructions):
         evaluations = needed.pop(instr, {})
         count += len(evaluations)
@@ -90,7 +92,8 @@ def computed_at_once(computation: Computation) -> bool:
 
 def is_cheap(instr: Instruction) -> bool:
     """Whether a GPU as well computes an element where it is read, as it stores it before."""
-    return instr.opcode in GPU.producers or instr.opcode == "parameter"
+    known = instr.opcode in GPU.producers or instr.opcode == "parameter"
+    return known or GPU.is_small_fold(instr)
 
 
 def _results(computation: Computation) -> tuple[Instruction, ...]:

@@ -323,6 +323,7 @@ def test_tensor_cores_multiply_narrow_floats():
 @pytest.mark.parametrize(("buffers", "barriers"), [(2, 1), (1, 2)])
 def test_tiles_in_two_buffers_need_one_barrier(monkeypatch, buffers, barriers):
     monkeypatch.setattr(thread_tiles, "BUFFERS", buffers)
+    monkeypatch.setattr(thread_tiles, "DEEP_OF_SMALL", 16)
     (kernel,) = batch_of([KINDS["product of matrices"][0]]).kernels.texts.values()
     assert kernel.count("__syncthreads") == barriers
 
