@@ -152,7 +152,7 @@ class _Jam:
         return made + self._finished(run)
 
     def _finished(self, run: list[Statement]) -> list[Statement]:
-        """A run for all neighbours, which ends here; what is the same for all comes first."""
+        """A run for all neighbours, which ends here; statements alike for all come first."""
         first: list[Statement] = []
         inside: list[Statement] = []
         for each in run:

@@ -50,7 +50,7 @@ def _fits(instr: Instruction) -> bool:
 
 
 def _steps(instr: Instruction) -> tuple[WindowDim | PaddingDim, ...]:
-    """The movements of a window, or what is added to dimensions."""
+    """The movements of a window, or the padding of dimensions."""
     match instr.attrs:
         case a.Pad(padding=found) | a.Windowed(window=found) | a.Convolution(window=found):
             return found

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 # Elements of a value for each that is looked up, at least: one takes a sector of memory, 8 floats.
 MANY = 8
-_LOOKUPS = {"gather", "dynamic-slice", "slice"}
 
 
 def looked_up(computation: Computation) -> set[Instruction]:
@@ -34,6 +33,6 @@ def looked_up(computation: Computation) -> set[Instruction]:
 
 
 def _looks_up_few(user: Instruction, instr: Instruction) -> bool:
-    of_it = user.opcode in _LOOKUPS and user.operands[0] is instr
+    of_it = "slicing" in user.row.traits and user.operands[0] is instr
     few = of_it and user.shape.size * MANY <= instr.shape.size
     return few and instr not in user.operands[1:]
