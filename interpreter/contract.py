@@ -84,7 +84,9 @@ def matrix_product(
     exact = dtype.kind in "iu" and max(type_of(lhs).bits, type_of(rhs).bits) <= 16
     # Sums of 2^21 products of 16-bit integers are exact in f64, for which there is a BLAS.
     computed = np.dtype(np.float64) if exact and lhs.shape[-1] <= 1 << 21 else dtype
-    product = np.matmul(_as(lhs, computed), _as(rhs, computed))
+    # NumPy adds in an order that follows the strides: equal values must give an equal sum.
+    rows, columns = (np.asarray(_as(x, computed), order="C") for x in (lhs, rhs))
+    product = np.matmul(rows, columns)
     if dtype.kind == "c" or exists is not None:
         _mend_infinities(product, _as(lhs, dtype), _as(rhs, dtype), exists)
     return narrowed(product.astype(np.int64) if exact else product, result)

@@ -39,7 +39,7 @@ from optimizer.passes import register
 from optimizer.rewriting.application import Application
 from optimizer.rewriting.make import make, splat
 from optimizer.rewriting.rule import Rule
-from optimizer.rewriting.sites import SiteRewrites, rebuild_unfused, rewrite_sites
+from optimizer.rewriting.sites import SiteRewrites, rebuild_sequences, rewrite_sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -251,7 +251,7 @@ def expand(
     mixed: bool = False,
     always: bool = False,
 ) -> Module:
-    """Expand instructions everywhere, or everywhere but in fused computations.
+    """Expand instructions everywhere, or everywhere but in fused and asynchronous computations.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def expand(
             word = by.name if isinstance(by, Rule) else by.__name__
             found.add(word, instr, *new, by=by, bindings=bindings, mixed=mixed)
 
-    return rewrite_sites(module, log, visit, rebuild_module if always else rebuild_unfused)
+    return rewrite_sites(module, log, visit, rebuild_module if always else rebuild_sequences)
 
 
 def _replacement(

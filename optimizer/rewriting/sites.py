@@ -26,6 +26,7 @@ from optimizer.log import NOTHING_BOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import HasSourceLine, Log
@@ -169,12 +170,22 @@ def replace_each(
 
 def rebuild_unfused(module: Module, change: Change) -> Module:
     """Change each computation, callees first, but none that is fused: those are kernels already."""
-    fused = {
+    return _rebuild_but(module, change, {"fusion"})
+
+
+def rebuild_sequences(module: Module, change: Change) -> Module:
+    """Change as `rebuild_unfused`, but none that runs asynchronously: it is one operation."""
+    return _rebuild_but(module, change, {"fusion", "async-start"})
+
+
+def _rebuild_but(module: Module, change: Change, callers: AbstractSet[str]) -> Module:
+    """Change each computation, callees first, but none that an instruction of some opcode calls."""
+    kept = {
         callee.name
         for computation in module.computations
-        if "fusion" in computation.opcodes
+        if not computation.opcodes.isdisjoint(callers)
         for instr in computation.instructions
-        if instr.opcode == "fusion"
+        if instr.opcode in callers
         for callee in instr.called
     }
-    return rebuild_module(module, lambda c: c if c.name in fused else change(c))
+    return rebuild_module(module, lambda c: c if c.name in kept else change(c))

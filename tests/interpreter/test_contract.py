@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from programs import listed, run, seeds, wholes
 from single import values
 
+import hlo
 from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES
+from interpreter import evaluate
 from interpreter.numbers.compare import ZERO_SIGN, compare
 
 SIZE = st.integers(0, 3)
@@ -202,3 +204,25 @@ def test_infinities_are_multiplied_by_the_definition(size: int, dtype: Any) -> N
     got = run("dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}", x, y)
     assert (got[0] == complex(np.inf, np.inf)).all()
     assert np.isfinite(got[1:]).all()
+
+
+CONVOLUTION = """HloModule m
+ENTRY e {
+  x = f32[40,5,2] parameter(0)
+  k = f32[40,2,40] parameter(1)
+  ROOT c = f32[40,3,2] convolution(x, k), window={size=2 rhs_dilate=2}, dim_labels=f0b_o0i->f0b
+}"""
+PRODUCT = """HloModule m
+ENTRY e {
+  x = f32[30,200] parameter(0)
+  y = f32[200,7] parameter(1)
+  ROOT d = f32[30,7] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}"""
+
+
+@pytest.mark.parametrize("text", [CONVOLUTION, PRODUCT], ids=["convolution", "dot"])
+def test_equal_values_have_an_equal_sum_wherever_they_lie(text: str) -> None:
+    module, random = hlo.parse(text), np.random.default_rng(0)
+    rows = [random.normal(size=p.shape.dims).astype(np.float32) for p in module.entry.parameters]
+    columns = [np.asfortranarray(x) for x in rows]
+    assert (evaluate(module, *rows) == evaluate(module, *columns)).all()
