@@ -34,10 +34,12 @@ class LoopSite(CallSite):
     Attributes
     ----------
     used : the elements of its state that are used after it.
+    is_scheduled : its module is, so that copies are where they are needed.
     """
 
     loop: Loop
     used: set[int]
+    is_scheduled: bool = False
 
     def initial(self, i: int) -> Instruction:
         """The initial value of an element of the state."""
@@ -56,14 +58,14 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     if not any("while" in c.opcodes for c in module.computations):
         return module
     names, shared = names_of(module), cache(lambda: shared_computations(module))
-    word = transformation.__name__.replace("_", "-")
+    word, scheduled = transformation.__name__.replace("_", "-"), module.header.is_scheduled
 
     def visit(computation: Computation, found: SiteRewrites) -> None:
         if "while" not in computation.opcodes:
             return
         for loop, using in free_loops(computation):
             used = elements_used(loop.instr, using, is_root=loop.instr is computation.root)
-            new = transformation(LoopSite(loop.instr, names, shared, loop, used))
+            new = transformation(LoopSite(loop.instr, names, shared, loop, used, scheduled))
             if new is not None:
                 plan = replacing(loop.instr, new, using)
                 found.add(word, loop.instr, new, plan=plan, by=transformation)

@@ -21,8 +21,6 @@ from optimizer.loops.widen import widened
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
@@ -51,10 +49,9 @@ class WhileLoopInvariantCodeMotion:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with less work in its loops."""
-        fixed = {"copy"} if module.header.is_scheduled else set[str]()
 
         def hoist(site: LoopSite) -> Instruction | None:
-            invariant = invariants(site, self.hoist_size_inflation_ratio, fixed)
+            invariant = invariants(site, self.hoist_size_inflation_ratio)
             worth = {i for i in invariant if i.opcode not in CHEAP} - invariant_elements(
                 site
             ).keys()
@@ -73,13 +70,8 @@ def invariant_elements(site: LoopSite) -> dict[Instruction, int]:
     }
 
 
-def invariants(site: LoopSite, ratio: float, fixed: Collection[str]) -> dict[Instruction, None]:
-    """The instructions of the body that may be computed before the loop, in order.
-
-    Parameters
-    ----------
-    fixed : opcodes that stay.
-    """
+def invariants(site: LoopSite, ratio: float) -> dict[Instruction, None]:
+    """The instructions of the body that may be computed before the loop, in order."""
     loop, known = site.loop, dict.fromkeys(invariant_elements(site))
     trips = trip_count(loop, max_iterations=1)
     has_domain = any(i.opcode == "domain" for i in loop.body.instructions)
@@ -88,7 +80,9 @@ def invariants(site: LoopSite, ratio: float, fixed: Collection[str]) -> dict[Ins
     tied = ordered(loop.body)
     for instr in loop.body.instructions:
         movable = instr.row.pure and not has_effect(instr) and instr not in tied
-        if not movable or instr.opcode in ("parameter", "after-all", *fixed):
+        if not movable or instr.opcode in ("parameter", "after-all"):
+            continue
+        if site.is_scheduled and instr.opcode == "copy":
             continue
         if not all(o in known for o in instr.operands) or inflates(instr, ratio):
             continue

@@ -10,7 +10,7 @@ class Common:
     name = "common"
 
     def run(self, module, log):
-        identity = Identity()
+        identity = Identity(is_layout_sensitive=True)
 
         def change(computation):
             tied = ordered(computation)
