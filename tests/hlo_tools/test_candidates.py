@@ -10,9 +10,10 @@ from random import Random
 
 import pytest
 
+from hlo import parse
 from hlo.verify import verify
 from hlo_tools.checking.aim import aim_of
-from hlo_tools.checking.candidates import Candidates
+from hlo_tools.checking.candidates import Candidates, is_sound
 from hlo_tools.checking.search import Rewrites, search
 from hlo_tools.running import devices_of, rounds
 from optimizer import PASSES, Log, parse_pipeline
@@ -70,6 +71,11 @@ def test_collectives_meet_on_one_device_and_on_several():
     candidates = Candidates(aim_of(pass_), Random(0), rounds=False)
     counts = Counter(devices_of(m) for _, m in zip(range(60), candidates, strict=False))
     assert min(counts[1], counts.total() - counts[1]) > 5
+
+
+def test_no_opcode_is_without_meaning_for_its_type():
+    text = "HloModule m ENTRY e { x = TYPE[] parameter(0)  ROOT m = TYPE[] maximum(x, x) }"
+    assert [is_sound(parse(text.replace("TYPE", kind))) for kind in ("f32", "c64")] == [True, False]
 
 
 def test_most_rules_apply_to_few_modules():
