@@ -19,6 +19,7 @@ from codegen.statements import (
     Try,
     names_in,
     nested,
+    replaced,
     trees,
 )
 from codegen.walk import children, rebuilt
@@ -113,18 +114,7 @@ def without_unused_values(
 
 def _reading(statements: Iterable[Statement], used: Collection[str]) -> tuple[Statement, ...]:
     """The statements, without values that have none of some names."""
-    found: list[Statement] = []
-    for statement in statements:
-        match statement:
-            case Let(name=name) if name not in used:
-                pass
-            case For() | Forever():
-                found.append(statement.with_body(_reading(statement.body, used)))
-            case If(_, then, otherwise):
-                found.append(statement.with_blocks(_reading(then, used), _reading(otherwise, used)))
-            case _:
-                found.append(statement)
-    return tuple(found)
+    return replaced(statements, lambda s: () if isinstance(s, Let) and s.name not in used else None)
 
 
 # ------------------------------------------------------------------------------------- other names

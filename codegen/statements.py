@@ -196,18 +196,14 @@ def _vectorized(statement: Statement) -> Statement:
 
 def scalar(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """The statements with loops of which nothing is said that would let them run in lanes."""
-    return tuple(_scalar(s) for s in statements)
 
-
-def _scalar(statement: Statement) -> Statement:
-    if isinstance(statement, For):
+    def change(statement: Statement) -> Sequence[Statement] | None:
+        if not isinstance(statement, For):
+            return None
         body = scalar(statement.body)
-        return replace(statement, body=body, simd=False, reductions=(), parallel=False)
-    if isinstance(statement, Forever):
-        return statement.with_body(scalar(statement.body))
-    if isinstance(statement, If):
-        return statement.with_blocks(scalar(statement.then), scalar(statement.otherwise))
-    return statement
+        return [replace(statement, body=body, simd=False, reductions=(), parallel=False)]
+
+    return replaced(statements, change)
 
 
 def live(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -336,6 +332,29 @@ def _changed(name: str, change: Callable[[Expr], Expr]) -> str:
     made = change(Name(name))
     assert isinstance(made, Name), made
     return made.name
+
+
+def replaced(
+    statements: Iterable[Statement], change: Callable[[Statement], Sequence[Statement] | None]
+) -> tuple[Statement, ...]:
+    """Statements of which some, at any depth, became others.
+
+    Parameters
+    ----------
+    change : gives those that one becomes; None to keep it, and to change those inside of it.
+    """
+    made: list[Statement] = []
+    for statement in statements:
+        if (others := change(statement)) is not None:
+            made += others
+        elif isinstance(statement, For | Forever):
+            made.append(statement.with_body(replaced(statement.body, change)))
+        elif isinstance(statement, If):
+            then, otherwise = (replaced(block, change) for block in blocks(statement))
+            made.append(statement.with_blocks(then, otherwise))
+        else:
+            made.append(statement)
+    return tuple(made)
 
 
 def renamed(statement: Statement, values: Mapping[str, Expr]) -> Statement:

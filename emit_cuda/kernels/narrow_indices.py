@@ -15,12 +15,14 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Index, Literal
-from codegen.statements import For, Forever, If, Let, LocalVariable, Statement, rewritten
+from codegen.statements import For, Let, LocalVariable, Statement, replaced, rewritten
 from codegen.walk import rebuilt
 from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from emit_cuda.kernels.stages import Launches
     from hlo.instruction import Instruction
     from hlo.types.values import PaddingDim, WindowDim
@@ -74,8 +76,7 @@ def in_32_bits(launches: Launches) -> Launches:
 
 
 def _launch(stage: Stage) -> Stage:
-    made = tuple(_narrowed(rewritten(each, _cast)) for each in stage.statements)
-    return replace(stage, statements=made)
+    return replace(stage, statements=_narrowed(rewritten(s, _cast) for s in stage.statements))
 
 
 def _cast(expr: Expr) -> Expr:
@@ -88,16 +89,14 @@ def _cast(expr: Expr) -> Expr:
             return rebuilt(expr, _cast)
 
 
-def _narrowed(statement: Statement) -> Statement:
-    match statement:
-        case Let(kind) | LocalVariable(kind) if kind == _WIDE:
-            return replace(statement, kind=_NARROW)
-        case For():
-            loop = statement.with_body(map(_narrowed, statement.body))
-            return replace(loop, kind=_NARROW) if loop.kind == _WIDE else loop
-        case Forever():
-            return statement.with_body(map(_narrowed, statement.body))
-        case If(_, then, otherwise):
-            return statement.with_blocks(map(_narrowed, then), map(_narrowed, otherwise))
-        case _:
-            return statement
+def _narrowed(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    def change(statement: Statement) -> Sequence[Statement] | None:
+        match statement:
+            case Let(kind) | LocalVariable(kind) if kind == _WIDE:
+                return [replace(statement, kind=_NARROW)]
+            case For(kind=kind, body=body) if kind == _WIDE:
+                return [replace(statement, kind=_NARROW, body=_narrowed(body))]
+            case _:
+                return None
+
+    return replaced(statements, change)

@@ -20,13 +20,12 @@ from codegen.kinds import Pointer, number_of
 from codegen.statements import (
     Assign,
     For,
-    Forever,
-    If,
     Let,
     LocalVariable,
     base,
     names_in,
     nested,
+    replaced,
     trees,
 )
 from codegen.walk import walk
@@ -60,21 +59,12 @@ def in_pairs(statements: Sequence[Statement], names: Names) -> tuple[Statement, 
             values[each.name] = kind
     chosen = {id(loop) for loop in loops if not arrays.keys().isdisjoint(names_in(loop.body))}
 
-    def change(block: Iterable[Statement]) -> list[Statement]:
-        made: list[Statement] = []
-        for statement in block:
-            match statement:
-                case For() if id(statement) in chosen:
-                    made += PairLoop(statement, arrays, values, names).statements()
-                case For() | Forever():
-                    made.append(statement.with_body(change(statement.body)))
-                case If(_, then, otherwise):
-                    made.append(statement.with_blocks(change(then), change(otherwise)))
-                case _:
-                    made.append(_declared(statement, arrays))
-        return made
+    def change(statement: Statement) -> Sequence[Statement] | None:
+        if isinstance(statement, For) and id(statement) in chosen:
+            return PairLoop(statement, arrays, values, names).statements()
+        return _declared(statement, arrays)
 
-    return tuple(change(given))
+    return replaced(given, change)
 
 
 def _takes_two(loop: For) -> bool:
@@ -123,19 +113,19 @@ def _mentions_of_pairs(statements: Sequence[Statement], loops: Iterable[For]) ->
             yield each.value.name
 
 
-def _declared(statement: Statement, arrays: Mapping[str, str]) -> Statement:
-    """A statement outside of the loops, with arrays of pairs where it is about these."""
+def _declared(statement: Statement, arrays: Mapping[str, str]) -> Sequence[Statement] | None:
+    """A statement outside of the loops about an array of pairs, as that; None for others."""
     match statement:
         case Let(kind, name, value) if name in arrays:
-            return Let(_of_pairs(kind), name, _cast_to_pairs(value))
-        case LocalVariable(kind, name, size=size) if name in arrays:
-            if size is None:
-                return replace(statement, kind=_of_pairs(kind))
-            return replace(statement, kind="u32", size=size // 2)
+            return [Let(_of_pairs(kind), name, _cast_to_pairs(value))]
+        case LocalVariable(kind, name, size=None) if name in arrays:
+            return [replace(statement, kind=_of_pairs(kind))]
+        case LocalVariable(_, name, size=size) if name in arrays and size:
+            return [replace(statement, kind="u32", size=size // 2)]
         case Assign(target, Name(name)) if name in arrays:
-            return Assign(_cast_to_pairs(target), Name(name))
+            return [Assign(_cast_to_pairs(target), Name(name))]
         case _:
-            return statement
+            return None
 
 
 def _of_pairs(kind: Kind) -> str:

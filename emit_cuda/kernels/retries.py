@@ -16,20 +16,20 @@ from codegen.expressions import Apply, Literal, Name, Op, apply, negated
 from codegen.statements import (
     Assign,
     For,
-    Forever,
     If,
     Let,
     LocalVariable,
     base,
     names_in,
     nested,
+    replaced,
     rewritten,
     trees,
 )
 from codegen.walk import rebuilt, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from codegen.elements.names import Names
     from codegen.expressions import Expr
@@ -49,21 +49,13 @@ def with_retries(statements: Sequence[Statement], names: Names) -> tuple[Stateme
     """
     local = {s.name for s in nested(statements) if isinstance(s, LocalVariable)}
 
-    def change(block: Iterable[Statement]) -> list[Statement]:
-        made: list[Statement] = []
-        for statement in block:
-            match statement:
-                case For() if _has_reciprocals(statement) and _may_run_again(statement, local):
-                    made += _twice(statement, names.unique("step"))
-                case For() | Forever():
-                    made.append(statement.with_body(change(statement.body)))
-                case If(_, then, otherwise):
-                    made.append(statement.with_blocks(change(then), change(otherwise)))
-                case _:
-                    made.append(statement)
-        return made
+    def change(statement: Statement) -> Sequence[Statement] | None:
+        if not isinstance(statement, For) or not _has_reciprocals(statement):
+            return None
+        twice = _may_run_again(statement, local)
+        return _twice(statement, names.unique("step")) if twice else None
 
-    return tuple(change(statements))
+    return replaced(statements, change)
 
 
 def _has_reciprocals(loop: For) -> bool:

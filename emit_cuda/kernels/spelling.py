@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Expr, Index, Literal, Op
-from codegen.statements import Call, For, Forever, If, Statement, Try, rewritten, scalar
+from codegen.statements import Call, Statement, Try, replaced, rewritten, scalar
 from codegen.walk import rebuilt
 from emit_cuda.code.prelude import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _PARTS = {"real": "real_part", "imag": "imag_part"}
 
@@ -35,17 +35,11 @@ def in_cuda(expr: Expr) -> Expr:
 
 def all_in_cuda(statements: Iterable[Statement]) -> tuple[Statement, ...]:
     """Statements in CUDA's words, without the notes for C's vector lanes and threads."""
-    return tuple(_renamed(rewritten(s, in_cuda)) for s in scalar(tuple(statements)))
+    return replaced([rewritten(s, in_cuda) for s in scalar(tuple(statements))], _renamed)
 
 
-def _renamed(statement: Statement) -> Statement:
-    """A statement whose calls have CUDA's names."""
-    match statement:
-        case Call(function) | Try(function):
-            return replace(statement, function=spelled(function))
-        case For() | Forever():
-            return statement.with_body(map(_renamed, statement.body))
-        case If(_, then, otherwise):
-            return statement.with_blocks(map(_renamed, then), map(_renamed, otherwise))
-        case _:
-            return statement
+def _renamed(statement: Statement) -> Sequence[Statement] | None:
+    """A call by CUDA's name of the function; None for other statements."""
+    if isinstance(statement, Call | Try):
+        return [replace(statement, function=spelled(statement.function))]
+    return None
