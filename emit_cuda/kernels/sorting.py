@@ -44,7 +44,7 @@ from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.folding import BARRIER, WARP
-from emit_cuda.kernels.radix import MOST_PLACES, digits, radix_stages
+from emit_cuda.kernels.radix import MOST_LENGTH, digits, radix_stages
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, linear
@@ -77,7 +77,7 @@ def sort_stages(
     axis, dims = attrs.dimensions[0], instr.operands[0].shape.dims
     n = dims[axis]
     complexes = any(o.shape.element_type.is_complex for o in instr.operands)
-    by_digits = digits(instr) if n < MOST_PLACES else 0
+    by_digits = digits(instr) if n < MOST_LENGTH else 0
     if n < LEAST or (complexes and not by_digits):
         return None
     if complexes or (n > MOST_BITONIC and 0 < by_digits <= FEW_DIGITS):

@@ -82,7 +82,7 @@ class _SelectingBlock:
         return min(self.most, MOST_FOUND + self.threads * self.each)
 
     @property
-    def few(self) -> int:
+    def candidates(self) -> int:
         """Words that are left beside those of k groups, or of a block that has one a thread."""
         of_groups = self.k * self.width * -(-self.found // self.threads)
         return min(self.found, max(self.threads, of_groups))
@@ -96,8 +96,8 @@ class _Selection:
         (self.operand,), self.k = instr.operands, a.TopK.of(instr).k
         *self.others, self.n = self.operand.shape.dims
         self.row = Sum(0)
-        self.words, self.few, self.counts = (
-            Name(self.body.name(name)) for name in ("words", "few", "counts")
+        self.words, self.candidates, self.counts = (
+            Name(self.body.name(name)) for name in ("words", "candidates", "counts")
         )
 
     def launches(self, outputs: Sequence[Name]) -> list[Stage]:
@@ -149,16 +149,16 @@ class _Selection:
         with self._in_turns("c", 2, block) as c:
             body.assign(item(self.counts, c), 0)
         body.add(BARRIER)
-        bound = body.variable("u64", "bound", PADDING)
+        threshold = body.variable("u64", "threshold", PADDING)
         found = body.variable("u64", "found", size=block.each)
-        room = self.words, self.few, self.counts, Literal(self.k), Literal(block.width)
+        room = self.words, self.candidates, self.counts, Literal(self.k), Literal(block.width)
         with body.loop("first", stop, start=begin, step=block.threads * block.each) as first:
             with body.loop("e", block.each, unroll=True) as e:
                 j = body.let("s64", "j", first + e * block.threads + Name("threadIdx.x"))
                 body.assign(item(found, e), PADDING)
                 with body.when(binary("<", j, stop)):
                     body.assign(item(found, e), word(j))
-            body.assign(bound, apply("keep_below", found, bound, *room))
+            body.assign(threshold, apply("keep_below", found, threshold, *room))
         body.call("keep_least", *room)
         return block
 
@@ -181,7 +181,7 @@ class _Selection:
     def _stage(self, statements: Sequence[Statement], blocks: int, block: _SelectingBlock) -> Stage:
         shared = (
             ("u64", self.words.name, block.found),
-            ("u64", self.few.name, 1 + block.few),
+            ("u64", self.candidates.name, 1 + block.candidates),
             ("u32", self.counts.name, 2),
         )
         grid, of = (blocks, 1, 1), (block.threads, 1, 1)

@@ -135,7 +135,7 @@ def test_a_comparator_without_keys_is_merged(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "wanted", ["= atomicAdd(begun, 1u);", "= begin + before[warp];", "places[e] = digit | (before"]
+    "wanted", ["= atomicAdd(begun, 1u);", "= begin + before[warp];", "ranks[e] = digit | (before"]
 )
 def test_a_missing_barrier_is_found(wanted):
     """Without it, a thread counts in a cell, or reads one, before another has set it."""

@@ -7,7 +7,7 @@ static __device__ inline bf16 store_bf16(f32 x) {
   return rounded;
 }
 
-// The high half of a pair is in place to be an f32.
+// The high half of a pair is where an f32 has these bits.
 static __device__ inline f32 narrow_bf16(f32 x) {
   return from_bits_f32(pair_bf16(0.0f, x));
 }

@@ -1,8 +1,8 @@
 // Sorting by digits of 8 bits. A block of 256 threads has a tile; each of its warps has neighbours in
-// it, of which a lane has each 32nd.
+// it, of which a lane has each 32nd. `warps` has room for a number of each warp, and for one more.
 
-// The sum of the values of the threads before this one; all 256 must come. There is room for each warp.
-static u32 sum_before(u32 value, u32 *warps) {
+// The exclusive prefix sum of the values of 256 threads: of those before this one.
+static u32 exclusive_sum(u32 value, u32 *warps) {
   u32 sum = value, lane = threadIdx.x % 32;
   for (u32 step = 1; step < 32; step *= 2) {
     u32 other = __shfl_up_sync(0xffffffffu, sum, step);
@@ -16,8 +16,8 @@ static u32 sum_before(u32 value, u32 *warps) {
   return before;
 }
 
-// The lanes for whose words it is as true that they are not 0.
-static __device__ inline u32 lanes_alike(u32 word) {
+// The lanes whose words are 0 if this lane's is, and are not 0 if it is not.
+static __device__ inline u32 lanes_of_same_bit(u32 word) {
 #ifdef CUDA_ON_HOST
   u32 votes = __ballot_sync(0xffffffffu, word);
   return word ? votes : ~votes;
@@ -31,53 +31,54 @@ static __device__ inline u32 lanes_alike(u32 word) {
 #endif
 }
 
-// Put the place that each element of a tile has in the order of digits where its digit was: behind
-// smaller digits, and of equal ones behind those before it. `first` is where each digit begins.
-// Gives how often the tile has the digit of this thread's number.
+// Ranks elements by their digits: where `ranks` has a digit, it has the element's position in the sorted
+// tile after it, behind smaller digits, and of equal ones behind those before it. `counts` are a
+// histogram for each warp. `offsets` become where each digit begins in the tile.
+// Gives how often the tile has digit x, for thread x.
 template <int EACH>
-static __device__ inline u32 rank_digits(u32 (&places)[EACH], u32 *counts, u32 *first, u32 *warps) {
+static __device__ inline u32 rank_digits(u32 (&ranks)[EACH], u32 *counts, u32 *offsets, u32 *warps) {
   u32 x = threadIdx.x, lane = x % 32, below = (1u << lane) - 1, *own = counts + x / 32 * 256;
   for (u32 digit = lane; digit < 256; digit += 32) own[digit] = 0;
   __syncwarp();
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
-    u32 digit = places[e], same = 0xffffffffu;
+    u32 digit = ranks[e], same = 0xffffffffu;
 #pragma unroll
     for (u32 bit = 0; bit < 8; bit++) {
-      same &= lanes_alike(digit & 1u << bit);
+      same &= lanes_of_same_bit(digit & 1u << bit);
     }
     u32 before = own[digit];
     __syncwarp();
     if (!(same & below)) own[digit] = before + __popc(same);
     __syncwarp();
-    places[e] = digit | (before + __popc(same & below)) << 8;
+    ranks[e] = digit | (before + __popc(same & below)) << 8;
   }
   __syncthreads();
   u32 count = 0, before[8];
 #pragma unroll
   for (u32 warp = 0; warp < 8; warp++) before[warp] = count, count += counts[warp * 256 + x];
-  u32 begin = first[x] = sum_before(count, warps);
+  u32 begin = offsets[x] = exclusive_sum(count, warps);
 #pragma unroll
   for (u32 warp = 0; warp < 8; warp++) counts[warp * 256 + x] = begin + before[warp];
   __syncthreads();
 #pragma unroll
-  for (int e = 0; e < EACH; e++) places[e] = own[places[e] & 255] + (places[e] >> 8);
+  for (int e = 0; e < EACH; e++) ranks[e] = own[ranks[e] & 255] + (ranks[e] >> 8);
   return count;
 }
 
-// The number of this block among those that have begun: who waits for blocks of lower numbers waits
-// for blocks that run.
+// The number of this block among those that have begun: a block that waits for lower numbers waits for
+// blocks that run.
 static u32 ticket(u32 *begun, u32 *warps) {
   if (threadIdx.x == 0) warps[8] = atomicAdd(begun, 1u);
   __syncthreads();
   return warps[8];
 }
 
-// Where elements of a digit that are in this tile, or a later one, begin in the row. A tile's state is 0
-// until its count is known; its upper bits are 1 beside this count, and 2 beside where the digit's
+// Where this tile's elements of digit x begin in the sorted row, by decoupled look-back. A tile's state
+// is 0 until its count is known; its upper bits are 1 beside this count, and 2 beside where the digit's
 // elements of the next tile begin. The block looks at the tiles before, the last one first, four at
 // once, up to one that knows the latter.
-static u32 begin_behind(u32 *states, s64 tile, u32 count) {
+static u32 look_back(u32 *states, s64 tile, u32 count) {
   u32 *own = states + tile * 256 + threadIdx.x, before = 0, seen[4];
   atomicExch(own, 1u << 30 | count);
   for (s64 back = 0, found = 0; !found; poll_for_stop()) {
@@ -94,12 +95,12 @@ static u32 begin_behind(u32 *states, s64 tile, u32 count) {
   return before;
 }
 
-// What must be added to an element's place in the tile, so that it is the place in the row: in place
-// of where the digits begin in the tile. `totals` is how often the row has each digit.
-static void find_targets(u32 *states, const u32 *totals, s64 tile, u32 count, u32 *first, u32 *warps) {
+// Changes where digits begin in the sorted tile to how much farther its elements are in the sorted row.
+// `totals` is how often the row has each digit.
+static void offsets_in_row(u32 *states, const u32 *totals, s64 tile, u32 count, u32 *offsets, u32 *warps) {
   u32 x = threadIdx.x;
-  u32 begin = tile ? begin_behind(states, tile, count) : sum_before(totals[x], warps);
+  u32 begin = tile ? look_back(states, tile, count) : exclusive_sum(totals[x], warps);
   atomicExch(&states[tile * 256 + x], 2u << 30 | (begin + count));
-  first[x] = begin - first[x];
+  offsets[x] = begin - offsets[x];
   __syncthreads();
 }

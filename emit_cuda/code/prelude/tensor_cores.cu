@@ -1,8 +1,8 @@
 // Begins to copy 16 bytes to shared memory, past the registers; of no bytes, zeros.
 static __device__ inline void copy_16_bytes(void *to, const void *from, s32 bytes) {
-  u32 place = (u32)__cvta_generic_to_shared(to);
+  u32 address = (u32)__cvta_generic_to_shared(to);
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-               :: "r"(place), "l"(from), "r"(bytes) : "memory");
+               :: "r"(address), "l"(from), "r"(bytes) : "memory");
 }
 
 // Puts the copies that a thread has begun together; it waits for all of them at once.
@@ -28,18 +28,18 @@ static __device__ inline void wait_but_for_2_copies() {
 // Loads four matrices of 8 rows of 16 bytes, spread over a warp: of each row a lane has 4 bytes.
 // Lanes 0 to 7 say where the rows of the first one are, the next eight those of the second one.
 static __device__ inline void load_parts(u32x4 &to, const void *row) {
-  u32 place = (u32)__cvta_generic_to_shared(row);
+  u32 address = (u32)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to.all[0]), "=r"(to.all[1]), "=r"(to.all[2]), "=r"(to.all[3])
-               : "r"(place) : "memory");
+               : "r"(address) : "memory");
 }
 
 // The same of matrices of 2-byte numbers, which become columns.
 static __device__ inline void load_parts_turned(u32x4 &to, const void *row) {
-  u32 place = (u32)__cvta_generic_to_shared(row);
+  u32 address = (u32)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to.all[0]), "=r"(to.all[1]), "=r"(to.all[2]), "=r"(to.all[3])
-               : "r"(place) : "memory");
+               : "r"(address) : "memory");
 }
 
 // Adds the product of 16 x 16 by 16 x 16 numbers: of 8 columns, and of the next 8.
@@ -71,7 +71,7 @@ static __device__ inline void multiply_parts_s8(s32x8 &sums, const u32x4 &left, 
 }
 
 // Adds the product of 64 x 16 by 16 x 128 numbers, which four warps of an H100 multiply together. The
-// instruction reads both from shared memory, of which it has descriptions. A tile is turned if its
+// instruction reads both from shared memory, of which it is given descriptors. A tile is turned if its
 // rows in shared memory are along the contraction, as those of a matrix are that it is made from.
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define PART(i) "+f"(s[i].all[0]), "+f"(s[i].all[1]), "+f"(s[i].all[2]), "+f"(s[i].all[3]), \
@@ -141,19 +141,19 @@ static __device__ inline void multiply_by_256_s8(s32x8 *s, u64 left, u64 right) 
 #undef PART
 #endif
 
-// The description of a tile whose rows have 128 bytes, in parts that are turned as by `place_in_tile`:
+// The matrix descriptor of a tile whose rows have 128 bytes, in chunks as by `chunk_in_tile`:
 // the address, the bytes to the next 64 columns and to the next 8 rows, all divided by 16.
-static __device__ inline u64 description(const void *tile) {
+static __device__ inline u64 descriptor(const void *tile) {
   u64 address = __cvta_generic_to_shared(tile);
   return (address & 0x3ffff) >> 4 | 512ull << 16 | 64ull << 32 | 1ull << 62;
 }
 
-// The number of 16 bytes in a tile of 64 numbers along the contraction, which has the number at a
-// place along it in a row or column. Eight such parts are a row of 128 bytes; their numbers are
-// changed by an exclusive or with the row's, so that those below each other are in other banks.
-static __device__ inline s32 place_in_tile(s32 free, s32 deep, s32 turned) {
-  s32 row = turned ? free / 64 * 64 + deep : free, part = turned ? free / 8 % 8 : deep / 8;
-  return row * 8 + (part ^ row % 8);
+// The chunk of 16 bytes of a tile that has the number `deep` along the contraction of a row or column.
+// The tile has 64 numbers along the contraction. Eight chunks are a row of 128 bytes; they are swizzled:
+// their numbers are xor'ed with the row's, so that chunks below each other are in different banks.
+static __device__ inline s32 chunk_in_tile(s32 free, s32 deep, s32 turned) {
+  s32 row = turned ? free / 64 * 64 + deep : free, chunk = turned ? free / 8 % 8 : deep / 8;
+  return row * 8 + (chunk ^ row % 8);
 }
 
 // The first row of a part of 16 x 16 of a warp's sums, of which each of four warps has 16: of 64 rows
@@ -201,7 +201,7 @@ static __device__ inline void wait_but_for_1_products() {
 static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, const void *right,
                                                 s32 left_turned, s32 right_turned, s32 columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  u64 x = description(left) + threadIdx.x / 128 * 512, y = description(right);
+  u64 x = descriptor(left) + threadIdx.x / 128 * 512, y = descriptor(right);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
   for (s32 step = 0; step < 4; step++) {
@@ -239,8 +239,8 @@ static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, c
     u32x4 a[4], b[4];
 #pragma unroll
     for (s32 p = 0; p < 4; p++) {
-      const u32x4 *from_x = x + place_in_tile(row + p * 16, row_deep + deep, left_turned);
-      const u32x4 *from_y = y + place_in_tile(column + p * 16, column_deep + deep, right_turned);
+      const u32x4 *from_x = x + chunk_in_tile(row + p * 16, row_deep + deep, left_turned);
+      const u32x4 *from_y = y + chunk_in_tile(column + p * 16, column_deep + deep, right_turned);
       if (left_turned)
         load_parts_turned(a[p], from_x);
       else
@@ -260,7 +260,7 @@ static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, c
 static __device__ inline void multiply_tiles_s8(s32x8 *sums, const void *left, const void *right,
                                                 s32, s32, s32 columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  u64 x = description(left) + threadIdx.x / 128 * 512, y = description(right);
+  u64 x = descriptor(left) + threadIdx.x / 128 * 512, y = descriptor(right);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
   for (s32 step = 0; step < 4; step++) multiply_by_256_s8(sums, x + step * 2, y + step * 2);
@@ -274,8 +274,8 @@ static __device__ inline void multiply_tiles_s8(s32x8 *sums, const void *left, c
     u32x4 a[4], b[4];
 #pragma unroll
     for (s32 p = 0; p < 4; p++) {
-      load_parts(a[p], x + place_in_tile(row + p * 16, lane / 16 * 8 + deep, 0));
-      load_parts(b[p], y + place_in_tile(column + p * 16, lane / 8 % 2 * 8 + deep, 0));
+      load_parts(a[p], x + chunk_in_tile(row + p * 16, lane / 16 * 8 + deep, 0));
+      load_parts(b[p], y + chunk_in_tile(column + p * 16, lane / 8 % 2 * 8 + deep, 0));
     }
 #pragma unroll
     for (s32 part = 0; part < 16; part++) multiply_parts_s8(sums[part], a[part / 4], b[part % 4]);
