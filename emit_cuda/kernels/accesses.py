@@ -25,6 +25,7 @@ from codegen.kinds import Pointer, base_of
 from codegen.statements import Assign, Call, For, If, Let, LocalVariable, blocks, trees
 from codegen.walk import children
 from emit_cuda.code.prelude import parts_of
+from emit_cuda.kernels.stages import WARP
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.wording import counted
 from optimizer.analysis.indexing import Counter, Quotient, Remainder
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     Lanes = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
-WARP, SECTOR, BANKS, WORD = 32, 32, 32, 4
+SECTOR, BANKS, WORD = 32, 32, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,7 @@ def accesses(
 
     Parameters
     ----------
-    statements : the kernel's.
-    given : its parameters.
+    statements, parameters : the kernel's.
     """
     warp = _Warp(stage, parameters)
     warp.statements(statements, np.ones(warp.threads, bool))

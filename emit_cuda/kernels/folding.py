@@ -10,7 +10,8 @@ from codegen.elements.types import store
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, item
 from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
-from codegen.statements import Assign, Call, Let, LocalVariable, Statement
+from codegen.statements import Assign, Let, LocalVariable, Statement
+from emit_cuda.kernels.stages import BARRIER, WARP
 from hlo import attributes as a
 
 if TYPE_CHECKING:
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.opcodes.folding import Fold
+    from emit_cuda.kernels.stages import Shared
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index, Sum
 
-WARP = 32
-# Arrays in the memory that a block's threads share: type, name, elements.
-Shared = tuple[tuple[str, str, int], ...]
-BARRIER = Call("__syncthreads", ())
 # The types that threads can hand each other; others go as the wider one.
 _SHUFFLED = {"s8": "s32", "u8": "s32", "pred": "s32", "s16": "s32", "u16": "s32"}
 

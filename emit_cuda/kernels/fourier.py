@@ -47,9 +47,8 @@ from codegen.opcodes.fourier_lengths import (
 )
 from codegen.statements import live
 from emit_cuda.kernels.axis_lines import AxisLines
-from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, Numbers, Pair, named
-from emit_cuda.kernels.stages import SHARED_BYTES, Stage
+from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, Stage
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
 

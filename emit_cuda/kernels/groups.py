@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from emit_cuda.kernels.folding import Shared
+    from emit_cuda.kernels.stages import Shared
 
 # Elements that a thread folds before it meets others, and threads of the blocks of short rows.
 EACH, PACKED = 16, 128

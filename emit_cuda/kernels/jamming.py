@@ -115,7 +115,7 @@ def _shared(statements: Sequence[Statement], varying: set[str]) -> dict[str, str
 
 
 class _Jam:
-    """The state of a transformation.
+    """Writes the statements for all neighbours.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 Shared memory answers 32 words at once, if they are in different banks. A tile whose rows are a
 power of two long has all elements of a column in few banks; so its rows are made a little longer
-(`PaddedRows`), or the parts of each row are permuted, in each row in another way (`TurnedRows`).
+(`PaddedRows`), or the chunks of each row are permuted, in each row in another way (`SwizzledRows`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from codegen.expressions import Group, grouped
 if TYPE_CHECKING:
     from codegen.expressions import Expr
 
-# Bytes of all banks together, and of the parts of a row that are permuted.
+# Bytes of all banks together, and of the chunks of a row that are permuted.
 BANKS_BYTES, CHUNK = 128, 16
 
 
@@ -73,8 +73,8 @@ class PaddedRows(TileLayout):
         return slow * (self.pitch // self.vector) + quick
 
 
-class TurnedRows(TileLayout):
-    """Rows of chunks of 16 bytes, whose numbers are changed by an exclusive or with the row's.
+class SwizzledRows(TileLayout):
+    """Rows of swizzled chunks of 16 bytes: their numbers are xor'ed with the row's.
 
     So eight chunks below each other, which tensor cores load at once, are in different banks. A row
     has 128 bytes at most; the columns after them are stored behind all rows, as another tile.

@@ -30,17 +30,16 @@ from codegen.expressions import (
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import operands_of
 from codegen.statements import Assign, Call, live
-from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.radix_tile import BITS, SORT, THREADS, RadixTile
-from emit_cuda.kernels.stages import Stage, each_thread, thread_number
+from emit_cuda.kernels.stages import BARRIER, Stage, each_thread, in_turns, thread_number
 from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Expr
-    from emit_cuda.kernels.folding import Shared
     from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Shared
     from hlo.instruction import Instruction
 
     Arrays = Sequence[Name]
@@ -126,7 +125,7 @@ class _RowsOfTiles(RadixTile):
         states : how many there are, which it sets to 0.
         """
         body, count = self.body, len(self.passes)
-        own, thread = Name(body.name("own_counts")), Name("threadIdx.x")
+        own = Name(body.name("own_counts"))
         group = -(-self.rows * self.tiles // COUNTING)
         groups = -(-self.tiles // group)
         blocks = self.rows * groups
@@ -135,7 +134,7 @@ class _RowsOfTiles(RadixTile):
             with body.loop("c", states, start=thread_number(THREADS), step=step) as c:
                 body.assign(item(self.state, c + self.counted), 0)
             first = self._begin_tile(Cast("s64", Name("blockIdx.x")), groups) * group
-            with body.loop("c", count * THREADS, start=thread, step=THREADS) as c:
+            with in_turns(body, "c", count * THREADS, THREADS) as c:
                 body.assign(item(own, c), 0)
             body.add(BARRIER)
             whole = binary("<", first + group, self.tiles)
@@ -145,7 +144,7 @@ class _RowsOfTiles(RadixTile):
                 with self.own_elements() as (_, j):
                     self._count_digits(own, j)
             body.add(BARRIER)
-            with body.loop("c", count * THREADS, start=thread, step=THREADS) as c:
+            with in_turns(body, "c", count * THREADS, THREADS) as c:
                 row = Group(c / THREADS * self.rows + indexed(self.row))
                 total = item(self.state, row * THREADS + c % THREADS + THREADS)
                 body.add(_added(total, item(own, c)))

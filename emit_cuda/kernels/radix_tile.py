@@ -30,8 +30,7 @@ from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import operands_of, parts_of, word_of_key
 from codegen.statements import LocalVariable, live
 from emit_cuda.kernels.axis_lines import AxisLines
-from emit_cuda.kernels.folding import BARRIER, WARP
-from emit_cuda.kernels.stages import Stage
+from emit_cuda.kernels.stages import BARRIER, WARP, Stage
 from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.opcodes.comparators import SortKey
     from codegen.opcodes.ordering import Part
-    from emit_cuda.kernels.folding import Shared
     from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Shared
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Literal, Name, binary, conjoined, indexed, item
 from codegen.statements import LocalVariable, live, renamed
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import BARRIER, WARP, SharedFolds, shared_fold
+from emit_cuda.kernels.folding import SharedFolds, shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts, RowGroups, threads_for
-from emit_cuda.kernels.stages import SHARED_BYTES, Stage
+from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, Stage
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from codegen.statements import Statement
-    from emit_cuda.kernels.folding import Shared, SharedFold
+    from emit_cuda.kernels.folding import SharedFold
     from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Shared
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.kernel import Kernel
-    from emit_cuda.kernels.folding import Shared, SharedFold
-    from emit_cuda.kernels.stages import Stage
+    from emit_cuda.kernels.folding import SharedFold
+    from emit_cuda.kernels.stages import Shared, Stage
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
     from optimizer.analysis.indexing import Index

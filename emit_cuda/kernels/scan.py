@@ -25,9 +25,9 @@ from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.axis_lines import AxisLines
-from emit_cuda.kernels.folding import BARRIER, WARP, shared_fold
+from emit_cuda.kernels.folding import shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts
-from emit_cuda.kernels.stages import Stage, each_thread
+from emit_cuda.kernels.stages import BARRIER, WARP, Stage, each_thread, in_turns
 from hlo.types.values import WindowDim
 from optimizer.analysis.indexing import Sum, counter, linear
 
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.statements import Statement
-    from emit_cuda.kernels.folding import Shared, SharedFold
+    from emit_cuda.kernels.folding import SharedFold
     from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Shared
     from hlo.instruction import Instruction
     from hlo.types.values import Window
     from optimizer.analysis.indexing import Index
@@ -218,7 +219,7 @@ class _RunningFold:
         shared: Shared = ()
         if self.parts.number > 1:
             first = body.let("s64", "parts", Name("blockIdx.x") - part)
-            with body.loop("p", part, start=Name("threadIdx.x"), step=THREADS) as p:
+            with in_turns(body, "p", part, THREADS) as p:
                 body.add(*fold.join([item(self.partial, first + p)]))
             shared = fold.join_threads(THREADS, everywhere=True)
         carry = body.variable(self.kind, "carry", self.total)

@@ -43,17 +43,14 @@ from codegen.opcodes.ordering import word_of_key
 from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.axis_lines import AxisLines
-from emit_cuda.kernels.folding import BARRIER, WARP
 from emit_cuda.kernels.radix import MOST_LENGTH, digits, radix_stages
-from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
+from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, Stage, each_thread, in_turns
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
-    from codegen.elements.body import Body
     from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
@@ -67,6 +64,8 @@ WORD_BYTES, NUMBER_BYTES = 8, 4
 # Shorter rows are sorted by exchanges, even if their comparator compares keys; and so many digits
 # take as long as merges do.
 MOST_BITONIC, FEW_DIGITS = 512, 16
+# A word behind all others.
+PADDING = ~Cast("u64", Literal(0))
 
 
 def sort_stages(
@@ -240,7 +239,7 @@ class _SortedTile:
     def read(self) -> None:
         """Bring the row into shared memory."""
         body = self.body
-        with self._in_turns("j", self.size) as number:
+        with in_turns(self.body, "j", self.size, self.threads) as number:
             self._number(number)
             j = counter(number.name, self.n)
             with body.when(binary("<", number, self.count) if self.n % self.size else None):
@@ -261,17 +260,13 @@ class _SortedTile:
         """The number of the element that comes at a position."""
         return item(self.order, position)
 
-    def _in_turns(self, name: str, stop: int | Expr) -> AbstractContextManager[Name]:
-        """Statements for each number below a bound, each by one of the block's threads."""
-        return self.body.loop(name, stop, start=Name("threadIdx.x"), step=self.threads)
-
     def sort(self) -> None:
         """All exchanges: runs of 2, 4, 8, ... are merged, whose halves run against each other."""
         body = self.body
         levels = self.size.bit_length() - 1
         with body.loop("level", levels) as level, body.loop("down", level + 1) as down:
             stride = body.let("s64", "stride", Cast("s64", Literal(1)) << Group(level - down))
-            with self._in_turns("pair", self.size // 2) as p:
+            with in_turns(self.body, "pair", self.size // 2, self.threads) as p:
                 first = body.let("s64", "first", p * 2 - Group(p & Group(stride - 1)))
                 self._exchange(first, first + stride, level)
             body.add(BARRIER)
@@ -287,10 +282,17 @@ class _SortedTile:
             tied = conjoined([binary("==", before, after), binary("<", y, x)])
             body.add(Assign(swap, before))
             body.add(If(tied, (Assign(swap, Literal(1)),)))
+        self._swap_if((first, second), (x, y), swap, level)
+
+    def _swap_if(
+        self, positions: tuple[Expr, Expr], entries: tuple[Name, Name], swap: Expr, level: Name
+    ) -> None:
+        """Swap two entries of the order if a condition holds, or if it does not in a falling run."""
+        (first, second), (x, y) = positions, entries
         forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
-        ascending = body.let("pred", "forwards", forwards)
-        turned = (Assign(item(self.order, first), y), Assign(item(self.order, second), x))
-        body.add(If(binary("==", swap, ascending), turned))
+        ascending = self.body.let("pred", "forwards", forwards)
+        swapped = (Assign(item(self.order, first), y), Assign(item(self.order, second), x))
+        self.body.add(If(binary("==", swap, ascending), swapped))
 
     def _compared(self, x: Name, y: Name) -> Name:
         """Whether the comparator puts one element before another one."""
@@ -305,7 +307,7 @@ class _SortedTile:
     def write(self, outputs: Sequence[Name]) -> None:
         """Store the row in order; of tiles, one row after the other."""
         body = self.body
-        with self._in_turns("j", self.count) as position:
+        with in_turns(self.body, "j", self.count, self.threads) as position:
             number = body.let("s64", "number", self._number_at(position))
             j = counter(position.name, self.n)
             target = linear(self._at(j), self.lines.dims)
@@ -334,22 +336,11 @@ class _TileOfWords(_SortedTile):
 
     def _exchange(self, first: Expr, second: Expr, level: Name) -> None:
         """Put two words in the order of their run."""
-        forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
-        exchange(self.body, self.order, (first, second), forwards)
-
-
-# A word behind all others.
-PADDING = ~Cast("u64", Literal(0))
+        body = self.body
+        x, y = (body.let("u64", "word", item(self.order, at)) for at in (first, second))
+        self._swap_if((first, second), (x, y), Group(binary("<", y, x)), level)
 
 
 def numbered(key: Expr, number: Name) -> Expr:
     """The word of an element: its key of 32 bits above its number."""
     return Group(Cast("u64", key) << 32) | Cast("u32", number)
-
-
-def exchange(body: Body, words: Name, positions: tuple[Expr, Expr], forwards: Expr) -> None:
-    """Put two words in order, or against it."""
-    x, y = (body.let("u64", "word", item(words, at)) for at in positions)
-    ascending = body.let("pred", "forwards", forwards)
-    turned = (Assign(item(words, positions[0]), y), Assign(item(words, positions[1]), x))
-    body.add(If(binary("==", Group(binary("<", y, x)), ascending), turned))

@@ -30,11 +30,16 @@ from optimizer.analysis.indexing import counter, delinear
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from contextlib import AbstractContextManager
 
+    from codegen.elements.body import Body
     from emit_cuda.devices import Dim3
 
 # Threads of a block; a multiple of a warp's 32.
 BLOCK, WARP = 128, 32
+BARRIER = Call("__syncthreads", ())
+# Arrays in the memory that a block's threads share: type, name, elements.
+Shared = tuple[tuple[str, str, int], ...]
 # Threads of a launch that one block does in turns, inside of a loop: a grid is faster with more of
 # them, even where the host issues it.
 MOST_IN_TURNS = 2048
@@ -55,7 +60,6 @@ class Stage:
     Attributes
     ----------
     kind : of kernel, as in the table of `docs/cuda.md`.
-    shared : arrays in the memory that a block's threads share: type, name, elements.
     own_bytes : memory that all threads together need for themselves.
     waits : threads of a block may wait for each other.
     aligned : bytes at multiples of which shared arrays begin, where more is required than by their
@@ -66,7 +70,7 @@ class Stage:
     statements: tuple[Statement, ...]
     grid: Dim3
     block: Dim3
-    shared: tuple[tuple[str, str, int], ...] = ()
+    shared: Shared = ()
     own_bytes: int = 0
     kind: str = "loop"
     waits: bool = True
@@ -102,6 +106,11 @@ def thread_number(block: int, kind: str = "s64") -> Expr:
     """The number of a thread in a grid of one dimension."""
     first = Cast(kind, Name("blockIdx.x")) * block
     return first + Cast(kind, Name("threadIdx.x"))
+
+
+def in_turns(body: Body, name: str, stop: int | Expr, threads: int) -> AbstractContextManager[Name]:
+    """A loop over the numbers below a bound, each of which one of a block's threads takes."""
+    return body.loop(name, stop, start=Name("threadIdx.x"), step=threads)
 
 
 def block_for(threads: int) -> int:

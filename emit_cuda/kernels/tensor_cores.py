@@ -29,8 +29,8 @@ from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, apply, ite
 from codegen.kinds import Pointer
 from codegen.walk import spelled_out
 from emit_cuda.kernels import tile_sizes
-from emit_cuda.kernels.folding import WARP
-from emit_cuda.kernels.layouts import TurnedRows
+from emit_cuda.kernels.layouts import SwizzledRows
+from emit_cuda.kernels.stages import WARP
 from emit_cuda.kernels.strips import Reading, added, times
 from emit_cuda.kernels.tile_sizes import best
 from emit_cuda.kernels.tiles import Tiles
@@ -52,7 +52,7 @@ TYPES = {"bf16": "f32", "f16": "f32", "s8": "s32"}
 # The least rows or columns, of which there are more, and the least depth that are worth it.
 FEWEST, LEAST, LEAST_DEEP = 2, 32, 16
 # Bytes at multiples of which tiles begin: rows of 128 bytes, or eight of them.
-ALIGNED, ALIGNED_TOGETHER = 128, 1024
+ALIGNED, ALIGNED_FOR_WARPGROUPS = 128, 1024
 # Rows and columns of a part, which an instruction multiplies, and sums of it that a lane has: two
 # neighbouring columns of each row, or eight after an exchange.
 PART, OF_LANE, COLUMNS, GATHERED = 16, 8, 2, 8
@@ -80,32 +80,32 @@ class TensorCores(Tiles):
         most = self.kernel.most_shared
         sizes = [s for s in tile_sizes.WARP_SIZES if s.shared_bytes <= most]
         if self.type.bytes == 1:
-            sizes = [s for s in sizes if not s.together or s.columns > s.rows]
+            sizes = [s for s in sizes if not s.in_warpgroups or s.columns > s.rows]
         if not self.copies or not sizes:
             sizes = [tile_sizes.WAITING]
         self._take(*best(self.product, sizes, ELEMENT_TYPES[self.kind].bytes))
 
     def _take(self, size: tile_sizes.WarpSize, parts: int = 1) -> None:
         """Use tiles of a size, and add up parts of each sum."""
-        self.size, self.buffers, self.behind = size, size.buffers, size.behind
+        self.size, self.buffers, self.in_flight = size, size.buffers, size.in_flight
         self.sizes = size.rows, size.columns
         self.threads = WARP * size.warps[0] * size.warps[1]
         self.vector = BYTES // self.type.bytes
         self.deep = size.deep_bytes // self.type.bytes
         self.split(parts)
         self.layouts = [self._layout(side) for side in range(2)]
-        self.aligned = ALIGNED_TOGETHER if size.together else ALIGNED
+        self.aligned = ALIGNED_FOR_WARPGROUPS if size.in_warpgroups else ALIGNED
         self.resident, self.most_shared = 1, self.kernel.most_shared
         self.counts = size.warp_rows // PART, size.warp_columns // PART
         gathers = parts == 1 and self.root.shape.element_type.bytes == BYTES // GATHERED
         gathers = gathers and not self.counts[1] % 2 and not self.product.columns % GATHERED
         self.group = GATHERED if gathers else COLUMNS
 
-    def _layout(self, side: int) -> TurnedRows:
+    def _layout(self, side: int) -> SwizzledRows:
         """The layout of an operand's tiles: as in memory, but that bytes must lie side by side."""
         if self.type.bytes == 1 or self.product.is_deep_last(side):
-            return TurnedRows(self.sizes[side], self.deep, self.vector, deep_last=True)
-        return TurnedRows(self.deep, self.sizes[side], self.vector, deep_last=False)
+            return SwizzledRows(self.sizes[side], self.deep, self.vector, deep_last=True)
+        return SwizzledRows(self.deep, self.sizes[side], self.vector, deep_last=False)
 
     def reading(self) -> Reading:
         """The way in which threads read operands: as they are stored."""
@@ -125,7 +125,7 @@ class TensorCores(Tiles):
         thread = Name("threadIdx.x")
         warp = Group(thread / WARP)
         self.lane = body.let(kind, "lane", thread % WARP)
-        if not size.together:
+        if not size.in_warpgroups:
             row = warp / size.warps[1] * size.warp_rows
             column = warp % size.warps[1] * size.warp_columns
             self.corner = body.let(kind, "part_row", row), body.let(kind, "part_column", column)
@@ -138,19 +138,19 @@ class TensorCores(Tiles):
     def wait_but_for(self, groups: int) -> None:
         """Wait for copies, but for the last ones."""
         super().wait_but_for(groups)
-        if self.size.together:
+        if self.size.in_warpgroups:
             self.body.call("show_copies")
 
     def multiply(self) -> None:
         """Add the products of two tiles, 32 bytes along the contraction after the others."""
         body = self.body
-        if self.size.together:
+        if self.size.in_warpgroups:
             tiles = [s.array + times(self.buffer, s.layout.elements) for s in self.strips]
             turned = [int(not strip.layout.deep_last) for strip in self.strips]
             function = f"multiply_tiles_{self.type}"
             body.call(function, self.sums, *tiles, *turned, self.size.columns)
-            behind = self.behind if self.buffers > 1 else 0
-            body.call(f"wait_but_for_{behind}_products")
+            in_flight = self.in_flight if self.buffers > 1 else 0
+            body.call(f"wait_but_for_{in_flight}_products")
             return
         steps = self.size.deep_bytes // (2 * BYTES)
         self.own = [self._own(strip) for strip in self.strips]
@@ -166,7 +166,7 @@ class TensorCores(Tiles):
 
     def finish(self) -> None:
         """Wait for the last products, and let lanes exchange sums that are stored together."""
-        if self.behind and self.buffers > 1:
+        if self.in_flight and self.buffers > 1:
             self.body.call("wait_but_for_0_products")
         if self.group == GATHERED:
             count = self.counts[0] * self.counts[1]
@@ -206,7 +206,7 @@ class TensorCores(Tiles):
 
     def _corner(self, p: Sum, q: Sum, number: Sum) -> tuple[Expr, Expr]:
         """The first row and column in a tile of a part of a warp's sums."""
-        if self.size.together:
+        if self.size.in_warpgroups:
             part, columns = spelled_out(number), Literal(self.size.columns)
             return apply("row_of_part", part, columns), apply("column_of_part", part, columns)
         return Group(added(self.corner[0], p * PART)), Group(added(self.corner[1], q * PART))

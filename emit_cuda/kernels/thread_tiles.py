@@ -13,9 +13,8 @@ from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
 from codegen.kinds import Pointer
 from codegen.opcodes.scalar import expression
 from emit_cuda.kernels import tile_sizes
-from emit_cuda.kernels.folding import WARP
 from emit_cuda.kernels.layouts import PaddedRows
-from emit_cuda.kernels.stages import SHARED_BYTES
+from emit_cuda.kernels.stages import SHARED_BYTES, WARP
 from emit_cuda.kernels.strips import Reading, added, times
 from emit_cuda.kernels.tile_sizes import SIDE, best
 from emit_cuda.kernels.tiles import Tiles

@@ -52,16 +52,16 @@ class WarpSize(TileSize):
     deep_bytes : how far a tile reaches along the contraction.
     warp_rows, warp_columns : of a warp's part.
     buffers : tiles of each operand in shared memory.
-    together : four warps multiply whole tiles, as `multiply_tiles_bf16` of the prelude does.
-    behind : products of tiles that they still compute while the next ones begin.
+    in_warpgroups : four warps multiply whole tiles, as `multiply_tiles_bf16` of the prelude does.
+    in_flight : products of tiles that they still compute while the next ones begin.
     """
 
     deep_bytes: int = 64
     warp_rows: int = 32
     warp_columns: int = 32
     buffers: int = 4
-    together: bool = False
-    behind: int = 0
+    in_warpgroups: bool = False
+    in_flight: int = 0
 
     @property
     def shared_bytes(self) -> int:
@@ -82,8 +82,8 @@ SIZES = (
 )
 # Measured on an H200 with products of 4096 cubed, and of 512 x 64 by 64 x 512.
 WARP_SIZES = (
-    WarpSize(128, 256, 2800, 4e-6, 128, 64, 64, 4, together=True, behind=1),
-    WarpSize(128, 128, 2240, 1.2e-6, 128, 64, 64, 3, together=True),
+    WarpSize(128, 256, 2800, 4e-6, 128, 64, 64, 4, in_warpgroups=True, in_flight=1),
+    WarpSize(128, 128, 2240, 1.2e-6, 128, 64, 64, 3, in_warpgroups=True),
     WarpSize(128, 128, 1700, 1.2e-6, 64, 64, 64, 4),
     WarpSize(64, 64, 1100, 5e-7, 64, 32, 32, 4),
     # Of few rows or columns.

@@ -24,8 +24,7 @@ from codegen.expressions import Choose, Expr, Literal, Name, binary, conjoined, 
 from codegen.statements import If
 from codegen.walk import spelled_out
 from emit_cuda.kernels import narrow_indices
-from emit_cuda.kernels.folding import BARRIER
-from emit_cuda.kernels.stages import Stage
+from emit_cuda.kernels.stages import BARRIER, Stage
 from emit_cuda.kernels.strips import Strip
 from emit_cuda.kernels.vectors import Pack
 from hlo.types.element_type import ELEMENT_TYPES
@@ -67,7 +66,7 @@ class Tiles(ABC):
     most_shared: int
     copies: bool
     # Products of tiles that run while the next ones begin, so that their tiles are still read.
-    behind = 0
+    in_flight = 0
     # The layouts of both operands' tiles in shared memory; the next two are those of `Stage`.
     layouts: Sequence[TileLayout]
     aligned: int
@@ -228,7 +227,7 @@ class Tiles(ABC):
 
     def _multiply_ahead(self, batch: Sum, copied: Sequence[Strip], others: Sequence[Strip]) -> None:
         """Add up products, while the next tiles are on their way to other parts of memory."""
-        body, kind, ahead = self.body, self.index_kind, self.buffers - 1 - self.behind
+        body, kind, ahead = self.body, self.index_kind, self.buffers - 1 - self.in_flight
         if copied:
             self._copy_first(batch, copied, ahead)
         for strip in others:

@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Cast, Choose, Expr, Literal, Name, apply, binary, item
 from codegen.opcodes.comparators import SortKey
 from codegen.statements import live
-from emit_cuda.kernels.folding import BARRIER, WARP
 from emit_cuda.kernels.sorting import LEAST, PADDING, numbered
-from emit_cuda.kernels.stages import Stage
+from emit_cuda.kernels.stages import BARRIER, WARP, Stage, in_turns
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
 
     from codegen.statements import Statement
     from emit_cuda.kernels.kernel import CudaKernel
@@ -120,7 +118,7 @@ class _Selection:
             short = binary("<", begin + size, self.n)
             stop = self.body.let("s64", "stop", Choose(short, begin + size, Literal(self.n)))
             block = self._select(self._word, begin, stop, size)
-            with self._in_turns("j", self.k, block) as j:
+            with in_turns(self.body, "j", self.k, block.threads) as j:
                 self.body.assign(item(best, number * self.k + j), item(self.words, j))
         stages = [self._stage(first, rows * parts, block)]
         left = parts * self.k
@@ -146,7 +144,7 @@ class _Selection:
         most : how many these are at most.
         """
         body, block = self.body, _SelectingBlock(most, self.k)
-        with self._in_turns("c", 2, block) as c:
+        with in_turns(self.body, "c", 2, block.threads) as c:
             body.assign(item(self.counts, c), 0)
         body.add(BARRIER)
         threshold = body.variable("u64", "threshold", PADDING)
@@ -170,7 +168,7 @@ class _Selection:
     def _write(self, outputs: Sequence[Name], block: _SelectingBlock) -> None:
         """Store the first k elements, and their numbers."""
         body = self.body
-        with self._in_turns("j", self.k, block) as position:
+        with in_turns(self.body, "j", self.k, block.threads) as position:
             number = body.let("s64", "number", Cast("u32", item(self.words, position)))
             target = linear(self._at(counter(position.name, self.k)), (*self.others, self.k))
             element = body.element(self.operand, self._at(unknown(number.name, 0, self.n - 1)))
@@ -189,9 +187,3 @@ class _Selection:
 
     def _at(self, j: Sum) -> Index:
         return (*delinear(self.row, self.others), j)
-
-    def _in_turns(
-        self, name: str, stop: int | Expr, block: _SelectingBlock
-    ) -> AbstractContextManager[Name]:
-        """Statements for each number below a bound, each by one of the block's threads."""
-        return self.body.loop(name, stop, start=Name("threadIdx.x"), step=block.threads)

@@ -22,9 +22,8 @@ from codegen.expressions import Index, Load, Name, binary, conjoined, indexed, i
 from codegen.kinds import number_of
 from codegen.statements import Let, Statement, live, straight
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import BARRIER, WARP
 from emit_cuda.kernels.groups import WAVE
-from emit_cuda.kernels.stages import SHARED_BYTES, Stage
+from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, Stage
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Counter, Sum, counter, delinear
 from optimizer.fusion.policy import TILED

@@ -99,7 +99,7 @@ def in_vectors(
 
 
 class Pack:
-    """Elements that are loaded or stored at once, in the making.
+    """Writes a loop over neighbours, and loads and stores of several at once around it.
 
     Attributes
     ----------

@@ -31,9 +31,9 @@ from codegen.statements import (
 )
 from codegen.walk import substitute
 from emit_cuda.code.names import CudaNames
-from emit_cuda.kernels.folding import BARRIER
 from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.stages import (
+    BARRIER,
     BLOCK,
     MOST_IN_TURNS,
     SHARED_BYTES,
