@@ -287,7 +287,7 @@ class _SortedTile:
     def _swap_if(
         self, positions: tuple[Expr, Expr], entries: tuple[Name, Name], swap: Expr, level: Name
     ) -> None:
-        """Swap two entries of the order if a condition holds, or if it does not in a falling run."""
+        """Swap two entries if a condition holds; in a falling run, if it does not."""
         (first, second), (x, y) = positions, entries
         forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
         ascending = self.body.let("pred", "forwards", forwards)
