@@ -112,7 +112,7 @@ def test_kernels_become_cuda_step_by_step() -> None:
     mapped = str(stepper.next())
     assert "kernel of %multiply_add_reduce_fusion, pass map-to-threads" in mapped
     assert "-   for (s64 j = 0; j < 1024; j++) {" in mapped
-    assert "+   const s64 lane = threadIdx.x;" in mapped
+    assert "+   const s32 lane = threadIdx.x;" in mapped
     assert "def reduction_stages(" in str(stepper.source())
     spelled = str(stepper.next())
     assert '+ extern "C" __global__ void' in spelled
