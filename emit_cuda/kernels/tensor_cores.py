@@ -146,23 +146,23 @@ class TensorCores(Tiles):
         body = self.body
         if self.size.in_warpgroups:
             tiles = [s.array + times(self.buffer, s.layout.elements) for s in self.strips]
-            turned = [int(not strip.layout.deep_last) for strip in self.strips]
+            transposed = [int(not strip.layout.deep_last) for strip in self.strips]
             function = f"multiply_tiles_{self.type}"
-            body.call(function, self.sums, *tiles, *turned, self.size.columns)
+            body.call(function, self.sums, *tiles, *transposed, self.size.columns)
             in_flight = self.in_flight if self.buffers > 1 else 0
             body.call(f"wait_but_for_{in_flight}_products")
             return
         steps = self.size.deep_bytes // (2 * BYTES)
         self.own = [self._own(strip) for strip in self.strips]
         with body.loops(["step"], [steps], unroll=True) as (step,):
-            parts = [
+            fragments = [
                 self._load(strip, own, step)
                 for strip, own in zip(self.strips, self.own, strict=True)
             ]
             with body.loops(["p", "q"], self.counts, unroll=True) as (p, q):
                 sums = item(self.sums, p * self.counts[1] + q)
-                left, right = item(parts[0], p), item(parts[1], q)
-                body.call(f"multiply_parts_{self.type}", sums, left, right)
+                left, right = item(fragments[0], p), item(fragments[1], q)
+                body.call(f"multiply_fragments_{self.type}", sums, left, right)
 
     def finish(self) -> None:
         """Wait for the last products, and let lanes exchange sums that are stored together."""
@@ -185,11 +185,11 @@ class TensorCores(Tiles):
         return lane % 8 + lane / PART * 8, lane / 8 % 2
 
     def _load(self, strip: Strip, own: tuple[Expr, Expr], step: Sum) -> Name:
-        """The parts of a tile that a warp multiplies."""
+        """The fragments of a tile that a warp multiplies."""
         body, side, layout = self.body, strip.side, strip.layout
         count, kind = self.counts[side], f"{self.type}x{self.vector}"
-        parts = body.variable("u32x4", f"{strip.name}_parts", size=count)
-        turned = "" if layout.deep_last else "_turned"
+        fragments = body.variable("u32x4", f"{strip.name}_fragments", size=count)
+        transposed = "" if layout.deep_last else "_transposed"
         with body.loops(["p"], [count], unroll=True) as (p,):
             if layout.deep_last:
                 slow = added(self.corner[side] + own[0], p * PART)
@@ -201,8 +201,8 @@ class TensorCores(Tiles):
             if self.buffer != Literal(0):
                 at = self.buffer * (layout.elements // self.vector) + at
             source = item(Cast(Pointer(kind, const=True), strip.array), at)
-            body.call(f"load_parts{turned}", item(parts, p), Op("&", (source,)))
-        return parts
+            body.call(f"load_fragments{transposed}", item(fragments, p), Op("&", (source,)))
+        return fragments
 
     def _corner(self, p: Sum, q: Sum, number: Sum) -> tuple[Expr, Expr]:
         """The first row and column in a tile of a part of a warp's sums."""

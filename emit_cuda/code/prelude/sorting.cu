@@ -97,7 +97,8 @@ static u32 look_back(u32 *states, s64 tile, u32 count) {
 
 // Changes where digits begin in the sorted tile to how much farther its elements are in the sorted row.
 // `totals` is how often the row has each digit.
-static void offsets_in_row(u32 *states, const u32 *totals, s64 tile, u32 count, u32 *offsets, u32 *warps) {
+static void offsets_in_row(u32 *states, const u32 *totals, s64 tile, u32 count, u32 *offsets,
+                           u32 *warps) {
   u32 x = threadIdx.x;
   u32 begin = tile ? look_back(states, tile, count) : exclusive_sum(totals[x], warps);
   atomicExch(&states[tile * 256 + x], 2u << 30 | (begin + count));

@@ -27,7 +27,7 @@ static __device__ inline void wait_but_for_2_copies() {
 
 // Loads four matrices of 8 rows of 16 bytes, spread over a warp: of each row a lane has 4 bytes.
 // Lanes 0 to 7 say where the rows of the first one are, the next eight those of the second one.
-static __device__ inline void load_parts(u32x4 &to, const void *row) {
+static __device__ inline void load_fragments(u32x4 &to, const void *row) {
   u32 address = (u32)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to.all[0]), "=r"(to.all[1]), "=r"(to.all[2]), "=r"(to.all[3])
@@ -35,7 +35,7 @@ static __device__ inline void load_parts(u32x4 &to, const void *row) {
 }
 
 // The same of matrices of 2-byte numbers, which become columns.
-static __device__ inline void load_parts_turned(u32x4 &to, const void *row) {
+static __device__ inline void load_fragments_transposed(u32x4 &to, const void *row) {
   u32 address = (u32)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to.all[0]), "=r"(to.all[1]), "=r"(to.all[2]), "=r"(to.all[3])
@@ -43,7 +43,8 @@ static __device__ inline void load_parts_turned(u32x4 &to, const void *row) {
 }
 
 // Adds the product of 16 x 16 by 16 x 16 numbers: of 8 columns, and of the next 8.
-static __device__ inline void multiply_parts_$T(f32x8 &sums, const u32x4 &left, const u32x4 &right) {
+static __device__ inline void multiply_fragments_$T(f32x8 &sums, const u32x4 &left,
+                                                    const u32x4 &right) {
   f32 *s = sums.all;
   const u32 *x = left.all, *y = right.all;
   asm("mma.sync.aligned.m16n8k16.row.col.f32.$T.$T.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
@@ -57,7 +58,8 @@ static __device__ inline void multiply_parts_$T(f32x8 &sums, const u32x4 &left, 
 }
 
 // The same of 16 x 32 by 32 x 16 whole numbers.
-static __device__ inline void multiply_parts_s8(s32x8 &sums, const u32x4 &left, const u32x4 &right) {
+static __device__ inline void multiply_fragments_s8(s32x8 &sums, const u32x4 &left,
+                                                    const u32x4 &right) {
   s32 *s = sums.all;
   const u32 *x = left.all, *y = right.all;
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
@@ -71,12 +73,12 @@ static __device__ inline void multiply_parts_s8(s32x8 &sums, const u32x4 &left, 
 }
 
 // Adds the product of 64 x 16 by 16 x 128 numbers, which four warps of an H100 multiply together. The
-// instruction reads both from shared memory, of which it is given descriptors. A tile is turned if its
-// rows in shared memory are along the contraction, as those of a matrix are that it is made from.
+// instruction reads both from shared memory, of which it is given descriptors. A tile is transposed if
+// each of its rows in shared memory has one index of the contraction.
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define PART(i) "+f"(s[i].all[0]), "+f"(s[i].all[1]), "+f"(s[i].all[2]), "+f"(s[i].all[3]), \
   "+f"(s[i].all[4]), "+f"(s[i].all[5]), "+f"(s[i].all[6]), "+f"(s[i].all[7])
-template <int LEFT_TURNED, int RIGHT_TURNED>
+template <int LEFT_TRANSPOSED, int RIGHT_TRANSPOSED>
 static __device__ inline void multiply_by_128_$T(f32x8 *s, u64 left, u64 right) {
   asm volatile(
       "{ .reg .pred added; setp.ne.b32 added, 1, 0; "
@@ -87,7 +89,7 @@ static __device__ inline void multiply_by_128_$T(f32x8 *s, u64 left, u64 right) 
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
       "%64, %65, added, 1, 1, %66, %67; }"
       : PART(0), PART(1), PART(2), PART(3), PART(4), PART(5), PART(6), PART(7)
-      : "l"(left), "l"(right), "n"(LEFT_TURNED), "n"(RIGHT_TURNED));
+      : "l"(left), "l"(right), "n"(LEFT_TRANSPOSED), "n"(RIGHT_TRANSPOSED));
 }
 #undef PART
 #endif
@@ -96,7 +98,7 @@ static __device__ inline void multiply_by_128_$T(f32x8 *s, u64 left, u64 right) 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define PART(i) "+f"(s[i].all[0]), "+f"(s[i].all[1]), "+f"(s[i].all[2]), "+f"(s[i].all[3]), \
   "+f"(s[i].all[4]), "+f"(s[i].all[5]), "+f"(s[i].all[6]), "+f"(s[i].all[7])
-template <int LEFT_TURNED, int RIGHT_TURNED>
+template <int LEFT_TRANSPOSED, int RIGHT_TRANSPOSED>
 static __device__ inline void multiply_by_256_$T(f32x8 *s, u64 left, u64 right) {
   asm volatile(
       "{ .reg .pred added; setp.ne.b32 added, 1, 0; "
@@ -112,12 +114,12 @@ static __device__ inline void multiply_by_256_$T(f32x8 *s, u64 left, u64 right) 
       "%128, %129, added, 1, 1, %130, %131; }"
       : PART(0), PART(1), PART(2), PART(3), PART(4), PART(5), PART(6), PART(7),
         PART(8), PART(9), PART(10), PART(11), PART(12), PART(13), PART(14), PART(15)
-      : "l"(left), "l"(right), "n"(LEFT_TURNED), "n"(RIGHT_TURNED));
+      : "l"(left), "l"(right), "n"(LEFT_TRANSPOSED), "n"(RIGHT_TRANSPOSED));
 }
 #undef PART
 #endif
 
-// The same of 64 x 32 by 32 x 256 whole numbers; neither tile can be turned.
+// The same of 64 x 32 by 32 x 256 whole numbers; neither tile can be transposed.
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define PART(i) "+r"(s[i].all[0]), "+r"(s[i].all[1]), "+r"(s[i].all[2]), "+r"(s[i].all[3]), \
   "+r"(s[i].all[4]), "+r"(s[i].all[5]), "+r"(s[i].all[6]), "+r"(s[i].all[7])
@@ -151,8 +153,8 @@ static __device__ inline u64 descriptor(const void *tile) {
 // The chunk of 16 bytes of a tile that has the number `deep` along the contraction of a row or column.
 // The tile has 64 numbers along the contraction. Eight chunks are a row of 128 bytes; they are swizzled:
 // their numbers are xor'ed with the row's, so that chunks below each other are in different banks.
-static __device__ inline s32 chunk_in_tile(s32 free, s32 deep, s32 turned) {
-  s32 row = turned ? free / 64 * 64 + deep : free, chunk = turned ? free / 8 % 8 : deep / 8;
+static __device__ inline s32 chunk_in_tile(s32 free, s32 deep, s32 transposed) {
+  s32 row = transposed ? free / 64 * 64 + deep : free, chunk = transposed ? free / 8 % 8 : deep / 8;
   return row * 8 + (chunk ^ row % 8);
 }
 
@@ -199,7 +201,7 @@ static __device__ inline void wait_but_for_1_products() {
 // Begins to add the product of tiles of 128 x 64 by 64 x 128 or 256 numbers, of which four or eight
 // warps have the sums: on an H100 four together, else each multiplies 64 x 64 in parts of 16 x 16.
 static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, const void *right,
-                                                s32 left_turned, s32 right_turned, s32 columns) {
+                                                s32 left_transposed, s32 right_transposed, s32 columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   u64 x = descriptor(left) + threadIdx.x / 128 * 512, y = descriptor(right);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -207,20 +209,21 @@ static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, c
   for (s32 step = 0; step < 4; step++) {
 #pragma unroll
     for (s32 p = 0; p < 256 / columns; p++) {
-      u64 a = x + (p * 512 + step * (left_turned ? 128 : 2)), b = y + step * (right_turned ? 128 : 2);
-      if (columns == 256 && left_turned && right_turned)
+      u64 a = x + (p * 512 + step * (left_transposed ? 128 : 2));
+      u64 b = y + step * (right_transposed ? 128 : 2);
+      if (columns == 256 && left_transposed && right_transposed)
         multiply_by_256_$T<1, 1>(sums, a, b);
-      else if (columns == 256 && left_turned)
+      else if (columns == 256 && left_transposed)
         multiply_by_256_$T<1, 0>(sums, a, b);
-      else if (columns == 256 && right_turned)
+      else if (columns == 256 && right_transposed)
         multiply_by_256_$T<0, 1>(sums, a, b);
       else if (columns == 256)
         multiply_by_256_$T<0, 0>(sums, a, b);
-      else if (left_turned && right_turned)
+      else if (left_transposed && right_transposed)
         multiply_by_128_$T<1, 1>(sums + p * 8, a, b);
-      else if (left_turned)
+      else if (left_transposed)
         multiply_by_128_$T<1, 0>(sums + p * 8, a, b);
-      else if (right_turned)
+      else if (right_transposed)
         multiply_by_128_$T<0, 1>(sums + p * 8, a, b);
       else
         multiply_by_128_$T<0, 0>(sums + p * 8, a, b);
@@ -230,33 +233,33 @@ static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, c
 #else
   s32 lane = threadIdx.x % 32, sixteen = lane % 16, eight = lane / 16 * 8;
   s32 other = lane % 8 + lane / 16 * 8, half = lane / 8 % 2 * 8;
-  s32 row = row_of_part(0, columns) + (left_turned ? half : sixteen);
-  s32 column = column_of_part(0, columns) + (right_turned ? eight : other);
-  s32 row_deep = left_turned ? other : eight, column_deep = right_turned ? sixteen : half;
+  s32 row = row_of_part(0, columns) + (left_transposed ? half : sixteen);
+  s32 column = column_of_part(0, columns) + (right_transposed ? eight : other);
+  s32 row_deep = left_transposed ? other : eight, column_deep = right_transposed ? sixteen : half;
   const u32x4 *x = (const u32x4 *)left, *y = (const u32x4 *)right;
 #pragma unroll
   for (s32 deep = 0; deep < 64; deep += 16) {
     u32x4 a[4], b[4];
 #pragma unroll
     for (s32 p = 0; p < 4; p++) {
-      const u32x4 *from_x = x + chunk_in_tile(row + p * 16, row_deep + deep, left_turned);
-      const u32x4 *from_y = y + chunk_in_tile(column + p * 16, column_deep + deep, right_turned);
-      if (left_turned)
-        load_parts_turned(a[p], from_x);
+      const u32x4 *from_x = x + chunk_in_tile(row + p * 16, row_deep + deep, left_transposed);
+      const u32x4 *from_y = y + chunk_in_tile(column + p * 16, column_deep + deep, right_transposed);
+      if (left_transposed)
+        load_fragments_transposed(a[p], from_x);
       else
-        load_parts(a[p], from_x);
-      if (right_turned)
-        load_parts_turned(b[p], from_y);
+        load_fragments(a[p], from_x);
+      if (right_transposed)
+        load_fragments_transposed(b[p], from_y);
       else
-        load_parts(b[p], from_y);
+        load_fragments(b[p], from_y);
     }
 #pragma unroll
-    for (s32 part = 0; part < 16; part++) multiply_parts_$T(sums[part], a[part / 4], b[part % 4]);
+    for (s32 part = 0; part < 16; part++) multiply_fragments_$T(sums[part], a[part / 4], b[part % 4]);
   }
 #endif
 }
 
-// The same of tiles of 128 x 128 by 128 x 256 whole numbers, which are never turned.
+// The same of tiles of 128 x 128 by 128 x 256 whole numbers, which are never transposed.
 static __device__ inline void multiply_tiles_s8(s32x8 *sums, const void *left, const void *right,
                                                 s32, s32, s32 columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -274,11 +277,11 @@ static __device__ inline void multiply_tiles_s8(s32x8 *sums, const void *left, c
     u32x4 a[4], b[4];
 #pragma unroll
     for (s32 p = 0; p < 4; p++) {
-      load_parts(a[p], x + chunk_in_tile(row + p * 16, lane / 16 * 8 + deep, 0));
-      load_parts(b[p], y + chunk_in_tile(column + p * 16, lane / 8 % 2 * 8 + deep, 0));
+      load_fragments(a[p], x + chunk_in_tile(row + p * 16, lane / 16 * 8 + deep, 0));
+      load_fragments(b[p], y + chunk_in_tile(column + p * 16, lane / 8 % 2 * 8 + deep, 0));
     }
 #pragma unroll
-    for (s32 part = 0; part < 16; part++) multiply_parts_s8(sums[part], a[part / 4], b[part % 4]);
+    for (s32 part = 0; part < 16; part++) multiply_fragments_s8(sums[part], a[part / 4], b[part % 4]);
   }
 #endif
 }
