@@ -99,7 +99,7 @@ class _Fourier:
     def __init__(self, kernel: CudaKernel, instr: Instruction, output: Name) -> None:
         self.kernel, self.body, self.instr, self.output = kernel, kernel.body, instr, output
         self.type = a.Fft.of(instr).fft_type
-        self.turned = self.type in ("IFFT", "IRFFT")
+        self.is_inverse = self.type in ("IFFT", "IRFFT")
         self.kind = instr.shape.element_type.real
         self.complexes = {"f32": "c64", "f64": "c128"}[self.kind.name]
         self.numbers = Numbers(self.body, self.kind)
@@ -111,7 +111,7 @@ class _Fourier:
         if self.type == "IRFFT":
             axes = [*axes[1:], axes[0]]
         dims, source = self.instr.operands[0].shape.dims, None
-        target, scale = self.output, 1 / prod(lengths.values()) if self.turned else 1.0
+        target, scale = self.output, 1 / prod(lengths.values()) if self.is_inverse else 1.0
         if self.type == "IRFFT" and len(axes) > 1:
             target = self.kernel.room(self.complexes, "inside", prod(dims))
         for number, axis in enumerate(axes):
@@ -143,7 +143,7 @@ class _Fourier:
             else:
                 value = body.let(self.complexes, "z", item(source, linear(index, lines.dims)))
             real, imaginary = self._parts_of(value)
-            return (imaginary, real) if self.turned else (real, imaginary)
+            return (imaginary, real) if self.is_inverse else (real, imaginary)
 
         def half(number: Sum, k: Sum) -> Pair:
             first = binary("<=", indexed(k), n // 2)
@@ -166,7 +166,7 @@ class _Fourier:
             if scale != 1.0:
                 factor = literal(self.kind, self.kind.dtype.type(scale))
                 value = value[0] * factor, value[1] * factor
-            real, imaginary = reversed(value) if self.turned else value
+            real, imaginary = reversed(value) if self.is_inverse else value
             if last and self.type == "IRFFT":
                 body.assign(item(target, linear(lines.index(number, k), lines.dims)), real)
                 return

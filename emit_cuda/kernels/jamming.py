@@ -8,7 +8,8 @@
                                                   ys = sum; ((bf16x8 *)y)[0] = ys
 
 The elements of windows, as a convolution or pooling has them, are so loaded several at once, and
-where a window begins is computed once for all of them.
+where a window begins is computed once for all of them. A scalar that lives across several loops
+becomes an array of one element a neighbour (*scalar expansion*).
 
 References
 ----------
@@ -68,12 +69,12 @@ def jammed(
     branches = (s for s in nested(plain) if isinstance(s, For | If))
     if not all(varying.isdisjoint(own_names(s)) for s in branches):
         return None
-    jam = _Jam(varying, _shared(plain, varying), iteration, width, in_vectors)
+    jam = _Jam(varying, _expanded(plain, varying), iteration, width, in_vectors)
     made = jam.block(plain)
     indices = (t for s in nested(plain) for e in trees(s) for t in walk(e) if isinstance(t, Index))
-    if any(not jam.shared.keys().isdisjoint(index.sum.names) for index in indices):
+    if any(not jam.expanded.keys().isdisjoint(index.sum.names) for index in indices):
         return None
-    return made if jam.found else None
+    return made if jam.has_vectors else None
 
 
 def _varying(statements: Sequence[Statement], iteration: str) -> set[str]:
@@ -99,8 +100,8 @@ def _runs(statements: Sequence[Statement]) -> list[list[Statement]]:
     return runs
 
 
-def _shared(statements: Sequence[Statement], varying: set[str]) -> dict[str, str]:
-    """The types of varying values that several runs use, by name."""
+def _expanded(statements: Sequence[Statement], varying: set[str]) -> dict[str, str]:
+    """The types of varying values that several runs use, by name: scalar expansion is for them."""
     kinds: dict[str, str] = {}
     used_in: dict[str, set[int]] = {}
     for number, run in enumerate(_runs(statements)):
@@ -119,21 +120,21 @@ class _Jam:
 
     Attributes
     ----------
-    shared : values that become arrays, with an element for each neighbour.
-    found : whether something is loaded or stored at once.
+    expanded : the types of values that become arrays, with an element for each neighbour.
+    has_vectors : whether something is loaded or stored at once.
     """
 
     def __init__(
         self,
         varying: set[str],
-        shared: dict[str, str],
+        expanded: dict[str, str],
         iteration: str,
         width: int,
         in_vectors: InVectors,
     ) -> None:
-        self.varying, self.shared, self.width = varying, shared, width
-        self.in_vectors, self.found = in_vectors, False
-        self.items: dict[str, Expr] = {n: item(Name(n), Name(iteration)) for n in shared}
+        self.varying, self.expanded, self.width = varying, expanded, width
+        self.in_vectors, self.has_vectors = in_vectors, False
+        self.items: dict[str, Expr] = {n: item(Name(n), Name(iteration)) for n in expanded}
 
     def block(self, statements: Sequence[Statement]) -> list[Statement]:
         """A block for all neighbours."""
@@ -157,11 +158,11 @@ class _Jam:
         inside: list[Statement] = []
         for each in run:
             match each:
-                case Let(_, name, value) if name in self.shared:
-                    first.append(LocalVariable(self.shared[name], name, size=self.width))
+                case Let(_, name, value) if name in self.expanded:
+                    first.append(LocalVariable(self.expanded[name], name, size=self.width))
                     inside.append(Assign(Name(name), value))
-                case LocalVariable(_, name, value=value) if name in self.shared:
-                    first.append(LocalVariable(self.shared[name], name, size=self.width))
+                case LocalVariable(_, name, value=value) if name in self.expanded:
+                    first.append(LocalVariable(self.expanded[name], name, size=self.width))
                     if value is not None:
                         inside.append(Assign(Name(name), value))
                 case Let(_, name) | LocalVariable(_, name) if name not in self.varying:
@@ -172,5 +173,5 @@ class _Jam:
         if not inside:
             return first
         loop, found = self.in_vectors([renamed(each, self.items) for each in inside])
-        self.found = self.found or found
+        self.has_vectors = self.has_vectors or found
         return [*first, *loop]

@@ -158,7 +158,7 @@ def vectors(merge: Merge) -> str | None:
 
 def turned(merge: Merge) -> str | None:
     """A large array is transposed by tiles, not as its elements are folded."""
-    found = next(filter(merge.policy.is_turned, merge.kernel.members), None)
+    found = next(filter(merge.policy.is_large_transpose, merge.kernel.members), None)
     if found is None or not merge.kernel.folds:
         return None
     return f"the {found.shape.size} elements of %{found.name} would be read by columns and folded"

@@ -57,8 +57,8 @@ class Policy:
         them, though `producers` has no reduce.
     row_bytes : what stays in the cache while a kernel goes through it several times.
     after_folds : whether a kernel may use what it has folded.
-    turned : elements from which on an array is not read by columns to be folded: threads that fold
-        neighbours would each read a sector of memory for one element.
+    large_transpose : elements from which on a transpose is stored before it is folded: threads that
+        fold its neighbours would each read a sector of memory for one element.
     """
 
     producers: frozenset[str]
@@ -79,7 +79,7 @@ class Policy:
     inner_fold: int
     row_bytes: int
     after_folds: bool
-    turned: float
+    large_transpose: float
 
     def is_expensive(self, instr: Instruction) -> bool:
         """Whether to compute an element twice costs more than to store and load it."""
@@ -93,9 +93,9 @@ class Policy:
             return False
         return instr.operands[0].shape.size <= self.inner_fold * instr.shape.size
 
-    def is_turned(self, instr: Instruction) -> bool:
-        """Whether an array is so large a transpose that it is not folded as it is read."""
-        if instr.opcode != "transpose" or instr.shape.size < self.turned:
+    def is_large_transpose(self, instr: Instruction) -> bool:
+        """Whether a value is a transpose that is too large to be folded as it is read."""
+        if instr.opcode != "transpose" or instr.shape.size < self.large_transpose:
             return False
         order, dims = Dimensions.of(instr).dimensions, instr.shape.dims
         last = instr.shape.rank - 1
@@ -121,7 +121,7 @@ CPU = Policy(
     inner_fold=0,
     row_bytes=machine.CACHED_PART,
     after_folds=True,
-    turned=inf,
+    large_transpose=inf,
 )
 # Threads of a GPU can't wait for each other's folds, but of small windows, and have few registers;
 # but arithmetic is free beside memory, and so are branches.
@@ -139,7 +139,7 @@ GPU = replace(
     inner_fold=8,
     row_bytes=0,
     after_folds=False,
-    turned=1 << 18,
+    large_transpose=1 << 18,
 )
 
 POLICIES = {"cpu": CPU, "gpu": GPU}

@@ -225,7 +225,7 @@ def turned(setting: Setting, demand: GroupDemand) -> str | None:
     """A large array is transposed by tiles, not as its elements are folded."""
     for group in filter(lambda g: g.reductions, demand.by_group):
         members = demand.instr, *group.members
-        found = next(filter(setting.policy.is_turned, members), None)
+        found = next(filter(setting.policy.is_large_transpose, members), None)
         if found is not None:
             return (
                 f"the kernel of %{group.root.name}, which folds, would read the "

@@ -55,7 +55,7 @@ class SoftmaxRewriterTriton:
             groups = groups_of_rows(computation, {*ordered(computation), *few})
             copied = {i for group in groups for i in set(with_leaves(group)).difference(group)}
             read = {operand for leaf in copied for operand in leaf.operands}
-            shared = _shared_leaves(groups, computation, copied)
+            shared = _copied_leaves(groups, computation, copied)
             for group in groups:
                 again = _computed_again(group, computation, few)
                 outputs = _outputs(group, computation, again, read, shared)
@@ -70,12 +70,12 @@ class SoftmaxRewriterTriton:
         return with_kernels(module, log, "rows", kernels)
 
 
-def _shared_leaves(
+def _copied_leaves(
     groups: Sequence[Sequence[Instruction]],
     computation: Computation,
     copied: AbstractSet[Instruction],
 ) -> set[Instruction]:
-    """Leaves of one group that only others need, which have them for themselves."""
+    """Leaves that no kernel stores: all of their users are in groups, which have copies of them."""
     members, using = {i for group in groups for i in group}, users(computation)
     return {
         i for i in copied & members if i is not computation.root and members.issuperset(using[i])

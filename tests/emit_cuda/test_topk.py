@@ -78,7 +78,7 @@ ORDERS = {
     "rising": np.arange,
     "falling": lambda n: -np.arange(n),
     "equal": np.zeros,
-    "rising in places": lambda n: np.arange(n) % 300,
+    "rising in runs": lambda n: np.arange(n) % 300,
     "random": lambda n: np.random.default_rng(0).permutation(n),
 }
 
