@@ -46,7 +46,7 @@ class TiledProduct:
     ----------
     order : of the input's dimensions in memory.
     copied : whether the input must be copied: to another type, or so that tiles may read behind
-        its last element.
+        its last element, or so that its rows do not push each other out of the first cache.
     """
 
     def __init__(
@@ -75,7 +75,10 @@ class TiledProduct:
         self.tiling = self._tiling()
         there = isinstance(body.tree(self.input.instr), Name)
         own = self.input.instr.shape.element_type is self.element
-        self.copied = not (there and own) or self.tiling.reads_behind
+        apart = (self.tiling.row.input, *(s.input for s in self.tiling.steps))
+        aliased = any(step * self.kind.bytes % machine.L1_WAY == 0 for step in apart if step)
+        often = self.kernel.count >= machine.OFTEN
+        self.copied = not (there and own) or self.tiling.reads_behind or (aliased and often)
         if self.copied:
             self._plan_copy()
 
