@@ -32,13 +32,20 @@ _WIDE, _NARROW = "s64", "s32"
 MOST, BITS = 1 << 30, 32
 
 
-def fits_32_bits(instr: Instruction) -> bool:
-    """Whether all indices of a kernel for an instruction have 32 bits, and none of its numbers 64.
+def fits_32_bits(computed: Iterable[Instruction]) -> bool:
+    """Whether all indices of a kernel have 32 bits, and none of its numbers 64.
 
-    Indices that are known at run time only are clamped first, but of a scatter.
+    Indices that are known at run time only are clamped first, except those of a scatter.
+
+    Parameters
+    ----------
+    computed : the instructions that the kernel computes, those inside of others as well.
     """
-    inside = [i for c in instr.called for i in c.instructions] if instr.called else []
-    return all(_fits(each) for each in (instr, *instr.operands, *inside))
+    return all(
+        _fits(each)
+        for instr in computed
+        for each in (instr, *instr.operands, *(i for c in instr.called for i in c.instructions))
+    )
 
 
 def _fits(instr: Instruction) -> bool:

@@ -92,7 +92,8 @@ class CudaSchedule(Schedule):
             scratch = self.local(size * ELEMENT_TYPES[kind].bytes, name, kind)
             kernel.arguments[scratch] = Argument(Pointer(kind, restrict=True), name, scratch)
         pointers = {a.name: p for p, a in kernel.arguments.items()}
-        for stage in in_32_bits(launches) if fits_32_bits(instr) else launches:
+        narrow = fits_32_bits([instr, *kernel.writer.computed])
+        for stage in in_32_bits(launches) if narrow else launches:
             if isinstance(stage, CopyStage):
                 ends = pointers[stage.target], pointers[stage.source]
                 self.step(Copy(*ends, stage.size), uses=ends)

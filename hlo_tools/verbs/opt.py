@@ -246,8 +246,8 @@ def cuda_text(module: Module, arguments: Namespace) -> str:
     from emit_cuda import emit, launches, nvrtc  # noqa: PLC0415
 
     architecture = arguments.arch or "sm_90"
-    asked = nvrtc.most_shared(architecture) if arguments.arch else nvrtc.MOST_SHARED_BYTES
-    program = emit(module, most_shared=asked)
+    most = nvrtc.most_shared(architecture) if arguments.arch else nvrtc.MOST_SHARED_BYTES
+    program = emit(module, most_shared=most)
     if arguments.explain_launch:
         return launches.explained(program, launches.device_named(arguments.explain_launch))
     if arguments.stage == "ptx":

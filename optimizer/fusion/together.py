@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Dimensions
 from optimizer.fusion.evaluations import RESULT, Evaluations, IndexNumbers
 from optimizer.fusion.nest import nest_of
-from optimizer.fusion.policy import CPU, GPU, is_plain
+from optimizer.fusion.policy import CPU, GPU, is_large_window, is_plain
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
@@ -92,6 +92,8 @@ def computed_at_once(computation: Computation) -> bool:
 
 def is_cheap(instr: Instruction) -> bool:
     """Whether a GPU as well computes an element where it is read, as it stores it before."""
+    if is_large_window(instr):
+        return False
     known = instr.opcode in GPU.producers or instr.opcode == "parameter"
     return known or GPU.is_small_fold(instr)
 

@@ -65,7 +65,7 @@ class TargetLibrary:
     plain: frozenset[tuple[str, str]] = frozenset()
 
     def is_plain(self, instr: Instruction) -> bool:
-        """Whether it takes a product without an epilogue alone."""
+        """Whether the library multiplies such types, but applies no epilogue to their product."""
         factors = {operand.shape.element_type.name for operand in instr.operands}
         pairs = {(factor, instr.shape.element_type.name) for factor in factors}
         return instr.opcode == "dot" and len(pairs) == 1 and pairs <= self.plain

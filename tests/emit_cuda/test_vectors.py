@@ -15,6 +15,7 @@ from emit_cuda.kernels import vectors
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
 from interpreter.numbers.compare import BITS
+from optimizer import prepare
 
 MOST = "most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT m = f32[] maximum(a, b) }"
 # A module's body, and the vectors that its kernel has.
@@ -126,6 +127,16 @@ def test_what_may_lie_in_two_vectors_is_loaded_by_elements():
     source = emit_cuda.emit(emit_cuda.optimized(module_of(KINDS["a slice that begins between"][0])))
     assert "x[" in source.source.split("__global__")[1]
     assert "f32x4 *)x)" not in source.source
+
+
+def test_a_large_window_in_a_fusion_has_a_kernel_of_its_own():
+    fold = "w = f32[512] reduce-window(x, low), window={size=512 pad=511_0}, to_apply=most"
+    text = f"""HloModule m
+{MOST}
+f {{ x = f32[512] parameter(0)  low = f32[] constant(-inf)  {fold}  ROOT r = f32[512] negate(w) }}
+ENTRY e {{ x = f32[512] parameter(0)  ROOT y = f32[512] fusion(x), kind=kLoop, calls=f }}"""
+    kinds = [step.kind for step in emit_cuda.emit(prepare(hlo.parse(text))).steps]
+    assert kinds[0] == "running fold"
 
 
 def test_a_fused_value_that_is_used_at_two_indices_is_not_stored():
