@@ -29,6 +29,9 @@ OPTIONS = (
     "--fmad=false",
     "--ptxas-options=-v",
 )
+# From CUDA 12.9 on, NVRTC has a cache of its own, whose cubins come without the assembler's report.
+NO_CACHE = "--no-cache"
+HAS_CACHE = (12, 9)
 # Where a GPU has instructions that later ones need not have: its name with these.
 OWN_INSTRUCTIONS = {"sm_90": "sm_90a"}
 # The form of NVRTC's errors, and of its assembler's report on a kernel.
@@ -127,6 +130,8 @@ def _compiled(file: CudaFile, architecture: str, options: Sequence[str], form: s
     compiler = nvrtc()
     includes = [f"--include-path={folder}" for folder in compiler.includes]
     flags = [f"--gpu-architecture={architecture}", *options, *includes]
+    if compiler.version >= HAS_CACHE:
+        flags.append(NO_CACHE)
     key = "\0".join((form, str(compiler.version), *flags, file.name, file.text))
     kept = f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.{form.lower()}"
     if (path := find_library(kept)) and (data := read_sealed(path)) is not None:
