@@ -21,7 +21,7 @@ from hlo.errors.error import HloError, Source, Span, did_you_mean
 from hlo.instruction import Module
 from hlo.wording import counted
 from interpreter.numbers.compare import PROMISES, Promise
-from optimizer.observers import promise_of
+from optimizer.observers import devices_for, promise_of
 from optimizer.passes import PASSES, Pipeline
 from optimizer.pipeline_text import PassMaker, listed, option_defaults, parse_pipeline
 from optimizer.rewriting.rewrite import rewrite
@@ -77,6 +77,11 @@ class Own:
     def promise(self) -> Promise:
         """The same as of the pass."""
         return promise_of(self.inner)
+
+    @property
+    def devices(self) -> int | None:
+        """The same as of the pass."""
+        return devices_for(self.inner)
 
     def run(self, module: Module, log: Log) -> Module:
         """The module that the pass makes.
@@ -367,6 +372,11 @@ class Promising:
     def name(self) -> str:
         """That of the pass."""
         return self.inner.name
+
+    @property
+    def devices(self) -> int | None:
+        """The same as of the pass."""
+        return devices_for(self.inner)
 
     def run(self, module: Module, log: Log) -> Module:
         """The module that the pass makes."""

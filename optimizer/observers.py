@@ -265,6 +265,16 @@ class CheckValues(Silent):
                 )
 
 
+def devices_for(pass_: Pass) -> int | None:
+    """The only number of devices on which a pass keeps values; None for as many as a module is for.
+
+    Of a pipeline, it is that of any of its passes.
+    """
+    if isinstance(pass_, Pipeline | Fixpoint):
+        return next((n for each in pass_.passes if (n := devices_for(each))), None)
+    return getattr(pass_, "devices", None)
+
+
 def promise_of(pass_: Pass) -> Promise:
     """The promise of a pass: its `promise`; every bit if it has none."""
     return getattr(pass_, "promise", BITS)

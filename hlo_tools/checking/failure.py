@@ -29,7 +29,7 @@ from hlo_tools.running import (
 from optimizer.analysis.runs import runs as runs_of
 from optimizer.log import Log, Silent
 from optimizer.loops.while_loop_trip_count_annotator import WhileLoopTripCountAnnotator
-from optimizer.observers import promise_of
+from optimizer.observers import devices_for, promise_of
 from optimizer.rewriting.rule import Rule
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ def try_pass(
         return Outcome(Failure("invalid", wrong, module, first, shown), changed=True)
     failure, compared = None, False
     if after is not module:
-        failure, compared = compare_values(kept.promise, module, after, arguments, most, most_after)
+        limits = most, most_after, devices_for(pass_)
+        failure, compared = compare_values(kept.promise, module, after, arguments, *limits)
     found = broken_promise(pass_, module, after) if failure is None else None
     if found is not None:
         failure = Failure(*found, module, first, after)
@@ -171,17 +172,23 @@ def compare_values(
     arguments: Sequence[Arguments],
     most: int,
     most_after: int,
+    devices: int | None = None,
 ) -> tuple[Failure | None, bool]:
-    """Where a result gives other values, and whether there were any to compare."""
-    compared = False
+    """Where a result gives other values, and whether there were any to compare.
+
+    Parameters
+    ----------
+    devices : on so many; None for as many as the module is for.
+    """
+    compared, devices = False, devices or devices_of(module)
     for given in arguments:
         try:
-            want = run(module, given, most)
+            want = run(module, given, most, devices)
         except Exception:
             # The module itself fails on these arguments, so there is nothing to compare.
             continue
         compared = True
-        found = wrong_result(promise, module, after, given, want, most_after)
+        found = wrong_result(promise, module, after, given, want, most_after, devices)
         if found is not None:
             return Failure(*found, module, given, after), compared
     return None, compared
@@ -203,7 +210,8 @@ def wrong_start(
         return None
     if malformed(start):
         return None
-    failure, _ = compare_values(kept.promise, module, start, arguments, most, most_after)
+    limits = most, most_after, devices_for(pass_)
+    failure, _ = compare_values(kept.promise, module, start, arguments, *limits)
     return failure and replace(failure, message=f"after its first rewrite, {failure.message}")
 
 
@@ -228,11 +236,17 @@ def malformed(after: Any) -> str | None:
 
 
 def wrong_result(
-    promise: Promise, module: Module, after: Module, arguments: Arguments, want: Any, most: int
+    promise: Promise,
+    module: Module,
+    after: Module,
+    arguments: Arguments,
+    want: Any,
+    most: int,
+    devices: int,
 ) -> tuple[str, str] | None:
     """Kind and message if a result does not give the value that is wanted."""
     try:
-        got = run(after, arguments, most, devices_of(module))
+        got = run(after, arguments, most, devices)
     except EndlessError as error:
         # Loops of which each iteration is counted only take long.
         return None if steps(after) > most else ("value", f"its result does not end: {error}")

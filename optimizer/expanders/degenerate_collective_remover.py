@@ -44,6 +44,11 @@ class DegenerateCollectiveRemover:
     name = "degenerate-collective-remover"
     xla = "xla/service/all_reduce_simplifier.cc, and what its thunks do where IsDegenerate"
 
+    @property
+    def devices(self) -> int | None:
+        """The only number of devices on which values stay; None for as many as a module names."""
+        return 1 if self.alone else None
+
     def run(self, module: Module, log: Log) -> Module:
         """The module without communication; the same one if it names several devices."""
         said = module.header.replica_count * module.header.num_partitions

@@ -9,6 +9,8 @@ from hlo_tools.checking.judging import difference
 from hlo_tools.own_passes import Promising
 from hlo_tools.running import MOST_EVENTS, MOST_EVENTS_AFTER, run
 from interpreter.numbers.compare import BITS, MAGNITUDE, ROUNDING
+from optimizer.expanders.degenerate_collective_remover import DegenerateCollectiveRemover
+from optimizer.pipeline_text import parse_pipeline
 from optimizer.rewriting.pattern import abs_, multiply, sqrt, x
 from optimizer.rewriting.rewrite import rewrite
 from optimizer.rewriting.rule import Rule, RuleSet
@@ -27,6 +29,11 @@ ENTRY e {{
   z = {kind}[] constant({zero})
   ROOT s = {kind}[] reduce(r, z), dimensions={{0}}, to_apply=add
 }}"""
+SENDING = """HloModule m
+ENTRY e {
+  x = f32[] parameter(0)
+  ROOT y = f32[] collective-permute(x), source_target_pairs={{0,1}}
+}"""
 STEPS_OF_BF16 = """HloModule m
 sum {
   a = f32[] parameter(0)  b = f32[] parameter(1)
@@ -144,3 +151,23 @@ def test_a_rule_may_promise_less_than_its_pass_unless_that_keeps_bits():
     wrong = Rule(sqrt(multiply(x, x)), x, promise=MAGNITUDE, name="root_of_square")
     assert find_failure(Applies(wrong, ROUNDING), module, [np.float32(-2)]) is not None
     assert find_failure(Promising(Applies(rule, ROUNDING), ROUNDING), module, tiny) is not None
+
+
+@pytest.mark.parametrize("pipeline", ["ALONE", "ALONE,dce", "dce,ALONE"])
+def test_a_pass_for_one_device_is_held_against_a_run_on_one(pipeline):
+    """Where nobody sends, zeros arrive; without the promise, device 1 hears from device 0."""
+    alone = "degenerate-collective-remover{alone=true}"
+    module = hlo.parse(SENDING)
+    given = [np.float32(3)]
+    assert find_failure(parse_pipeline(pipeline.replace("ALONE", alone)), module, given) is None
+    assert find_failure(ForAllDevices(), module, given).kind == "value"
+
+
+class ForAllDevices:
+    """The same pass, which says nothing of devices."""
+
+    name = "for-all-devices"
+
+    def run(self, module, log):
+        """The module for one device."""
+        return DegenerateCollectiveRemover(alone=True).run(module, log)
