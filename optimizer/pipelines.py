@@ -38,6 +38,7 @@ from optimizer.layout.move_copy_to_users import MoveCopyToUsers
 from optimizer.libraries.dot_library_rewriter import GemmRewriter
 from optimizer.libraries.triton_gemm_rewriter import TritonGemmRewriter
 from optimizer.log import Log
+from optimizer.loops.dynamic_slice_sinker import DynamicSliceSinker
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
 from optimizer.loops.while_loop_simplifier import WhileLoopSimplifier
@@ -95,6 +96,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             Dce(),
             *stages.passes_of(stages.DURING, strict=strict),
             ZeroSizedHloElimination(),
+            *([] if strict else [DynamicSliceSinker()]),
             WhileLoopInvariantCodeMotion(),
             TupleSimplifier(),
             *([SliceSinker()] if target == "gpu" else []),
