@@ -43,9 +43,9 @@ static inline f32 small_exp_f32(f32 r) {
   return multiply_add_f32(p, r, 1.0f);
 }
 
-// e^r - 1 for |r| <= ln(2) / 2, by the Taylor series.
+// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2, by the Taylor series.
 __attribute__((always_inline))
-static inline f64 small_expm1_f64(f64 r) {
+static inline f64 beyond_linear_f64(f64 r) {
   f64 p = 1.0 / 6227020800;
   p = multiply_add_f64(p, r, 1.0 / 479001600);
   p = multiply_add_f64(p, r, 1.0 / 39916800);
@@ -57,8 +57,13 @@ static inline f64 small_expm1_f64(f64 r) {
   p = multiply_add_f64(p, r, 1.0 / 120);
   p = multiply_add_f64(p, r, 1.0 / 24);
   p = multiply_add_f64(p, r, 1.0 / 6);
-  p = multiply_add_f64(p, r, 0.5);
-  return multiply_add_f64(p, r * r, r);
+  return multiply_add_f64(p, r, 0.5);
+}
+
+// e^r - 1 for |r| <= ln(2) / 2.
+__attribute__((always_inline))
+static inline f64 small_expm1_f64(f64 r) {
+  return multiply_add_f64(beyond_linear_f64(r), r * r, r);
 }
 
 // What is left of x after n times ln(2), the latter in two parts.

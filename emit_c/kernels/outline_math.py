@@ -10,7 +10,9 @@ A compiler takes a hundredth of a second for every place where a function like `
 and there are three of them: what a loop in lanes has left over, it does in shorter vectors, and
 then one by one. A call takes a tenth longer than that, for all numbers that fit into a vector at
 once. So what is done for many numbers is inlined, and for few it is called; of a loop of many
-iterations the last ones, which fill no vector, are a loop of few iterations.
+iterations the last ones, which fill no vector, are a loop of few iterations. Functions of complex
+numbers cost more to call: what the sine and the cosine of one angle have in common is computed once
+only where both are inlined.
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Apply, Expr
 from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
 from codegen.walk import callees_of, rebuilt
-from emit_c.code.prelude import long_functions
+from emit_c.code.prelude import complex_functions, long_functions
 from emit_c.kernels.work import trip_count
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:
@@ -41,7 +43,7 @@ def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[State
 
 def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
     match statement:
-        case For(simd=True) if times * _calls(trip_count(statement)) > machine.FEW_CALLS:
+        case For(simd=True) if _is_often(statement, times * _calls(trip_count(statement))):
             return _whole_vectors(statement, times)
         case For(body=body):
             return [statement.with_body(outline_math(body, times * trip_count(statement)))]
@@ -56,6 +58,14 @@ def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
 def _calls(numbers: int) -> int:
     """About how many calls some numbers take: one for a vector, one for each that is left over."""
     return numbers // machine.BLOCK_OF_LANES + numbers % machine.BLOCK_OF_LANES
+
+
+def _is_often(loop: For, calls: int) -> bool:
+    """Whether calls cost more than inlining; those of complex functions cost more each."""
+    return calls > machine.FEW_CALLS or (
+        calls * machine.COMPLEX_CALL > machine.FEW_CALLS
+        and not complex_functions().isdisjoint(_callees(loop))
+    )
 
 
 def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
@@ -75,9 +85,11 @@ def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
 
 def has_long_functions(loop: For) -> bool:
     """Whether long functions are inlined into a loop."""
-    return not long_functions().isdisjoint(
-        callee for s in nested([loop]) for each in trees(s) for callee in callees_of(each)
-    )
+    return not long_functions().isdisjoint(_callees(loop))
+
+
+def _callees(loop: For) -> Iterator[str]:
+    return (callee for s in nested([loop]) for each in trees(s) for callee in callees_of(each))
 
 
 def _called(tree: Expr) -> Expr:

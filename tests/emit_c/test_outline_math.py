@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ LONG = {
     "f32": "exponential(x) log(x) exponential-minus-one(x) log-plus-one(x) tanh(x) logistic(x) "
     "erf(x) sine(x) cosine(x) tan(x) atan2(x,y) power(x,y)",
     "f64": "exponential(x) log(x) exponential-minus-one(x) log-plus-one(x) tanh(x) logistic(x) "
-    "sine(x) cosine(x) tan(x) atan2(x,y)",
+    "sine(x) cosine(x) tan(x) atan2(x,y) power(x,y)",
 }
 
 
@@ -37,6 +38,13 @@ def test_a_loop_of_few_iterations_calls_what_one_of_many_inlines():
     assert "hlo_" not in shown(For("i", 1 << 20, TANH))
     assert "hlo_" in shown(For("j", 10, (For("i", 100, TANH),)))
     assert "hlo_" not in shown(For("j", 1 << 9, (For("i", 1 << 9, TANH),)))
+
+
+def test_complex_functions_are_called_by_loops_of_fewer_iterations():
+    called = For("i", 1000, (Let("c64", "y", "exp_c64(x[i])"),), simd=True)
+    assert "hlo_exp_c64" in shown(called)
+    assert "hlo_" not in shown(replace(called, stop=10_240))
+    assert "hlo_tanh_f32" in shown(For("i", 10_000, TANH, simd=True))
 
 
 def test_the_last_turns_of_a_loop_in_lanes_are_few():
