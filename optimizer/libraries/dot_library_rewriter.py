@@ -16,9 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hlo.opcode import SAME_ORDER
 from hlo.walk import names_of, users
 from optimizer.effects import ordered, without_dead
 from optimizer.fusion.build import fused
+from optimizer.fusion.policy import ELEMENTWISE, MOVEMENT
 from optimizer.libraries.library import LIBRARIES, configuration
 from optimizer.passes import register
 from optimizer.rewriting.make import value_of
@@ -91,6 +93,9 @@ def epilogue(
 ) -> list[Instruction]:
     """The epilogue of a product: the steps before it is stored, each after its operands.
 
+    It ends before a step with an operand that would have to be stored for it, and is not if a loop
+    computes the step.
+
     Parameters
     ----------
     taken : what other products have taken, and what control dependencies tie to others.
@@ -107,6 +112,8 @@ def epilogue(
         if len(others) != len(step.operands) - 1:
             break
         spread = [o for o in others if is_spread(o) and o not in taken]
+        if any(is_computed_here(o, step, using) for o in others if o not in spread):
+            break
         found += [*(constant for o in spread for constant in _constants(o)), *spread, step]
         last = step
     return list(dict.fromkeys(found))
@@ -118,6 +125,13 @@ def is_spread(operand: Instruction) -> bool:
         return False
     last = operand.shape.rank - 1
     return value_of(operand) is not None or operand.attrs.dimensions == (last,)  # type: ignore[attr-defined]
+
+
+def is_computed_here(operand: Instruction, step: Instruction, using: Users) -> bool:
+    """Whether a loop that computes a step could compute an operand, which nobody else needs."""
+    while operand.opcode in SAME_ORDER and using[operand] == [step]:
+        operand, step = operand.operands[0], operand
+    return operand.opcode in ELEMENTWISE | MOVEMENT and using[operand] == [step]
 
 
 def _constants(broadcast: Instruction) -> list[Instruction]:
