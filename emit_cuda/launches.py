@@ -8,6 +8,7 @@ it is given, each read or written once.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -40,7 +41,8 @@ class LaunchEstimate:
 
     Attributes
     ----------
-    bytes : of the arrays that it is given; of the memory of threads, too.
+    bytes : of the arrays that it is given, and of the memory of threads; of a slice or an update
+        that is one launch, only what it reads and writes.
     cost : of the instruction, in its first launch; of its other launches nothing.
     seconds : the least time.
     bound : the resource that the least time is spent on: "memory", "arithmetic", "launch", or
@@ -102,7 +104,9 @@ def estimates(program: CudaProgram, device: DeviceRates = A100) -> list[LaunchEs
         usage = nvrtc.compile(program.source, device.architecture).usage
     instructions = {i.name: i for i in program.module.instructions()}
     rows: list[LaunchEstimate] = []
-    for step in flat(program.steps):
+    steps = list(flat(program.steps))
+    launches = Counter(step.about for step in steps if not isinstance(step, Copy))
+    for step in steps:
         if isinstance(step, Copy):
             rows.append(LaunchEstimate(step, 2 * step.size, *_least(device, 2 * step.size)))
             continue
@@ -112,6 +116,8 @@ def estimates(program: CudaProgram, device: DeviceRates = A100) -> list[LaunchEs
             continue
         instr = instructions.pop(step.about, None)
         spent = cost(instr) if instr else Cost()
+        if instr and launches[step.about] == 1:
+            moved = min(moved, spent.bytes_accessed)
         row = LaunchEstimate(
             step, moved, *_least(device, moved, spent, _rate(device, program, step))
         )

@@ -157,6 +157,13 @@ ENTRY e { x = f32[64,64] parameter(0)
     assert row.startswith("| m | 2 | 2 | ")
 
 
+def test_a_slice_reads_no_more_than_it_takes():
+    text = """ENTRY e { x = f32[1024,4096] parameter(0)  i = s32[] parameter(1)  z = s32[] constant(0)
+      ROOT s = f32[1,4096] dynamic-slice(x, i, z), dynamic_slice_sizes={1,4096} }"""
+    (row,) = estimates(emit_cuda.emit(prepare(hlo.parse(text))), device_named("H200"))
+    assert row.bytes == 2 * 4096 * 4 + 4
+
+
 def test_launches_and_bytes_are_about_those_of_xla():
     """XLA's texts are of an H200; it copies less into and out of loops, and launches more."""
     made = {name: gpu_dumps.beside(*texts) for name, *texts in gpu_dumps.stored()}
