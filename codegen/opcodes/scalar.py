@@ -134,7 +134,7 @@ FLOATS: dict[str, Expr] = {
 }
 
 COMPLEXES: dict[str, Expr] = {
-    "abs":                   apply("magnitude_{T}", X),
+    "abs":                   apply("magnitude_{real}", Op("real", (X,)), Op("imag", (X,))),
     "acos":                  apply("__builtin_cacos{f}", X),
     "acosh":                 apply("__builtin_cacosh{f}", X),
     "add":                   X + Y,
@@ -187,7 +187,8 @@ def _template(opcode: str, element_type: ElementType) -> Expr | None:
         # C would multiply two u16 as ints, and overflow.
         found = Cast("{C}", Cast("u32", X) * Y)
     suffix = "f" if kind in ("f32", "c64") else ""
-    words = {"T": element_type.name, "C": kind, "f": suffix, "signed": element_type.kind}
+    names = {"T": element_type.name, "real": element_type.real.name, "signed": element_type.kind}
+    words = {**names, "C": kind, "f": suffix}
     return _filled(found, words)
 
 
@@ -270,8 +271,11 @@ def write_compare(instr: Instruction, x: Expr, y: Expr) -> Expr:
     return Op(_DIRECTIONS[attrs.direction], (x, y))
 
 
-def write_select(_instr: Instruction, condition: Expr, on_true: Expr, on_false: Expr) -> Expr:
-    """One of two values."""
+def write_select(instr: Instruction, condition: Expr, on_true: Expr, on_false: Expr) -> Expr:
+    """One of two values; of complex ones part by part, as each part has lanes of its own."""
+    element_type = instr.shape.element_type
+    if element_type.is_complex:
+        return apply(f"choose_{element_type}", condition, on_true, on_false)
     return Choose(condition, on_true, on_false)
 
 

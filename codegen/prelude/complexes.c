@@ -4,6 +4,13 @@ static inline $C complex_$T($R real, $R imaginary) {
   return __builtin_complex(real, imaginary);
 }
 
+// One of two numbers. A choice between whole ones would be a branch, which keeps a loop out of lanes.
+static inline $C choose_$T(int condition, $C x, $C y) {
+  $R real = condition ? __real__ x : __real__ y;
+  $R imaginary = condition ? __imag__ x : __imag__ y;
+  return complex_$T(real, imaginary);
+}
+
 // The product by its definition: an infinity times a zero part gives NaN, as in XLA.
 static inline $C multiply_$T($C x, $C y) {
   $R a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y;
@@ -49,17 +56,24 @@ static inline $T direction_$T($T x) {
   return __builtin_copysign$f(__builtin_fabs$f(x) == __builtin_inf$f() ? 1.0$f : 0.0$f, x);
 }
 
-// In f64 no square of an f32 overflows, or loses anything. What has an infinite part is infinite.
-static inline f32 magnitude_c64(c64 x) {
-  f64 a = __real__ x, b = __imag__ x;
+static inline $R magnitude_$T($C x) {
+  return magnitude_$R(__real__ x, __imag__ x);
+}
+
+// How far the point (x, y) is from 0. In f64 no square of an f32 overflows, or loses anything. What has
+// an infinite part is infinite.
+__attribute__((always_inline))
+static inline f32 magnitude_f32(f32 x, f32 y) {
+  f64 a = x, b = y;
   f64 size = __builtin_sqrt(a * a + b * b), infinity = __builtin_inf();
   size = __builtin_fabs(a) == infinity ? infinity : size;
   return (f32)(__builtin_fabs(b) == infinity ? infinity : size);
 }
 
-static inline f64 magnitude_c128(c128 x) {
-  f64 a = __real__ x, b = __imag__ x, scale = scale_of_squares(a, b);
-  return scaled_magnitude(a, b, scale) * (1 / scale);
+__attribute__((always_inline))
+static inline f64 magnitude_f64(f64 x, f64 y) {
+  f64 scale = scale_of_squares(x, y);
+  return scaled_magnitude(x, y, scale) * (1 / scale);
 }
 
 // A power of two with which no square of two numbers overflows, or is too small to count.

@@ -13,6 +13,10 @@ once. So what is done for many numbers is inlined, and for few it is called; of 
 iterations the last ones, which fill no vector, are a loop of few iterations. Functions of complex
 numbers cost more to call: what the sine and the cosine of one angle have in common is computed once
 only where both are inlined.
+
+A function of both parts of a complex number, its magnitude, is always called. Where it is inlined,
+and both parts of a result need it, gcc computes it for each of them: the lanes of both are those of
+one vector in memory, and gcc makes all vectors alike that lead to them (SLP).
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Apply, Expr
+from codegen.expressions import Apply, Expr, Op
 from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
 from codegen.walk import callees_of, rebuilt
 from emit_c.code.prelude import complex_functions, long_functions
@@ -44,7 +48,7 @@ def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[State
 def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
     match statement:
         case For(simd=True) if _is_often(statement, times * _calls(trip_count(statement))):
-            return _whole_vectors(statement, times)
+            return _whole_vectors(rewritten(statement, _with_magnitudes_called), times)
         case For(body=body):
             return [statement.with_body(outline_math(body, times * trip_count(statement)))]
         case If(condition, then, otherwise):
@@ -98,3 +102,13 @@ def _called(tree: Expr) -> Expr:
     if isinstance(tree, Apply) and tree.function in long_functions():
         return Apply(f"hlo_{tree.function}", tree.args)
     return tree
+
+
+def _with_magnitudes_called(tree: Expr) -> Expr:
+    """A tree that calls those of the long functions in it that take the parts of a number."""
+    tree = rebuilt(tree, _with_magnitudes_called)
+    match tree:
+        case Apply(function, (Op("real"), Op("imag"))) if function in long_functions():
+            return Apply(f"hlo_{function}", tree.args)
+        case _:
+            return tree

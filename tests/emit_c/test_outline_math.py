@@ -133,13 +133,41 @@ def test_calls_give_the_same_bits(kind, size, monkeypatch):
     assert [a.tobytes() for a in called] == [a.tobytes() for a in inlined]
 
 
+def symbols_of(made):
+    """The names of the functions that a library calls."""
+    return subprocess.run(
+        ["nm", "-D", "-u", str(made.library)], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.skipif(not compiler.calls_with_vectors(), reason="no vectors are handed over")
+@pytest.mark.parametrize("size", [512, 1 << 20])
+def test_a_choice_of_complex_numbers_by_a_magnitude_runs_in_lanes(size):
+    """Once for both parts, and for the count: a call is made once, and inlined code three times."""
+    of = f"c64[{size}]"
+    made = hlo.parse(
+        f"HloModule m\nENTRY e {{\n  z = {of} parameter(0)\n  n = s32[{size}] parameter(1)\n"
+        f"  size = f32[{size}] abs(z)\n  one = f32[] constant(1)\n"
+        f"  ones = f32[{size}] broadcast(one), dimensions={{}}\n"
+        f"  in = pred[{size}] compare(size, ones), direction=LT\n  square = {of} multiply(z, z)\n"
+        f"  next = {of} select(in, square, z)\n  counted = s32[{size}] convert(in)\n"
+        f"  sum = s32[{size}] add(n, counted)\n  ROOT t = ({of}, s32[{size}]) tuple(next, sum)\n}}"
+    )
+    compiled = emit_c.compile(made)
+    assert re.search(r"_ZGV\w+_hlo_magnitude_f32", symbols_of(compiled))
+    assert not re.search(r"U hlo_magnitude_f32", symbols_of(compiled))
+    generator = np.random.default_rng(3)
+    z = (generator.normal(size=size) + 1j * generator.normal(size=size)).astype(np.complex64)
+    got, count = compiled(z, np.zeros(size, np.int32))
+    inside = abs(z) < 1
+    np.testing.assert_array_equal(count, inside)
+    np.testing.assert_allclose(got, np.where(inside, z * z, z), rtol=1e-5)
+
+
 @pytest.mark.skipif(not compiler.calls_with_vectors(), reason="no vectors are handed over")
 @pytest.mark.parametrize("each", LONG["f32"].split())
 def test_loops_in_lanes_call_functions_of_vectors(each):
-    made = emit_c.compile(module("f32", [each], 64))
-    symbols = subprocess.run(
-        ["nm", "-D", "-u", str(made.library)], capture_output=True, text=True, check=True
-    ).stdout
+    symbols = symbols_of(emit_c.compile(module("f32", [each], 64)))
     assert re.search(r"_ZGV\w+_hlo_\w+", symbols)
     assert not re.search(r"U hlo_\w+_f32", symbols)  # 64 numbers fill vectors
 

@@ -2,7 +2,7 @@
 
 // The product, rounded; what that loses is added to `lost`. Without a multiply-add, numbers are cut in
 // halves, whose products are exact (T. Dekker).
-static inline f64 product_f64(f64 x, f64 y, f64 *lost) {
+static inline f64 exact_product_f64(f64 x, f64 y, f64 *lost) {
   f64 product = x * y;
 #ifdef __FMA__
   *lost += __builtin_fma(x, y, -product);
@@ -31,9 +31,9 @@ static inline f64 log2_f64(f64 x, f64 *low) {
   f64 e = exponent_f64(scaled);
   f64 m = from_bits_f64(bits_f64(scaled) - (bits_f64(e + 0x1.8p52) << 52));
   f64 above = m + 1.0, reciprocal = 1.0 / above, rest = 0, of_square = 0, of_third = 0, lost = 0;
-  f64 s = (m - 1.0) * reciprocal, back = product_f64(s, above, &rest);
+  f64 s = (m - 1.0) * reciprocal, back = exact_product_f64(s, above, &rest);
   f64 of_s = (((m - 1.0) - back) - rest - s * (m - (above - 1.0))) * reciprocal;
-  f64 square = product_f64(s, s, &of_square);
+  f64 square = exact_product_f64(s, s, &of_square);
   of_square += 2.0 * s * of_s;
   f64 q = 0x1.e039ca40c2326p-5;
   q = multiply_add_f64(q, square, 0x1.df7b9d68e03a9p-5);
@@ -46,11 +46,11 @@ static inline f64 log2_f64(f64 x, f64 *low) {
   f64 third = ordered_sum_f64(0x1.5555555555555p-2, square * q, &of_third);
   of_third += 0x1.5555555555555p-56;
   f64 of_factor = third * of_square + of_third * square, of_sum = of_s;
-  f64 factor = product_f64(third, square, &of_factor);
+  f64 factor = exact_product_f64(third, square, &of_factor);
   of_sum += of_s * factor + s * of_factor;
-  f64 sum = ordered_sum_f64(s, product_f64(s, factor, &of_sum), &of_sum);
+  f64 sum = ordered_sum_f64(s, exact_product_f64(s, factor, &of_sum), &of_sum);
   f64 of_binary = of_sum * 0x1.71547652b82fep+1 + sum * 0x1.777d0ffda0d24p-55;
-  f64 binary = product_f64(sum, 0x1.71547652b82fep+1, &of_binary);
+  f64 binary = exact_product_f64(sum, 0x1.71547652b82fep+1, &of_binary);
   f64 whole = x < 0x1p-1022 ? e - 54.0 : e, high = ordered_sum_f64(whole, binary, &lost);
   *low = lost + of_binary;
   return high;
@@ -62,7 +62,7 @@ static inline f64 exp2_f64(f64 high, f64 low) {
   f64 n = __builtin_rint(high), rest = (high - n) + low, lost = 0;
   f64 of_rest = ((high - n) - rest) + low;
   f64 of_power = of_rest * 0x1.62e42fefa39efp-1 + rest * 0x1.abc9e3b39803fp-56;
-  f64 r = product_f64(rest, 0x1.62e42fefa39efp-1, &of_power);
+  f64 r = exact_product_f64(rest, 0x1.62e42fefa39efp-1, &of_power);
   f64 sum = ordered_sum_f64(1.0, r, &lost);
   f64 power = sum + (lost + (of_power + of_power * r + r * r * beyond_linear_f64(r)));
   f64 half = __builtin_rint(0.5 * n);
@@ -75,7 +75,7 @@ __attribute__((always_inline))
 static inline f64 power_f64(f64 x, f64 y) {
   f64 base = __builtin_fabs(x), low, high = log2_f64(base, &low);
   high = base == 0 ? -__builtin_inf() : base - base == 0 ? high : base;
-  f64 lost = y * low, power = product_f64(y, high, &lost);
+  f64 lost = y * low, power = exact_product_f64(y, high, &lost);
   f64 bounded = power > 1100.0 ? 1100.0 : power < -1100.0 ? -1100.0 : power;
   f64 size = exp2_f64(bounded, bounded == power ? lost : 0.0);
   s32 one = y == 0 || x == 1.0 || (x == -1.0 && y - y != 0 && y == y);
