@@ -107,7 +107,7 @@ class TensorCores(Tiles):
             return SwizzledRows(self.sizes[side], self.deep, self.vector, deep_last=True)
         return SwizzledRows(self.deep, self.sizes[side], self.vector, deep_last=False)
 
-    def reading(self) -> Reading:
+    def reading(self, side: int) -> Reading:  # noqa: ARG002 - both are read alike
         """The way in which threads read operands: as they are stored."""
         return Reading(
             self.kernel, self.product, self.deep, self.deep, self.threads, self.type.name,

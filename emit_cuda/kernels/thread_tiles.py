@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.strips import Strip
     from optimizer.analysis.indexing import Index, Sum
 
-# Elements of the contraction that a tile has. A tile whose threads have one sum each would wait for
-# more of them after 16 products: 0.5 us each time on an H200, 8 us for 256 products.
-DEEP, DEEP_OF_SMALL = 16, 64
 # Elements along the contraction that neighbouring threads read at least: a sector of f32.
 LEAST_DEEP = 8
 # Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
@@ -59,24 +56,28 @@ class ThreadTiles(Tiles):
         sizes = [s for s in tile_sizes.SIZES if s.rows * s.columns <= most]
         size, parts = best(self.product, sizes or tile_sizes.SIZES, bytes_each)
         self.sizes = size.rows, size.columns
-        self.deep = DEEP_OF_SMALL if self.sizes == (SIDE, SIDE) else DEEP
+        self.deep = size.depth
         self.split(parts)
         self.each = size.rows // SIDE, size.columns // SIDE
-        # Neighbours among a thread's sums: as many as are read at once from shared memory.
-        whole = self.product.type.kind != "complex" and min(self.each) > 1
-        self.group = min(max(1, BYTES // bytes_each), *self.each) if whole else 1
+        # Neighbours among a thread's rows and columns: as many as are read at once.
+        whole = self.product.type.kind != "complex"
+        most = max(1, BYTES // bytes_each) if whole else 1
+        self.groups = min(most, self.each[0]), min(most, self.each[1])
+        self.group = self.groups[1]
         # Rows of a tile begin at other banks, and stay aligned.
-        self.layouts = [PaddedRows(self.deep, width, self.group) for width in self.sizes]
-        self.aligned = self.group * bytes_each if self.group > 1 else 0
+        sides = zip(self.sizes, self.groups, strict=True)
+        self.layouts = [PaddedRows(self.deep, *side) for side in sides]
+        group = max(self.groups)
+        self.aligned = group * bytes_each if group > 1 else 0
         self.copies = self.aligned == BYTES
         self.resident = 2 if self.each[0] * self.each[1] >= MANY else 1
 
-    def reading(self) -> Reading:
+    def reading(self, side: int) -> Reading:
         """The way in which threads read operands: tiles hold numbers in the type of the sums."""
         nothing = literal(self.product.type, self.product.type.dtype.type(0))
         return Reading(
             self.kernel, self.product, self.deep, LEAST_DEEP, self.threads, self.kind,
-            self.index_kind, self.product.element, nothing, self.group, copies=self.copies,
+            self.index_kind, self.product.element, nothing, self.groups[side], copies=self.copies,
         )  # fmt: skip
 
     def begin(self) -> None:
@@ -92,7 +93,7 @@ class ThreadTiles(Tiles):
         self.vector = self.kind if self.group == 1 else f"{self.kind}x{self.group}"
         self.sums = body.variable(self.vector, "sums", size=count // self.group)
         with body.loops(["s", "n"], [count // self.group, self.group], unroll=True) as (s, n):
-            body.assign(_part(self.sums, s, n, self.group), self.reading().nothing)
+            body.assign(_part(self.sums, s, n, self.group), self.reading(0).nothing)
 
     def total(self, m: Sum, h: Sum, n: Sum) -> Expr:
         """One sum of a thread's own: in row `m`, the `n`th of group `h`."""
@@ -100,26 +101,27 @@ class ThreadTiles(Tiles):
 
     def multiply(self) -> None:
         """Add the products of two tiles."""
-        body, group = self.body, self.group
+        body, (down, across) = self.body, self.groups
         rows, columns = self.each
         with body.loops(["k"], [self.deep], unroll=True) as (k,):
             left, right = (
                 self._factors(strip, k, own)
                 for strip, own in zip(self.strips, (self.y, self.x), strict=True)
             )
-            sizes = rows, columns // group, group
+            sizes = rows, columns // across, across
             with body.loops(["m", "h", "n"], sizes, unroll=True) as (m, h, n):
                 total = self.total(m, h, n)
-                factors = _part(left, m // group, m % group, group), _part(right, h, n, group)
+                factors = _part(left, m // down, m % down, down), _part(right, h, n, across)
                 body.assign(total, self._sum(total, *factors))
 
     def _factors(self, strip: Strip, k: Sum, own: Name) -> Name:
         """A thread's factors of a row of a tile, as registers."""
-        body, group, side = self.body, self.group, strip.side
+        body, side, group = self.body, strip.side, self.groups[strip.side]
         count, pitch = self.each[side] // group, strip.layout.elements // self.deep // group
-        made = body.variable(self.vector, f"factors_{side}", size=count)
+        vector = self.kind if group == 1 else f"{self.kind}x{group}"
+        made = body.variable(vector, f"factors_{side}", size=count)
         array = strip.array
-        source = array if group == 1 else Cast(Pointer(self.vector, const=True), array)
+        source = array if group == 1 else Cast(Pointer(vector, const=True), array)
         begin = own if self.buffer == Literal(0) else self.buffer * (self.deep * pitch) + own
         with body.loops(["g"], [count], unroll=True) as (g,):
             body.assign(item(made, g), item(source, added(begin, k * pitch + g * SIDE)))
@@ -145,11 +147,11 @@ class ThreadTiles(Tiles):
 
     def sum_at(self, numbers: Index, inner: Sum, width: int) -> tuple[Expr, Expr, Expr]:
         """The row of a sum, its column or the number of a vector of columns, and the sum."""
-        (m, h), group = numbers, self.group
-        row = self.tile[0] * self.sizes[0] + times(self.y, group)
-        column = self.tile[1] * (self.sizes[1] // width) + times(self.x, group // width)
-        further = h * (SIDE * group // width) + (inner if width == 1 else 0)
-        rows = m // group * (SIDE * group) + m % group
+        (m, h), (down, across) = numbers, self.groups
+        row = self.tile[0] * self.sizes[0] + times(self.y, down)
+        column = self.tile[1] * (self.sizes[1] // width) + times(self.x, across // width)
+        further = h * (SIDE * across // width) + (inner if width == 1 else 0)
+        rows = m // down * (SIDE * down) + m % down
         return added(row, rows), added(column, further), self.total(m, h, inner)
 
 

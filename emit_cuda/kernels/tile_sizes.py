@@ -7,7 +7,7 @@ these up, in their order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -35,12 +35,15 @@ class TileSize:
     rate : products a second of a multiprocessor with such tiles, about, in 10^9.
     idle : seconds of a tile in which it multiplies nothing, as its first operands come and its sums
         go; fewer, if it has several tiles at once.
+    depth : elements of the contraction that a tile of an operand has, where threads have sums. Many
+        in small tiles: their threads wait for the next ones longer than they multiply.
     """
 
     rows: int
     columns: int
     rate: float
     idle: float = 0
+    depth: int = field(default=16, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,10 @@ SIZES = (
     TileSize(8 * SIDE, 8 * SIDE, 174),
     TileSize(8 * SIDE, 4 * SIDE, 150),
     TileSize(4 * SIDE, 4 * SIDE, 120),
-    TileSize(SIDE, SIDE, 40),
+    TileSize(8 * SIDE, SIDE, 60, depth=32),
+    TileSize(SIDE, 8 * SIDE, 60, depth=32),
+    TileSize(2 * SIDE, 2 * SIDE, 60, depth=64),
+    TileSize(SIDE, SIDE, 40, depth=64),
 )
 # Measured on an H200 with products of 4096 cubed, and of 512 x 64 by 64 x 512.
 WARP_SIZES = (

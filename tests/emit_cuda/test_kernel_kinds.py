@@ -9,7 +9,8 @@ import emit_cuda
 import hlo
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import gemm, thread_tiles, vectors
+from emit_cuda.kernels import gemm, thread_tiles, tile_sizes, vectors
+from emit_cuda.kernels.tile_sizes import SIDE, TileSize
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
 from optimizer import prepare
@@ -323,7 +324,7 @@ def test_tensor_cores_multiply_narrow_floats():
 @pytest.mark.parametrize(("buffers", "barriers"), [(2, 1), (1, 2)])
 def test_tiles_in_two_buffers_need_one_barrier(monkeypatch, buffers, barriers):
     monkeypatch.setattr(thread_tiles, "BUFFERS", buffers)
-    monkeypatch.setattr(thread_tiles, "DEEP_OF_SMALL", 16)
+    monkeypatch.setattr(tile_sizes, "SIZES", (TileSize(SIDE, SIDE, 1, depth=16),))
     (kernel,) = batch_of([KINDS["product of matrices"][0]]).kernels.texts.values()
     assert kernel.count("__syncthreads") == barriers
 

@@ -158,7 +158,8 @@ ENTRY e { x = f32[64,64] parameter(0)
 
 
 def test_a_slice_reads_no_more_than_it_takes():
-    text = """ENTRY e { x = f32[1024,4096] parameter(0)  i = s32[] parameter(1)  z = s32[] constant(0)
+    text = """ENTRY e { x = f32[1024,4096] parameter(0)  i = s32[] parameter(1)
+      z = s32[] constant(0)
       ROOT s = f32[1,4096] dynamic-slice(x, i, z), dynamic_slice_sizes={1,4096} }"""
     (row,) = estimates(emit_cuda.emit(prepare(hlo.parse(text))), device_named("H200"))
     assert row.bytes == 2 * 4096 * 4 + 4
