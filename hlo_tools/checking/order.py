@@ -11,10 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from optimizer.fusion.kernels import sequential_computations
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.check import check
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hlo.instruction import Computation, Instruction, Module
 
 # The words of buffer assignment where values overwrite each other.
@@ -59,12 +62,17 @@ def broken_memory(before: Module, after: Module) -> str | None:
     if not (before.header.is_scheduled and after.header.is_scheduled):
         return None
     # Passes that know nothing of schedules may leave them to a later copy-insertion.
-    left = {i.name for i in after.instructions() if i.opcode == "copy"}
-    if all(i.name in left for i in before.instructions() if i.opcode == "copy"):
+    if set(_copies(before)) <= set(_copies(after)):
         return None
     if _overwritten(before) is not None:
         return None
     return _overwritten(after)
+
+
+def _copies(module: Module) -> Iterator[str]:
+    """The names of the copies that have a buffer: none inside a fusion has one."""
+    for computation in sequential_computations(module):
+        yield from (i.name for i in computation.instructions if i.opcode == "copy")
 
 
 def _overwritten(module: Module) -> str | None:

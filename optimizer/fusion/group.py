@@ -14,7 +14,7 @@ from optimizer.fusion.skew import skewed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hlo.instruction import Computation, Instruction
+    from hlo.instruction import Computation, Header, Instruction
     from optimizer.fusion.policy import Policy
 
 
@@ -89,14 +89,19 @@ class Setting:
 
     Attributes
     ----------
-    sharded : whether the module runs on several devices.
+    header : of the module.
     least_bytes : the least number of bytes that a kernel must read to compute each value.
     """
 
     computation: Computation
     policy: Policy
-    sharded: bool
+    header: Header
     least_bytes: Mapping[Instruction, int]
+
+    @property
+    def sharded(self) -> bool:
+        """Whether the module runs on several devices."""
+        return self.header.num_partitions * self.header.replica_count > 1
 
     @cached_property
     def control_dependent(self) -> frozenset[Instruction]:

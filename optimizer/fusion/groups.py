@@ -20,7 +20,7 @@ from optimizer.fusion.sources import least_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hlo.instruction import Computation, Instruction
+    from hlo.instruction import Computation, Header, Instruction
     from optimizer.fusion.policy import Policy
 
 
@@ -39,12 +39,12 @@ class GroupPlanner:
     repeated : decisions to compute what is stored once more in some groups.
     """
 
-    def __init__(self, computation: Computation, policy: Policy, *, sharded: bool = False) -> None:
+    def __init__(self, computation: Computation, policy: Policy, header: Header) -> None:
         self.groups: dict[Instruction, FusionGroup] = {}
         self.decisions: dict[Instruction, FusionDecision] = {}
         self.repeated: dict[Instruction, FusionDecision] = {}
         least = least_bytes(computation, policy)
-        self._setting = Setting(computation, policy, sharded, least)
+        self._setting = Setting(computation, policy, header, least)
         self.computed_in: dict[Instruction, list[FusionGroup]] = {}
         self._users = users(computation)
         self._numbers = IndexNumbers()

@@ -78,10 +78,7 @@ def fuse(module: Module, log: Log, groups_of: GroupsOf, target: str) -> Module:
 
 def planned(module: Module, computation: Computation, policy: Policy) -> GroupPlanner:
     """The fusion groups of one computation of a module."""
-    header = module.header
-    return GroupPlanner(
-        computation, policy, sharded=header.num_partitions * header.replica_count > 1
-    )
+    return GroupPlanner(computation, policy, module.header)
 
 
 def _group_counts(groups: Iterable[FusionGroup]) -> dict[Instruction, int]:

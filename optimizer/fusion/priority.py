@@ -22,7 +22,7 @@ from optimizer.gpu.device import A100, arithmetic_seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hlo.instruction import Computation, Instruction
+    from hlo.instruction import Computation, Header, Instruction
     from optimizer.fusion.policy import Policy
     from optimizer.gpu.device import DeviceRates
 
@@ -49,8 +49,7 @@ class PriorityPlanner:
         self,
         computation: Computation,
         policy: Policy,
-        *,
-        sharded: bool = False,
+        header: Header,
         device: DeviceRates = A100,
     ) -> None:
         self.groups: dict[Instruction, FusionGroup] = {}
@@ -61,7 +60,7 @@ class PriorityPlanner:
         self._users, self._device = users(computation), device
         self._numbers = IndexNumbers()
         self._seconds: dict[FusionGroup, float] = {}
-        self._setting = Setting(computation, policy, sharded, {})
+        self._setting = Setting(computation, policy, header, {})
         for instr in computation.instructions:
             self.groups[instr] = self._group(instr, (instr,))
             self.computed_in[instr] = [self.groups[instr]]

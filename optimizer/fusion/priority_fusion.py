@@ -34,6 +34,4 @@ class PriorityFusion:
 
 def prioritized(module: Module, computation: Computation) -> PriorityPlanner:
     """The fusion groups of one computation, by priority."""
-    header = module.header
-    sharded = header.num_partitions * header.replica_count > 1
-    return PriorityPlanner(computation, POLICIES["gpu"], sharded=sharded)
+    return PriorityPlanner(computation, POLICIES["gpu"], module.header)

@@ -102,6 +102,13 @@ def sharding(setting: Setting, demand: GroupDemand) -> str | None:
     return f"%{demand.instr.name} has a sharding"
 
 
+def scheduled(setting: Setting, demand: GroupDemand) -> str | None:
+    """A copy of a module with a schedule keeps two values in memory apart."""
+    if not setting.header.is_scheduled or demand.instr.opcode != "copy":
+        return None
+    return f"%{demand.instr.name} is a copy, which a schedule may need for its memory"
+
+
 def consumer(setting: Setting, demand: GroupDemand) -> str | None:
     """All users must be in kernels that can compute their operands."""
     for group in demand.by_group:
@@ -343,6 +350,7 @@ RULES: dict[str, Rule] = {
     "order": order,
     "effect": effect,
     "sharding": sharding,
+    "scheduled": scheduled,
     "consumer": consumer,
     "in-place": in_place,
     "branches": branches,

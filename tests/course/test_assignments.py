@@ -191,7 +191,7 @@ def test_stubs_get_no_points_and_solutions_all(tmp_path: Path, capsys: pytest.Ca
         (tmp_path / "ada" / f"bug{number}.hlo").write_text(str(find_bug(bug)))
     for number in made.exercises:
         exercise = EXERCISES[number]
-        for wrong in sorted((exercise.folder / "wrong").iterdir())[:1]:
+        for wrong in sorted((exercise.folder / "wrong").glob(f"*{exercise.suffix}"))[:1]:
             (tmp_path / "ada" / f"exercise{number:02}{exercise.suffix}").write_text(
                 wrong.read_text()
             )
