@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
     Outputs = Sequence[tuple[Instruction, Name]]
 
-# Registers that a thread may spend on elements which a later pass needs, of at most 255.
-MOST_KEPT = 96
+# Registers that a thread may spend on elements which a later pass needs, of at most 255; those that
+# the threads of a block have together, and those that each needs besides.
+MOST_KEPT, REGISTERS, OTHERS = 96, 1 << 16, 14
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class RowPasses:
     read : parameters with an element for each of a row.
     narrow : the elements of rows that are known before each pass.
     kept : values that a later pass reads again, with the pass that computes them.
+    readers : of each of these, the later passes that read it.
     """
 
     folds: tuple[tuple[Instruction, ...], ...]
@@ -61,6 +63,7 @@ class RowPasses:
     read: tuple[Instruction, ...]
     narrow: tuple[tuple[Instruction, ...], ...]
     kept: dict[Instruction, int]
+    readers: dict[Instruction, set[int]]
 
 
 def passes_of(rows: Rows, computation: Computation, results: Sequence[Instruction]) -> RowPasses:
@@ -81,6 +84,7 @@ def passes_of(rows: Rows, computation: Computation, results: Sequence[Instructio
             for p in range(count)
         ),
         {},
+        {},
     )
     computed: dict[Instruction, int] = {}
     for number in range(count):
@@ -93,6 +97,7 @@ def passes_of(rows: Rows, computation: Computation, results: Sequence[Instructio
                 stack += instr.operands
             else:
                 passes.kept[instr] = computed[instr]
+                passes.readers.setdefault(instr, set()).add(number)
     return passes
 
 
@@ -147,15 +152,32 @@ class _RowKernel:
         self.groups = RowGroups(body, rows.count, self.group)
         self.at = delinear(self.groups.row, rows.kept)
         self.kept: dict[Instruction, Name] = {}
-        words = {i: -(-i.shape.element_type.bytes // 4) for i in passes.kept}
         size = self.each * self.width
-        if size * sum(words.values()) <= MOST_KEPT:
-            for instr in passes.kept:
-                known = body.environment.aliases.get(instr)
-                name = f"{(known[1] if known else instr).name}_kept"
-                element = instr.shape.element_type
-                kind = element.name if self._as_stored(element) else wide(element)
-                self.kept[instr] = body.variable(kind, name, size=size)
+        for instr in self._fitting(size):
+            known = body.environment.aliases.get(instr)
+            name = f"{(known[1] if known else instr).name}_kept"
+            element = instr.shape.element_type
+            kind = element.name if self._as_stored(element) else wide(element)
+            self.kept[instr] = body.variable(kind, name, size=size)
+
+    def _fitting(self, size: int) -> list[Instruction]:
+        """The values that registers can keep: all, or those that spare the most reading.
+
+        Parameters
+        ----------
+        size : elements of each value that a thread has.
+        """
+        words = {i: size * -(-i.shape.element_type.bytes // 4) for i in self.passes.kept}
+        left = min(MOST_KEPT, REGISTERS // self.group - OTHERS)
+        if sum(words.values()) <= left:
+            return list(words)
+        found: list[Instruction] = []
+        read = [i for i in words if i.opcode == "parameter"]
+        for instr in sorted(read, key=lambda i: len(self.passes.readers[i]), reverse=True):
+            if words[instr] <= left:
+                found.append(instr)
+                left -= words[instr]
+        return found
 
     def _as_stored(self, kind: ElementType) -> bool:
         """Whether elements are kept as they are stored: two of 16 bits share a register."""

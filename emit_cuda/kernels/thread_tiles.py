@@ -31,8 +31,13 @@ if TYPE_CHECKING:
 LEAST_DEEP = 8
 # Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
 BUFFERS = 2
-# The sum of a product and a number, rounded once.
-FUSED = {"f32": "__fmaf_rn", "f64": "__fma_rn"}
+# The sum of a product and a number, rounded once for each product of parts.
+FUSED = {
+    "f32": "__fmaf_rn",
+    "f64": "__fma_rn",
+    "c64": "multiply_add_c64",
+    "c128": "multiply_add_c128",
+}
 # Bytes of sums that a thread has at most, so that they stay in registers.
 OWN_BYTES = 8 * 8 * 4
 # Sums of a thread from which on the compiler must be told to take few registers.

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # Multiprocessors that are to have blocks: an H100 has 132.
 MULTIPROCESSORS = 132
 # Parts of a sum that are tried, and the least depth of one.
-SPLITS, LEAST_DEPTH = (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32), 256
+SPLITS = (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 33, 44, 66, 132)
+LEAST_DEPTH = 256
 # Seconds: of a further launch, of a byte of operands, and of one of partial sums.
 LAUNCH, OPERAND_BYTE, BYTE = 3e-6, 1 / 4e12, 1 / 3e12
 # Threads along each side of a block whose threads have sums of their own.

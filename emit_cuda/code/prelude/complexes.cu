@@ -50,6 +50,12 @@ static __device__ inline $C complex_$T($R real, $R imaginary) {
   return make_complex(real, imaginary);
 }
 
+// A sum and a product, whose four parts are added one by one, each rounded once.
+static __device__ inline $C multiply_add_$T($C x, $C y, $C sum) {
+  return make_complex(fma$f(-x.im, y.im, fma$f(x.re, y.re, sum.re)),
+                      fma$f(x.im, y.re, fma$f(x.re, y.im, sum.im)));
+}
+
 // asinh x = log(x + sqrt(x^2 + 1)) where the real part is not negative; it is odd.
 static __device__ inline c128 complex_asinh_c128(c128 x) {
   f64 a = fabs(x.re), b = fabs(x.im);
