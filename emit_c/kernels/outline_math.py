@@ -47,8 +47,11 @@ def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[State
 
 def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
     match statement:
-        case For(simd=True) if _is_often(statement, times * _calls(trip_count(statement))):
-            return _whole_vectors(rewritten(statement, _with_magnitudes_called), times)
+        case For(simd=True, body=body) if _is_often(
+            statement, times * _calls(trip_count(statement))
+        ):
+            loop = statement.with_body([rewritten(s, _with_magnitudes_called) for s in body])
+            return _whole_vectors(loop, times)
         case For(body=body):
             return [statement.with_body(outline_math(body, times * trip_count(statement)))]
         case If(condition, then, otherwise):

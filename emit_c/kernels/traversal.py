@@ -6,7 +6,7 @@ they ask of the index. Then
 - neighbouring dimensions through which all memory is read as through one become one loop;
 - a dimension whose counter is divided by a constant becomes two loops, so that nothing is divided;
 - loops are cut where a condition changes, so that padding, and each part of a concatenation, gets
-  loops of its own, without conditions inside;
+  loops of its own, without conditions inside, which are divided in turn;
 - where elements that lie side by side in the output are far apart in memory, as in a transpose, two
   loops run in tiles, whose elements stay in the cache;
 - what is the same for all iterations of a loop is computed before it.
@@ -14,7 +14,7 @@ they ask of the index. Then
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
@@ -22,79 +22,24 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Name
 from codegen.statements import For, Let, LocalVariable, Statement
 from codegen.walk import names_of
+from emit_c.kernels.traversal_axes import (
+    Axis,
+    AxisTiles,
+    TraversalNest,
+    atoms,
+    divided_counters,
+    open_counters,
+)
 from optimizer import machine
-from optimizer.analysis.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
+from optimizer.analysis.indexing import Quotient, Remainder, Sum, delinear, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.elements.trace import AccessTrace
-    from optimizer.analysis.indexing import Atom, Index
-
-    Range = tuple[int, int]  # the first, and the one after the last
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A loop: over a dimension of the array, or part of it.
-
-    Attributes
-    ----------
-    stride : how far the index of the dimension moves with each iteration.
-    """
-
-    name: str
-    dimension: int
-    size: int
-    stride: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class AxisTiles:
-    """The tiles along an axis: their size, and the counters of them and of elements inside."""
-
-    size: int
-    name: str
-    counter: str
-
-
-@dataclass(frozen=True, slots=True)
-class TraversalNest:
-    """A nest in the making.
-
-    Attributes
-    ----------
-    write : writes the statements of one element.
-    traced : what they read and ask, without writing them.
-    tiled : the two axes that run in tiles, by number: the one along which the operand's elements
-        lie side by side, and the last one.
-    cut : the axes that are cut where a condition changes.
-    """
-
-    body: Body
-    axes: tuple[Axis, ...]
-    write: Callable[[Index], None]
-    traced: Callable[[Index], AccessTrace]
-    tiled: dict[int, AxisTiles] = field(default_factory=dict[int, AxisTiles])
-    cut: frozenset[int] = frozenset()
-
-    def trace(self) -> AccessTrace:
-        """The trace of an element anywhere in the array."""
-        return self.traced(self.index(self.ranges))
-
-    def index(self, ranges: Sequence[Range]) -> Index:
-        """The element's index, by the counters and how far they may run."""
-        found = [Sum(0)] * (1 + max((a.dimension for a in self.axes), default=-1))
-        for axis, (low, high) in zip(self.axes, ranges, strict=True):
-            part = unknown(axis.name, low, high - 1) * axis.stride
-            found[axis.dimension] = found[axis.dimension] + part
-        return tuple(found)
-
-    @property
-    def ranges(self) -> tuple[Range, ...]:
-        """The ranges of the whole array."""
-        return tuple((0, axis.size) for axis in self.axes)
+    from emit_c.kernels.traversal_axes import Range
+    from optimizer.analysis.indexing import Index
 
 
 def write_nest(
@@ -110,11 +55,13 @@ def write_nest(
     joined = _joined(nest, trace)
     if joined is not nest:
         nest, trace = joined, joined.trace()
-    parts = _divided(nest, trace)
+    parts = tuple(
+        part for axis in nest.axes for part in _divided(nest, axis, (0, axis.size), trace)
+    )
     if parts != nest.axes:
         nest = replace(nest, axes=parts)
         trace = nest.trace()
-    nest = replace(nest, tiled=_tiles(nest, trace), cut=_worth_cutting(nest, trace))
+    nest = replace(nest, tiled=_tiles(nest, trace), cut=_worth_cutting(nest, nest.ranges, trace))
     _write_axes(nest, nest.ranges, trace, 0)
 
 
@@ -151,7 +98,7 @@ def _together(nest: TraversalNest, trace: AccessTrace) -> list[list[Axis]]:
     Two can if every index that is read moves along the outer one by as much as along all of the
     inner one, and nothing else depends on them. Results are written row by row, so they can.
     """
-    apart = {a.text for atom in _atoms(trace) for a, _ in _inside(atom)}
+    apart = divided_counters(trace)
     apart |= {a.text for c in trace.conditions for a, _ in c.value.terms}
     moves = [{a.text: factor for a, factor in load.terms} for load in trace.loads]
     groups: list[list[Axis]] = []
@@ -165,53 +112,42 @@ def _together(nest: TraversalNest, trace: AccessTrace) -> list[list[Axis]]:
     return groups
 
 
-def _inside(atom: Atom) -> Sequence[tuple[Atom, int]]:
-    """The dividend inside of an atom."""
-    return () if isinstance(atom, Counter) else atom.dividend.terms
-
-
 # ------------------------------------------------------------------------- division
 
 
-def _divided(nest: TraversalNest, trace: AccessTrace) -> tuple[Axis, ...]:
-    """The axes, each cut in two where its counter is divided by a divisor of its size."""
-    found: list[Axis] = []
-    for axis in nest.axes:
-        steps = {1, axis.size}
-        for atom in _atoms(trace):
-            if isinstance(atom, Quotient | Remainder) and atom.dividend == unknown(
-                axis.name, 0, axis.size - 1
-            ):
+def _divided(nest: TraversalNest, axis: Axis, limits: Range, trace: AccessTrace) -> list[Axis]:
+    """Part of an axis, cut in two where its counter is divided by a divisor of its size."""
+    low, high = limits
+    steps = {1, high - low}
+    for atom in atoms(trace):
+        if isinstance(atom, Quotient | Remainder):
+            before = atom.dividend + unknown(axis.name, low, high - 1) * -1
+            if not before.terms and not (before.constant + low) % atom.divisor:
                 steps.add(atom.divisor)
-        sizes = sorted(steps)
-        if any(b % a for a, b in pairwise(sizes)):
-            found.append(axis)
-            continue
-        pairs = list(pairwise(sizes)) or [(1, 1)]
-        found += [
-            Axis(axis.name if high == axis.size else nest.body.name(axis.name), axis.dimension,
-                 high // low, low)
-            for low, high in reversed(pairs)
-        ]  # fmt: skip
-    return tuple(found)
+    sizes = sorted(steps)
+    if any(b % a for a, b in pairwise(sizes)):
+        return [axis]
+    start = axis.start + low * axis.stride
+    found: list[Axis] = []
+    for inside, size in reversed(list(pairwise(sizes)) or [(1, 1)]):
+        name = nest.body.name(axis.name) if found else axis.name
+        stride = axis.stride * inside
+        found.append(Axis(name, axis.dimension, size // inside, stride, 0 if found else start))
+    return found
 
 
-def _atoms(trace: AccessTrace) -> Iterator[Atom]:
-    """All atoms of the indices that were read or asked for, nested ones too."""
-    yield from _atoms_of([*trace.loads, *(c.value for c in trace.conditions)])
-
-
-def _open(trace: AccessTrace) -> set[str]:
-    """The counters on which conditions depend that are not certain."""
-    return {a.text for a in _atoms_of([c.value for c in trace.conditions if c.is_open])}
-
-
-def _atoms_of(stack: list[Sum]) -> Iterator[Atom]:
-    while stack:
-        for atom, _ in stack.pop().terms:
-            yield atom
-            if not isinstance(atom, Counter):
-                stack.append(atom.dividend)
+def _divided_piece(
+    nest: TraversalNest, ranges: Sequence[Range], k: int, trace: AccessTrace
+) -> tuple[TraversalNest, tuple[Range, ...], AccessTrace] | None:
+    """The nest for a piece along one axis, if that becomes several; and its ranges and trace."""
+    parts = _divided(nest, nest.axes[k], ranges[k], trace)
+    if nest.tiled or len(parts) < 2:
+        return None
+    axes = (*nest.axes[:k], *parts, *nest.axes[k + 1 :])
+    within = (*ranges[:k], *((0, part.size) for part in parts), *ranges[k + 1 :])
+    made = replace(nest, axes=axes, cut=frozenset())
+    known = made.traced(made.index(within))
+    return replace(made, cut=_worth_cutting(made, within, known)), within, known
 
 
 # ---------------------------------------------------------------------------- tiles
@@ -263,20 +199,24 @@ def _counters(nest: TraversalNest, k: int) -> tuple[str, str]:
 # --------------------------------------------------------------------------- pieces
 
 
-def _worth_cutting(nest: TraversalNest, trace: AccessTrace) -> frozenset[int]:
+def _worth_cutting(
+    nest: TraversalNest, ranges: Sequence[Range], trace: AccessTrace
+) -> frozenset[int]:
     """The axes to cut: from the innermost on, while the text stays short."""
     found: set[int] = set()
     pieces, most = 1, min(machine.MOST_PIECES, machine.MOST_STATEMENTS // max(trace.statements, 1))
     for k in reversed(range(len(nest.axes))):
-        cuts = _cuts(nest.axes[k], nest.ranges[k], trace)
+        cuts = _cuts(nest.axes[k], ranges[k], trace)
         alone, pieces = pieces == 1, pieces * (1 + len(cuts))
-        if pieces > most and not (alone and _are_parts(nest, trace, k, cuts)):
+        if pieces > most and not (alone and _are_parts(nest, ranges, trace, k, cuts)):
             break
         found.add(k)
     return frozenset(found)
 
 
-def _are_parts(nest: TraversalNest, trace: AccessTrace, k: int, cuts: Sequence[int]) -> bool:
+def _are_parts(
+    nest: TraversalNest, ranges: Sequence[Range], trace: AccessTrace, k: int, cuts: Sequence[int]
+) -> bool:
     """Whether pieces along one axis have about the statements of the whole, each its own of them.
 
     So have the parts of a concatenation, whose choices would else be one inside the other.
@@ -284,8 +224,8 @@ def _are_parts(nest: TraversalNest, trace: AccessTrace, k: int, cuts: Sequence[i
     if len(cuts) >= machine.MOST_PARTS_CUT:
         return False
     total = 0
-    for piece in _ranges(nest.ranges[k], cuts, None):
-        narrowed = (*nest.ranges[:k], piece, *nest.ranges[k + 1 :])
+    for piece in _ranges(ranges[k], cuts, None):
+        narrowed = (*ranges[:k], piece, *ranges[k + 1 :])
         total += nest.traced(nest.index(narrowed)).statements
     return total <= max(machine.MOST_STATEMENTS, 2 * trace.statements)
 
@@ -303,11 +243,15 @@ def _write_axes(
     cuts = _cuts(nest.axes[k], ranges[k], trace) if k in nest.cut else []
     later = nest.cut.intersection(order[depth + 1 :])
     # The indices that a piece asks for matter only where later axes are cut.
-    narrows = cuts and not _open(trace).isdisjoint(nest.axes[j].name for j in later)
+    narrows = cuts and not open_counters(trace).isdisjoint(nest.axes[j].name for j in later)
+    divides = cuts and nest.axes[k].name in divided_counters(trace)
     tiles = nest.tiled.get(k)
     for piece in _ranges(ranges[k], cuts, tiles.size if tiles else None):
         narrowed = (*ranges[:k], piece, *ranges[k + 1 :])
-        known = nest.traced(nest.index(narrowed)) if narrows else trace
+        known = nest.traced(nest.index(narrowed)) if narrows or divides else trace
+        if divides and (divided := _divided_piece(nest, narrowed, k, known)):
+            _write_axes(*divided, depth)
+            continue
         with nest.body.block() as statements:
             _write_axes(nest, narrowed, known, depth + 1)
         nest.body.add(*_loop(nest, k, piece, statements))

@@ -147,6 +147,29 @@ def test_a_split_counter_divides_nothing():
     assert not any(sign in kernel for sign in (" / ", " % ", " >> ", " & "))
 
 
+@pytest.mark.parametrize("order", ["d, r", "r, d", "d, r, d"])
+def test_a_counter_of_one_part_is_split(order):
+    """The part has 8 times 24 elements, and the whole a number that 24 does not divide."""
+    width = 192 + 2 * order.count("d")
+    source = agree(
+        [
+            "a = f32[16,8,10] parameter(0)",
+            "b = f32[8,14,16] parameter(1)",
+            "t = f32[16,8,14] transpose(b), dimensions={2,0,1}",
+            "c = f32[16,8,24] concatenate(a, t), dimensions={2}",
+            "r = f32[16,192] reshape(c)",
+            "d = f32[16,2] parameter(2)",
+            f"e = f32[16,{width}] concatenate({order}), dimensions={{1}}",
+            f"ROOT n = f32[16,{width}] negate(e)",
+        ],
+        numbers((16, 8, 10)),
+        numbers((8, 14, 16)),
+        numbers((16, 2)),
+    )
+    kernel = source[source.index("static void") :]
+    assert not any(sign in kernel for sign in (" / ", " % ", " >> ", " & ", "if ("))
+
+
 def test_copies_keep_every_bit():
     bits = np.arange(1 << 16, dtype=np.uint16).reshape(256, 256)
     module = hlo.parse("""HloModule m
