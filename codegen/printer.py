@@ -252,7 +252,7 @@ def _loop_lines(loop: For) -> Iterator[str]:
         yield "#pragma unroll"
     i = loop.name
     step = f"{i}++" if loop.step == 1 else f"{i} += {_bound(loop.step)}"
-    start, stop = _bound(loop.start), _bound(loop.stop)
+    start, stop = _bound(loop.start), _bound(loop.stop, PRECEDENCE["<"] + 1)
     yield f"for ({loop.kind} {i} = {start}; {i} < {stop}; {step}) {{"
     yield from _inside(loop.body)
     yield "}"
@@ -264,8 +264,8 @@ def _inside(statements: Sequence[Statement]) -> Iterator[str]:
             yield "  " + line
 
 
-def _bound(number: int | Expr) -> str:
-    return str(number) if isinstance(number, int) else shown(number)
+def _bound(number: int | Expr, least: int = 0) -> str:
+    return str(number) if isinstance(number, int) else shown(number, least)
 
 
 # ---------------------------------------------------------------------------------------- functions

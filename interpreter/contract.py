@@ -159,7 +159,7 @@ def evaluate_ragged_dot(
     the last group belongs to none. What happens depends on the dimension's role:
 
     - free: each group is multiplied with its own slice of the rhs along `rhs_group_dims`; the
-      result is 0 outside all groups;
+      result is 0 outside all groups, and a sum where a negative size makes groups overlap;
     - contracting: each group is summed up by itself; the groups are the result's first dimension;
     - batch: nothing, it is a dot.
 
@@ -184,7 +184,7 @@ def evaluate_ragged_dot(
     for group, mask in enumerate(masks):
         product = _dot(instr, replace(attrs, **dims), lhs, np.take(rhs, group, group_dim))
         inside = mask.reshape(mask.shape + (1,) * (product.ndim - mask.ndim))
-        result = np.where(inside, product, result)
+        result = result + np.where(inside, product, np.zeros((), product.dtype))
     return result
 
 

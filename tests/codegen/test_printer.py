@@ -11,6 +11,8 @@ from reading import read
 from codegen.expressions import Apply, Cast, Choose, Group, Literal, Load, Name, Op, Struct
 from codegen.kinds import Pointer, Record
 from codegen.printer import PRECEDENCE, shown
+from codegen.printer import text as printed
+from codegen.statements import For
 
 A, B, C = map(Name, "abc")
 
@@ -111,3 +113,16 @@ def test_what_is_read_again_is_the_same_tree(tree):
 
 def test_every_operation_has_a_level():
     assert all(shown(Op(op, (A, B))) == f"a {op} b" for op in PRECEDENCE)
+
+
+@pytest.mark.parametrize(
+    ("stop", "text"),
+    [
+        (Choose(Name("c"), Literal(2), Literal(3)), "(c ? 2 : 3)"),
+        (Op("<", (Name("a"), Name("b"))), "(a < b)"),
+        (Op("+", (Name("a"), Name("b"))), "a + b"),
+    ],
+)
+def test_a_loop_compares_with_all_of_its_stop(stop, text):
+    loop = For("i", stop, (), start=Choose(Name("c"), Literal(0), Literal(1)))
+    assert printed([loop]) == f"  for (s64 i = c ? 0 : 1; i < {text}; i++) {{\n  }}\n"

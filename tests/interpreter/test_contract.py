@@ -116,12 +116,16 @@ def test_dot_of_integers_wraps() -> None:
 
 def groups(sizes: Any) -> list[range]:
     ends = np.cumsum(sizes)
-    return [range(int(e - n), int(e)) for e, n in zip(ends, sizes, strict=True)]
+    return [range(max(int(e - n), 0), int(e)) for e, n in zip(ends, sizes, strict=True)]
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=3), st.integers(1, 2), seeds)
+# A negative size lets the next group begin before the end of the last one.
+group_sizes = st.lists(st.integers(-2, 3), min_size=1, max_size=3)
+
+
+@given(group_sizes, st.integers(1, 2), seeds)
 def test_ragged_rows(sizes: list[int], batch: int, seed: int) -> None:
-    m, k, n = sum(sizes) + 1, 2, 3
+    m, k, n = sum(map(abs, sizes)) + 1, 2, 3
     lhs, rhs = wholes(seed, (batch, m, k)), wholes(seed + 1, (len(sizes), batch, k, n))
     each = np.array([sizes, sizes[::-1]][:batch], np.int32)
     text = dims_text(
@@ -139,13 +143,13 @@ def test_ragged_rows(sizes: list[int], batch: int, seed: int) -> None:
     for b in range(batch):
         for group, rows in enumerate(groups(each[b])):
             for row in rows:
-                want[b, row] = lhs[b, row] @ rhs[group, b]
+                want[b, row] += lhs[b, row] @ rhs[group, b]
     assert compare(want, got) is None
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=3), seeds)
+@given(group_sizes, seeds)
 def test_ragged_sums(sizes: list[int], seed: int) -> None:
-    m, k, n = 2, sum(sizes) + 1, 3
+    m, k, n = 2, sum(map(abs, sizes)) + 1, 3
     lhs, rhs = wholes(seed, (k, m)), wholes(seed + 1, (n, k))
     lhs[-1] = np.nan
     text = dims_text(lhs_contracting_dims=[0], rhs_contracting_dims=[1], lhs_ragged_dims=[0])
