@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import wide
+from codegen.elements.types import is_narrow, wide
 from codegen.expressions import Cast, Expr, Group, Literal, apply
 from hlo.attributes import Compare, Constant, ParameterNumber
+from interpreter.numbers.widths import float_format
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
@@ -46,8 +47,11 @@ class SortKey:
         kind = self.element_type
         if not kind.is_floating:
             return kind.bits
-        # The other narrow floats are widened, and the rest of the word is all zeros or ones.
-        return 64 if wide(kind) == "f64" else 16 if kind.name == "bf16" else 32
+        if not is_narrow(kind):
+            return kind.bits
+        # Widened to f32, which has a sign and 8 bits of exponent; the rest is all zeros or ones.
+        # 2^-127, which f8e8m0fnu has and f32 has not but as a subnormal, takes a bit of mantissa.
+        return 9 + max(float_format(kind.dtype).mantissa_bits, 1)
 
     def word(self, value: Expr) -> Expr:
         """The unsigned integer, of the requested order, of a key's wide value."""
@@ -56,7 +60,7 @@ class SortKey:
         if kind.is_floating:
             plain = value if self.total else value + 0
             word: Expr = apply(f"order_bits_{wide(kind)}", plain)
-            word = Group(word >> 16) if kind.name == "bf16" else word
+            word = Group(word >> (32 - self.bits)) if is_narrow(kind) else word
         else:
             sign = 1 << (self.bits - 1) if kind.kind == "signed" else 0
             word = Cast(unsigned, Group(value))

@@ -10,6 +10,7 @@ from codegen.opcodes.comparators import keys
 from emit_c.executable.runtime import set_threads
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import compare
+from interpreter.numbers.widths import float_format
 from optimizer import machine
 
 SIZES = [0, 1, 2, 40, 41, 700, 5000]
@@ -30,6 +31,7 @@ COMPARATORS = {
     "e = pred[] compare(b, a), direction=EQ{O}\ny = pred[] compare(d, c), direction=LT\n"
     "ROOT l = pred[] select(e, y, x)",
 }
+NARROW = [t.name for t in ELEMENT_TYPES.values() if t.is_floating and t.bits <= 16]
 NO_KEYS = {
     "not strict": "ROOT l = pred[] compare(a, b), direction=LE",
     "different keys": "m = f32[] negate(a)\nROOT l = pred[] compare(m, b), direction=LT",
@@ -358,3 +360,24 @@ ROOT s = f32[SIZE] sort(x), dimensions={0}, to_apply=before, is_stable=true
     assert f"{kind}_sort_u32(" in source
     assert f"{kind}_sort_u64(" in source
     assert "if (lost) {" in agree(pairs, array)
+
+
+@pytest.mark.parametrize("direction", ["LT", "GT"])
+@pytest.mark.parametrize("element_type", NARROW)
+def test_narrow_floats_are_sorted_by_few_bits(element_type, direction):
+    """All that a type can say, NaN of any bits among them, and each twice."""
+    kind = ELEMENT_TYPES[element_type]
+    count = 1 << float_format(kind.dtype).bits
+    every = np.arange(count, dtype=f"u{kind.bytes}")
+    array = np.random.default_rng(5).permutation(np.tile(every, 2)).view(kind.dtype)
+    before = comparator(PLAIN.replace("{D}", direction), element_type, ", type=TOTALORDER")
+    many = f"{element_type}[{2 * count}]"
+    agree(
+        f"""{before}
+ENTRY e {{
+  x = {many} parameter(0)
+  i = s32[{2 * count}] iota(), iota_dimension=0
+  ROOT s = ({many}, s32[{2 * count}]) sort(x, i), dimensions={{0}}, is_stable=true, to_apply=before
+}}""",
+        array,
+    )

@@ -105,16 +105,19 @@ def test_the_arrays_of_a_thread_are_in_registers(monkeypatch, architecture):
 
 
 @pytest.mark.parametrize(
-    ("n", "kinds"),
+    ("n", "kind", "kinds"),
     [
-        (512, ["sort"]),
-        (4096, ["sort by digits"]),
-        (4097, ["zeros of a sort", "counts of digits", *["move by digit"] * 4]),
+        (512, "f32", ["sort"]),
+        (4096, "f32", ["sort by digits"]),
+        (4097, "f32", ["zeros of a sort", "counts of digits", *["move by digit"] * 4]),
+        (4097, "f16", ["zeros of a sort", "counts of digits", *["move by digit"] * 3]),
+        (4097, "bf16", ["zeros of a sort", "counts of digits", *["move by digit"] * 2]),
+        (4097, "f8e5m2", ["zeros of a sort", "counts of digits", *["move by digit"] * 2]),
     ],
 )
-def test_rows_of_several_tiles_take_a_launch_for_each_digit(monkeypatch, n, kinds):
+def test_rows_of_several_tiles_take_a_launch_for_each_digit(monkeypatch, n, kind, kinds):
     monkeypatch.undo()
-    assert [step.kind for step in emit_cuda.emit(sort((n,), 0, "f32")).steps] == kinds
+    assert [step.kind for step in emit_cuda.emit(sort((n,), 0, kind)).steps] == kinds
 
 
 @pytest.mark.parametrize("seed", [1, 2])
