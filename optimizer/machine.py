@@ -117,6 +117,9 @@ it is 8 (log) to 20 (sine, tanh) for c64, and up to 130 (exp) for c128."""
 PACKED: Final = 6 * WIDEST_VECTOR
 """Measured: comparisons of a row from which on it is faster to pack their results into bytes. If
 they always are, assignment by auction takes 1.14 times as long."""
+WIDE_TABLE: Final = 4096
+"""Chosen: elements of a table of bytes that is copied to numbers of 32 bits; these take half of the
+first-level cache then. Beyond it, vectors would wait for memory as single loads do."""
 FEW_VECTORS: Final = 16
 """Chosen: vectors of bytes, so that what is left over after them is a large part of all. All
 benchmarks have the same C with 4 and 64."""

@@ -329,7 +329,7 @@ class Body:
         """The C pointer to a constant array, which the kernel is given: so others may share it."""
         pointer = self.writer.constants.pointer(literal, name)
         kind = Pointer(literal.shape.element_type.name, const=True, restrict=True)
-        return self.writer.argument(kind, pointer, name)
+        return self.writer.argument(kind, pointer, name, literal.shape.size)
 
     def pointer(self, instr: Instruction) -> Name:
         """The C pointer to an array that is in memory."""

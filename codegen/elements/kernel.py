@@ -53,11 +53,19 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a kernel: its C type, its name in the kernel, and the caller's pointer."""
+    """An argument of a kernel.
+
+    Attributes
+    ----------
+    name : in the kernel.
+    pointer : of its caller.
+    size : how many elements lie there; 0 where that is not known.
+    """
 
     kind: Kind
     name: str
     pointer: str
+    size: int = 0
 
 
 class Kernel:
@@ -88,10 +96,10 @@ class Kernel:
             environment.aliases = {p: (outer, o) for p, o in scope.arguments.items()}
         return environment
 
-    def argument(self, kind: Kind, pointer: str, wanted: str) -> Name:
+    def argument(self, kind: Kind, pointer: str, wanted: str, size: int = 0) -> Name:
         """The name in the kernel of a pointer that its caller has."""
         if pointer not in self.arguments:
-            self.arguments[pointer] = Argument(kind, self.names.unique(wanted), pointer)
+            self.arguments[pointer] = Argument(kind, self.names.unique(wanted), pointer, size)
         return Name(self.arguments[pointer].name)
 
     def output(self, shape: Shape, pointer: str, wanted: str) -> Name:
@@ -121,7 +129,7 @@ class Inputs(Mapping["Instruction", object]):
         if tree is None:
             return None
         kind = Pointer(shape.element_type.name, const=True, restrict=True)
-        return self._kernel.argument(kind, str(tree), name)
+        return self._kernel.argument(kind, str(tree), name, shape.size)
 
     def __contains__(self, instr: object) -> bool:
         """Whether an instruction's value is in memory."""

@@ -59,10 +59,11 @@ class Writer:
     fails : whether a function that is called may fail, so that the kernel ends with its status.
     wraps : signed integers wrap around in the language.
     has_extremes : the machine takes the maximum of two f32 in one instruction, with NaN beyond all.
-    argument : gives the name in the kernel of a pointer that its caller has, of a C type.
+    argument : gives the name in the kernel of a pointer that its caller has, of a C type, to so
+        many elements.
     """
 
-    argument: Callable[[Kind, str, str], Name]
+    argument: Callable[[Kind, str, str, int], Name]
 
     def __init__(self, table: OpTable[Entry], names: Names, constants: Constants) -> None:
         self.table = table

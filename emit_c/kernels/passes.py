@@ -23,6 +23,7 @@ from emit_c.kernels.split_loops import split_loops
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
 from emit_c.kernels.widen_bytes import widen_bytes
+from emit_c.kernels.widen_tables import widen_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,6 +114,12 @@ PASSES = (
         "Short loops in lanes of long functions load bytes ahead, as numbers of 32 bits, so that"
         " fewer iterations are left over; it knows such loops once they are marked and masked.",
         lambda kernel, _, statements: widen_bytes(kernel.body, statements),
+    ),
+    KernelPass(
+        "widen-tables",
+        "Tables of bytes that lanes look up are copied to numbers of 32 bits, which vectors gather;"
+        " later, as loops are cut in several that look up the same table.",
+        lambda kernel, _, statements: widen_tables(kernel, statements),
     ),
     KernelPass(
         "outline-math",
