@@ -39,6 +39,7 @@ from optimizer.libraries.dot_library_rewriter import GemmRewriter
 from optimizer.libraries.triton_gemm_rewriter import TritonGemmRewriter
 from optimizer.log import Log
 from optimizer.loops.dynamic_slice_sinker import DynamicSliceSinker
+from optimizer.loops.operand_packing import OperandPacking
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
 from optimizer.loops.while_loop_simplifier import WhileLoopSimplifier
@@ -155,6 +156,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             WhileLoopTripCountAnnotator(),
             FlattenCallGraph(),
             *layouts(target, strict=strict),
+            *([OperandPacking()] if target == "cpu" and not strict else []),
             PropagateCallMetadata(),
             *(fusions(target) if fuse else ()),
             *(schedules(target) if fuse else ()),

@@ -57,17 +57,18 @@ class Cutting:
     kind : the type in which products are summed up.
     exact : if given, sums of so many products are exact in that type; longer ones are added up in
         the output.
-    stride : if given, the kernel lies in memory as [batch, steps, features], with so many features.
+    stride : if given, the kernel lies in memory as [panels, steps, features], with so many of them.
     signs : as of `Tile`.
 
     Attributes
     ----------
     lane, row : the dimensions that make up a tile.
+    products : of all outputs.
     share : of a processor's lanes that is used.
     cached : whether the packed kernel stays in the cache while all positions are gone through. If
         so, it needs memory for `packed_size` numbers, and positions are outermost; else panels of
         it are.
-    in_place : whether the kernel is not packed, but read where it is.
+    in_place : whether the kernel is not packed, but read where it is, by positions.
     chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
         output holds already.
     """
@@ -91,11 +92,11 @@ class Cutting:
         if are_whole(signs):
             self.vectors = min(VECTORS, -(-self.lane.size // NUMBERS))
         self.width = self.vectors * self.lanes
-        self._products = self.depth * prod(d.size for d in dims)
+        self.products = self.depth * prod(d.size for d in dims)
         self.rows = rows_for(self.row.size, self.vectors, spared=has_offset(signs))
         if are_whole(signs):
             self.rows = rows_of_whole(self.row.size)
-        if self._products < machine.FEW_PRODUCTS:
+        if self.products < machine.FEW_PRODUCTS:
             self.rows = next(n for n in machine.SHARED_ROWS if n <= self.rows)
         outer = [d for d in dims if d not in (self.lane, self.row)]
         self.panels = [d for d in outer if d.feature]
@@ -106,7 +107,9 @@ class Cutting:
         self.blocks = -(-self.packed.size // self.side)
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= machine.CACHED or self.packed is not self.lane
-        self.in_place = self.cached and self._is_in_place()
+        few = not self.positions and self.row.size <= machine.FEW_ROWS
+        self.in_place = (self.cached or few) and self._is_in_place()
+        self.cached |= self.in_place
         batch = self._batch
         if batch >= machine.LEAST_PANELS and not self.in_place and self.packed is self.lane:
             self.cached = False
@@ -210,7 +213,7 @@ class Cutting:
             found.insert(0, (size, step - moved, 0 if found else kernel_step))
             moved = size * step
         found = found or [(1, 0, 0)]
-        if self._products < machine.FEW_PRODUCTS:
+        if self.products < machine.FEW_PRODUCTS:
             found = [(1, 0, 0)] * (machine.SHARED_LOOPS - len(found)) + found
         lanes = "v" if self.lane.input == 1 else "n", "v" if self.lane.feature else "n"
         row = self.row.input
@@ -220,7 +223,7 @@ class Cutting:
         elif self.row.feature:
             lanes = lanes[0], "r"
         pressed = self.vectors == 1 or found[-1][0] < machine.SHORT_LINE
-        known = pressed and self._products >= machine.MANY_PRODUCTS and lanes[0] == "n"
+        known = pressed and self.products >= machine.MANY_PRODUCTS and lanes[0] == "n"
         apart = row if known else None
         sizes = rows, self.vectors, self.lanes
         tile = Tile(*lanes, *sizes, len(found), self.kind, apart, self.signs)

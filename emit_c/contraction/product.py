@@ -132,7 +132,10 @@ class TiledProduct:
             batch, positions, features = _doubled(batch), _doubled(positions), _doubled(features)
             features.append(Dim(2, 0, 1, 1))
             steps = [*(ContractedDim(s.size, 2 * s.input) for s in steps), ContractedDim(2, 1)]
-        return self._cut([*joined(batch), *joined(features), *joined(positions)], steps)
+        # Features of different panels do not lie side by side.
+        outer = features[:-1] if self._order == "panels" else []
+        features = [*joined(outer), *joined(features[len(outer) :])]
+        return self._cut([*joined(batch), *features, *joined(positions)], steps)
 
     def _cut(self, dims: Sequence[Dim], steps: Sequence[ContractedDim]) -> Tiling:
         """The cut of the output into tiles."""
@@ -140,18 +143,26 @@ class TiledProduct:
 
     @property
     def _stride(self) -> int | None:
-        """Features of a kernel that lies in memory as tiles could read it; else None.
+        """Features side by side of a kernel that lies in memory as tiles could read it; else None.
 
         A constant is no such kernel: packed when the module is written, it costs nothing.
         """
         kernel = self.kernel
-        plain = (*kernel.batch, *kernel.contracting, *kernel.free) == tuple(
-            range(kernel.instr.shape.rank)
-        )
         there = isinstance(self.body.tree(kernel.instr), Name) and self.parts == 1
         own = kernel.instr.shape.element_type is self.kind
         known = constant_numbers(self.body, kernel.instr) is not None
-        return kernel.count if plain and there and own and not known else None
+        if not (self._order and there and own) or known:
+            return None
+        return kernel.count if self._order == "rows" else kernel.sizes(kernel.free)[-1]
+
+    @property
+    def _order(self) -> str:
+        """The order of a kernel that tiles could read: "rows", or "panels" of rows; else none."""
+        kernel, rank = self.kernel, self.kernel.instr.shape.rank
+        if (*kernel.batch, *kernel.contracting, *kernel.free) == tuple(range(rank)):
+            return "rows"
+        panels = (*kernel.batch, *kernel.free[:-1], *kernel.contracting, *kernel.free[-1:])
+        return "panels" if panels == tuple(range(rank)) else ""
 
     def kernel_at_hand(self) -> Expr | None:
         """The kernel in place, or packed already; None if it must be packed."""

@@ -9,7 +9,7 @@ around. See `emit_c.contraction.cutting` and `emit_c.contraction.tiles`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import is_narrow, store
@@ -32,6 +32,7 @@ from codegen.walk import behind
 from emit_c.contraction.copying import column_of, row_of
 from emit_c.contraction.cutting import Cutting, KernelPart, TileRun
 from emit_c.contraction.tiles import result
+from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
@@ -167,13 +168,18 @@ class Tiling(Cutting):
             with body.loops("g" * (len(panels) + 1), [*panels, whole + (rest > 0)]) as (*at, block):
                 yield tuple(at), block, self._run(1, 0)
             return
+        # Where all positions are rows of one tile, threads share out the panels.
+        alone = self.in_place and not self.positions and self.row.size <= self.rows
+        alone &= self.products >= machine.MANY_PRODUCTS
         if self.panels and whole + (rest > 0) == 1:
             d = self.panels[-1]
-            run = TileRun(d.size, d.input, self._from_panel_to_panel, d.output)
-            with body.loops("g" * (len(panels) - 1), panels[:-1]) as at:
-                yield (*at, Sum(0)), Sum(0), run
+            groups = gcd(d.size, machine.LEAST_PANELS) if alone else 1
+            run = TileRun(d.size // groups, d.input, self._from_panel_to_panel, d.output)
+            sizes = [*panels[:-1], groups]
+            with body.loops("g" * len(sizes), sizes, parallel=alone) as (*at, group):
+                yield (*at, group * run.tiles), Sum(0), run
             return
-        with body.loops("g" * len(panels), panels) as at:
+        with body.loops("g" * len(panels), panels, parallel=alone) as at:
             if whole:
                 apart = self.width if self.in_place else self.depth * self.side
                 yield at, Sum(0), self._run(whole, apart)

@@ -177,6 +177,25 @@ def test_a_batch_is_packed_and_gone_through_one_after_the_other(roles):
     assert re.search(r"__builtin_memcpy\(panel|hlo_transpose_u32\(", iterations)
 
 
+COPIES = re.compile(r"memcpy\((panel|packed)")
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("rows", [1, 5, 8, 40, 64])
+@pytest.mark.parametrize("panels", ["6,300,32", "3,2,50,64", "8,1100,64", "7,20,64"])
+def test_panels_are_read_where_they_lie(rows, panels):
+    *outer, depth, lane = panels.split(",")
+    contracted = f"lhs_contracting_dims={{1}}, rhs_contracting_dims={{{len(outer)}}}"
+    result = ",".join([str(rows), *outer, lane])
+    assert not COPIES.search(check(f"{rows},{depth}", panels, result, contracted).source)
+
+
+@pytest.mark.usefixtures("wide")
+def test_panels_are_packed_for_many_rows():
+    contracted = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+    assert COPIES.search(check("640,1100", "8,1100,64", "640,8,64", contracted).source)
+
+
 @pytest.mark.usefixtures("wide")
 def test_other_kernels_are_packed():
     far, few = ("199,4", "4,1056", "199,1056", PLAIN), ("16,4", "4,1056", "16,1056", PLAIN)

@@ -1,0 +1,137 @@
+"""Packs matrices once, before a loop, for the dots in it: as panels, in the order of reading.
+
+    w = f32[256,1024] get-tuple-element(s)      p = f32[32,256,32] get-tuple-element(s)
+    d = f32[8,1024] dot(x, w)                   d = f32[8,32,32] dot(x, p)
+                                                b = f32[8,1024] bitcast(d)
+
+A dot in C multiplies a few columns of a matrix at a time. In a wide matrix these are pages apart
+from row to row, so each dot first copies them side by side. Where the matrix never changes, that is
+done once: `p` are its panels of 32 columns, which are transposed before the loop.
+
+References
+----------
+oneDNN, *Weights pre-packing*; Goto and van de Geijn, *Anatomy of High-Performance Matrix
+Multiplication*, 2008, of why dots pack. XLA packs at each call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.attributes import DotDims
+from hlo.walk import rebuild
+from interpreter.numbers.compare import ROUNDING
+from optimizer import machine
+from optimizer.dimensions import picked
+from optimizer.loops.site import LoopSite, transformed
+from optimizer.loops.state import loop_of
+from optimizer.loops.trip_count import trip_count
+from optimizer.loops.while_loop_invariant_code_motion import invariant_elements
+from optimizer.loops.widen import widened
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class OperandPacking:
+    """Hoists the packing of invariant matrices out of loops.
+
+    Attributes
+    ----------
+    least_trips : a loop that is known to run less often stays as it is.
+    """
+
+    name = "operand-packing"
+    xla = "no pass of XLA, whose dots pack at each call"
+    # The interpreter may add up the products in another order.
+    promise = ROUNDING
+    least_trips: int = 4
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with packed matrices in the states of its loops."""
+
+        def pack_operands(site: LoopSite) -> Instruction | None:
+            trips = trip_count(site.loop, self.least_trips)
+            dots = packable(site) if trips is None or trips >= self.least_trips else {}
+            return packed(site, dots) if dots else None
+
+        return transformed(module, pack_operands, log)
+
+
+def packable(site: LoopSite) -> dict[Instruction, int]:
+    """The dots of a body whose right operand pays to be packed, and its element of the state."""
+    elements = invariant_elements(site)
+    return {
+        instr: elements[instr.operands[1]]
+        for instr in site.loop.body.instructions
+        if instr.opcode == "dot" and instr.operands[1] in elements and pays(instr)
+    }
+
+
+def pays(dot: Instruction) -> bool:
+    """Whether a dot would pack its right operand, and that takes long beside the few rows."""
+    left, right = (operand.shape for operand in dot.operands)
+    dims = DotDims.of(dot)
+    plain = left.rank == right.rank == 2 and not dims.lhs_batch_dims
+    kind = right.element_type
+    known = not (left.is_dynamic or right.is_dynamic) and kind.kind == "float" and kind.bytes >= 4
+    if not plain or not known or {left.element_type, dot.shape.element_type} != {kind}:
+        return False
+    if len(dims.rhs_contracting_dims) != 1:
+        return False
+    rows, columns = dot.shape.dims
+    few = machine.FEW_SUMS_IN_MEMORY < rows <= machine.FEW_ROWS
+    in_place = (
+        dims.rhs_contracting_dims == (0,)
+        and columns * kind.bytes < machine.L1_WAY
+        and right.bytes <= machine.CACHED
+    )
+    return few and columns % width(dot) == 0 and right.bytes > machine.L1 and not in_place
+
+
+def width(dot: Instruction) -> int:
+    """The columns of a panel: two vectors of the widest."""
+    return 2 * machine.WIDEST_VECTOR // dot.shape.element_type.bytes
+
+
+def packed(site: LoopSite, dots: dict[Instruction, int]) -> Instruction:
+    """A loop that gets the packed operands of dots, as a tuple of its former results."""
+    body = site.own(site.loop.body)
+    # A copy has its instructions in the same order.
+    twin = dict(zip(site.loop.body.instructions, body.instructions, strict=True))
+    plan: dict[Instruction, Instruction] = {}
+    outside: dict[Instruction, Instruction] = {}
+    made_of: dict[tuple[int, DotDims], Instruction] = {}
+    for dot, element in dots.items():
+        left, right = (twin[o] for o in dot.operands)
+        key = element, replace(DotDims.of(dot), lhs_contracting_dims=())
+        if key not in made_of:
+            made_of[key] = panels(site, dot, right)
+            outside[made_of[key]] = panels(site, dot, site.initial(element))
+        inside, dims = made_of[key], replace(DotDims.of(dot), rhs_contracting_dims=(1,))
+        rows, columns = dot.shape.dims
+        shape = dot.shape.with_dims((rows, columns // width(dot), width(dot)))
+        made = dot.with_(operands=(left, inside), attrs=dims, shape=shape)
+        plan[twin[dot]] = site.named(make("bitcast", site.named(made), shape=dot.shape))
+    loop = site.loop.instr.with_(called=(site.loop.condition, rebuild(body, plan)))
+    there = loop_of(loop)
+    assert there is not None
+    return widened(replace(site, instr=loop, loop=there), outside)
+
+
+def panels(site: LoopSite, dot: Instruction, matrix: Instruction) -> Instruction:
+    """The panels of a dot's right operand: columns side by side, row after row."""
+    columns, side = dot.shape.dims[1], width(dot)
+    (contracted,) = DotDims.of(dot).rhs_contracting_dims
+    depth = matrix.shape.dims[contracted]
+    cut = (depth, columns // side, side) if contracted == 0 else (columns // side, side, depth)
+    order = (1, 0, 2) if contracted == 0 else (0, 2, 1)
+    pieces = site.named(make("bitcast", matrix, shape=matrix.shape.with_dims(cut)))
+    shape = pieces.shape.with_dims(picked(cut, order))
+    return site.named(make("transpose", pieces, shape=shape, dimensions=order))
