@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from hlo.support.garbage import no_collection
+from optimizer import machine
 from optimizer.calls.async_unwrapper import AsyncUnwrapper
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.calls.computation_deduplicator import ComputationDeduplicator
@@ -89,6 +90,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     """
     if target not in get_args(Target):
         raise ValueError(f"target is {target!r}, not one of {', '.join(get_args(Target))}")
+    rows = machine.FEW_SUMS_IN_MEMORY if target == "cpu" else 0
     simplification = Fixpoint(
         "simplification",
         (
@@ -97,7 +99,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             Dce(),
             *stages.passes_of(stages.DURING, strict=strict),
             ZeroSizedHloElimination(),
-            *([] if strict else [DynamicSliceSinker()]),
+            *([] if strict else [DynamicSliceSinker(max_rows=rows)]),
             WhileLoopInvariantCodeMotion(),
             TupleSimplifier(),
             *([SliceSinker()] if target == "gpu" else []),

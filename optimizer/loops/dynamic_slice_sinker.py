@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from hlo.attributes import DotDims
 from hlo.walk import rebuild
 from interpreter.numbers.compare import ROUNDING
-from optimizer.dimensions import has_static_sizes
+from optimizer.dimensions import has_static_sizes, without
 from optimizer.effects import ordered, without_dead
 from optimizer.loops.site import LoopSite, transformed
 from optimizer.loops.trip_count import trip_count
@@ -47,6 +48,8 @@ class DynamicSliceSinker:
     Attributes
     ----------
     max_bytes : a larger result is not made, since it lives as long as the loop runs.
+    max_rows : if an iteration has more, all together are no faster; 0 for no limit. A processor
+        reads a matrix as fast for some rows as for one; a GPU takes a launch for each.
     """
 
     name = "dynamic-slice-sinker"
@@ -54,12 +57,13 @@ class DynamicSliceSinker:
     # Rows of a larger dot may be added up in another order.
     promise = ROUNDING
     max_bytes: int = 1 << 28
+    max_rows: int = 0
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with invariant dots, from which iterations take slices."""
 
         def sink_slices(site: LoopSite) -> Instruction | None:
-            dots = [d for d in sliced_dots(site) if d.whole_shape.bytes <= self.max_bytes]
+            dots = [d for d in sliced_dots(site) if self.pays(d)]
             if not dots:
                 return None
             condition, body = site.loop.condition, site.own(site.loop.body)
@@ -69,6 +73,11 @@ class DynamicSliceSinker:
             return site.loop.instr.with_(called=(condition, without_dead(rebuild(body, plan))))
 
         return transformed(module, sink_slices, log)
+
+    def pays(self, dot: SlicedDot) -> bool:
+        """Whether the result of a dot is small enough, and an iteration has few of its rows."""
+        few = not self.max_rows or dot.rows <= self.max_rows
+        return few and dot.whole_shape.bytes <= self.max_bytes
 
 
 @dataclass(frozen=True)
@@ -108,6 +117,14 @@ class SlicedDot:
         dims = self.attrs
         lhs = dims.lhs_batch_dims + dims.lhs_contracting_dims
         return dims.rhs_batch_dims + dims.rhs_contracting_dims if self.side else lhs
+
+    @property
+    def rows(self) -> int:
+        """The rows, or columns, that one iteration multiplies."""
+        dims = self.dot.operands[self.side].shape.dims
+        attrs = DotDims.of(self.dot)
+        summed = (attrs.lhs_contracting_dims, attrs.rhs_contracting_dims)[self.side]
+        return prod(without(dims, summed))
 
     @property
     def result_dim(self) -> int:
