@@ -117,6 +117,9 @@ it is 8 (log) to 20 (sine, tanh) for c64, and up to 130 (exp) for c128."""
 PACKED: Final = 6 * WIDEST_VECTOR
 """Measured: comparisons of a row from which on it is faster to pack their results into bytes. If
 they always are, assignment by auction takes 1.14 times as long."""
+MOST_ROWS_IN_BLOCK, FEWEST_ROWS, MOST_ROW_WORK = 64, 4, 1024
+"""Chosen: rows whose results wait in the cache for a loop in lanes, four vectors of f32; how few
+are worth it; and the work in one beyond which long functions of its results do not count."""
 WIDE_TABLE: Final = 4096
 """Chosen: elements of a table of bytes that is copied to numbers of 32 bits; these take half of the
 first-level cache then. Beyond it, vectors would wait for memory as single loads do."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from codegen.statements import scalar
 from emit_c.kernels.block_reductions import block_reductions
+from emit_c.kernels.distribute_loops import distribute_loops
 from emit_c.kernels.gather_short_rows import gather_short_rows
 from emit_c.kernels.hoist_masks import hoist_masks
 from emit_c.kernels.inline_uses import inline_uses
@@ -73,6 +74,12 @@ PASSES = (
         "Short loops inside of long ones are written out, so that the long ones are innermost, and"
         " run in vector lanes.",
         lambda kernel, _, statements: unroll_short_loops(kernel.body, statements),
+    ),
+    KernelPass(
+        "distribute-loops",
+        "Long functions of the folds of rows are computed for a block of rows in lanes; while a"
+        " fold is one loop still, and for rows that are not folded side by side already.",
+        lambda kernel, _, statements: distribute_loops(kernel.body, statements),
     ),
     KernelPass(
         "block-reductions",
