@@ -13,6 +13,7 @@ from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Let, LocalVariable, Statement
 from emit_cuda.kernels.stages import BARRIER, WARP
 from hlo import attributes as a
+from optimizer.analysis.indexing import Sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from codegen.opcodes.folding import Fold
     from emit_cuda.kernels.stages import Shared
     from hlo.instruction import Instruction
-    from optimizer.analysis.indexing import Index, Sum
+    from optimizer.analysis.indexing import Index
 
 # The types that threads can hand each other; others go as the wider one.
 _SHUFFLED = {"s8": "s32", "u8": "s32", "pred": "s32", "s16": "s32", "u16": "s32"}
@@ -170,11 +171,58 @@ class SharedFolds(SharedFold):
             del remaining[:count]
 
 
+class ColumnFolds(SharedFold):
+    """A fold of each of a few neighbouring columns, which a thread folds side by side.
+
+    Parameters
+    ----------
+    folds : of the columns, by the same reduce.
+    column : the kept dimension that counts them, among those that are kept.
+    """
+
+    def __init__(self, folds: Sequence[SharedFold], column: int) -> None:
+        self.folds, self.column = folds, column
+        self.body, self.instr, self.fold = folds[0].body, folds[0].instr, folds[0].fold
+        self.variables = [variable for fold in folds for variable in fold.variables]
+        self.operations = [operation for fold in folds for operation in fold.operations]
+
+    def begin(self) -> None:
+        """Declare the variables of all columns."""
+        for fold in self.folds:
+            fold.begin()
+
+    def add(self, kept: Index, reduced: Index) -> None:
+        """Fold in one element of each column."""
+        before, after = kept[: self.column], kept[self.column :]
+        for number, fold in enumerate(self.folds):
+            fold.add((*before, Sum(number), *after), reduced)
+
+    def store(self, outputs: Sequence[Name], number: Sum) -> None:
+        """Write the results of all columns."""
+        for column, fold in enumerate(self.folds):
+            fold.store(outputs, number * len(self.folds) + column)
+
+    def sizes(self) -> tuple[list[int], list[int]]:
+        """Of the other dimensions that are kept, and of those that are reduced."""
+        kept, reduced = super().sizes()
+        del kept[self.column]
+        return kept, reduced
+
+
 def _wrapped(kind: str | None, value: Expr) -> Expr:
     """A sum or product of signed integers by unsigned ones, which may overflow."""
     if kind in ("s32", "s64") and isinstance(value, Op) and value.op in ("+", "*"):
         return Cast(kind, Op(value.op, tuple(Cast(f"u{kind[1:]}", x) for x in value.args)))
     return value
+
+
+def column_folds(body: Body, instr: Instruction, last: int) -> ColumnFolds | None:
+    """The folds of the columns along a dimension of a reduce's operand; None as `shared_fold`."""
+    columns = instr.operands[0].shape.dims[last]
+    folds = [shared_fold(body, instr) for _ in range(columns)]
+    reduced = a.Dimensions.of(instr).dimensions
+    known = [fold for fold in folds if fold is not None]
+    return ColumnFolds(known, sum(d not in reduced for d in range(last))) if known else None
 
 
 def shared_fold(body: Body, instr: Instruction) -> SharedFold | None:

@@ -4,7 +4,8 @@ Neighbours of a row lie side by side in memory, so neighbouring threads read the
 threads folds a row, first each for itself, then the threads of a warp by shuffles, and then the
 warps of a block through shared memory. Of a column the neighbours lie apart, but those of
 neighbouring columns side by side: 32 x 32 threads fold 32 columns, and meet in a shared tile that
-is read transposed, whose rows are one element longer so that no two threads ask one bank.
+is read transposed, whose rows are one element longer so that no two threads ask one bank. Of a few
+columns, most threads of such a tile would have none: there, each thread folds all of them.
 
 Where that would be few blocks for many elements, as for the sum of a whole array, there are two
 launches: each block folds a part, and leaves its result to the second one. So results do not
@@ -25,12 +26,13 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Literal, Name, binary, conjoined, indexed, item
 from codegen.statements import LocalVariable, live, renamed
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import SharedFolds, shared_fold
+from emit_cuda.kernels.folding import SharedFolds, column_folds, shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts, RowGroups, threads_for
 from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, Stage
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
+from optimizer.fusion.policy import SIDE_BY_SIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
 
 # Shorter rows and columns are folded by one thread each.
 LEAST_ROW, LEAST_COLUMN = 8, 64
-# Fewer neighbouring columns are folded as rows are: most threads of a tile would have none.
-LEAST_SIDE_BY_SIDE = 8
 # Elements of a tile in which 32 x 32 threads meet.
 TILE = WARP * (WARP + 1)
 # Bytes of a line of memory; of columns of which 32 are less, a thread loads so many bytes at once.
@@ -74,15 +74,21 @@ def reduction_stages(
     by_rows = last in attrs.dimensions
     if count < (LEAST_ROW if by_rows else LEAST_COLUMN):
         return None
+    by_columns = not by_rows and dims[last] >= SIDE_BY_SIDE
     with kernel.body.block():
-        folds = [shared_fold(kernel.body, each) for each in (instr, *others)]
+        folds = [
+            shared_fold(kernel.body, each)
+            if by_rows or by_columns
+            else column_folds(kernel.body, each, last)
+            for each in (instr, *others)
+        ]
     known = [fold for fold in folds if fold is not None]
     if len(known) < len(folds):
         return None
     fold = SharedFolds(known) if others else known[0]
-    if by_rows or dims[last] < LEAST_SIDE_BY_SIDE:
-        return _RowReduction(kernel, fold, count, outputs, in_vectors=by_rows).launches()
-    return _ColumnReduction(kernel, fold, count, outputs).launches()
+    if by_columns:
+        return _ColumnReduction(kernel, fold, count, outputs).launches()
+    return _RowReduction(kernel, fold, count, outputs, in_vectors=by_rows).launches()
 
 
 class _Reduction(ABC):

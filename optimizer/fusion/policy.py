@@ -26,6 +26,8 @@ MOVEMENT = (opcode.having("movement") - opcode.having("updating")) | {"bitcast-c
 _BARE = opcode.SAME_ORDER | {"iota"}
 # Rows and columns that a GPU transposes by tiles, as in XLA; smaller ones by a thread an element.
 TILED = 16
+# Neighbouring columns of which a GPU's threads fold one each; of fewer, a thread folds all of them.
+SIDE_BY_SIDE = 8
 FOLDS = opcode.having("reduction") | {"map"}
 
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
+from hlo.attributes import Broadcast, Dimensions
 from hlo.walk import users
 from optimizer.analysis.cost import traffic
 from optimizer.fusion.decision import Priority
 from optimizer.fusion.evaluations import RESULT, Evaluations, IndexNumbers
 from optimizer.fusion.group import FusionGroup, GroupDemand, Setting
+from optimizer.fusion.policy import SIDE_BY_SIDE
 from optimizer.fusion.rules import RULES
 from optimizer.gpu.device import A100, arithmetic_seconds
 
@@ -172,6 +174,8 @@ class PriorityPlanner:
             for number, operand in enumerate(member.operands):
                 merged = needed.setdefault(operand, {})
                 more = self._numbers.evaluations_of_operand(member, number, evaluations)
+                if side_by_side(root, member):
+                    more = {i: n / member.shape.dims[-1] for i, n in more.items()}
                 for index, count in more.items():
                     merged[index] = max(merged.get(index, 0), count)
         group.operands = dict.fromkeys(needed)
@@ -191,3 +195,16 @@ class PriorityPlanner:
             memory = (sum(read.values()) + written) / device.memory
             self._seconds[group] = device.launch + max(arithmetic, memory)
         return self._seconds[group]
+
+
+def side_by_side(root: Instruction, spread: Instruction) -> bool:
+    """Whether a thread that folds all of a few columns needs a value for them only once.
+
+    That is what a broadcast spreads along the columns of a reduce that computes the result.
+    """
+    if root.opcode != "reduce" or spread.opcode != "broadcast" or not spread.shape.dims:
+        return False
+    last, shape = spread.shape.rank - 1, root.operands[0].shape
+    columns = last not in Dimensions.of(root).dimensions and shape.dims[-1] < SIDE_BY_SIDE
+    whole = shape.dims == spread.shape.dims
+    return columns and whole and last not in Broadcast.of(spread).dimensions

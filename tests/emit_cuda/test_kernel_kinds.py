@@ -37,6 +37,15 @@ first {
   k = s32[] select(left, i, j)
   ROOT r = (f32[], s32[]) tuple(x, k)
 }
+weighted {
+  x = f32[5,200,3] parameter(0)
+  w = f32[5,200] parameter(1)
+  o = f32[] parameter(2)
+  s = f32[5,200] sine(w)
+  b = f32[5,200,3] broadcast(s), dimensions={0,1}
+  q = f32[5,200,3] multiply(x, b)
+  ROOT r = f32[5,3] reduce(q, o), dimensions={1}, to_apply=add
+}
 scaled {
   x = s8[40,70] parameter(0)
   s = f32[70] parameter(1)
@@ -119,6 +128,13 @@ KINDS = {
         (
             "x = f32[5,200,3] parameter(0)  o = f32[] constant(1)"
             "  ROOT r = f32[5,3] reduce(x, o), dimensions={1}, to_apply=add"
+        ),
+        128,
+    ),
+    "few columns with a weight": (
+        (
+            "x = f32[5,200,3] parameter(0)  w = f32[5,200] parameter(1)  o = f32[] constant(0)"
+            "  ROOT r = f32[5,3] fusion(x, w, o), kind=kInput, calls=weighted"
         ),
         128,
     ),
