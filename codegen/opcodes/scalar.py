@@ -98,7 +98,7 @@ FLOATS: dict[str, Expr] = {
     "asinh":                 apply("__builtin_asinh{f}", X),
     "atan2":                 apply("atan2_{C}", X, Y),
     "atanh":                 apply("__builtin_atanh{f}", X),
-    "cbrt":                  apply("__builtin_cbrt{f}", X),
+    "cbrt":                  apply("cbrt_{C}", X),
     "ceil":                  apply("__builtin_ceil{f}", X),
     "clamp":                 apply("clamp_{C}", X, Y, Z),
     "complex":               apply("__builtin_complex", X, Y),

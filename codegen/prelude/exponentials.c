@@ -337,3 +337,7 @@ static inline f32 power_f32(f32 x, f32 y) {
 static inline f64 power_f64(f64 x, f64 y) {
   return __builtin_pow(x, y);
 }
+
+static inline $T cbrt_$T($T x) {
+  return __builtin_cbrt$f(x);
+}

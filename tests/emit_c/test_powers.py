@@ -1,4 +1,4 @@
-"""Powers of f64, which run in lanes: how exact they are, and at the ends of the range."""
+"""Powers of f64 and cube roots, which run in lanes: how exact they are, also at the ends."""
 
 import math
 
@@ -59,3 +59,28 @@ def test_powers_at_the_ends_of_the_range():
         want = np.power(x, y)
     np.testing.assert_allclose(got, want, rtol=2**-51)
     np.testing.assert_array_equal(np.signbit(got)[want == want], np.signbit(want)[want == want])
+
+
+@pytest.mark.parametrize(("kind", "ulps"), [("f32", 0.501), ("f64", 0.7)])
+def test_cube_roots_are_exact_but_for_rounding(kind, ulps):
+    dtype = {"f32": np.float32, "f64": np.float64}[kind]
+    generator, info = np.random.default_rng(2), np.finfo(dtype)
+    logs = generator.uniform(np.log(info.smallest_subnormal), np.log(info.max), 20_000)
+    with np.errstate(over="ignore"):
+        x = np.concatenate([np.exp(logs), SPECIAL, np.arange(100.0) ** 3, [np.nan]]).astype(dtype)
+    x = np.concatenate([x, -x])
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{\n  x = {kind}[{x.size}] parameter(0)\n"
+        f"  ROOT r = {kind}[{x.size}] cbrt(x)\n}}\n"
+    )
+    got = emit_c.compile(module)(x)
+    assert isinstance(got, np.ndarray)
+    wide = got.astype(np.longdouble)
+    finite = np.isfinite(x) & (x != 0)
+    # The cube of the root is off by three times as much as the root.
+    error = abs((wide[finite] ** 3 - x[finite]) / x[finite] / 3)
+    assert (error <= ulps * 1.001 * np.spacing(abs(got[finite])) / abs(wide[finite])).all()
+    np.testing.assert_array_equal(got[~finite], x[~finite])
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(x))
+    whole = slice(20_000 + len(SPECIAL), 20_100 + len(SPECIAL))
+    np.testing.assert_array_equal(got[whole], np.arange(100))

@@ -1,4 +1,4 @@
-// Powers of f64 in vector lanes. CUDA has a function of its own for them.
+// Powers of f64, and cube roots, in vector lanes. CUDA has functions of its own for them.
 
 // The product, rounded; what that loses is added to `lost`. Without a multiply-add, numbers are cut in
 // halves, whose products are exact (T. Dekker).
@@ -22,8 +22,8 @@ static inline f64 ordered_sum_f64(f64 larger, f64 smaller, f64 *lost) {
   return sum;
 }
 
-// The binary logarithm of a positive number, as the sum of two, exact to 68 digits or so. With x = 2^e m
-// and s = (m - 1) / (m + 1) it is e + 2 / ln(2) (s + s^3 / 3 + s^5 q), where q is the polynomial in
+// The binary logarithm of a positive number, as the sum of two, exact to 68 digits or so. With
+// x = 2^e m and s = (m - 1) / (m + 1) it is e + 2 / ln(2) (s + s^3 / 3 + s^5 q), where q is the polynomial in
 // s^2 that is off by the least share of it.
 __attribute__((always_inline))
 static inline f64 log2_f64(f64 x, f64 *low) {
@@ -85,4 +85,26 @@ static inline f64 power_f64(f64 x, f64 y) {
   f64 value = odd ? __builtin_copysign(size, x) : size;
   s32 unreal = x < 0 && x - x == 0 && whole != y;
   return unreal ? __builtin_nan("") : value;
+}
+
+// The cube root: a third of the bits as a first guess, a polynomial of its cube over x, which leaves 23
+// digits whose square is exact, and a step of Newton's (FreeBSD's C library).
+__attribute__((always_inline))
+static inline f64 cbrt_f64(f64 x) {
+  f64 size = __builtin_fabs(x), scaled = size < 0x1p-1022 ? size * 0x1p54 : size;
+  u64 third = (bits_f64(scaled) >> 32) * 0xaaaaaaab >> 33;
+  f64 guess = from_bits_f64((third + 715094163) << 32), r = guess * guess * (guess / scaled);
+  f64 p = multiply_add_f64(r, 1.621429720105354466140, -1.88497979543377169875);
+  f64 q = multiply_add_f64(r, 0.145996192886612446982, -0.758397934778766047437);
+  p = multiply_add_f64(r * r * r, q, multiply_add_f64(p, r, 1.87595182427177009643));
+  f64 root = from_bits_f64((bits_f64(guess * p) + 0x80000000) & 0xffffffffc0000000);
+  f64 other = scaled / (root * root);
+  root = root + root * ((other - root) / (root + root + other));
+  root = size < 0x1p-1022 ? root * 0x1p-18 : root;
+  return x - x == 0 && x != 0 ? __builtin_copysign(root, x) : x;
+}
+
+__attribute__((always_inline))
+static inline f32 cbrt_f32(f32 x) {
+  return (f32)cbrt_f64(x);
 }
