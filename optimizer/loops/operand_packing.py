@@ -45,6 +45,7 @@ class OperandPacking:
     Attributes
     ----------
     least_trips : a loop that is known to run less often stays as it is.
+    max_bytes : of a matrix that is packed; a larger one would lie in memory twice.
     """
 
     name = "operand-packing"
@@ -52,25 +53,33 @@ class OperandPacking:
     # The interpreter may add up the products in another order.
     promise = ROUNDING
     least_trips: int = 4
+    max_bytes: int = 1 << 28
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with packed matrices in the states of its loops."""
 
         def pack_operands(site: LoopSite) -> Instruction | None:
             trips = trip_count(site.loop, self.least_trips)
-            dots = packable(site) if trips is None or trips >= self.least_trips else {}
+            often = trips is None or trips >= self.least_trips
+            dots = packable(site, self.max_bytes) if often else {}
             return packed(site, dots) if dots else None
 
         return transformed(module, pack_operands, log)
 
 
-def packable(site: LoopSite) -> dict[Instruction, int]:
-    """The dots of a body whose right operand pays to be packed, and its element of the state."""
+def packable(site: LoopSite, most: int) -> dict[Instruction, int]:
+    """The dots of a body whose right operand pays to be packed, and its element of the state.
+
+    Parameters
+    ----------
+    most : bytes of the operand.
+    """
     elements = invariant_elements(site)
     return {
         instr: elements[instr.operands[1]]
         for instr in site.loop.body.instructions
-        if instr.opcode == "dot" and instr.operands[1] in elements and pays(instr)
+        if instr.opcode == "dot" and instr.operands[1] in elements
+        if instr.operands[1].shape.bytes <= most and pays(instr)
     }
 
 
