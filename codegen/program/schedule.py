@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from codegen.dead_stores import only_stored
 from codegen.elements.constants import literal_of
 from codegen.elements.kernel import Argument, Scope
 from codegen.elements.table import WholeArray as KernelEntry
@@ -29,7 +30,7 @@ from optimizer.effects import has_effect
 from optimizer.memory.heap import Block, pack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from codegen.elements.constants import Constants
     from codegen.elements.kernel import Kernel
@@ -128,6 +129,22 @@ class Schedule:
         return False
 
     # ------------------------------------------------------------------ memory
+
+    def unread(self, instr: Instruction) -> tuple[int, ...]:
+        """The leaves of an instruction's shape that nobody reads; () where nobody reads any."""
+        flow = self.memory.buffers.flow
+        leaves = flow.at.get(instr, ())
+        found = tuple(n for n, value in enumerate(leaves) if value in flow.unread)
+        return found if len(found) < len(leaves) else ()
+
+    def dead_stores(
+        self, kernel: Kernel, instr: Instruction, statements: Iterable[Statement]
+    ) -> Collection[str]:
+        """The arrays that a kernel of an instruction only stores to, and that nobody reads."""
+        shown = self.memory.buffers.flow.at.get(instr, ())
+        pointers = [self.pointer(shown[n], instr.name) for n in self.unread(instr)]
+        arrays = [kernel.arguments[p].name for p in pointers if p in kernel.arguments]
+        return only_stored(statements, arrays) if arrays else ()
 
     def tree(self, instr: Instruction) -> object:
         """The targets of an instruction's value; None if it has no memory."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.dead_stores import without_stores
 from codegen.elements.kernel import Argument, Scope
 from codegen.elements.memory import copied
 from codegen.expressions import Apply, Literal, Name
@@ -75,6 +76,7 @@ class FunctionWriter(Schedule):
         """Add a kernel to the module, and call it."""
         assert isinstance(kernel, CKernel)
         comment = "\n".join(about(kernel, instr))
+        statements = without_stores(statements, self.dead_stores(kernel, instr, statements))
         if kernel.writer.own_bytes:
             kernel.arguments["own"] = Argument(Pointer("u8"), "own", "own")
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)

@@ -64,11 +64,15 @@ class KernelReuse:
         self.known: dict[Any, KnownCalls] = {}
         self._identity = Identity(is_layout_sensitive=True)
 
-    def work(self, scope: Scope, instr: Instruction) -> Work:
+    def work(self, scope: Scope, instr: Instruction, unread: tuple[int, ...]) -> Work:
         """The computation of an instruction on values in memory.
 
         Those that are not in memory are computed along with it. A constant is one of its own, for
         kernels may know its numbers.
+
+        Parameters
+        ----------
+        unread : leaves of its shape that nobody reads.
         """
         numbers: dict[str, int] = {}
         keys: dict[Instruction, Any] = {}
@@ -92,7 +96,7 @@ class KernelReuse:
                 keys[here] = _numbered(tree, numbers), here.shape
             positions[here] = len(positions)
         target = _numbered(scope.targets[instr], numbers)
-        return Work((tuple(keys.values()), target), tuple(numbers))
+        return Work((tuple(keys.values()), target, unread), tuple(numbers))
 
 
 def _numbered(tree: object, numbers: dict[str, int]) -> object:

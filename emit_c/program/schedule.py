@@ -69,7 +69,7 @@ class ScheduledFunction(FunctionWriter):
 
     def compute(self, scope: Scope, instr: Instruction) -> None:
         """Write the kernels of an instruction, or call those of an equal one again."""
-        work, begin = self.module.reuse.work(scope, instr), len(self.steps)
+        work, begin = self.module.reuse.work(scope, instr, self.unread(instr)), len(self.steps)
         if not self._call_again(work):
             super().compute(scope, instr)
             self._remember(work, begin)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.dead_stores import without_stores
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Literal, Load, Name, Op
 from codegen.kinds import Pointer, is_const
@@ -92,12 +94,17 @@ class CudaSchedule(Schedule):
             scratch = self.local(size * ELEMENT_TYPES[kind].bytes, name, kind)
             kernel.arguments[scratch] = Argument(Pointer(kind, restrict=True), name, scratch)
         pointers = {a.name: p for p, a in kernel.arguments.items()}
+        staged = [s for stage in launches if isinstance(stage, Stage) for s in stage.statements]
+        dead = self.dead_stores(kernel, instr, staged)
         narrow = fits_32_bits([instr, *kernel.writer.computed])
         for stage in in_32_bits(launches) if narrow else launches:
             if isinstance(stage, CopyStage):
                 ends = pointers[stage.target], pointers[stage.source]
                 self.step(Copy(*ends, stage.size), uses=ends)
                 continue
+            if dead:
+                kept = without_stores(stage.statements, dead)
+                stage = replace(stage, statements=tuple(kept))  # noqa: PLW2901
             if stage.own_bytes:
                 scratch = self.local(stage.own_bytes, "own_memory")
                 kernel.arguments[scratch] = Argument(Pointer("u8"), "own_memory", scratch)

@@ -105,6 +105,7 @@ class Dataflow:
     values : in the order in which they are made.
     at : what each leaf of each instruction shows.
     joins : in the order of the line of time.
+    unread : values that nobody reads.
 
     Raises
     ------
@@ -119,6 +120,7 @@ class Dataflow:
         self.at: dict[Instruction, tuple[Leaf, ...]] = {}
         self.joins: list[Join] = []
         self.outputs: tuple[Value | None, ...] = ()
+        self.unread: frozenset[Value] = frozenset()
         self._same: dict[Value, Leaf] = {}
         self._reads: list[_Read] = []
         self._loops: dict[Value, WhileInterval] = {}
@@ -337,6 +339,7 @@ class Dataflow:
             for value in leaf if isinstance(leaf, Several) else (leaf,):
                 assert isinstance(value, Value)
                 reads[value].append(last_iteration(self.timeline, value.made, (moment, where)))
+        self.unread = frozenset(value for value, moments in reads.items() if not moments)
         for value, moments in reads.items():
             value.live = self._spans(value, moments)
 

@@ -1,0 +1,48 @@
+"""Dead-store elimination: a kernel does not store arrays that nobody reads.
+
+A sort of keys and numbers has both as results, and after an argsort only the numbers are read. An
+array that a kernel reads too, as one in which it works, is stored all the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Apply
+from codegen.statements import Assign, Let, Statement, base, names_in, nested, replaced
+from codegen.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from codegen.expressions import Expr
+
+
+def only_stored(kernel: Iterable[Statement], arrays: Collection[str]) -> set[str]:
+    """The arrays, of some, that a kernel stores to and does nothing else with."""
+    statements = tuple(kernel)
+    named = Counter(names_in(statements))
+    stores = Counter(base(s.target) for s in nested(statements) if isinstance(s, Assign))
+    return {array for array in arrays if stores[array] == named[array]}
+
+
+def without_stores(statements: Sequence[Statement], arrays: Collection[str]) -> Sequence[Statement]:
+    """Statements without stores to some arrays, and without values that only these needed.
+
+    A value that calls a function stays: the function may do more than compute it.
+    """
+    dead = [s for s in nested(statements) if isinstance(s, Assign) and base(s.target) in arrays]
+    while dead:
+        gone = set(map(id, dead))
+        statements = replaced(statements, lambda s, gone=gone: () if id(s) in gone else None)
+        lost = set(names_in(dead)).difference(names_in(statements))
+        dead = [
+            s for s in nested(statements)
+            if isinstance(s, Let) and s.name in lost and not _calls(s.value)
+        ]  # fmt: skip
+    return statements
+
+
+def _calls(tree: Expr) -> bool:
+    return any(isinstance(each, Apply) for each in walk(tree))
