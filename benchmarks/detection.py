@@ -226,3 +226,13 @@ def edges_of_an_image(image: Array) -> Array:
         return grown, (grown != edges).any()
 
     return lax.while_loop(lambda s: s[1], grow, (weak & (steep > 0.5), jnp.array(True)))[0]
+
+
+@program("f32[128,128,3]")
+def perceived_colours(image: Array) -> Array:
+    """Red, green and blue as lightness and two contrasts (CIELAB, by cube roots)."""
+    parts = jnp.array([[0.41, 0.36, 0.18], [0.21, 0.72, 0.07], [0.02, 0.12, 0.95]])
+    light = jnp.abs(image) @ parts.T
+    root = jnp.where(light > 0.0089, jnp.cbrt(light), 7.787 * light + 16 / 116)
+    x, y, z = jnp.moveaxis(root, -1, 0)
+    return jnp.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], -1)

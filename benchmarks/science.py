@@ -349,3 +349,16 @@ def orthonormal_bases(matrices: Array) -> Array:
             column = column - (other * column).sum(-1, keepdims=True) * other
         found.append(column / jnp.linalg.norm(column, axis=-1, keepdims=True))
     return jnp.stack(found, -1)
+
+
+@program("f32[256,64]", "f32[128,64]", "f32[128]")
+def radial_basis_functions(points: Array, centres: Array, weights: Array) -> Array:
+    """A sum of bells around 128 centres in 64 dimensions, at 256 points."""
+    far = ((points[:, None] - centres) ** 2).sum(-1)
+    return jnp.exp(-far / 64) @ weights
+
+
+@program("s8[16]", "s32[2000,64]", "f32[64]", high=16)
+def weights_of_four_bits(table: Array, codes: Array, x: Array) -> Array:
+    """A product with a matrix whose elements are looked up in a table of 16 levels."""
+    return (table[codes].astype(jnp.float32) * x).sum(1)

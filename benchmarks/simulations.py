@@ -195,3 +195,16 @@ def tree_search(prior: Array, worth: Array, guess: Array) -> Array:
 
     none = jnp.zeros((64, 9))
     return lax.scan(visit, (none, none), None, 32)[1]
+
+
+@program("f32[2000]", "f32[2000]")
+def mandelbrot(x: Array, y: Array) -> Array:
+    """After how many of 50 steps each point is further than 2 from 0."""
+    point = x + 1j * y
+
+    def step(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        z, count = state
+        near = jnp.abs(z) < 2
+        return jnp.where(near, z * z + point, z), count + near
+
+    return lax.fori_loop(0, 50, step, (0 * point, jnp.zeros(2000, jnp.int32)))[1]

@@ -23,8 +23,8 @@ static inline f64 ordered_sum_f64(f64 larger, f64 smaller, f64 *lost) {
 }
 
 // The binary logarithm of a positive number, as the sum of two, exact to 68 digits or so. With
-// x = 2^e m and s = (m - 1) / (m + 1) it is e + 2 / ln(2) (s + s^3 / 3 + s^5 q), where q is the polynomial in
-// s^2 that is off by the least share of it.
+// x = 2^e m and s = (m - 1) / (m + 1) it is e + 2 / ln(2) (s + s^3 / 3 + s^5 q), where q is the
+// polynomial in s^2 that is off by the least share of it.
 __attribute__((always_inline))
 static inline f64 log2_f64(f64 x, f64 *low) {
   f64 scaled = x < 0x1p-1022 ? x * 0x1p54 : x;
