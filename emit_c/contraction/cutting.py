@@ -68,7 +68,8 @@ class Cutting:
     cached : whether the packed kernel stays in the cache while all positions are gone through. If
         so, it needs memory for `packed_size` numbers, and positions are outermost; else panels of
         it are.
-    in_place : whether the kernel is not packed, but read where it is, by positions.
+    in_place : whether the kernel is not packed, but read where it is.
+    has_few_rows : whether the kernel is read in place, and threads share it out, not the few rows.
     chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
         output holds already.
     """
@@ -110,6 +111,7 @@ class Cutting:
         few = not self.positions and self.row.size <= machine.FEW_ROWS
         self.in_place = (self.cached or few) and self._is_in_place()
         self.cached |= self.in_place
+        self.has_few_rows = few and self.in_place and self.products >= machine.MANY_PRODUCTS
         batch = self._batch
         if batch >= machine.LEAST_PANELS and not self.in_place and self.packed is self.lane:
             self.cached = False

@@ -102,14 +102,25 @@ class Tiling(Cutting):
                 )
         for chunk in range(self.chunks):
             with body.loops("p" * len(positions), positions, parallel=True) as position:
-                for row, rows in self._each_row(body):
+                for (row, rows), (at, block, run) in self._each_tile(body, target):
                     first = self._first(body, row, self.row, self.rows)
-                    for at, block, run in self._each_run(body, target):
-                        part = KernelPart(at, block, Sum(chunk))
-                        along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
-                        begin = self._begin(at, along) + self._chunk_size * chunk
-                        where = position, first, part, begin
-                        self._tile(body, pointers, target, where, (rows, run))
+                    part = KernelPart(at, block, Sum(chunk))
+                    along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
+                    begin = self._begin(at, along) + self._chunk_size * chunk
+                    self._tile(body, pointers, target, (position, first, part, begin), (rows, run))
+
+    def _each_tile(
+        self, body: Body, target: ElementType
+    ) -> Iterator[tuple[tuple[Sum, int], tuple[Index, Sum, TileRun]]]:
+        """Inside of loops over rows of tiles, and over runs of them; runs go first for few rows."""
+        if self.has_few_rows:
+            for run in self._each_run(body, target):
+                for row in self._each_row(body):
+                    yield row, run
+            return
+        for row in self._each_row(body):
+            for run in self._each_run(body, target):
+                yield row, run
 
     def _write_panels_first(
         self,
@@ -168,21 +179,21 @@ class Tiling(Cutting):
             with body.loops("g" * (len(panels) + 1), [*panels, whole + (rest > 0)]) as (*at, block):
                 yield tuple(at), block, self._run(1, 0)
             return
-        # Where all positions are rows of one tile, threads share out the panels.
-        alone = self.in_place and not self.positions and self.row.size <= self.rows
-        alone &= self.products >= machine.MANY_PRODUCTS
+        few = self.has_few_rows
         if self.panels and whole + (rest > 0) == 1:
             d = self.panels[-1]
-            groups = gcd(d.size, machine.LEAST_PANELS) if alone else 1
+            groups = gcd(d.size, machine.LEAST_PANELS) if few else 1
             run = TileRun(d.size // groups, d.input, self._from_panel_to_panel, d.output)
             sizes = [*panels[:-1], groups]
-            with body.loops("g" * len(sizes), sizes, parallel=alone) as (*at, group):
+            with body.loops("g" * len(sizes), sizes, parallel=few) as (*at, group):
                 yield (*at, group * run.tiles), Sum(0), run
             return
-        with body.loops("g" * len(panels), panels, parallel=alone) as at:
+        groups = gcd(whole, machine.LEAST_PANELS) if few else 1
+        with body.loops("g" * len(panels), panels, parallel=few) as at:
             if whole:
                 apart = self.width if self.in_place else self.depth * self.side
-                yield at, Sum(0), self._run(whole, apart)
+                with body.loops("g", [groups], parallel=few) as (group,):
+                    yield at, group * (whole // groups), self._run(whole // groups, apart)
             if rest:
                 yield at, Sum(whole), self._run(1, 0)
 
