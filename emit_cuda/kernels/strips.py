@@ -8,7 +8,6 @@ threads. They wait in registers while the tile before is multiplied.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.expressions import (
@@ -31,43 +30,11 @@ from emit_cuda.kernels.vectors import BYTES, Pack
 from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
     from contextlib import AbstractContextManager
 
-    from codegen.elements.kernel import Kernel
-    from emit_cuda.kernels.layouts import TileLayout
-    from emit_cuda.kernels.products import Product
+    from emit_cuda.kernels.tiles import Tiles
     from optimizer.analysis.indexing import Index
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The way in which the threads of a block read tiles of both operands.
-
-    Attributes
-    ----------
-    deep : how far a tile reaches along the contraction.
-    least_deep : elements along the contraction that neighbouring threads read at least.
-    threads : of a block.
-    kind : of the numbers in shared memory.
-    index_kind : of index arithmetic.
-    value : gives an element of an operand, as shared memory has it.
-    nothing : the number outside of an operand.
-    vector : neighbours that may be read at once.
-    copies : may be copied to shared memory by themselves, past the registers.
-    """
-
-    kernel: Kernel
-    product: Product
-    deep: int
-    least_deep: int
-    threads: int
-    kind: str
-    index_kind: str
-    value: Callable[[int, Index], Expr]
-    nothing: Expr
-    vector: int
-    copies: bool = False
 
 
 class Strip:
@@ -77,34 +44,31 @@ class Strip:
     ----------
     side : 0 for the left operand, whose tiles have rows of the result; 1 for the right one.
     tile : which tile of rows or of columns the block computes.
-    size : the tile's rows or columns.
-    layout : of a tile in shared memory.
 
     Attributes
     ----------
+    size, layout : the tile's rows or columns, and how it lies in shared memory.
     width : neighbours that a thread reads at once.
     copies : whether they are copied past the registers.
     """
 
-    def __init__(
-        self, reading: Reading, side: int, tile: Expr, size: int, layout: TileLayout
-    ) -> None:
-        self.reading, self.kernel, self.product = reading, reading.kernel, reading.product
-        self.body = self.kernel.body
-        self.side, self.tile, self.size, self.layout = side, tile, size, layout
+    def __init__(self, tiles: Tiles, side: int, tile: Expr) -> None:
+        self.tiles, self.side, self.tile = tiles, side, tile
+        self.kernel, self.product, self.body = tiles.kernel, tiles.product, tiles.body
+        self.size, self.layout = tiles.sizes[side], tiles.layouts[side]
         self.free = (self.product.rows, self.product.columns)[side]
         self.deep_last = self.product.is_deep_last(side)
         self.name = ("left", "right")[side]
         self.array = Name(self.body.name(self.name))
-        self.copies = reading.copies and layout.deep_last == self.deep_last
-        width = reading.vector
-        self.copies = self.copies and self._can_read(width)
-        while not self.copies and not self._can_read(width):
-            width //= 2
+        self.width = self.layout.vector
+        self.copies = tiles.copies and self.layout.deep_last == self.deep_last
+        self.copies = self.copies and self._can_read()
+        while not self.copies and not self._can_read():
+            self.width //= 2
 
     def declare(self) -> None:
         """Declare where a thread reads, and the registers that its elements wait in."""
-        body, thread, kind = self.body, Name("threadIdx.x"), self.reading.index_kind
+        body, thread, kind = self.body, Name("threadIdx.x"), self.tiles.index_kind
         at_deep, at_free = f"{self.name}_deep", f"{self.name}_{('row', 'column')[self.side]}"
         quick = self.along[0] if self.deep_last else self.along[1]
         names = (at_deep, at_free) if self.deep_last else (at_free, at_deep)
@@ -112,7 +76,7 @@ class Strip:
         second = body.let(kind, names[1], thread / quick)
         self.own = (first, second) if self.deep_last else (second, first)
         if not self.copies:
-            count, vector = self.passes[0] * self.passes[1], self._vector(self.reading.kind)
+            count, vector = self.passes[0] * self.passes[1], self._vector()
             self.waiting = body.variable(vector, f"next_{self.name}", size=count)
 
     def fetch(self, batch: Sum, deep: Expr) -> None:
@@ -143,7 +107,7 @@ class Strip:
             here = item(self.waiting, e * self.passes[1] + f)
             where = self._in_tile(e, f)
             if whole and width > 1:
-                array = Cast(Pointer(self._vector(self.reading.kind)), self.array)
+                array = Cast(Pointer(self._vector()), self.array)
                 at = self.layout.vector_number(*where)
                 body.assign(item(array, self._behind(buffer, at, width)), here)
                 return
@@ -151,15 +115,16 @@ class Strip:
                 at = self._behind(buffer, self._element(where, i))
                 body.assign(item(self.array, at), here if width == 1 else item(here, i))
 
-    def _vector(self, kind: str) -> str:
+    def _vector(self) -> str:
         """The type of neighbours that are read at once."""
+        kind = self.tiles.tile_kind
         return kind if self.width == 1 else f"{kind}x{self.width}"
 
-    def _share_out(self, width: int) -> None:
+    def _share_out(self) -> None:
         """Deal out a tile: how many threads lie along each side, and how often each reads."""
-        self.width, threads, deep = width, self.reading.threads, self.reading.deep
+        width, threads, deep = self.width, self.tiles.threads, self.tiles.deep
         if self.deep_last:
-            along = max(self.reading.least_deep // width, threads // self.size, 1)
+            along = max(self.tiles.least_deep // width, threads // self.size, 1)
             along = min(along, deep // width)
             self.along = along, threads // along
             self.reach = along * width, threads // along
@@ -169,13 +134,13 @@ class Strip:
             self.reach = threads // along, along * width
         self.passes = deep // self.reach[0], self.size // self.reach[1]
 
-    def _can_read(self, width: int) -> bool:
-        """Let threads read so many neighbours at once, if that can be."""
-        self._share_out(width)
-        if width == 1:
+    def _can_read(self) -> bool:
+        """Whether threads can read so many neighbours at once."""
+        self._share_out()
+        if self.width == 1:
             return not self.copies
         along = self.product.depth if self.deep_last else self.free
-        if along % width or 0 in self.passes:
+        if along % self.width or 0 in self.passes:
             return False
         zero = Sum(0)
         with self.body.block():
@@ -225,12 +190,12 @@ class Strip:
         register = waiting if width == 1 else item(waiting, inner)
         if condition is not None:
             with self._each(inner):
-                body.assign(register, self.reading.nothing)
+                body.assign(register, self.tiles.nothing)
         if condition == NEVER:
             return width == 1
         with body.when(condition):
             with body.block() as statements:
-                body.assign(register, self.reading.value(self.side, index))
+                body.assign(register, self.tiles.value(self.side, index))
             if width == 1:
                 body.add(*live(statements))
                 return True
@@ -242,17 +207,17 @@ class Strip:
 
     def _copy_pass(self, batch: Sum, deep: Expr, buffer: Expr, e: Sum, f: Sum) -> bool:
         """One copy of each thread; whether the operand has the neighbours as shared memory has."""
-        body, width, kind = self.body, self.width, self.reading.kind
+        body, width = self.body, self.width
         condition, index, inner = self._read(batch, deep, e, f)
         if condition is not None and not set(inner.names).isdisjoint(names_of(condition)):
             return False
         with body.block() as statements:
-            value = self.reading.value(self.side, index)
+            value = self.tiles.value(self.side, index)
         pack = Pack(self.kernel, inner.names[0], width)
         source = pack.source(statements, value)
         if source is None or width != self.layout.vector:
             return False
-        array = Cast(Pointer(self._vector(kind)), self.array)
+        array = Cast(Pointer(self._vector()), self.array)
         at = self._behind(
             buffer, self.layout.vector_number(*map(_grouped, self._in_tile(e, f))), width
         )
@@ -280,7 +245,7 @@ class Strip:
         condition, index = product.operand(self.side, batch, free_sum, deep_sum)
         if condition == NEVER:
             return NEVER, index, inner
-        limits = self._limits(at_deep, product.depth, self.reading.deep, units[0])
+        limits = self._limits(at_deep, product.depth, self.tiles.deep, units[0])
         limits += self._limits(at_free, self.free, self.size, units[1])
         if condition is not None:
             limits.append(condition)
@@ -302,7 +267,7 @@ class Strip:
         One of both counts vectors, if they are read.
         """
         body, width, (own_deep, own_free) = self.body, self.width, self.own
-        kind = self.reading.index_kind
+        kind = self.tiles.index_kind
         names = ["k", ("row", "column")[self.side]]
         reach = list(self.reach)
         if width > 1:

@@ -31,7 +31,7 @@ from codegen.walk import spelled_out
 from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.layouts import SwizzledRows
 from emit_cuda.kernels.stages import WARP
-from emit_cuda.kernels.strips import Reading, added, times
+from emit_cuda.kernels.strips import Strip, added, times
 from emit_cuda.kernels.tile_sizes import best
 from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from emit_cuda.kernels.products import Product
-    from emit_cuda.kernels.strips import Strip
     from optimizer.analysis.indexing import Index
 
 # So ends the kind of a launch that uses them.
@@ -73,10 +72,11 @@ class TensorCores(Tiles):
     def choose(self) -> None:
         """Choose the size of tiles: the one with the least time, if operands can be copied."""
         self.type = self.product.dot.operands[0].shape.element_type
+        self.tile_kind, self.nothing = self.type.name, Literal(0)
         self._take(tile_sizes.WAITING)
         self.copies = True
         with self.body.block():
-            self.copies = all(self.strip(side, Name("tile")).copies for side in range(2))
+            self.copies = all(Strip(self, side, Name("tile")).copies for side in range(2))
         most = self.kernel.most_shared
         sizes = [s for s in tile_sizes.WARP_SIZES if s.shared_bytes <= most]
         if self.type.bytes == 1:
@@ -91,7 +91,7 @@ class TensorCores(Tiles):
         self.sizes = size.rows, size.columns
         self.threads = WARP * size.warps[0] * size.warps[1]
         self.vector = BYTES // self.type.bytes
-        self.deep = size.deep_bytes // self.type.bytes
+        self.deep = self.least_deep = size.deep_bytes // self.type.bytes
         self.split(parts)
         self.layouts = [self._layout(side) for side in range(2)]
         self.aligned = ALIGNED_FOR_WARPGROUPS if size.in_warpgroups else ALIGNED
@@ -107,14 +107,7 @@ class TensorCores(Tiles):
             return SwizzledRows(self.sizes[side], self.deep, self.vector, deep_last=True)
         return SwizzledRows(self.deep, self.sizes[side], self.vector, deep_last=False)
 
-    def reading(self, side: int) -> Reading:  # noqa: ARG002 - both are read alike
-        """The way in which threads read operands: as they are stored."""
-        return Reading(
-            self.kernel, self.product, self.deep, self.deep, self.threads, self.type.name,
-            self.index_kind, self._value, Literal(0), self.vector, copies=self.copies,
-        )  # fmt: skip
-
-    def _value(self, side: int, index: Index) -> Expr:
+    def value(self, side: int, index: Index) -> Expr:
         """An element of an operand as it is stored."""
         operand = self.product.dot.operands[side]
         return self.body.stored(self.type, self.body.element(operand, index))

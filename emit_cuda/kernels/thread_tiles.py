@@ -15,7 +15,7 @@ from codegen.opcodes.scalar import expression
 from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.layouts import PaddedRows
 from emit_cuda.kernels.stages import SHARED_BYTES, WARP
-from emit_cuda.kernels.strips import Reading, added, times
+from emit_cuda.kernels.strips import added, times
 from emit_cuda.kernels.tile_sizes import SIDE, best
 from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES
@@ -54,7 +54,8 @@ class ThreadTiles(Tiles):
 
     def choose(self) -> None:
         """Choose the size of tiles."""
-        self.threads = SIDE * SIDE
+        self.threads, self.least_deep, self.tile_kind = SIDE * SIDE, LEAST_DEEP, self.kind
+        self.nothing = literal(self.product.type, self.product.type.dtype.type(0))
         self.buffers, self.most_shared = BUFFERS, SHARED_BYTES
         bytes_each = ELEMENT_TYPES[self.kind].bytes
         most = OWN_BYTES // bytes_each * SIDE * SIDE
@@ -77,13 +78,9 @@ class ThreadTiles(Tiles):
         self.copies = self.aligned == BYTES
         self.resident = 2 if self.each[0] * self.each[1] >= MANY else 1
 
-    def reading(self, side: int) -> Reading:
-        """The way in which threads read operands: tiles hold numbers in the type of the sums."""
-        nothing = literal(self.product.type, self.product.type.dtype.type(0))
-        return Reading(
-            self.kernel, self.product, self.deep, LEAST_DEEP, self.threads, self.kind,
-            self.index_kind, self.product.element, nothing, self.groups[side], copies=self.copies,
-        )  # fmt: skip
+    def value(self, side: int, index: Index) -> Expr:
+        """An element of an operand, in the type of the sums."""
+        return self.product.element(side, index)
 
     def begin(self) -> None:
         """Declare the sums, which are zero, and say which a thread has.
@@ -95,10 +92,13 @@ class ThreadTiles(Tiles):
         warp = Group(thread / WARP)
         self.y = body.let(kind, "y", warp / 2 * 4 + thread % WARP / 8)
         self.x = body.let(kind, "x", warp % 2 * 8 + thread % 8)
-        self.vector = self.kind if self.group == 1 else f"{self.kind}x{self.group}"
-        self.sums = body.variable(self.vector, "sums", size=count // self.group)
+        self.sums = body.variable(self._vector(self.group), "sums", size=count // self.group)
         with body.loops(["s", "n"], [count // self.group, self.group], unroll=True) as (s, n):
-            body.assign(_part(self.sums, s, n, self.group), self.reading(0).nothing)
+            body.assign(_part(self.sums, s, n, self.group), self.nothing)
+
+    def _vector(self, group: int) -> str:
+        """The type of neighbours that are read at once."""
+        return self.kind if group == 1 else f"{self.kind}x{group}"
 
     def total(self, m: Sum, h: Sum, n: Sum) -> Expr:
         """One sum of a thread's own: in row `m`, the `n`th of group `h`."""
@@ -123,10 +123,9 @@ class ThreadTiles(Tiles):
         """A thread's factors of a row of a tile, as registers."""
         body, side, group = self.body, strip.side, self.groups[strip.side]
         count, pitch = self.each[side] // group, strip.layout.elements // self.deep // group
-        vector = self.kind if group == 1 else f"{self.kind}x{group}"
-        made = body.variable(vector, f"factors_{side}", size=count)
+        made = body.variable(self._vector(group), f"factors_{side}", size=count)
         array = strip.array
-        source = array if group == 1 else Cast(Pointer(vector, const=True), array)
+        source = array if group == 1 else Cast(Pointer(self._vector(group), const=True), array)
         begin = own if self.buffer == Literal(0) else self.buffer * (self.deep * pitch) + own
         with body.loops(["g"], [count], unroll=True) as (g,):
             body.assign(item(made, g), item(source, added(begin, k * pitch + g * SIDE)))

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.layouts import TileLayout
     from emit_cuda.kernels.products import Product
-    from emit_cuda.kernels.strips import Reading
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -48,32 +47,41 @@ TOGETHER = 8
 
 
 class Tiles(ABC):
-    """Writes the kernel of a product; who multiplies two tiles, and how, its subclasses say.
+    """Writes the kernel of a product; how two tiles are multiplied, its subclasses say.
 
     Attributes
     ----------
-    kind : of the sums.
+    kind, index_kind : the types of the sums, and of index arithmetic.
+    threads : of a block.
+    sizes : the rows and the columns of its tile.
+    deep : how far a tile of an operand reaches along the contraction.
+    least_deep : elements along the contraction that neighbouring threads read at least.
+    group : neighbours among a thread's sums.
+    tile_kind, nothing : the type of the elements of both operands in shared memory, and zero.
+    layouts : of a tile of each operand there.
+    buffers, most_shared : tiles of each operand there, and their bytes at most.
+    copies : operands may be copied past the registers.
+    aligned, resident : as of a `Stage`.
+    parts, part_depth : of each sum, which as many blocks add up, and how deep each is.
+    in_flight : products of tiles that run while the next ones begin, so that theirs are still read.
     """
 
-    # Decided by `choose`: the threads of a block, rows and columns of its tile, how far a tile
-    # reaches along the contraction, neighbours among a thread's sums, tiles of each operand in
-    # shared memory and its bytes at most, and whether operands may be copied past the registers.
     threads: int
     sizes: tuple[int, int]
     deep: int
+    least_deep: int
     group: int
+    tile_kind: str
+    nothing: Expr
+    layouts: Sequence[TileLayout]
     buffers: int
     most_shared: int
     copies: bool
-    # Products of tiles that run while the next ones begin, so that their tiles are still read.
-    in_flight = 0
-    # The layouts of both operands' tiles in shared memory; the next two are those of `Stage`.
-    layouts: Sequence[TileLayout]
     aligned: int
     resident: int
-    # The parts of each sum, which as many blocks add up, and how deep each is.
     parts: int
     part_depth: int
+    in_flight = 0
 
     def __init__(self, kernel: CudaKernel, product: Product, root: Instruction) -> None:
         self.kernel, self.product, self.body, self.root = kernel, product, product.body, root
@@ -89,8 +97,8 @@ class Tiles(ABC):
         """Choose the size of tiles."""
 
     @abstractmethod
-    def reading(self, side: int) -> Reading:
-        """The way in which threads read an operand."""
+    def value(self, side: int, index: Index) -> Expr:
+        """An element of an operand, as shared memory has it."""
 
     @abstractmethod
     def begin(self) -> None:
@@ -159,25 +167,20 @@ class Tiles(ABC):
             column = block % many / TOGETHER
         return body.let(kind, "tile_row", row), body.let(kind, "tile_column", column)
 
-    def strip(self, side: int, tile: Expr) -> Strip:
-        """The tiles of an operand."""
-        return Strip(self.reading(side), side, tile, self.sizes[side], self.layouts[side])
-
     def _make_strips(self) -> None:
         """Decide how the tiles of both operands come into shared memory."""
-        self.strips = [self.strip(side, self.tile[side]) for side in range(2)]
+        self.strips = [Strip(self, side, self.tile[side]) for side in range(2)]
         if not all(strip.copies for strip in self.strips):
             # Measured on an H200, f32 is up to 6 % slower where one operand is copied.
             self.copies = False
-            self.strips = [self.strip(side, self.tile[side]) for side in range(2)]
-        kind = self.reading(0).kind
+            self.strips = [Strip(self, side, self.tile[side]) for side in range(2)]
         elements = sum(strip.layout.elements for strip in self.strips)
-        bytes_of = elements * ELEMENT_TYPES[kind].bytes
+        bytes_of = elements * ELEMENT_TYPES[self.tile_kind].bytes
         if self.buffers * bytes_of > self.most_shared or self.product.depth <= self.deep:
             self.buffers = 1
         for strip in self.strips:
             size = self.buffers * strip.layout.elements
-            self.shared.append((kind, strip.array.name, size))
+            self.shared.append((self.tile_kind, strip.array.name, size))
         for strip in self.strips:
             strip.declare()
 
