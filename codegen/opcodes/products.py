@@ -12,7 +12,7 @@ from codegen.expressions import NEVER, Expr, Group, apply
 from codegen.opcodes.folding import window_element
 from codegen.opcodes.movement import define
 from codegen.opcodes.operands import operands_of
-from codegen.opcodes.scalar import converted, expression
+from codegen.opcodes.scalar import arithmetic, converted
 from codegen.statements import Assign, For, If, Let, Statement
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES, element_type_of
@@ -64,7 +64,7 @@ class Products:
     def __init__(self, body: Body, instr: Instruction) -> None:
         self.body, self.instr = body, instr
         self.type = product_type(instr)
-        zero = literal(self.type, self.type.dtype.type(0))
+        zero = literal(self.type, 0)
         self.name = body.variable(wide(self.type), instr.name, zero)
 
     def add(self, lhs: Index, rhs: Index) -> None:
@@ -74,12 +74,10 @@ class Products:
         if self.type.kind == "pred":
             made = self.name | Group(factors[0] & factors[1])
         else:
-            times = expression("multiply", self.type, *factors, wraps=self.body.writer.wraps)
-            assert times is not None
-            product = self.body.let(wide(self.type), "product", times)
             wraps = self.body.writer.wraps
-            made = expression("add", self.type, self.name, product, wraps=wraps)
-            assert made is not None
+            times = arithmetic("multiply", self.type, *factors, wraps=wraps)
+            product = self.body.let(wide(self.type), "product", times)
+            made = arithmetic("add", self.type, self.name, product, wraps=wraps)
         self.body.assign(self.name, made)
 
     def _factor(self, operand: Instruction, index: Index) -> Expr:

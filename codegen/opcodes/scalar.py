@@ -226,6 +226,13 @@ def expression(
     return substitute(template, dict(zip("xyz", given, strict=False)))
 
 
+def arithmetic(opcode: str, element_type: ElementType, *values: Expr, wraps: bool = True) -> Expr:
+    """A sum, a difference or a product of numbers, as by `expression`."""
+    made = expression(opcode, element_type, *values, wraps=wraps)
+    assert made is not None, (opcode, element_type)
+    return made
+
+
 def _begins_with_minus(value: Expr) -> bool:
     if isinstance(value, Literal):
         return value.is_negative

@@ -15,7 +15,7 @@ from codegen.expressions import Apply, Expr, Group, Name, item, total_of
 from codegen.opcodes.folding import over, parts_of
 from codegen.opcodes.operands import Operand, operands_of
 from codegen.opcodes.products import element_as
-from codegen.opcodes.scalar import expression
+from codegen.opcodes.scalar import arithmetic
 from codegen.statements import Assign, For
 from emit_c.contraction.tiles import result
 from optimizer import machine
@@ -73,7 +73,7 @@ class _FewRows:
             at, columns = tuple(counters[: len(batch)]), block * width + counter(column, width)
             there = (*counters[len(batch) :], columns)
             sums = [body.variable(f"{kind}", "sums", size=width) for _ in range(self.few.count)]
-            zero = literal(kind, kind.dtype.type(0))
+            zero = literal(kind, 0)
             body.add(over(column, width, [Assign(item(s, Name(column)), zero) for s in sums]))
             with body.loops("t" * len(depths), [*depths[:-1], depths[-1] // many]) as (*deep, last):
                 steps = [(*deep, last * many + k) for k in range(many)]
@@ -100,7 +100,7 @@ class _FewRows:
             at = tuple(counters[: len(batch)])
             rows = [(*counters[len(batch) :], block * many + k) for k in range(many)]
             real = kind.real
-            zero = literal(real, real.dtype.type(0))
+            zero = literal(real, 0)
             pairs = [(row, there) for row in range(self.few.count) for there in rows]
             sums = [
                 [body.variable(f"{real}", "sum", zero) for _ in range(self.parts)] for _ in pairs
@@ -146,9 +146,7 @@ class _FewRows:
         )
 
     def _product(self, x: Expr, y: Expr) -> Expr:
-        made = expression("multiply", self.kind, x, y)
-        assert made is not None
-        return Group(made)
+        return Group(arithmetic("multiply", self.kind, x, y))
 
     def _store(self, output: Name, where: tuple[Index, int, Index], value: Expr) -> None:
         batch, row, there = where

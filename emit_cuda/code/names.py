@@ -23,20 +23,8 @@ KEYWORDS = names.C_WORDS | {
     *(f"{name}{suffix}" for name in _MATH for suffix in ("", "f")),
     *("memcpy", "memset", "printf", "clock", "y0", "y1", "j0", "j1", "jn", "yn", "gamma"),
     *("div", "exit", "signal"),
-    *(
-        "k",
-        "level",
-        "begin",
-        "end",
-        "at",
-        "done",
-        "step",
-        "own",
-        "scratch",
-        "shared_memory",
-        "thread",
-        "iteration",
-    ),
+    *("k", "level", "begin", "end", "at", "done", "step", "own", "scratch", "shared_memory"),
+    *("thread", "iteration", "first_tile", "second_tile"),
 }
 
 

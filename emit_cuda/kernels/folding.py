@@ -16,11 +16,10 @@ from hlo import attributes as a
 from optimizer.analysis.indexing import Sum
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from codegen.elements.body import Body
     from codegen.opcodes.folding import Fold
-    from emit_cuda.kernels.stages import Shared
+    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -37,8 +36,11 @@ class SharedFold:
     operations : by which two threads' variables become one; see `codegen.elements.folds`.
     """
 
-    def __init__(self, body: Body, instr: Instruction, fold: Fold, begun: list[Statement]) -> None:
-        self.body, self.instr, self.fold, self.begun = body, instr, fold, begun
+    def __init__(
+        self, kernel: CudaKernel, instr: Instruction, fold: Fold, begun: list[Statement]
+    ) -> None:
+        self.kernel, self.body = kernel, kernel.body
+        self.instr, self.fold, self.begun = instr, fold, begun
         lanes = {name: op for op, name in fold.lanes or ()}
         self.starts: dict[str, Expr] = {}
         self.variables: list[tuple[str, str]] = []
@@ -83,10 +85,11 @@ class SharedFold:
             body.add(*self.join(others))
             step //= 2
 
-    def join_threads(self, count: int, *, everywhere: bool = False) -> Shared:
-        """Fold the variables of a part of a warp, or of a whole block; as `join_block`."""
+    def join_threads(self, count: int, *, everywhere: bool = False) -> None:
+        """Fold the variables of some lanes of a warp, or of a block; as `join_warp`."""
         self.join_warp(min(count, WARP), everywhere=everywhere)
-        return self.join_block(count // WARP, everywhere=everywhere) if count > WARP else ()
+        if count > WARP:
+            self._join_warps(count // WARP, everywhere=everywhere)
 
     def from_lane_before(self, step: int) -> Expr:
         """The only variable of the lane so many before this one; of the first lanes their own."""
@@ -100,28 +103,41 @@ class SharedFold:
         call = Apply(shuffle, (mask, value, Literal(step), Literal(width)))
         return call if wide == kind else Cast(kind, call)
 
-    def join_block(self, warps: int, *, everywhere: bool = False) -> Shared:
-        """Fold the variables of all warps of a block; gives the shared memory for that.
+    def _join_warps(self, warps: int, *, everywhere: bool) -> None:
+        """Fold the variables of the warps of a block, a power of two, through shared memory."""
+        body, thread = self.body, Name("threadIdx.x")
+        pairs = [
+            (self.kernel.shared_array(kind, "warps", warps), Name(name))
+            for kind, name in self.variables
+        ]
+        with body.when(binary("==", thread % WARP, 0)):
+            for array, variable in pairs:
+                body.assign(item(array, thread / WARP), variable)
+        body.add(BARRIER)
+        with body.when(None if everywhere else binary("<", thread, WARP)):
+            for array, variable in pairs:
+                body.assign(variable, item(array, thread % warps))
+            self.join_warp(warps, everywhere=everywhere)
 
-        The first thread has the result then, or all have it.
+    def fold_part(
+        self, number: str, bounds: tuple[Expr, Expr], threads: int, add: Callable[[Name], None]
+    ) -> None:
+        """Fold numbers from the first bound below the second one by a block.
 
         Parameters
         ----------
-        warps : how many there are, a power of two.
+        number : the name of a number, of which `add` folds something in.
         """
-        body = self.body
-        arrays = [(kind, body.name("warps"), warps) for kind, _ in self.variables]
-        lane, warp = Name("threadIdx.x") % WARP, Name("threadIdx.x") / WARP
-        pairs = list(zip(arrays, self.variables, strict=True))
-        with body.when(binary("==", lane, 0)):
-            for (_, array, _), (_, name) in pairs:
-                body.assign(item(Name(array), warp), Name(name))
-        body.add(BARRIER)
-        with body.when(None if everywhere else binary("<", Name("threadIdx.x"), WARP)):
-            for (_, array, _), (_, name) in pairs:
-                body.assign(Name(name), item(Name(array), Name("threadIdx.x") % warps))
-            self.join_warp(warps, everywhere=everywhere)
-        return tuple(arrays)
+        begin, end = bounds
+        start = self.body.let("s64", "first", begin + Name("threadIdx.x"))
+        with self.body.loop(number, end, start=start, step=threads) as counted:
+            add(counted)
+        self.join_threads(threads)
+
+    def keep(self, arrays: Sequence[Name], number: Expr) -> None:
+        """Store the variables, for a later launch."""
+        for array, (_, variable) in zip(arrays, self.variables, strict=True):
+            self.body.assign(item(array, number), Name(variable))
 
     def finish(self) -> list[Expr]:
         """The results of all threads, which this one has."""
@@ -148,7 +164,8 @@ class SharedFolds(SharedFold):
     """Several reduces of the same dimensions, whose elements threads fold in one loop."""
 
     def __init__(self, folds: Sequence[SharedFold]) -> None:
-        self.folds, self.body, self.instr = folds, folds[0].body, folds[0].instr
+        self.folds, self.kernel = folds, folds[0].kernel
+        self.body, self.instr = self.kernel.body, folds[0].instr
         self.variables = [variable for fold in folds for variable in fold.variables]
         self.operations = [operation for fold in folds for operation in fold.operations]
 
@@ -216,22 +233,22 @@ def _wrapped(kind: str | None, value: Expr) -> Expr:
     return value
 
 
-def column_folds(body: Body, instr: Instruction, last: int) -> ColumnFolds | None:
+def column_folds(kernel: CudaKernel, instr: Instruction, last: int) -> ColumnFolds | None:
     """The folds of the columns along a dimension of a reduce's operand; None as `shared_fold`."""
     columns = instr.operands[0].shape.dims[last]
-    folds = [shared_fold(body, instr) for _ in range(columns)]
+    folds = [shared_fold(kernel, instr) for _ in range(columns)]
     reduced = a.Dimensions.of(instr).dimensions
     known = [fold for fold in folds if fold is not None]
     return ColumnFolds(known, sum(d not in reduced for d in range(last))) if known else None
 
 
-def shared_fold(body: Body, instr: Instruction) -> SharedFold | None:
+def shared_fold(kernel: CudaKernel, instr: Instruction) -> SharedFold | None:
     """A reduce that threads can share; None where the order of its elements counts."""
-    with body.block() as begun:
-        fold = fold_of(body, instr)
+    with kernel.body.block() as begun:
+        fold = fold_of(kernel.body, instr)
     if fold.lanes is None:
         return None
-    folding = SharedFold(body, instr, fold, begun)
+    folding = SharedFold(kernel, instr, fold, begun)
     constant = all(isinstance(s, Let | LocalVariable) for s in begun)
     whole = len(folding.variables) == len(fold.names)
     neutrals = all(

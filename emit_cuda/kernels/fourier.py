@@ -45,10 +45,9 @@ from codegen.opcodes.fourier_lengths import (
     middle_factor,
     radices,
 )
-from codegen.statements import live
 from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, Numbers, Pair, named
-from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, Stage
+from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -139,7 +139,7 @@ class _Fourier:
             if source is None:
                 value = body.element(operand, index)
                 if not operand.shape.element_type.is_complex:
-                    return value, literal(self.kind, self.kind.dtype.type(0))
+                    return value, literal(self.kind, 0)
             else:
                 value = body.let(self.complexes, "z", item(source, linear(index, lines.dims)))
             real, imaginary = self._parts_of(value)
@@ -151,7 +151,7 @@ class _Fourier:
             imaginary, real = whole(number, counter(at.name, n // 2 + 1))
             # Number 0, and the middle one, are their own mirror images.
             own = binary("==", at, 0) if n % 2 else binary("==", Group(at * 2 % n), 0)
-            zero = literal(self.kind, self.kind.dtype.type(0))
+            zero = literal(self.kind, 0)
             mirrored = Choose(first, imaginary, Op("-", (Group(imaginary),)))
             return body.let(self.kind.name, "im", Choose(own, zero, mirrored)), real
 
@@ -224,7 +224,7 @@ class _Fourier:
         """Transform lines by two transforms of longer ones."""
         body, longer = self.body, good_length(2 * n - 1)
         room = self.kernel.room(self.complexes, "longer", count * longer)
-        zero = literal(self.kind, self.kind.dtype.type(0))
+        zero = literal(self.kind, 0)
 
         def read_chirped(number: Sum, k: Sum) -> Pair:
             parts = [body.variable(self.kind.name, name, zero) for name in ("re", "im")]
@@ -290,7 +290,11 @@ class _Fourier:
                 last = Choose(mine, line, Literal(count - 1))
                 line = body.let("s64", "line", last) if len(steps) > 1 else line
             each = max(-(-n // r // threads) * r for r in steps)
-            arrays = [Name(body.name(f"{part}_parts")) for part in ("real", "imaginary")]
+            arrays = [
+                self.kernel.shared_array(self.kind.name, f"{part}_parts", pitch * packed)
+                for part in ("real", "imaginary")
+                if len(steps) > 1
+            ]
             held = [body.variable(self.kind.name, name, size=each) for name in ("re", "im")]
             step = LineSteps(self.numbers, n, threads, (thread, own * pitch), (arrays, held))
             number = counter(line.name, count)
@@ -308,8 +312,4 @@ class _Fourier:
                     step.scatter(r, done, step.store)
                     body.add(BARRIER)
                 done *= r
-        shared = tuple((self.kind.name, name.name, pitch * packed) for name in arrays)
-        grid, block = (-(-count // packed), 1, 1), (threads * packed, 1, 1)
-        return Stage(
-            live(statements), grid, block, shared if len(steps) > 1 else (), kind="transform"
-        )
+        return self.kernel.stage(statements, -(-count // packed), threads * packed, "transform")

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.table import Scalar
-from codegen.elements.types import literal
-from codegen.expressions import item
-from codegen.opcodes.scalar import expression
-from codegen.statements import live
 from emit_cuda.kernels.products import PRODUCTS
-from emit_cuda.kernels.stages import MOST_IN_TURNS, each_thread
-from emit_cuda.kernels.tensor_cores import ON_TENSOR_CORES, TensorCores, fits
+from emit_cuda.kernels.stages import MOST_IN_TURNS
+from emit_cuda.kernels.tensor_cores import TensorCores, fits
 from emit_cuda.kernels.thread_tiles import ThreadTiles
 from emit_cuda.kernels.tile_sizes import SIDE
 from emit_cuda.table import emits_cuda
-from optimizer.analysis.indexing import counter, delinear
 from optimizer.fusion.together import is_cheap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Name
-    from codegen.statements import Statement
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
-    from emit_cuda.kernels.tiles import Tiles
     from hlo.instruction import Computation, Instruction
-    from optimizer.analysis.indexing import Sum
 
 # Smaller products, if not for tensor cores, are left to a thread for each element.
 LEAST = 8
@@ -64,40 +54,8 @@ def gemm_stages(
     if (kernel.repeats and few) or (sums <= FEWEST and product.depth <= SIDE):
         return None
     kind = "product" if dot.opcode == "dot" else "convolution"
-    with kernel.body.block() as statements:
-        writer = (TensorCores if on_tensor_cores else ThreadTiles)(kernel, product, root or dot)
-        target, size = outputs[0], dot.shape.size
-        if writer.parts > 1:
-            target = kernel.room(writer.kind, "partial", writer.parts * size)
-        stage = writer.write(target)
-    first = replace(stage, statements=tuple(statements), kind=kind)
-    if on_tensor_cores:
-        first = replace(first, kind=kind + ON_TENSOR_CORES)
-    if writer.parts == 1:
-        return [first]
-    return [first, _adding_stage(kernel, writer, target, outputs[0], f"sums of a {kind}")]
-
-
-def _adding_stage(
-    kernel: CudaKernel, writer: Tiles, partial: Name, output: Name, kind: str
-) -> Stage:
-    """A launch that adds up the parts of all sums, in their order, and applies the epilogue."""
-    body, dims = kernel.body, writer.product.dot.shape.dims
-    size = prod(dims)
-
-    def write(number: Sum) -> tuple[Statement, ...]:
-        with body.block() as statements:
-            nothing = literal(writer.product.type, writer.product.type.dtype.type(0))
-            total = body.variable(writer.kind, "sum", nothing)
-            with body.loop("part", writer.parts) as part:
-                more = item(partial, counter(part.name, writer.parts) * size + number)
-                value = expression("add", writer.product.type, total, more, wraps=False)
-                assert value is not None
-                body.assign(total, value)
-            writer.store_whole(output, delinear(number, dims), total)
-        return live(statements)
-
-    return each_thread("thread", size, write(counter("thread", size)), kind)
+    writer = (TensorCores if on_tensor_cores else ThreadTiles)(kernel, product, root or dot)
+    return writer.launches(outputs[0], kind)
 
 
 def product_in(computation: Computation) -> Instruction | None:

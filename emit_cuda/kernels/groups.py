@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Literal, Name, binary, conjoined
-from emit_cuda.kernels.stages import WARP, Stage
+from emit_cuda.kernels.stages import WARP
 from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from emit_cuda.kernels.stages import Shared
 
 # Elements that a thread folds before it meets others, and threads of the blocks of short rows.
 EACH, PACKED = 16, 128
@@ -67,10 +66,10 @@ class RowGroups:
         is_first = binary("==", self.lane, 0)
         return self.body.when(conjoined([is_first, self.exists]) if self.exists else is_first)
 
-    def stage(self, shared: Shared) -> Stage:
-        """The launch, without its statements."""
-        grid, block = -(-self.rows // self.packed), self.packed * self.group
-        return Stage((), (grid, 1, 1), (block, 1, 1), shared)
+    @property
+    def size(self) -> tuple[int, int]:
+        """The blocks of the launch, and the threads of each."""
+        return -(-self.rows // self.packed), self.packed * self.group
 
 
 class FoldParts:

@@ -8,18 +8,22 @@ import numpy as np
 
 from codegen.elements import constants, kernel
 from codegen.expressions import Name
-from codegen.statements import Call
+from codegen.statements import Call, live
 from emit_cuda.code.names import CudaNames
+from emit_cuda.kernels.stages import Stage
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from emit_cuda.table import emits_cuda
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from numpy.typing import NDArray
 
     from codegen.elements.kernel import Scope
+    from codegen.statements import Statement
+    from emit_cuda.kernels.stages import Shared
     from hlo.types.literal import Literal
 
 # With this, loops that may never end let the processor stop them; a GPU does not listen.
@@ -78,9 +82,35 @@ class CudaKernel(kernel.Kernel):
         self.writer.wraps, self.writer.poll, self.writer.has_extremes = False, POLL, True
         self.repeats, self.most_shared = repeats, most_shared
         self.rooms: dict[str, tuple[str, int]] = {}
+        self._shared: list[tuple[str, str, int]] = []
 
     def room(self, kind: str, wanted: str, size: int) -> Name:
         """An array that one launch leaves to the next."""
         name = self.body.name(wanted)
         self.rooms[name] = kind, size
         return Name(name)
+
+    def shared_array(self, kind: str, wanted: str, size: int) -> Name:
+        """An array in the memory that a block's threads share, for the launch that comes next."""
+        name = self.body.name(wanted)
+        self._shared.append((kind, name, size))
+        return Name(name)
+
+    def stage(
+        self,
+        statements: Sequence[Statement],
+        blocks: int,
+        threads: int | tuple[int, int],
+        kind: str,
+        *,
+        shared: Shared = (),
+        aligned: int = 0,
+        resident: int = 1,
+    ) -> Stage:
+        """A launch, with the shared arrays that were asked for; what else it takes, see `Stage`."""
+        x, y = threads if isinstance(threads, tuple) else (threads, 1)
+        shared, self._shared = (*shared, *self._shared), []
+        return Stage(
+            live(statements), (blocks, 1, 1), (x, y, 1), shared,
+            kind=kind, aligned=aligned, resident=resident,
+        )  # fmt: skip

@@ -21,7 +21,7 @@ import numpy as np
 
 from codegen.expressions import Name, apply, item
 from codegen.opcodes.matrices import system_of, typed
-from emit_cuda.kernels.stages import Stage, each_thread
+from emit_cuda.kernels.stages import each_thread
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.literal import Literal as Constant
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
 
 # Rows and columns of a tile, words of its rows, threads of a block, and rows of the least matrix.
@@ -48,28 +49,26 @@ def cholesky_stages(
     body, kind, count = kernel.body, typed(instr), prod(batch)
     lower, tiles = int(a.Cholesky.of(instr).lower), -(-n // TILE)
     operand = body.pointer(instr.operands[0])
-    factor, stages = kernel.room(kind, "factor", instr.shape.size), list[Stage]()
-    work = operand
+    factor, work = kernel.room(kind, "factor", instr.shape.size), operand
+    stages: list[Stage] = []
     if tiles > 1 or not lower:
         work = kernel.room(kind, "work", instr.shape.size)
         with body.block() as statements:
             element = apply(f"lower_element_{kind}", operand, Name("thread"), n, lower)
             body.assign(item(work, Name("thread")), element)
         stages.append(each_thread("thread", instr.shape.size, statements))
-    shared = [body.name(name) for name in ("first_tile", "second_tile")]
     for panel in range(tiles):
         numbers = np.array([panel], np.int64)
         at = item(body.constant(Constant(array(ELEMENT_TYPES["s64"], (1,)), numbers), "panel"), 0)
         call = f"factor_panel_{kind}", (work, factor, at, n)
-        stages.append(_tiled(kernel, shared, *call, (tiles - panel) * count, "cholesky of a panel"))
+        stages.append(_tiled(kernel, *call, (tiles - panel) * count, "cholesky of a panel"))
         if panel < tiles - 1:
             call = f"update_behind_{kind}", (work, factor, at, n)
             blocks = (tiles - panel - 1) ** 2 * count
-            stages.append(_tiled(kernel, shared, *call, blocks, "update behind a panel"))
+            stages.append(_tiled(kernel, *call, blocks, "update behind a panel"))
     with body.block() as statements:
         body.call(f"finish_factor_{kind}", factor, outputs[0], n, lower)
-    grid = tiles**2 * count, 1, 1
-    return [*stages, Stage(tuple(statements), grid, (THREADS, 1, 1), kind="triangle")]
+    return [*stages, kernel.stage(statements, tiles**2 * count, THREADS, "triangle")]
 
 
 def solve_stages(
@@ -87,21 +86,16 @@ def solve_stages(
         *(system.n, system.m, int(system.unit_diagonal), int(system.conjugated)),
     )
     blocks = -(-system.m // TILE) * prod(batch)
-    shared = [kernel.body.name(name) for name in ("first_tile", "second_tile")]
-    return [_tiled(kernel, shared, f"solve_columns_{kind}", arguments, blocks, "triangular solve")]
+    return [_tiled(kernel, f"solve_columns_{kind}", arguments, blocks, "triangular solve")]
 
 
 def _tiled(
-    kernel: CudaKernel,
-    shared: Sequence[str],
-    function: str,
-    arguments: Sequence[Expr | int],
-    blocks: int,
-    role: str,
+    kernel: CudaKernel, function: str, arguments: Sequence[Expr | int], blocks: int, role: str
 ) -> Stage:
     """A launch whose blocks call a function of the prelude with two tiles in shared memory."""
+    # All launches of a function are one kernel.
+    kind, tiles = function.rpartition("_")[2], ("first_tile", "second_tile")
     with kernel.body.block() as statements:
-        kernel.body.call(function, *arguments, *map(Name, shared))
-    kind = function.rpartition("_")[2]
-    tiles = tuple((kind, name, TILE * PITCH) for name in shared)
-    return Stage(tuple(statements), (blocks, 1, 1), (THREADS, 1, 1), tiles, kind=role)
+        kernel.body.call(function, *arguments, *map(Name, tiles))
+    shared = tuple((kind, name, TILE * PITCH) for name in tiles)
+    return kernel.stage(statements, blocks, THREADS, role, shared=shared)

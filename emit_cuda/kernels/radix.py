@@ -29,9 +29,9 @@ from codegen.expressions import (
 )
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import operands_of
-from codegen.statements import Assign, Call, live
+from codegen.statements import Assign, Call
 from emit_cuda.kernels.radix_tile import BITS, SORT, THREADS, RadixTile
-from emit_cuda.kernels.stages import BARRIER, Stage, each_thread, in_turns, thread_number
+from emit_cuda.kernels.stages import BARRIER, each_thread, in_turns, thread_number
 from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Shared
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
 
     Arrays = Sequence[Name]
@@ -125,7 +125,7 @@ class _RowsOfTiles(RadixTile):
         states : how many there are, which it sets to 0.
         """
         body, count = self.body, len(self.passes)
-        own = Name(body.name("own_counts"))
+        own = self.kernel.shared_array("u32", "own_counts", count * THREADS)
         group = -(-self.rows * self.tiles // COUNTING)
         groups = -(-self.tiles // group)
         blocks = self.rows * groups
@@ -148,8 +148,7 @@ class _RowsOfTiles(RadixTile):
                 row = Group(c / THREADS * self.rows + indexed(self.row))
                 total = item(self.state, row * THREADS + c % THREADS + THREADS)
                 body.add(_added(total, item(own, c)))
-        shared: Shared = (("u32", own.name, count * THREADS),)
-        return Stage(live(statements), (blocks, 1, 1), (THREADS, 1, 1), shared, kind=COUNTS)
+        return self.kernel.stage(statements, blocks, THREADS, COUNTS)
 
     def _count_digits(self, own: Name, j: Sum) -> None:
         """Count the digits of an element."""
@@ -202,8 +201,9 @@ class _RowsOfTiles(RadixTile):
                     target = Cast("u32", Group(item(self.offsets, digit) + position))
                     j = counter(body.let("s64", "j", target).name, self.n)
                     self.store(self.tile, i, j, targets)
-        grid, block = (self.rows * self.tiles, 1, 1), (THREADS, 1, 1)
-        return Stage(live(statements), grid, block, self.shared, kind=MOVE, resident=4)
+        return self.kernel.stage(
+            statements, self.rows * self.tiles, THREADS, MOVE, shared=self.shared, resident=4
+        )
 
 
 def _added(target: Expr, value: Expr) -> Call:

@@ -28,9 +28,9 @@ from codegen.expressions import (
 )
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import operands_of, parts_of, word_of_key
-from codegen.statements import LocalVariable, live
+from codegen.statements import LocalVariable
 from emit_cuda.kernels.axis_lines import AxisLines
-from emit_cuda.kernels.stages import BARRIER, WARP, Stage
+from emit_cuda.kernels.stages import BARRIER, WARP
 from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from codegen.opcodes.comparators import SortKey
     from codegen.opcodes.ordering import Part
     from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Shared
+    from emit_cuda.kernels.stages import Shared, Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -128,8 +128,7 @@ class RadixTile:
                             body.assign(item(value, e), item(array, j))
             with self.own_elements() as (e, j):
                 self.store(self.values, e, j, None)
-        grid, block = (self.rows, 1, 1), (THREADS, 1, 1)
-        return Stage(live(statements), grid, block, self.shared, kind=SORT)
+        return self.kernel.stage(statements, self.rows, THREADS, SORT, shared=self.shared)
 
     # ------------------------------------------------------------------------- words
 

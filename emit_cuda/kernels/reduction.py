@@ -24,11 +24,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name, binary, conjoined, indexed, item
-from codegen.statements import LocalVariable, live, renamed
+from codegen.statements import LocalVariable, renamed
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import SharedFolds, column_folds, shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts, RowGroups, threads_for
-from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, Stage
+from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
@@ -41,9 +41,12 @@ if TYPE_CHECKING:
     from codegen.statements import Statement
     from emit_cuda.kernels.folding import SharedFold
     from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Shared
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
+
+    # The blocks of a launch, and the threads of each.
+    Size = tuple[int, int | tuple[int, int]]
 
 # Shorter rows and columns are folded by one thread each.
 LEAST_ROW, LEAST_COLUMN = 8, 64
@@ -77,9 +80,9 @@ def reduction_stages(
     by_columns = not by_rows and dims[last] >= SIDE_BY_SIDE
     with kernel.body.block():
         folds = [
-            shared_fold(kernel.body, each)
+            shared_fold(kernel, each)
             if by_rows or by_columns
-            else column_folds(kernel.body, each, last)
+            else column_folds(kernel, each, last)
             for each in (instr, *others)
         ]
     known = [fold for fold in folds if fold is not None]
@@ -121,20 +124,20 @@ class _Reduction(ABC):
             return [first]
         return [first, self._stage(self.second, "second stage of a reduction")]
 
-    def _stage(self, write: Callable[[], Stage], kind: str) -> Stage:
+    def _stage(self, write: Callable[[], Size], kind: str) -> Stage:
         with self.body.block() as statements:
-            stage = write()
-        return replace(stage, statements=live(statements), kind=kind)
+            size = write()
+        return self.kernel.stage(statements, *size, kind)
 
     @abstractmethod
     def parts_of(self, count: int) -> FoldParts:
         """The parts of so many elements that belong together."""
 
     @abstractmethod
-    def first(self) -> Stage:
+    def first(self) -> Size:
         """Fold all elements, or one part of them for each block."""
 
-    def second(self) -> Stage:
+    def second(self) -> Size:
         """Reduce the partial results of the first launch's blocks."""
         parts = self.parts.number
 
@@ -144,21 +147,16 @@ class _Reduction(ABC):
 
         return self._rows_of(threads_for(parts), parts, add)
 
-    def keep(self, number: Expr) -> None:
-        """Store a block's partial result for the second launch."""
-        for array, (_, variable) in zip(self.partial, self.fold.variables, strict=True):
-            self.body.assign(item(array, number), Name(variable))
-
-    def _rows_of(self, group: int, count: int, add: Callable[[Sum, Sum], None]) -> Stage:
+    def _rows_of(self, group: int, count: int, add: Callable[[Sum, Sum], None]) -> Size:
         """A group of threads for each row of elements or vectors, which `add` folds in."""
         fold, groups = self.fold, RowGroups(self.body, self.rows, group)
         fold.begin()
         with self.body.loop("r", count, start=groups.lane, step=group) as r:
             add(groups.row, counter(r.name, count))
-        shared = fold.join_threads(group)
+        fold.join_threads(group)
         with groups.first_thread():
             fold.store(self.outputs, groups.row)
-        return groups.stage(shared)
+        return groups.size
 
 
 class _RowReduction(_Reduction):
@@ -187,7 +185,7 @@ class _RowReduction(_Reduction):
         """Of a row."""
         return FoldParts(self.rows, count, STEP)
 
-    def first(self) -> Stage:
+    def first(self) -> Size:
         """Fold rows, or parts of them."""
         kernel, body, fold = self.kernel, self.body, self.fold
         # The more variables threads hand each other, the more elements each folds before.
@@ -208,13 +206,13 @@ class _RowReduction(_Reduction):
         fold.begin()
         if width > 1:
             begin, end = (body.let("s64", "vector", n / width) for n in (begin, end))
-        start = body.let("s64", "first", begin + Name("threadIdx.x"))
-        with body.loop("r", end, start=start, step=group) as r:
-            add(counter(row.name, self.rows), counter(r.name, self.count // width))
-        shared = fold.join_threads(group)
+        number = counter(row.name, self.rows)
+        fold.fold_part(
+            "r", (begin, end), group, lambda r: add(number, counter(r.name, self.count // width))
+        )
         with body.when(binary("==", Name("threadIdx.x"), 0)):
-            self.keep(Name("blockIdx.x"))
-        return Stage((), (self.rows * self.parts.number, 1, 1), (group, 1, 1), shared)
+            fold.keep(self.partial, Name("blockIdx.x"))
+        return self.rows * self.parts.number, group
 
 
 class _ColumnReduction(_Reduction):
@@ -277,7 +275,7 @@ class _ColumnReduction(_Reduction):
             else:
                 self.body.add(statement)
 
-    def first(self) -> Stage:
+    def first(self) -> Size:
         """Fold columns, or parts of them."""
         body, width = self.body, self.width
         *outer, columns = self.kept
@@ -299,7 +297,7 @@ class _ColumnReduction(_Reduction):
         ):
             reduced = delinear(counter(r.name, self.count), self.reduced)
             body.add(*self._fold_neighbours(index, reduced, width) or ())
-        shared = self._transpose()
+        self._transpose()
         theirs = body.let("s64", "column", tile * WARP + y)
         mine = [binary("==", x, 0), *([binary("<", theirs, words)] if ragged else [])]
         first = counter(theirs.name, words) * width
@@ -310,31 +308,31 @@ class _ColumnReduction(_Reduction):
                 with body.when(conjoined(mine)):
                     self._leave(at)
             body.add(*(self._of_column(s, Literal(each), width) for s in joined))
-        grid = others * tiles * self.parts.number, 1, 1
-        return Stage((), grid, (WARP, WARP, 1), shared)
+        return others * tiles * self.parts.number, (WARP, WARP)
 
-    def _transpose(self) -> Shared:
+    def _transpose(self) -> None:
         """Hand the sums of a column to the threads of a warp, through shared memory."""
         body, own, theirs = self.body, Name("threadIdx.y"), Name("threadIdx.x")
-        arrays: list[tuple[str, str, int]] = []
-        pairs: list[tuple[Expr, Expr]] = []
-        for each in range(self.width):
-            for kind, name in self.fold.variables:
-                arrays.append((kind, body.name("tile"), TILE))
-                variable = item(Name(name), each) if self.width > 1 else Name(name)
-                pairs.append((Name(arrays[-1][1]), variable))
+        pairs = [
+            (
+                self.kernel.shared_array(kind, "tile", TILE),
+                item(Name(name), each) if self.width > 1 else Name(name),
+            )
+            for each in range(self.width)
+            for kind, name in self.fold.variables
+        ]
         for array, variable in pairs:
             body.assign(item(array, own * (WARP + 1) + theirs), variable)
         body.add(BARRIER)
         for array, variable in pairs:
             body.assign(variable, item(array, theirs * (WARP + 1) + own))
-        return tuple(arrays)
 
     def _leave(self, number: Sum) -> None:
         """Store the result of a column, or of a part of it."""
         if self.partial:
             parts = self.parts.number
-            self.keep(indexed(number * parts) + Name("blockIdx.x") % parts)
+            block = Name("blockIdx.x") % parts
+            self.fold.keep(self.partial, indexed(number * parts) + block)
         else:
             self.fold.store(self.outputs, number)
 

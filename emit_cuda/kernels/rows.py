@@ -13,12 +13,11 @@ XLA, `xla/backends/gpu/codegen/emitters/reduction.cc` (`MultiRowReductionFusion`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import load, wide
 from codegen.expressions import Name, binary, indexed, item
-from codegen.statements import live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import shared_fold
 from emit_cuda.kernels.groups import RowGroups, threads_for
@@ -29,9 +28,9 @@ from optimizer.fusion.rows import LEAVES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.elements.kernel import Kernel
     from emit_cuda.kernels.folding import SharedFold
-    from emit_cuda.kernels.stages import Shared, Stage
+    from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
     from optimizer.analysis.indexing import Index
@@ -102,7 +101,7 @@ def passes_of(rows: Rows, computation: Computation, results: Sequence[Instructio
 
 
 def row_stage(
-    kernel: Kernel,
+    kernel: CudaKernel,
     rows: Rows,
     computation: Computation,
     outputs: Sequence[tuple[Instruction, Name]],
@@ -115,14 +114,14 @@ def row_stage(
     """
     folds = [i for i in computation.instructions if rows.folds(i)]
     with kernel.body.block():
-        if any(shared_fold(kernel.body, fold) is None for fold in folds):
+        if any(shared_fold(kernel, fold) is None for fold in folds):
             return None
     with kernel.body.block() as statements:
         row = _RowKernel(
             kernel, rows, passes_of(rows, computation, [r for r, _ in outputs]), outputs
         )
         row.write()
-    return replace(row.groups.stage(row.shared), statements=live(statements), kind="rows")
+    return kernel.stage(statements, *row.groups.size, "rows")
 
 
 def _threads_for(row: int, width: int) -> int:
@@ -136,7 +135,7 @@ class _RowKernel:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: CudaKernel,
         rows: Rows,
         passes: RowPasses,
         outputs: Outputs,
@@ -148,7 +147,6 @@ class _RowKernel:
         self.group = _threads_for(rows.size, vectors.width_for(arrays))
         self.width = vectors.width_of_rows(arrays, rows.size, self.group)
         self.each = -(-rows.size // (self.group * self.width))
-        self.shared: Shared = ()
         self.groups = RowGroups(body, rows.count, self.group)
         self.at = delinear(self.groups.row, rows.kept)
         self.kept: dict[Instruction, Name] = {}
@@ -205,12 +203,12 @@ class _RowKernel:
     def _pass(self, number: int, instructions: Sequence[Instruction]) -> None:
         """Go through the row once, and fold."""
         body, scalars = self.body, self.body.environment.scalars
-        folds = [f for f in (shared_fold(body, instr) for instr in instructions) if f]
+        folds = [f for f in (shared_fold(self.kernel, instr) for instr in instructions) if f]
         for fold in folds:
             fold.begin()
         self._loop(number, folds)
         for fold, instr in zip(folds, instructions, strict=True):
-            self.shared += fold.join_threads(self.group, everywhere=True)
+            fold.join_threads(self.group, everywhere=True)
             kind = wide(instr.shape.element_type)
             scalars[instr] = tuple(body.let(kind, instr.name, v) for v in fold.finish())
 

@@ -27,17 +27,17 @@ from emit_cuda.kernels import vectors
 from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.folding import shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts
-from emit_cuda.kernels.stages import BARRIER, WARP, Stage, each_thread, in_turns
+from emit_cuda.kernels.stages import BARRIER, WARP, each_thread, in_turns
 from hlo.types.values import WindowDim
 from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from codegen.statements import Statement
     from emit_cuda.kernels.folding import SharedFold
     from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Shared
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
     from hlo.types.values import Window
     from optimizer.analysis.indexing import Index
@@ -63,7 +63,7 @@ def scan_stages(
     if len(outputs) > 1:
         return [_columns(kernel, instr, outputs, lines)]
     with kernel.body.block():
-        fold = shared_fold(kernel.body, instr)
+        fold = shared_fold(kernel, instr)
     if fold is None or len(fold.variables) != 1:
         return [_columns(kernel, instr, outputs, lines)]
     wanted = min(lines.length // LEAST_PART, vectors.FILLS // lines.count)
@@ -181,17 +181,15 @@ class _RunningFold:
 
     def launches(self, output: Name) -> list[Stage]:
         """One, or two."""
-        grid = (self.rows * self.parts.number, 1, 1)
         stages: list[Stage] = []
         if self.parts.number > 1:
-            with self.body.block() as statements:
-                shared = self._fold_parts()
-            kind = "first stage of a running fold"
-            stages = [Stage(live(statements), grid, (THREADS, 1, 1), shared, kind=kind)]
+            stages.append(self._stage(self._fold_parts, "first stage of a running fold"))
+        return [*stages, self._stage(lambda: self._scan(output), "running fold")]
+
+    def _stage(self, write: Callable[[], None], kind: str) -> Stage:
         with self.body.block() as statements:
-            shared = self._scan(output)
-        stage = Stage(live(statements), grid, (THREADS, 1, 1), shared, kind="running fold")
-        return [*stages, stage]
+            write()
+        return self.kernel.stage(statements, self.rows * self.parts.number, THREADS, kind)
 
     def _begin(self) -> tuple[Sum, Name, Name, Name]:
         """The row's number, the number of the part, and where it begins and ends."""
@@ -199,35 +197,33 @@ class _RunningFold:
         self.fold.begin()
         return counter(row.name, self.rows), part, begin, end
 
-    def _fold_parts(self) -> Shared:
+    def _fold_parts(self) -> None:
         """Each block leaves the fold of its part."""
         body, fold = self.body, self.fold
         row, _, begin, end = self._begin()
-        start = body.let("s64", "first", begin + Name("threadIdx.x"))
-        with body.loop("i", end, start=start, step=THREADS) as i:
+
+        def add(i: Name) -> None:
             index = self.lines.in_turn(row, counter(i.name, self.n))
             fold.fold.add([body.element(self.instr.operands[0], index)])
-        shared = fold.join_threads(THREADS)
-        with body.when(binary("==", Name("threadIdx.x"), 0)):
-            body.assign(item(self.partial, Name("blockIdx.x")), self.total)
-        return shared
 
-    def _scan(self, output: Name) -> Shared:
+        fold.fold_part("i", (begin, end), THREADS, add)
+        with body.when(binary("==", Name("threadIdx.x"), 0)):
+            fold.keep([self.partial], Name("blockIdx.x"))
+
+    def _scan(self, output: Name) -> None:
         """Each block runs through its row or part, tile by tile."""
         body, fold = self.body, self.fold
         row, part, begin, end = self._begin()
-        shared: Shared = ()
         if self.parts.number > 1:
             first = body.let("s64", "parts", Name("blockIdx.x") - part)
             with in_turns(body, "p", part, THREADS) as p:
                 body.add(*fold.join([item(self.partial, first + p)]))
-            shared = fold.join_threads(THREADS, everywhere=True)
+            fold.join_threads(THREADS, everywhere=True)
         carry = body.variable(self.kind, "carry", self.total)
-        warps = body.name("warps")
+        warps = self.kernel.shared_array(self.kind, "warps", THREADS // WARP)
         folded = body.variable(self.kind, "folded", size=EACH)
         with body.loop("tile", end, start=begin, step=THREADS * EACH) as tile:
-            self._tile(row, end, tile, carry, (Name(warps), folded), output)
-        return (*shared, (self.kind, warps, THREADS // WARP))
+            self._tile(row, end, tile, carry, (warps, folded), output)
 
     def _tile(
         self, row: Sum, end: Expr, tile: Name, carry: Name, room: tuple[Name, Name], output: Name

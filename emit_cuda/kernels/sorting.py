@@ -20,7 +20,6 @@ Efficient Sorting Algorithms for Manycore GPUs*, 2009; XLA,
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -44,7 +43,7 @@ from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.radix import MOST_LENGTH, digits, radix_stages
-from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, Stage, each_thread, in_turns
+from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, each_thread, in_turns
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, linear
 
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -91,13 +91,12 @@ def sort_stages(
         row.read()
         row.sort()
         row.write(outputs if tiles == 1 else rooms)
-    grid = prod(dims) // n * tiles, 1, 1
-    first = Stage(tuple(statements), grid, (row.threads, 1, 1), row.shared, kind="sort")
+    role = "sort" if tiles == 1 else "sort of tiles"
+    stages = [kernel.stage(statements, prod(dims) // n * tiles, row.threads, role)]
     if tiles == 1:
         kernel.rooms.clear()
-        return [first]
-    stages, sources, run = [replace(first, kind="sort of tiles")], rooms, size
-    others: list[Name] = []
+        return stages
+    sources, others, run = rooms, list[Name](), size
     while run < n:
         targets, last = others, run * 2 >= n
         if last:
@@ -201,6 +200,7 @@ class _SortedTile:
     Attributes
     ----------
     begin, count : the number of the tile's first element in the row, and how many it has.
+    values, order : in shared memory, the elements and their numbers in order.
     """
 
     order_name, order_kind = "order", "s32"
@@ -212,8 +212,8 @@ class _SortedTile:
         self.n = self.lines.length
         self.types = [o.shape.element_type for o in instr.operands]
         self.threads = min(max(size // 2, WARP), MOST_THREADS)
-        self.values = [Name(body.name("values")) for _ in self.types]
-        self.order = Name(body.name(self.order_name))
+        self.values = [kernel.shared_array(t.name, "values", size) for t in self.types]
+        self.order = kernel.shared_array(self.order_kind, self.order_name, size)
         tiles = -(-self.n // size)
         self.number, self.begin, self.count = Sum(0), Sum(0), tree(self.n)
         block: Expr = Name("blockIdx.x")
@@ -225,13 +225,6 @@ class _SortedTile:
             block = block / tiles
         if self.lines.count > 1:
             self.number = counter(body.let("s64", "row", block).name, self.lines.count)
-
-    @property
-    def shared(self) -> tuple[tuple[str, str, int], ...]:
-        """The elements of the row, and their numbers in order."""
-        pairs = zip(self.types, self.values, strict=True)
-        rows = [(kind.name, name.name, self.size) for kind, name in pairs]
-        return (*rows, (self.order_kind, self.order.name, self.size))
 
     def _at(self, j: Sum) -> Index:
         return self.lines.index(self.number, self.begin + j)

@@ -69,6 +69,8 @@ def fits(product: Product) -> bool:
 class TensorCores(Tiles):
     """Writes the kernel of a product on tensor cores."""
 
+    suffix = ON_TENSOR_CORES
+
     def choose(self) -> None:
         """Choose the size of tiles: the one with the least time, if operands can be copied."""
         self.type = self.product.dot.operands[0].shape.element_type

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
 from codegen.kinds import Pointer
-from codegen.opcodes.scalar import expression
+from codegen.opcodes.scalar import arithmetic
 from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.layouts import PaddedRows
 from emit_cuda.kernels.stages import SHARED_BYTES, WARP
@@ -55,7 +55,7 @@ class ThreadTiles(Tiles):
     def choose(self) -> None:
         """Choose the size of tiles."""
         self.threads, self.least_deep, self.tile_kind = SIDE * SIDE, LEAST_DEEP, self.kind
-        self.nothing = literal(self.product.type, self.product.type.dtype.type(0))
+        self.nothing = literal(self.product.type, 0)
         self.buffers, self.most_shared = BUFFERS, SHARED_BYTES
         bytes_each = ELEMENT_TYPES[self.kind].bytes
         most = OWN_BYTES // bytes_each * SIDE * SIDE
@@ -137,12 +137,10 @@ class ThreadTiles(Tiles):
         if kind.name in FUSED:
             return Apply(FUSED[kind.name], (left, right, total))
         factors = [self.body.let(self.kind, "factor", factor) for factor in (left, right)]
-        times = expression("multiply", kind, *factors, wraps=False)
-        assert times is not None
-        product = self.body.let(self.kind, "product", times)
-        sum_ = expression("add", kind, total, product, wraps=False)
-        assert sum_ is not None
-        return sum_
+        product = arithmetic("multiply", kind, *factors, wraps=False)
+        return arithmetic(
+            "add", kind, total, self.body.let(self.kind, "product", product), wraps=False
+        )
 
     @property
     def loops(self) -> tuple[str, Sequence[int]]:

@@ -19,16 +19,17 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import wide
+from codegen.elements.types import literal, wide
 from codegen.expressions import Choose, Expr, Literal, Name, binary, conjoined, item
-from codegen.statements import If
+from codegen.opcodes.scalar import arithmetic
+from codegen.statements import If, Statement, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels import narrow_indices
-from emit_cuda.kernels.stages import BARRIER, Stage
+from emit_cuda.kernels.stages import BARRIER, Stage, each_thread
 from emit_cuda.kernels.strips import Strip
 from emit_cuda.kernels.vectors import Pack
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer.analysis.indexing import Sum, counter, linear
+from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -63,6 +64,7 @@ class Tiles(ABC):
     copies : operands may be copied past the registers.
     aligned, resident : as of a `Stage`.
     parts, part_depth : of each sum, which as many blocks add up, and how deep each is.
+    suffix : of the kind of the launch.
     in_flight : products of tiles that run while the next ones begin, so that theirs are still read.
     """
 
@@ -82,6 +84,7 @@ class Tiles(ABC):
     parts: int
     part_depth: int
     in_flight = 0
+    suffix = ""
 
     def __init__(self, kernel: CudaKernel, product: Product, root: Instruction) -> None:
         self.kernel, self.product, self.body, self.root = kernel, product, product.body, root
@@ -89,7 +92,6 @@ class Tiles(ABC):
         self.kind = wide(product.type)
         self.buffer: Expr = Literal(0)
         self.strips: list[Strip] = []
-        self.shared: list[tuple[str, str, int]] = []
         self.choose()
 
     @abstractmethod
@@ -127,8 +129,44 @@ class Tiles(ABC):
         width : the columns of a vector.
         """
 
-    def write(self, output: Name) -> Stage:
-        """All statements."""
+    def launches(self, output: Name, kind: str) -> list[Stage]:
+        """The launch of a product; of parts of sums, also one that adds them up in their order."""
+        if self.parts == 1:
+            return [self._tiles_stage(output, kind + self.suffix)]
+        size = self.product.dot.shape.size
+        partial = self.kernel.room(self.kind, "partial", self.parts * size)
+        number = counter("thread", size)
+        return [
+            self._tiles_stage(partial, kind + self.suffix),
+            each_thread("thread", size, self._total(partial, output, number), f"sums of a {kind}"),
+        ]
+
+    def _total(self, partial: Name, output: Name, number: Sum) -> tuple[Statement, ...]:
+        """Add up the parts of a sum, and apply the epilogue."""
+        body, dot, kind = self.body, self.product.dot, self.product.type
+        with body.block() as statements:
+            total = body.variable(self.kind, "sum", literal(kind, 0))
+            with body.loop("part", self.parts) as part:
+                more = item(partial, counter(part.name, self.parts) * dot.shape.size + number)
+                body.assign(total, arithmetic("add", kind, total, more, wraps=False))
+            self._store_whole(output, delinear(number, dot.shape.dims), total)
+        return live(statements)
+
+    def _tiles_stage(self, output: Name, kind: str) -> Stage:
+        """The launch that stores the product, or parts of its sums."""
+        with self.body.block() as statements:
+            blocks = self._write(output)
+        arrays = [
+            (self.tile_kind, strip.array.name, self.buffers * strip.layout.elements)
+            for strip in self.strips
+        ]
+        return self.kernel.stage(
+            statements, blocks, self.threads, kind,
+            shared=tuple(arrays), aligned=self.aligned, resident=self.resident,
+        )  # fmt: skip
+
+    def _write(self, output: Name) -> int:
+        """All statements; gives the number of blocks."""
         body, product, kind = self.body, self.product, self.index_kind
         down, across = (
             -(-n // size)
@@ -149,9 +187,7 @@ class Tiles(ABC):
         self._multiply_strips(batch)
         self.finish()
         self._store_all(batch, output)
-        grid, block_of = (blocks * self.parts, 1, 1), (self.threads, 1, 1)
-        shared = tuple(self.shared)
-        return Stage((), grid, block_of, shared, aligned=self.aligned, resident=self.resident)
+        return blocks * self.parts
 
     def _tile(self, block: Expr, down: int, across: int) -> tuple[Name, Name]:
         """The tile that a block computes.
@@ -178,9 +214,6 @@ class Tiles(ABC):
         bytes_of = elements * ELEMENT_TYPES[self.tile_kind].bytes
         if self.buffers * bytes_of > self.most_shared or self.product.depth <= self.deep:
             self.buffers = 1
-        for strip in self.strips:
-            size = self.buffers * strip.layout.elements
-            self.shared.append((self.tile_kind, strip.array.name, size))
         for strip in self.strips:
             strip.declare()
 
@@ -329,7 +362,7 @@ class Tiles(ABC):
                     visit(index, total)
                 body.add(*Pack(self.kernel, counted, width).around(statements))
 
-    def store_whole(self, output: Name, at: Index, total: Expr) -> None:
+    def _store_whole(self, output: Name, at: Index, total: Expr) -> None:
         """Store one sum, after the epilogue; where it is NaN and may be lost, compute it anew."""
         body = self.body
         if not self.product.may_be_lost:

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Choose, Expr, Literal, Name, apply, binary, item
 from codegen.opcodes.comparators import SortKey
-from codegen.statements import live
 from emit_cuda.kernels.sorting import LEAST, PADDING, numbered
-from emit_cuda.kernels.stages import BARRIER, WARP, Stage, in_turns
+from emit_cuda.kernels.stages import BARRIER, WARP, in_turns
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from codegen.statements import Statement
     from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -182,8 +182,9 @@ class _Selection:
             ("u64", self.candidates.name, 1 + block.candidates),
             ("u32", self.counts.name, 2),
         )
-        grid, of = (blocks, 1, 1), (block.threads, 1, 1)
-        return Stage(live(statements), grid, of, shared, kind="top k", resident=RESIDENT)
+        return self.kernel.stage(
+            statements, blocks, block.threads, "top k", shared=shared, resident=RESIDENT
+        )
 
     def _at(self, j: Sum) -> Index:
         return (*delinear(self.row, self.others), j)

@@ -23,7 +23,7 @@ from codegen.kinds import number_of
 from codegen.statements import Let, Statement, live, straight
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.groups import WAVE
-from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, Stage
+from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Counter, Sum, counter, delinear
 from optimizer.fusion.policy import TILED
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.kinds import Kind
     from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index as ElementIndex
 
@@ -225,7 +226,10 @@ class _TransposedTiles:
             warp = counter(body.let("s64", "warp", Name("threadIdx.y")).name, ROWS)
             computed = self._computed(outer, tile.width)
             reads = self._reads(computed, outer)
-            tiles = {r: Name(body.name("tile")) for r in dict.fromkeys(reads.values())}
+            tiles = {
+                r: self.kernel.shared_array(number_of(r.kind), "tile", edge * tile.pitch(r))
+                for r in dict.fromkeys(reads.values())
+            }
             with body.loops(["j", "i"], [edge // ROWS, tile.parts], unroll=True) as (j, i):
                 inside = warp + j * ROWS, lane + i * WARP
                 self._read(tile, tiles, (down, across), inside)
@@ -239,13 +243,7 @@ class _TransposedTiles:
                         at = element * tile.pitch(read) + inside[0]
                         kept[number] = replace(statement, value=item(tiles[read], at))
                 self._computes(tile, (down, across), inside, kept)
-        arrays = [
-            (number_of(read.kind), name.name, edge * tile.pitch(read))
-            for read, name in tiles.items()
-        ]
-        return Stage(
-            tuple(statements), (prod(grid), 1, 1), (WARP, ROWS, 1), tuple(arrays), kind="transpose"
-        )
+        return self.kernel.stage(statements, prod(grid), (WARP, ROWS), "transpose")
 
     def _read(
         self,
