@@ -21,34 +21,54 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
 _ASM = re.compile(r"\b(?:asm|__asm__)(?:\s+(?:volatile|__volatile__))?\s*\(")
 _STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"')
 _OPERAND = re.compile(r'\s*"[^"]*"\s*\((.*)\)\s*', re.DOTALL)
-_MMA = re.compile(
-    r"\s*mma\.sync\.aligned\.m16n8k(\d+)\.row\.col(?:\.kind::f8f6f4)?(\.satfinite)?"
-    r"\.([a-z]\w+)\.([a-z]\w+)\.([a-z]\w+)\.([a-z]\w+)\s(.*)",
-    re.DOTALL,
+_BLANK = r"(?:\s|\\[nt])"
+_BLANKS = re.compile(rf"{_BLANK}*([,{{}}\[\]]){_BLANK}*|{_BLANK}+")
+_VALUE = re.compile(r"%(\d+)")
+# Of instructions without needless blanks: registers in braces, one register, two or three of them,
+# and a register or a number.
+_LIST, _ONE, _ANY = r"\{([^{}]*)\}", r"(%\d+)", r"(%?\d+)"
+_TWO, _THREE = f" {_ONE},{_ONE}", f" {_ONE},{_ONE},{_ONE}"
+_TYPE = r"\.([a-z]\w+)"
+_COPY = rf"cp\.async\.c[ag]\.shared(?:::cta)?\.global(?:\.L2::\d+B)?\[{_ONE}\],\[{_ONE}\],{_ANY}"
+_MMA = (
+    r"mma\.sync\.aligned\.m16n8k(\d+)\.row\.col(?:\.kind::f8f6f4)?(\.satfinite)?"
+    + _TYPE * 4
+    + ",".join([_LIST] * 4)
 )
-_LDMATRIX = re.compile(
-    r"\s*ldmatrix\.sync\.aligned\.m8n8\.x[124](\.trans)?\.shared(?:::cta)?\.b16\s*"
-    r"\{([^{}]*)\}\s*,\s*\[\s*%(\d+)\s*\]\s*;?\s*"
+_CALL_OF_MMA = (
+    r"mma<\1, cuda_on_host::\3, cuda_on_host::\4, cuda_on_host::\5, cuda_on_host::\6>("
+    r"cuda_on_host::registers(\8), cuda_on_host::registers(\9), cuda_on_host::registers(\10), "
+    r'sizeof "\2" > 1, __LINE__, \7)'
 )
-_COPY = re.compile(
-    r"\s*cp\.async\.c[ag]\.shared(?:::cta)?\.global(?:\.L2::\d+B)?\s*\[\s*(%\d+)\s*\]\s*,"
-    r"\s*\[\s*(%\d+)\s*\]\s*,\s*(%?\d+)(?:\s*,\s*(%?\d+))?\s*;?\s*"
+_LDMATRIX = (
+    r"ldmatrix\.sync\.aligned\.m8n8\.x[124](\.trans)?\.shared(?:::cta)?\.b16"
+    rf"{_LIST},\[{_ONE}\]"
 )
-_END = re.compile(r"\s*cp\.async\.commit_group\s*;?\s*")
-_WAIT = re.compile(r"\s*cp\.async\.wait_(?:group\s+(%?\d+)|all)\s*;?\s*")
-_CONVERT = re.compile(
-    r"\s*cvt\.(?:rn\.(bf16|f16)\.f32|f32\.(bf16|f16))\s+(%\d+)\s*,\s*(%\d+)\s*;?\s*"
-)
-_THREE = r"\s+(%\d+)\s*,\s*(%\d+)\s*,\s*(%\d+)\s*;?\s*"
-_CONVERT_PAIR = re.compile(rf"\s*cvt\.rn\.(bf16|f16)x2\.f32{_THREE}")
-_PAIRS = re.compile(rf"\s*(add|sub|mul|max|min)\.(?:rn|NaN)\.(bf16|f16)x2{_THREE}")
-_RECIPROCAL = re.compile(r"\s*rcp\.approx(\.ftz)?\.f32\s+(%\d+)\s*,\s*(%\d+)\s*;?\s*")
-_EXTREME = re.compile(rf"\s*(max|min)\.NaN\.f32{_THREE}")
+_PAIRS = rf"(add|sub|mul|max|min)\.(?:rn|NaN)\.(bf16|f16)x2{_THREE}"
+# Instructions, and the call for each; a suffix that may be missing is a truth value by its length.
+_CALLS = [
+    (re.compile(instruction), call)
+    for instruction, call in (
+        (_MMA, _CALL_OF_MMA),
+        (_LDMATRIX, r'ldmatrix<(sizeof "\1" > 1)>(\3, __LINE__, \2)'),
+        (_COPY, r"copy_async(\1, \2, \3, \3)"),
+        (f"{_COPY},{_ANY}", r"copy_async(\1, \2, \3, \4)"),
+        (r"cp\.async\.commit_group", "end_copies()"),
+        (rf"cp\.async\.wait_group {_ANY}", r"wait_for_copies(\1)"),
+        (r"cp\.async\.wait_all", "wait_for_all_copies()"),
+        (rf"cvt\.rn\.(bf16|f16)\.f32{_TWO}", r"to_\1(\2, \3)"),
+        (rf"cvt\.f32\.(bf16|f16){_TWO}", r"from_\1(\2, \3)"),
+        (rf"cvt\.rn\.(bf16|f16)x2\.f32{_THREE}", r"to_pair<cuda_on_host::\1>(\2, \3, \4)"),
+        (_PAIRS, r"\1_pairs<cuda_on_host::\2>(\3, \4, \5)"),
+        (rf"(max|min)\.NaN\.f32{_THREE}", r"\1_or_nan(\2, \3, \4)"),
+        (rf"rcp\.approx(\.ftz)?\.f32{_TWO}", r'reciprocal(\2, \3, sizeof "\1" > 1)'),
+    )
+]
 
 
 def with_calls(text: str) -> str:
@@ -75,83 +95,15 @@ def _call(inside: str) -> str:
     values = [operand[1] for operand in operands if operand]
     if len(values) < len(operands):
         return ""
-    for pattern, write in _CALLS:
+    instruction = _BLANKS.sub(lambda blanks: blanks[1] or " ", instruction).strip(" ;")
+    for pattern, call in _CALLS:
         if match := pattern.fullmatch(instruction):
-            return f"cuda_on_host::{write(match, values)}"
+            return "cuda_on_host::" + _VALUE.sub(lambda n: values[int(n[1])], match.expand(call))
     return ""
 
 
-def _value(operand: str, values: Sequence[str]) -> str:
-    """A number of the instruction itself, or the value of its operand `%3`."""
-    return values[int(operand[1:])] if operand.startswith("%") else operand
-
-
-def _mma(mma: re.Match[str], values: Sequence[str]) -> str:
-    numbers = [re.findall(r"%(\d+)", each) for each in re.findall(r"\{([^{}]*)\}", mma[7])]
-    d, a, b, c = (", ".join(values[int(number)] for number in each) for each in numbers)
-    types = ", ".join(f"cuda_on_host::{kind}" for kind in mma.groups()[2:6])
-    sources = ", ".join(f"cuda_on_host::registers({each})" for each in (a, b, c))
-    saturates = "true" if mma[2] else "false"
-    return f"mma<{mma[1]}, {types}>({sources}, {saturates}, __LINE__, {d})"
-
-
-def _ldmatrix(match: re.Match[str], values: Sequence[str]) -> str:
-    registers = (values[int(number)] for number in re.findall(r"%(\d+)", match[2]))
-    arguments = ", ".join((values[int(match[3])], "__LINE__", *registers))
-    return f"ldmatrix<{'true' if match[1] else 'false'}>({arguments})"
-
-
-def _copy(match: re.Match[str], values: Sequence[str]) -> str:
-    to, source, size = (_value(each, values) for each in match.groups()[:3])
-    return f"copy_async({to}, {source}, {size}, {_value(match[4] or match[3], values)})"
-
-
-def _wait(match: re.Match[str], values: Sequence[str]) -> str:
-    return f"wait_for_copies({_value(match[1], values)})" if match[1] else "wait_for_all_copies()"
-
-
-def _convert(match: re.Match[str], values: Sequence[str]) -> str:
-    to, source = (_value(each, values) for each in match.groups()[2:])
-    return f"{f'to_{match[1]}' if match[1] else f'from_{match[2]}'}({to}, {source})"
-
-
-def _convert_pair(match: re.Match[str], values: Sequence[str]) -> str:
-    to, high, low = (_value(each, values) for each in match.groups()[1:])
-    return f"to_pair<cuda_on_host::{match[1]}>({to}, {high}, {low})"
-
-
-def _pairs(match: re.Match[str], values: Sequence[str]) -> str:
-    to, x, y = (_value(each, values) for each in match.groups()[2:])
-    return f"{match[1]}_pairs<cuda_on_host::{match[2]}>({to}, {x}, {y})"
-
-
-def _extreme(match: re.Match[str], values: Sequence[str]) -> str:
-    to, x, y = (_value(each, values) for each in match.groups()[1:])
-    return f"{match[1]}_or_nan({to}, {x}, {y})"
-
-
-def _reciprocal(match: re.Match[str], values: Sequence[str]) -> str:
-    to, x = (_value(each, values) for each in match.groups()[1:])
-    return f"reciprocal({to}, {x}, {'true' if match[1] else 'false'})"
-
-
-# The calls, by the instruction.
-_CALLS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], str]]] = (
-    (_MMA, _mma),
-    (_LDMATRIX, _ldmatrix),
-    (_COPY, _copy),
-    (_END, lambda _match, _values: "end_copies()"),
-    (_WAIT, _wait),
-    (_CONVERT, _convert),
-    (_CONVERT_PAIR, _convert_pair),
-    (_PAIRS, _pairs),
-    (_EXTREME, _extreme),
-    (_RECIPROCAL, _reciprocal),
-)
-
-
 def _closing(text: str, at: int) -> int:
-    """The place of the parenthesis that closes the one before a place."""
+    """The position of the parenthesis that closes the one before a position."""
     depth = 1
     for part in re.compile(r'"(?:[^"\\]|\\.)*"|[()]').finditer(text, at):
         depth += {"(": 1, ")": -1}.get(part[0], 0)
