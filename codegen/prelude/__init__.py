@@ -1,8 +1,9 @@
 """The functions that kernels may call, as paragraphs of text in the language that C and CUDA share.
 
 They are written in the `.c` files beside this one: a comment, then a function. A function whose
-name ends in `_$T` is a template; it is filled in for the element type that its caller names. An
-emitter may have more of them in a folder of its own.
+name ends in `_$T` is a template; it is filled in for the element type that its caller names.
+`//: add +, subtract -` above a function gives one for each row, whose texts replace `$1` and `$2`.
+An emitter may have more of them in a folder of its own.
 """
 
 from __future__ import annotations

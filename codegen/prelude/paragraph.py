@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-_BREAK = re.compile(r"\n\n(?=//|static|__attribute__)")
+_BREAK = re.compile(r"\n\n(?=//|static|__attribute__|#)")
+# The rows of texts for `$1`, `$2` and so on in a paragraph, each of which gives a function.
+_ROWS = re.compile(r"^//: (.*)\n", re.MULTILINE)
+_COLUMN = re.compile(r"\$(\d)")
 _NAMED = re.compile(
     r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+(?:_\$T)?) \{"
-    r"|^#pragma omp declare reduction\((\w+) ",
+    r"|^#pragma omp declare reduction\((\w+) |^#define (\w+)",
     re.MULTILINE,
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -51,10 +54,18 @@ class NumberFunction(NamedTuple):
 
 def paragraphs_of(text: str) -> Iterator[tuple[str, str]]:
     """The paragraphs of a file that define something: the name of each, and its text."""
-    for paragraph in _BREAK.split(text.strip()):
+    for paragraph in (each for part in _BREAK.split(text.strip()) for each in _of_rows(part)):
         found = _NAMED.search(paragraph)
         if found:
             yield next(name for name in found.groups() if name), paragraph + "\n"
+
+
+def _of_rows(paragraph: str) -> Iterator[str]:
+    """A paragraph; one with a line `//: add +, subtract -` for each row, filled in for `$1 $2`."""
+    rows = _ROWS.search(paragraph)
+    for row in rows[1].split(", ") if rows else [""]:
+        texts = row.split()
+        yield _COLUMN.sub(lambda hole: texts[int(hole[1]) - 1], _ROWS.sub("", paragraph))  # noqa: B023
 
 
 @lru_cache(maxsize=512)

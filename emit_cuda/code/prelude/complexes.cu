@@ -100,22 +100,7 @@ static __device__ inline c128 complex_atanh_c128(c128 x) {
   return c128(copysign(real, a), imaginary);
 }
 
-static __device__ inline c64 complex_asinh_c64(c64 x) {
-  return c64(complex_asinh_c128(x));
-}
-
-static __device__ inline c64 complex_acos_c64(c64 x) {
-  return c64(complex_acos_c128(x));
-}
-
-static __device__ inline c64 complex_asin_c64(c64 x) {
-  return c64(complex_asin_c128(x));
-}
-
-static __device__ inline c64 complex_acosh_c64(c64 x) {
-  return c64(complex_acosh_c128(x));
-}
-
-static __device__ inline c64 complex_atanh_c64(c64 x) {
-  return c64(complex_atanh_c128(x));
+//: acos, acosh, asin, asinh, atanh
+static __device__ inline c64 complex_$1_c64(c64 x) {
+  return c64(complex_$1_c128(x));
 }

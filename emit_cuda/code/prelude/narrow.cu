@@ -1,9 +1,10 @@
 // Floats of 16 bits, for whose rounding the hardware has an instruction. It gives each NaN the same bits.
 // Two of them fill a register, as a pair: the low half comes first in memory.
 
-static __device__ inline bf16 store_bf16(f32 x) {
-  bf16 rounded;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(x));
+//: bf16, f16
+static __device__ inline $1 store_$1(f32 x) {
+  $1 rounded;
+  asm("cvt.rn.$1.f32 %0, %1;" : "=h"(rounded) : "f"(x));
   return rounded;
 }
 
@@ -16,12 +17,6 @@ static __device__ inline f32 load_f16(f16 x) {
   f32 wide;
   asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
   return wide;
-}
-
-static __device__ inline f16 store_f16(f32 x) {
-  f16 rounded;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(rounded) : "f"(x));
-  return rounded;
 }
 
 static __device__ inline f32 narrow_f16(f32 x) {
@@ -53,46 +48,22 @@ static __device__ inline f32 high_of_f16(u32 pair) {
 
 // f32 has more than twice the digits of these types, and two more: so a sum or product that is
 // rounded to f32 and then to one of them is the one that is rounded once.
-static __device__ inline u32 add_pairs_$T(u32 x, u32 y) {
+//: add add +, subtract sub -, multiply mul *
+static __device__ inline u32 $1_pairs_$T(u32 x, u32 y) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-  return pair_$T(low_of_$T(x) + low_of_$T(y), high_of_$T(x) + high_of_$T(y));
+  return pair_$T(low_of_$T(x) $3 low_of_$T(y), high_of_$T(x) $3 high_of_$T(y));
 #else
-  u32 sums;
-  asm("add.rn.$Tx2 %0, %1, %2;" : "=r"(sums) : "r"(x), "r"(y));
-  return sums;
+  u32 results;
+  asm("$2.rn.$Tx2 %0, %1, %2;" : "=r"(results) : "r"(x), "r"(y));
+  return results;
 #endif
 }
 
-static __device__ inline u32 subtract_pairs_$T(u32 x, u32 y) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-  return pair_$T(low_of_$T(x) - low_of_$T(y), high_of_$T(x) - high_of_$T(y));
-#else
-  u32 differences;
-  asm("sub.rn.$Tx2 %0, %1, %2;" : "=r"(differences) : "r"(x), "r"(y));
-  return differences;
-#endif
-}
-
-static __device__ inline u32 multiply_pairs_$T(u32 x, u32 y) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-  return pair_$T(low_of_$T(x) * low_of_$T(y), high_of_$T(x) * high_of_$T(y));
-#else
-  u32 products;
-  asm("mul.rn.$Tx2 %0, %1, %2;" : "=r"(products) : "r"(x), "r"(y));
-  return products;
-#endif
-}
-
-static __device__ inline u32 maximum_pairs_$T(u32 x, u32 y) {
-  u32 larger;
-  asm("max.NaN.$Tx2 %0, %1, %2;" : "=r"(larger) : "r"(x), "r"(y));
-  return larger;
-}
-
-static __device__ inline u32 minimum_pairs_$T(u32 x, u32 y) {
-  u32 smaller;
-  asm("min.NaN.$Tx2 %0, %1, %2;" : "=r"(smaller) : "r"(x), "r"(y));
-  return smaller;
+//: maximum max, minimum min
+static __device__ inline u32 $1_pairs_$T(u32 x, u32 y) {
+  u32 results;
+  asm("$2.NaN.$Tx2 %0, %1, %2;" : "=r"(results) : "r"(x), "r"(y));
+  return results;
 }
 
 // Adds to a number of 2 bytes in memory, in one step.

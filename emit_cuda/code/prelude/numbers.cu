@@ -33,35 +33,18 @@ static __device__ constexpr f64 quiet_nan_f64() {
   return __builtin_bit_cast(f64, 0x7ff8000000000000ll);
 }
 
-// The larger number; NaN if either is, and of the zeros +0.
-static __device__ inline f32 maximum_f32(f32 x, f32 y) {
-  f32 larger;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(x), "f"(y));
-  return larger;
-}
-
-// The smaller number; NaN if either is, and of the zeros -0.
-static __device__ inline f32 minimum_f32(f32 x, f32 y) {
-  f32 smaller;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(smaller) : "f"(x), "f"(y));
-  return smaller;
+// The larger number, or the smaller one; NaN if either is, and of the zeros +0, or -0.
+//: maximum max, minimum min
+static __device__ inline f32 $1_f32(f32 x, f32 y) {
+  f32 found;
+  asm("$2.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(x), "f"(y));
+  return found;
 }
 
 // CUDA's own functions take half the instructions of the polynomials that all emitters share.
-static __device__ inline f32 exp_f32(f32 x) {
-  return expf(x);
-}
-
-static __device__ inline f32 log_f32(f32 x) {
-  return logf(x);
-}
-
-static __device__ inline f32 log1p_f32(f32 x) {
-  return log1pf(x);
-}
-
-static __device__ inline f32 tanh_f32(f32 x) {
-  return tanhf(x);
+//: exp, log, log1p, tanh
+static __device__ inline f32 $1_f32(f32 x) {
+  return $1f(x);
 }
 
 // 1 / x as a division rounds it: a step of Newton's method does that to the hardware's reciprocal, as
@@ -93,12 +76,9 @@ static __device__ inline $T rounded_$T($T product) {
   return product;
 }
 
-static __device__ inline f32 multiply_add_f32(f32 x, f32 y, f32 z) {
-  return fmaf(x, y, z);
-}
-
-static __device__ inline f64 multiply_add_f64(f64 x, f64 y, f64 z) {
-  return fma(x, y, z);
+//: f32 fmaf, f64 fma
+static __device__ inline $1 multiply_add_$1($1 x, $1 y, $1 z) {
+  return $2(x, y, z);
 }
 
 static __device__ inline f32 remainder_f32(f32 x, f32 y) {

@@ -10,137 +10,81 @@ static __device__ inline void end_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// Waits for the copies that a thread has begun.
-static __device__ inline void wait_but_for_0_copies() {
-  asm volatile("cp.async.wait_group 0;" ::: "memory");
-}
-
-// Waits for them, but for the last ones that were put together.
-static __device__ inline void wait_but_for_1_copies() {
-  asm volatile("cp.async.wait_group 1;" ::: "memory");
-}
-
-// The same, but for the last two.
-static __device__ inline void wait_but_for_2_copies() {
-  asm volatile("cp.async.wait_group 2;" ::: "memory");
+// Waits for the copies that a thread has begun, but for the last ones that were put together.
+//: 0, 1, 2
+static __device__ inline void wait_but_for_$1_copies() {
+  asm volatile("cp.async.wait_group $1;" ::: "memory");
 }
 
 // Loads four matrices of 8 rows of 16 bytes, spread over a warp: of each row a lane has 4 bytes.
 // Lanes 0 to 7 say where the rows of the first one are, the next eight those of the second one.
-static __device__ inline void load_fragments(u32x4 &to, const void *row) {
+// Transposed, rows of numbers of 2 bytes become columns.
+//: load_fragments .x4, load_fragments_transposed .x4.trans
+static __device__ inline void $1(u32x4 &to, const void *row) {
   u32 address = (u32)__cvta_generic_to_shared(row);
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ldmatrix.sync.aligned.m8n8$2.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to.all[0]), "=r"(to.all[1]), "=r"(to.all[2]), "=r"(to.all[3])
                : "r"(address) : "memory");
 }
 
-// The same of matrices of 2-byte numbers, which become columns.
-static __device__ inline void load_fragments_transposed(u32x4 &to, const void *row) {
-  u32 address = (u32)__cvta_generic_to_shared(row);
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to.all[0]), "=r"(to.all[1]), "=r"(to.all[2]), "=r"(to.all[3])
-               : "r"(address) : "memory");
-}
-
-// Adds the product of 16 x 16 by 16 x 16 numbers: of 8 columns, and of the next 8.
-static __device__ inline void multiply_fragments_$T(f32x8 &sums, const u32x4 &left,
-                                                    const u32x4 &right) {
-  f32 *s = sums.all;
+// Adds the product of 16 x 16 by 16 x 16 floats, or of 16 x 32 by 32 x 16 whole numbers: of 8 columns,
+// and of the next 8.
+//: bf16 f32 16 f, f16 f32 16 f, s8 s32 32 r
+static __device__ inline void multiply_fragments_$1($2x8 &sums, const u32x4 &left, const u32x4 &right) {
   const u32 *x = left.all, *y = right.all;
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.$T.$T.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
-      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.$T.$T.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(s[4]), "+f"(s[5]), "+f"(s[6]), "+f"(s[7])
-      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[2]), "r"(y[3]));
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    $2 *s = sums.all + half * 4;
+    asm("mma.sync.aligned.m16n8k$3.row.col.$2.$1.$1.$2 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+$4"(s[0]), "+$4"(s[1]), "+$4"(s[2]), "+$4"(s[3])
+        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[half * 2]), "r"(y[half * 2 + 1]));
+  }
 }
 
-// The same of 16 x 32 by 32 x 16 whole numbers.
-static __device__ inline void multiply_fragments_s8(s32x8 &sums, const u32x4 &left,
-                                                    const u32x4 &right) {
-  s32 *s = sums.all;
-  const u32 *x = left.all, *y = right.all;
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(s[0]), "+r"(s[1]), "+r"(s[2]), "+r"(s[3])
-      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(s[4]), "+r"(s[5]), "+r"(s[6]), "+r"(s[7])
-      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[2]), "r"(y[3]));
-}
+// Ten operands of an `asm`, by the digits that their numbers begin with.
+#define TEN_OPERANDS(tens) "%" #tens "0, %" #tens "1, %" #tens "2, %" #tens "3, %" #tens "4, " \
+  "%" #tens "5, %" #tens "6, %" #tens "7, %" #tens "8, %" #tens "9, "
 
-// Adds the product of 64 x 16 by 16 x 128 numbers, which four warps of an H100 multiply together. The
-// instruction reads both from shared memory, of which it is given descriptors. A tile is transposed if
-// each of its rows in shared memory has one index of the contraction.
+// 64 sums of a thread, as operands of an `asm`.
+#define SUMS_AS_OPERANDS(kind, s) EIGHT_SUMS(kind, (s)[0]), EIGHT_SUMS(kind, (s)[1]), \
+  EIGHT_SUMS(kind, (s)[2]), EIGHT_SUMS(kind, (s)[3]), EIGHT_SUMS(kind, (s)[4]), \
+  EIGHT_SUMS(kind, (s)[5]), EIGHT_SUMS(kind, (s)[6]), EIGHT_SUMS(kind, (s)[7])
+#define EIGHT_SUMS(kind, s) kind(s.all[0]), kind(s.all[1]), kind(s.all[2]), kind(s.all[3]), \
+  kind(s.all[4]), kind(s.all[5]), kind(s.all[6]), kind(s.all[7])
+
+// Adds the product of 64 x 16 by 16 x 128 floats, or of 64 x 32 by 32 x 128 whole numbers, which four
+// warps of an H100 multiply together. The instruction reads both from shared memory, of which it is
+// given descriptors. A tile is transposed if each of its rows in shared memory has one index of the
+// contraction, which those of whole numbers can't be.
+//: bf16 f32 16 f ,1,1,%66,%67;, f16 f32 16 f ,1,1,%66,%67;, s8 s32 32 r ;
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-#define PART(i) "+f"(s[i].all[0]), "+f"(s[i].all[1]), "+f"(s[i].all[2]), "+f"(s[i].all[3]), \
-  "+f"(s[i].all[4]), "+f"(s[i].all[5]), "+f"(s[i].all[6]), "+f"(s[i].all[7])
 template <int LEFT_TRANSPOSED, int RIGHT_TRANSPOSED>
-static __device__ inline void multiply_by_128_$T(f32x8 *s, u64 left, u64 right) {
+static __device__ inline void multiply_by_128_$1($2x8 *s, u64 left, u64 right) {
   asm volatile(
       "{ .reg .pred added; setp.ne.b32 added, 1, 0; "
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.$T.$T "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "%64, %65, added, 1, 1, %66, %67; }"
-      : PART(0), PART(1), PART(2), PART(3), PART(4), PART(5), PART(6), PART(7)
+      "wgmma.mma_async.sync.aligned.m64n128k$3.$2.$1.$1 {" TEN_OPERANDS() TEN_OPERANDS(1)
+      TEN_OPERANDS(2) TEN_OPERANDS(3) TEN_OPERANDS(4) TEN_OPERANDS(5) "%60, %61, %62, %63}, "
+      "%64, %65, added$5 }"
+      : SUMS_AS_OPERANDS("+$4", s)
       : "l"(left), "l"(right), "n"(LEFT_TRANSPOSED), "n"(RIGHT_TRANSPOSED));
 }
-#undef PART
 #endif
 
-// The same of 64 x 16 by 16 x 256 numbers.
+// The same by 256 columns.
+//: bf16 f32 16 f ,1,1,%130,%131;, f16 f32 16 f ,1,1,%130,%131;, s8 s32 32 r ;
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-#define PART(i) "+f"(s[i].all[0]), "+f"(s[i].all[1]), "+f"(s[i].all[2]), "+f"(s[i].all[3]), \
-  "+f"(s[i].all[4]), "+f"(s[i].all[5]), "+f"(s[i].all[6]), "+f"(s[i].all[7])
 template <int LEFT_TRANSPOSED, int RIGHT_TRANSPOSED>
-static __device__ inline void multiply_by_256_$T(f32x8 *s, u64 left, u64 right) {
+static __device__ inline void multiply_by_256_$1($2x8 *s, u64 left, u64 right) {
   asm volatile(
       "{ .reg .pred added; setp.ne.b32 added, 1, 0; "
-      "wgmma.mma_async.sync.aligned.m64n256k16.f32.$T.$T "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-      "%128, %129, added, 1, 1, %130, %131; }"
-      : PART(0), PART(1), PART(2), PART(3), PART(4), PART(5), PART(6), PART(7),
-        PART(8), PART(9), PART(10), PART(11), PART(12), PART(13), PART(14), PART(15)
+      "wgmma.mma_async.sync.aligned.m64n256k$3.$2.$1.$1 {" TEN_OPERANDS() TEN_OPERANDS(1)
+      TEN_OPERANDS(2) TEN_OPERANDS(3) TEN_OPERANDS(4) TEN_OPERANDS(5) TEN_OPERANDS(6) TEN_OPERANDS(7)
+      TEN_OPERANDS(8) TEN_OPERANDS(9) TEN_OPERANDS(10) TEN_OPERANDS(11)
+      "%120, %121, %122, %123, %124, %125, %126, %127}, %128, %129, added$5 }"
+      : SUMS_AS_OPERANDS("+$4", s), SUMS_AS_OPERANDS("+$4", s + 8)
       : "l"(left), "l"(right), "n"(LEFT_TRANSPOSED), "n"(RIGHT_TRANSPOSED));
 }
-#undef PART
-#endif
-
-// The same of 64 x 32 by 32 x 256 whole numbers; neither tile can be transposed.
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-#define PART(i) "+r"(s[i].all[0]), "+r"(s[i].all[1]), "+r"(s[i].all[2]), "+r"(s[i].all[3]), \
-  "+r"(s[i].all[4]), "+r"(s[i].all[5]), "+r"(s[i].all[6]), "+r"(s[i].all[7])
-static __device__ inline void multiply_by_256_s8(s32x8 *s, u64 left, u64 right) {
-  asm volatile(
-      "{ .reg .pred added; setp.ne.b32 added, 1, 0; "
-      "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-      "%128, %129, added; }"
-      : PART(0), PART(1), PART(2), PART(3), PART(4), PART(5), PART(6), PART(7),
-        PART(8), PART(9), PART(10), PART(11), PART(12), PART(13), PART(14), PART(15)
-      : "l"(left), "l"(right));
-}
-#undef PART
 #endif
 
 // The matrix descriptor of a tile whose rows have 128 bytes, in chunks as by `chunk_in_tile`:
@@ -184,23 +128,19 @@ static __device__ inline void show_copies() {
 #endif
 }
 
-// Waits for the products of tiles that four warps have begun together.
-static __device__ inline void wait_but_for_0_products() {
+// Waits for the products of tiles that four warps have begun together, but for the last ones.
+//: 0, 1
+static __device__ inline void wait_but_for_$1_products() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned $1;" ::: "memory");
 #endif
 }
 
-// The same, but for the last ones.
-static __device__ inline void wait_but_for_1_products() {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-#endif
-}
-
-// Begins to add the product of tiles of 128 x 64 by 64 x 128 or 256 numbers, of which four or eight
-// warps have the sums: on an H100 four together, else each multiplies 64 x 64 in parts of 16 x 16.
-static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, const void *right,
+// Begins to add the product of tiles of 128 x 64 by 64 x 128 or 256 floats, or of 128 x 128 by 128 x 256
+// whole numbers, of which four or eight warps have the sums: on an H100 four together, else each
+// multiplies 64 x 64 in parts of 16 x 16. Of whole numbers `deep` counts pairs.
+//: bf16 f32, f16 f32, s8 s32
+static __device__ inline void multiply_tiles_$1($2x8 *sums, const void *left, const void *right,
                                                 s32 left_transposed, s32 right_transposed, s32 columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   u64 x = descriptor(left) + threadIdx.x / 128 * 512, y = descriptor(right);
@@ -211,22 +151,16 @@ static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, c
     for (s32 p = 0; p < 256 / columns; p++) {
       u64 a = x + (p * 512 + step * (left_transposed ? 128 : 2));
       u64 b = y + step * (right_transposed ? 128 : 2);
-      if (columns == 256 && left_transposed && right_transposed)
-        multiply_by_256_$T<1, 1>(sums, a, b);
-      else if (columns == 256 && left_transposed)
-        multiply_by_256_$T<1, 0>(sums, a, b);
-      else if (columns == 256 && right_transposed)
-        multiply_by_256_$T<0, 1>(sums, a, b);
-      else if (columns == 256)
-        multiply_by_256_$T<0, 0>(sums, a, b);
-      else if (left_transposed && right_transposed)
-        multiply_by_128_$T<1, 1>(sums + p * 8, a, b);
-      else if (left_transposed)
-        multiply_by_128_$T<1, 0>(sums + p * 8, a, b);
-      else if (right_transposed)
-        multiply_by_128_$T<0, 1>(sums + p * 8, a, b);
-      else
-        multiply_by_128_$T<0, 0>(sums + p * 8, a, b);
+#define MULTIPLY(x_transposed, y_transposed) \
+  if (left_transposed == x_transposed && right_transposed == y_transposed && columns == 256) \
+    multiply_by_256_$1<x_transposed, y_transposed>(sums, a, b); \
+  else if (left_transposed == x_transposed && right_transposed == y_transposed) \
+    multiply_by_128_$1<x_transposed, y_transposed>(sums + p * 8, a, b)
+      MULTIPLY(0, 0);
+      MULTIPLY(0, 1);
+      MULTIPLY(1, 0);
+      MULTIPLY(1, 1);
+#undef MULTIPLY
     }
   }
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -254,34 +188,7 @@ static __device__ inline void multiply_tiles_$T(f32x8 *sums, const void *left, c
         load_fragments(b[p], from_y);
     }
 #pragma unroll
-    for (s32 part = 0; part < 16; part++) multiply_fragments_$T(sums[part], a[part / 4], b[part % 4]);
-  }
-#endif
-}
-
-// The same of tiles of 128 x 128 by 128 x 256 whole numbers, which are never transposed.
-static __device__ inline void multiply_tiles_s8(s32x8 *sums, const void *left, const void *right,
-                                                s32, s32, s32 columns) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  u64 x = descriptor(left) + threadIdx.x / 128 * 512, y = descriptor(right);
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#pragma unroll
-  for (s32 step = 0; step < 4; step++) multiply_by_256_s8(sums, x + step * 2, y + step * 2);
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-#else
-  s32 lane = threadIdx.x % 32, row = row_of_part(0, columns) + lane % 16;
-  s32 column = column_of_part(0, columns) + lane % 8 + lane / 16 * 8;
-  const u32x4 *x = (const u32x4 *)left, *y = (const u32x4 *)right;
-#pragma unroll
-  for (s32 deep = 0; deep < 64; deep += 16) {
-    u32x4 a[4], b[4];
-#pragma unroll
-    for (s32 p = 0; p < 4; p++) {
-      load_fragments(a[p], x + chunk_in_tile(row + p * 16, lane / 16 * 8 + deep, 0));
-      load_fragments(b[p], y + chunk_in_tile(column + p * 16, lane / 8 % 2 * 8 + deep, 0));
-    }
-#pragma unroll
-    for (s32 part = 0; part < 16; part++) multiply_fragments_s8(sums[part], a[part / 4], b[part % 4]);
+    for (s32 part = 0; part < 16; part++) multiply_fragments_$1(sums[part], a[part / 4], b[part % 4]);
   }
 #endif
 }
