@@ -105,7 +105,7 @@ def estimates(program: CudaProgram, device: DeviceRates = A100) -> list[LaunchEs
     instructions = {i.name: i for i in program.module.instructions()}
     rows: list[LaunchEstimate] = []
     steps = list(flat(program.steps))
-    launches = Counter(step.about for step in steps if not isinstance(step, Copy))
+    launches = Counter(step.about for step in steps if isinstance(step, Launch | LibraryCall))
     for step in steps:
         if isinstance(step, Copy):
             rows.append(LaunchEstimate(step, 2 * step.size, *_least(device, 2 * step.size)))
