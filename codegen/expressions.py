@@ -272,6 +272,11 @@ def grouped(value: Expr) -> Expr:
     return value if isinstance(value, Name) else Group(value)
 
 
+def at_most(value: Expr, most: Expr | int) -> Choose:
+    """A number, or a bound that it exceeds."""
+    return Choose(binary("<", value, most), value, tree(most))
+
+
 def negated(condition: Expr) -> Op:
     """The condition that another one does not hold."""
     return Op("!", (condition,))

@@ -21,7 +21,7 @@ import numpy as np
 
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import literal
-from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed
+from codegen.expressions import Cast, Expr, Group, Literal, Name, at_most, indexed
 from codegen.kinds import Pointer, Record
 from codegen.opcodes.fourier_lengths import (
     chirp,
@@ -284,5 +284,4 @@ class Transforms:
             return Literal(self.width)
         if first.low == first.high:
             return Literal(lines - first.low)
-        left = Literal(lines) - Group(indexed(first))
-        return Choose(binary("<", left, self.width), left, Literal(self.width))
+        return at_most(Literal(lines) - Group(indexed(first)), self.width)

@@ -12,6 +12,7 @@ from codegen.expressions import (
     Group,
     Literal,
     Name,
+    at_most,
     binary,
     conjoined,
     indexed,
@@ -59,15 +60,11 @@ class MergedRows:
         target = body.variable(Pointer("s32"), "target", self.spare)
         begin, at = Name("begin"), Name("at")
 
-        def nearest(number: Expr) -> Choose:
-            """An index, or the row's end if that comes before it."""
-            return Choose(binary("<", number, n), number, Literal(n))
-
         with body.block() as round_:
             width = body.let("s64", "width", Cast("s64", Literal(1)) << Name("level"))
             with body.block() as merge:
-                middle = body.let("s64", "middle", nearest(begin + width))
-                end = body.let("s64", "end", nearest(middle + width))
+                middle = body.let("s64", "middle", at_most(begin + width, n))
+                end = body.let("s64", "end", at_most(middle + width, n))
                 left = body.variable("s64", "left", begin)
                 right = body.variable("s64", "right", middle)
                 with body.block() as step:

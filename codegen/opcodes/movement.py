@@ -18,6 +18,7 @@ from codegen.expressions import (
     Expr,
     Literal,
     Name,
+    at_most,
     binary,
     grouped,
     indexed,
@@ -253,9 +254,7 @@ def _at_most(body: Body, index: Sum, limit: int) -> Sum:
     """An index, or the limit if it is past it: a batch may have more parts than the operand."""
     if index.high <= limit:
         return index
-    number = indexed(index)
-    nearest = Choose(binary("<", number, limit), number, Literal(limit))
-    return unknown(body.let("s64", "batch", nearest).name, 0, limit)
+    return unknown(body.let("s64", "batch", at_most(indexed(index), limit)).name, 0, limit)
 
 
 def _counted(body: Body, instr: Instruction, index: Index) -> Sum | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Literal, Name, binary, conjoined
+from codegen.expressions import Choose, Literal, Name, at_most, binary, conjoined
 from emit_cuda.kernels.stages import WARP
 from optimizer.analysis.indexing import counter
 
@@ -106,6 +106,5 @@ class FoldParts:
         begin = body.let("s64", "begin", part * self.size)
         end: Expr = begin + self.size
         if self.count % self.size:
-            inside = binary("<", begin, self.count - self.size)
-            end = Choose(inside, end, Literal(self.count))
+            end = at_most(end, self.count)
         return whole, part, begin, body.let("s64", "end", end)

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import (
     Cast,
-    Choose,
     Group,
     Literal,
     Name,
     Op,
     apply,
+    at_most,
     binary,
     indexed,
     item,
@@ -137,8 +137,7 @@ class _RowsOfTiles(RadixTile):
             with in_turns(body, "c", count * THREADS, THREADS) as c:
                 body.assign(item(own, c), 0)
             body.add(BARRIER)
-            whole = binary("<", first + group, self.tiles)
-            stop = body.let("s64", "stop", Choose(whole, first + group, Literal(self.tiles)))
+            stop = body.let("s64", "stop", at_most(first + group, self.tiles))
             with body.loop("tile_number", stop, start=first) as tile:
                 self.begin = tile * self.size
                 with self.own_elements() as (_, j):

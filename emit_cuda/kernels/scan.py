@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.folds import neutral
 from codegen.elements.types import store
-from codegen.expressions import Choose, Expr, Literal, Name, binary, indexed, item
+from codegen.expressions import Choose, Expr, Name, at_most, binary, indexed, item
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.kernels import vectors
@@ -147,7 +147,7 @@ def _running_parts(
         fold.finish()
         end: Expr = begin + size
         if lines.length % size:
-            end = Choose(binary("<", begin, lines.length - size), end, Literal(lines.length))
+            end = at_most(end, lines.length)
         end = body.let("s64", "last", end)
         with body.loop("i", end, start=begin) as i:
             at = index(column, i)

@@ -31,6 +31,7 @@ from codegen.expressions import (
     Group,
     Literal,
     Name,
+    at_most,
     binary,
     conjoined,
     indexed,
@@ -159,8 +160,8 @@ def _merge(
         # The other run, which may be short or empty at the end of a row.
         begin = body.let("s64", "begin", Choose(is_left, first + run, first))
         stop = body.let("s64", "stop", begin + run)
-        low = body.variable("s64", "low", Choose(binary("<", begin, n), begin, Literal(n)))
-        high = body.variable("s64", "high", Choose(binary("<", stop, n), stop, Literal(n)))
+        low = body.variable("s64", "low", at_most(begin, n))
+        high = body.variable("s64", "high", at_most(stop, n))
         start = body.let("s64", "start", low)
         bits = [
             body.let(t.name, "own", item(x, thread)) for t, x in zip(types, sources, strict=True)

@@ -20,7 +20,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal, wide
-from codegen.expressions import Choose, Expr, Literal, Name, binary, conjoined, item
+from codegen.expressions import Expr, Literal, Name, at_most, binary, conjoined, item
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import If, Statement, live
 from codegen.walk import spelled_out
@@ -227,8 +227,7 @@ class Tiles(ABC):
             self.depth = self.part_depth
             if depth % self.part_depth:
                 rest = body.let(self.index_kind, "rest", depth - self.begins)
-                least = Choose(binary("<", rest, self.depth), rest, Literal(self.depth))
-                self.depth = body.let(self.index_kind, "depth", least)
+                self.depth = body.let(self.index_kind, "depth", at_most(rest, self.depth))
         copied = [strip for strip in self.strips if strip.copies]
         others = [strip for strip in self.strips if not strip.copies]
         if self.buffers > 1:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Choose, Expr, Literal, Name, apply, binary, item
+from codegen.expressions import Cast, Expr, Literal, Name, apply, at_most, binary, item
 from codegen.opcodes.comparators import SortKey
 from emit_cuda.kernels.sorting import LEAST, PADDING, numbered
 from emit_cuda.kernels.stages import BARRIER, WARP, in_turns
@@ -115,8 +115,7 @@ class _Selection:
             number = Cast("s64", Name("blockIdx.x"))
             row = self._begin(number / parts)
             begin = self.body.let("s64", "begin", (number - row * parts) * size)
-            short = binary("<", begin + size, self.n)
-            stop = self.body.let("s64", "stop", Choose(short, begin + size, Literal(self.n)))
+            stop = self.body.let("s64", "stop", at_most(begin + size, self.n))
             block = self._select(self._word, begin, stop, size)
             with in_turns(self.body, "j", self.k, block.threads) as j:
                 self.body.assign(item(best, number * self.k + j), item(self.words, j))
