@@ -28,14 +28,14 @@ class TileLayout(ABC):
     ----------
     rows, columns : of elements.
     vector : elements that lie side by side for certain.
-    deep_last : neighbours along the contraction lie side by side; else neighbours along the other
-        dimension, which is of rows of the left operand, of columns of the right one.
+    contracted_last : neighbours along the contraction lie side by side; else neighbours along the
+        other dimension, which is of rows of the left operand, of columns of the right one.
     """
 
     rows: int
     columns: int
     vector: int
-    deep_last: bool = False
+    contracted_last: bool = False
 
     @property
     def elements(self) -> int:

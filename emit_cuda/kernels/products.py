@@ -61,11 +61,11 @@ class Product(ABC):
         self.rows, self.columns = map(prod, frees)
 
     @abstractmethod
-    def is_deep_last(self, side: int) -> bool:
+    def contracted_last(self, side: int) -> bool:
         """Whether neighbours along the contraction are neighbours in an operand's memory."""
 
     @abstractmethod
-    def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[Expr | None, Index]:
+    def operand(self, side: int, batch: Sum, free: Sum, k: Sum) -> tuple[Expr | None, Index]:
         """The index of a matrix's element in an operand, and the condition that it is there.
 
         Returns
@@ -95,13 +95,13 @@ class DotProduct(Product):
         frees = left.sizes(left.free), right.sizes(right.free)
         super().__init__(body, dot, left.sizes(left.batch), frees, left.sizes(left.contracting))
 
-    def is_deep_last(self, side: int) -> bool:
+    def contracted_last(self, side: int) -> bool:
         """Whether an operand's last dimension is contracted."""
         return self.dot.operands[side].shape.rank - 1 in self.sides[side].contracting
 
-    def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[None, Index]:
+    def operand(self, side: int, batch: Sum, free: Sum, k: Sum) -> tuple[None, Index]:
         """The index of a matrix's element in an operand."""
-        parts = (batch, self.batches), (free, self.frees[side]), (deep, self.depths)
+        parts = (batch, self.batches), (free, self.frees[side]), (k, self.depths)
         return None, self.sides[side].index(*(delinear(number, sizes) for number, sizes in parts))
 
     def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
@@ -137,11 +137,11 @@ class ConvolutionProduct(Product):
             ([output[d] for d in self.row_dims], [self.group_size]),
             [kernel[d] for d in self.contracted],
         )
-        row, deep = counter("place", self.rows), counter("deep", self.depth)
-        condition, _ = self.operand(0, counter("group", groups), row, deep)
+        row, k = counter("row", self.rows), counter("k", self.depth)
+        condition, _ = self.operand(0, counter("group", groups), row, k)
         self.may_be_lost = condition is not None and not self.type.is_integer
 
-    def is_deep_last(self, side: int) -> bool:
+    def contracted_last(self, side: int) -> bool:
         """Whether features are last in the input and the contraction, or last in the kernel."""
         last = self.dot.operands[side].shape.rank - 1
         if side == 1:
@@ -149,10 +149,10 @@ class ConvolutionProduct(Product):
         feature = self.labels.kernel_input_feature
         return last == self.labels.input_feature and self.contracted[-1] == feature
 
-    def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[Expr | None, Index]:
+    def operand(self, side: int, batch: Sum, free: Sum, k: Sum) -> tuple[Expr | None, Index]:
         """The index of a matrix's element in the input or the kernel; a zero is in neither."""
         labels, kernel = self.labels, self.dot.operands[1].shape.dims
-        inside = dict(zip(self.contracted, delinear(deep, self.depths), strict=True))
+        inside = dict(zip(self.contracted, delinear(k, self.depths), strict=True))
         if side == 1:
             inside[labels.kernel_output_feature] = batch * self.group_size + free
             return None, tuple(inside[d] for d in range(len(kernel)))

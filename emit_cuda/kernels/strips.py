@@ -57,11 +57,11 @@ class Strip:
         self.kernel, self.product, self.body = tiles.kernel, tiles.product, tiles.body
         self.size, self.layout = tiles.sizes[side], tiles.layouts[side]
         self.free = (self.product.rows, self.product.columns)[side]
-        self.deep_last = self.product.is_deep_last(side)
+        self.contracted_last = self.product.contracted_last(side)
         self.name = ("left", "right")[side]
         self.array = Name(self.body.name(self.name))
         self.width = self.layout.vector
-        self.copies = tiles.copies and self.layout.deep_last == self.deep_last
+        self.copies = tiles.copies and self.layout.contracted_last == self.contracted_last
         self.copies = self.copies and self._can_read()
         while not self.copies and not self._can_read():
             self.width //= 2
@@ -69,30 +69,30 @@ class Strip:
     def declare(self) -> None:
         """Declare where a thread reads, and the registers that its elements wait in."""
         body, thread, kind = self.body, Name("threadIdx.x"), self.tiles.index_kind
-        at_deep, at_free = f"{self.name}_deep", f"{self.name}_{('row', 'column')[self.side]}"
-        quick = self.along[0] if self.deep_last else self.along[1]
-        names = (at_deep, at_free) if self.deep_last else (at_free, at_deep)
+        at_k, at_free = f"{self.name}_k", f"{self.name}_{('row', 'column')[self.side]}"
+        quick = self.along[0] if self.contracted_last else self.along[1]
+        names = (at_k, at_free) if self.contracted_last else (at_free, at_k)
         first = body.let(kind, names[0], thread % quick)
         second = body.let(kind, names[1], thread / quick)
-        self.own = (first, second) if self.deep_last else (second, first)
+        self.own = (first, second) if self.contracted_last else (second, first)
         if not self.copies:
             count, vector = self.passes[0] * self.passes[1], self._vector()
             self.waiting = body.variable(vector, f"next_{self.name}", size=count)
 
-    def fetch(self, batch: Sum, deep: Expr) -> None:
+    def fetch(self, batch: Sum, k: Expr) -> None:
         """Read a tile into registers; elements outside of the operand are zero.
 
         Parameters
         ----------
-        deep : where the tile begins along the contraction.
+        k : where the tile begins along the contraction.
         """
         with self._passes() as (e, f):
-            self._fetch_pass(batch, deep, e, f)
+            self._fetch_pass(batch, k, e, f)
 
-    def copy(self, batch: Sum, deep: Expr, buffer: Expr) -> None:
+    def copy(self, batch: Sum, k: Expr, buffer: Expr) -> None:
         """Begin to copy a tile into a part of shared memory."""
         with self._passes() as (e, f):
-            self._copy_pass(batch, deep, buffer, e, f)
+            self._copy_pass(batch, k, buffer, e, f)
 
     def bring(self, buffer: Expr) -> None:
         """Bring a tile from registers into shared memory.
@@ -102,7 +102,7 @@ class Strip:
         buffer : the number of the part of shared memory.
         """
         body, width = self.body, self.width
-        whole = width == self.layout.vector and self.layout.deep_last == self.deep_last
+        whole = width == self.layout.vector and self.layout.contracted_last == self.contracted_last
         with self._passes() as (e, f):
             here = item(self.waiting, e * self.passes[1] + f)
             where = self._in_tile(e, f)
@@ -122,24 +122,24 @@ class Strip:
 
     def _share_out(self) -> None:
         """Deal out a tile: how many threads lie along each side, and how often each reads."""
-        width, threads, deep = self.width, self.tiles.threads, self.tiles.deep
-        if self.deep_last:
-            along = max(self.tiles.least_deep // width, threads // self.size, 1)
-            along = min(along, deep // width)
+        width, threads, depth = self.width, self.tiles.threads, self.tiles.tile_depth
+        if self.contracted_last:
+            along = max(self.tiles.least_depth // width, threads // self.size, 1)
+            along = min(along, depth // width)
             self.along = along, threads // along
             self.reach = along * width, threads // along
         else:
             along = min(self.size // width, threads)
             self.along = threads // along, along
             self.reach = threads // along, along * width
-        self.passes = deep // self.reach[0], self.size // self.reach[1]
+        self.passes = depth // self.reach[0], self.size // self.reach[1]
 
     def _can_read(self) -> bool:
         """Whether threads can read so many neighbours at once."""
         self._share_out()
         if self.width == 1:
             return not self.copies
-        along = self.product.depth if self.deep_last else self.free
+        along = self.product.depth if self.contracted_last else self.free
         if along % self.width or 0 in self.passes:
             return False
         zero = Sum(0)
@@ -158,17 +158,17 @@ class Strip:
         The column counts vectors, if the operand's index along the same dimension does.
         """
         reach = list(self.reach)
-        reach[0 if self.deep_last else 1] //= self.width
-        deep, free = (
+        reach[0 if self.contracted_last else 1] //= self.width
+        k, free = (
             added(own, counted * step)
             for own, counted, step in zip(self.own, (e, f), reach, strict=True)
         )
-        return (free, deep) if self.layout.deep_last else (deep, free)
+        return (free, k) if self.layout.contracted_last else (k, free)
 
     def _element(self, where: tuple[Expr, Expr], i: Sum) -> Expr:
         """The number in shared memory of one of several neighbours."""
         slow, quick = where
-        if self.layout.deep_last == self.deep_last:
+        if self.layout.contracted_last == self.contracted_last:
             quick = added(times(quick, self.width), i)
         else:
             slow = added(times(slow, self.width), i)
@@ -180,10 +180,10 @@ class Strip:
             return at
         return buffer * (self.layout.elements // unit) + at
 
-    def _fetch_pass(self, batch: Sum, deep: Expr, e: Sum, f: Sum) -> bool:
+    def _fetch_pass(self, batch: Sum, k: Expr, e: Sum, f: Sum) -> bool:
         """One read of each thread; whether it is one of several neighbours at once."""
         body, width = self.body, self.width
-        condition, index, inner = self._read(batch, deep, e, f)
+        condition, index, inner = self._read(batch, k, e, f)
         if condition is not None and not set(inner.names).isdisjoint(names_of(condition)):
             return False
         waiting = item(self.waiting, e * self.passes[1] + f)
@@ -205,10 +205,10 @@ class Strip:
             body.add(*loop)
         return True
 
-    def _copy_pass(self, batch: Sum, deep: Expr, buffer: Expr, e: Sum, f: Sum) -> bool:
+    def _copy_pass(self, batch: Sum, k: Expr, buffer: Expr, e: Sum, f: Sum) -> bool:
         """One copy of each thread; whether the operand has the neighbours as shared memory has."""
         body, width = self.body, self.width
-        condition, index, inner = self._read(batch, deep, e, f)
+        condition, index, inner = self._read(batch, k, e, f)
         if condition is not None and not set(inner.names).isdisjoint(names_of(condition)):
             return False
         with body.block() as statements:
@@ -227,25 +227,25 @@ class Strip:
         body.call("copy_16_bytes", Op("&", (item(array, at),)), Op("&", (source,)), count)
         return True
 
-    def _read(self, batch: Sum, deep: Expr, e: Sum, f: Sum) -> tuple[Expr | None, Index, Sum]:
+    def _read(self, batch: Sum, k: Expr, e: Sum, f: Sum) -> tuple[Expr | None, Index, Sum]:
         """The condition that there are a thread's elements, their index, a counter of neighbours.
 
         The counter's loop is left to the caller, as are the names that the condition asks for.
         """
         product, width = self.product, self.width
-        at_deep, at_free = self._read_indices(deep, e, f)
+        at_k, at_free = self._read_indices(k, e, f)
         inner = counter(self.body.name("i"), width)
-        units = (width, 1) if self.deep_last else (1, width)
-        deep_sum = counter(at_deep.name, product.depth // units[0]) * units[0]
+        units = (width, 1) if self.contracted_last else (1, width)
+        k_sum = counter(at_k.name, product.depth // units[0]) * units[0]
         free_sum = counter(at_free.name, self.free // units[1]) * units[1]
-        if self.deep_last:
-            deep_sum = deep_sum + inner
+        if self.contracted_last:
+            k_sum = k_sum + inner
         else:
             free_sum = free_sum + inner
-        condition, index = product.operand(self.side, batch, free_sum, deep_sum)
+        condition, index = product.operand(self.side, batch, free_sum, k_sum)
         if condition == NEVER:
             return NEVER, index, inner
-        limits = self._limits(at_deep, product.depth, self.tiles.deep, units[0])
+        limits = self._limits(at_k, product.depth, self.tiles.tile_depth, units[0])
         limits += self._limits(at_free, self.free, self.size, units[1])
         if condition is not None:
             limits.append(condition)
@@ -261,28 +261,28 @@ class Strip:
         else:
             self.body.add(For(inner.names[0], self.width, tuple(statements), unroll=True))
 
-    def _read_indices(self, deep: Expr, e: Sum, f: Sum) -> tuple[Name, Name]:
+    def _read_indices(self, k: Expr, e: Sum, f: Sum) -> tuple[Name, Name]:
         """The index along the contraction that a thread reads, and the row or column.
 
         One of both counts vectors, if they are read.
         """
-        body, width, (own_deep, own_free) = self.body, self.width, self.own
+        body, width, (own_k, own_free) = self.body, self.width, self.own
         kind = self.tiles.index_kind
         names = ["k", ("row", "column")[self.side]]
         reach = list(self.reach)
         if width > 1:
-            along = 0 if self.deep_last else 1
+            along = 0 if self.contracted_last else 1
             names[along] += "_vector"
             reach[along] //= width
         size = self.size
-        if width > 1 and self.deep_last:
-            deep = deep if deep == Literal(0) else deep / width
+        if width > 1 and self.contracted_last:
+            k = k if k == Literal(0) else k / width
         elif width > 1:
             size //= width
-        at = own_deep if deep == Literal(0) else deep + own_deep
-        at_deep = body.let(kind, names[0], added(at, e * reach[0]))
+        at = own_k if k == Literal(0) else k + own_k
+        at_k = body.let(kind, names[0], added(at, e * reach[0]))
         at = self.tile * size + own_free
-        return at_deep, body.let(kind, names[1], added(at, f * reach[1]))
+        return at_k, body.let(kind, names[1], added(at, f * reach[1]))
 
     def _limits(self, at: Name, count: int, size: int, unit: int) -> list[Expr]:
         """The condition that an index is in the operand, where tiles reach out of it."""

@@ -49,7 +49,7 @@ ON_TENSOR_CORES = " on tensor cores"
 # Types that they take, with those of the sums.
 TYPES = {"bf16": "f32", "f16": "f32", "s8": "s32"}
 # The least rows or columns, of which there are more, and the least depth that are worth it.
-FEWEST, LEAST, LEAST_DEEP = 2, 32, 16
+FEWEST, LEAST, LEAST_DEPTH = 2, 32, 16
 # Bytes at multiples of which tiles begin: rows of 128 bytes, or eight of them.
 ALIGNED, ALIGNED_FOR_WARPGROUPS = 128, 1024
 # Rows and columns of a part, which an instruction multiplies, and sums of it that a lane has: two
@@ -61,7 +61,7 @@ def fits(product: Product) -> bool:
     """Whether tensor cores multiply the types of a product, and have enough work."""
     kinds = {operand.shape.element_type.name for operand in product.dot.operands[:2]}
     fewest, most = sorted((product.rows, product.columns))
-    enough = fewest >= FEWEST and most >= LEAST and product.depth >= LEAST_DEEP
+    enough = fewest >= FEWEST and most >= LEAST and product.depth >= LEAST_DEPTH
     supported = len(kinds) == 1 and TYPES.get(kinds.pop()) == product.type.name
     return enough and supported
 
@@ -93,7 +93,7 @@ class TensorCores(Tiles):
         self.sizes = size.rows, size.columns
         self.threads = WARP * size.warps[0] * size.warps[1]
         self.vector = BYTES // self.type.bytes
-        self.deep = self.least_deep = size.deep_bytes // self.type.bytes
+        self.tile_depth = self.least_depth = size.depth_bytes // self.type.bytes
         self.split(parts)
         self.layouts = [self._layout(side) for side in range(2)]
         self.aligned = ALIGNED_FOR_WARPGROUPS if size.in_warpgroups else ALIGNED
@@ -105,9 +105,11 @@ class TensorCores(Tiles):
 
     def _layout(self, side: int) -> SwizzledRows:
         """The layout of an operand's tiles: as in memory, but that bytes must lie side by side."""
-        if self.type.bytes == 1 or self.product.is_deep_last(side):
-            return SwizzledRows(self.sizes[side], self.deep, self.vector, deep_last=True)
-        return SwizzledRows(self.deep, self.sizes[side], self.vector, deep_last=False)
+        if self.type.bytes == 1 or self.product.contracted_last(side):
+            return SwizzledRows(
+                self.sizes[side], self.tile_depth, self.vector, contracted_last=True
+            )
+        return SwizzledRows(self.tile_depth, self.sizes[side], self.vector, contracted_last=False)
 
     def value(self, side: int, index: Index) -> Expr:
         """An element of an operand as it is stored."""
@@ -141,13 +143,13 @@ class TensorCores(Tiles):
         body = self.body
         if self.size.in_warpgroups:
             tiles = [s.array + times(self.buffer, s.layout.elements) for s in self.strips]
-            transposed = [int(not strip.layout.deep_last) for strip in self.strips]
+            transposed = [int(not strip.layout.contracted_last) for strip in self.strips]
             function = f"multiply_tiles_{self.type}"
             body.call(function, self.sums, *tiles, *transposed, self.size.columns)
             in_flight = self.in_flight if self.buffers > 1 else 0
             body.call(f"wait_but_for_{in_flight}_products")
             return
-        steps = self.size.deep_bytes // (2 * BYTES)
+        steps = self.size.depth_bytes // (2 * BYTES)
         self.own = [self._own(strip) for strip in self.strips]
         with body.loops(["step"], [steps], unroll=True) as (step,):
             fragments = [
@@ -175,7 +177,7 @@ class TensorCores(Tiles):
         contraction.
         """
         lane = self.lane
-        if (strip.side == 0) == strip.layout.deep_last:
+        if (strip.side == 0) == strip.layout.contracted_last:
             return lane % PART, lane / PART
         return lane % 8 + lane / PART * 8, lane / 8 % 2
 
@@ -184,9 +186,9 @@ class TensorCores(Tiles):
         body, side, layout = self.body, strip.side, strip.layout
         count, kind = self.counts[side], f"{self.type}x{self.vector}"
         fragments = body.variable("u32x4", f"{strip.name}_fragments", size=count)
-        transposed = "" if layout.deep_last else "_transposed"
+        transposed = "" if layout.contracted_last else "_transposed"
         with body.loops(["p"], [count], unroll=True) as (p,):
-            if layout.deep_last:
+            if layout.contracted_last:
                 slow = added(self.corner[side] + own[0], p * PART)
                 quick = added(own[1], step * 2)
             else:

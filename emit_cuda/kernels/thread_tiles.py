@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from optimizer.analysis.indexing import Index, Sum
 
 # Elements along the contraction that neighbouring threads read at least: a sector of f32.
-LEAST_DEEP = 8
+LEAST_DEPTH = 8
 # Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
 BUFFERS = 2
 # The sum of a product and a number, rounded once for each product of parts.
@@ -54,7 +54,7 @@ class ThreadTiles(Tiles):
 
     def choose(self) -> None:
         """Choose the size of tiles."""
-        self.threads, self.least_deep, self.tile_kind = SIDE * SIDE, LEAST_DEEP, self.kind
+        self.threads, self.least_depth, self.tile_kind = SIDE * SIDE, LEAST_DEPTH, self.kind
         self.nothing = literal(self.product.type, 0)
         self.buffers, self.most_shared = BUFFERS, SHARED_BYTES
         bytes_each = ELEMENT_TYPES[self.kind].bytes
@@ -62,7 +62,7 @@ class ThreadTiles(Tiles):
         sizes = [s for s in tile_sizes.SIZES if s.rows * s.columns <= most]
         size, parts = best(self.product, sizes or tile_sizes.SIZES, bytes_each)
         self.sizes = size.rows, size.columns
-        self.deep = size.depth
+        self.tile_depth = size.depth
         self.split(parts)
         self.each = size.rows // SIDE, size.columns // SIDE
         # Neighbours among a thread's rows and columns: as many as are read at once.
@@ -72,7 +72,7 @@ class ThreadTiles(Tiles):
         self.group = self.groups[1]
         # Rows of a tile begin at other banks, and stay aligned.
         sides = zip(self.sizes, self.groups, strict=True)
-        self.layouts = [PaddedRows(self.deep, *side) for side in sides]
+        self.layouts = [PaddedRows(self.tile_depth, *side) for side in sides]
         group = max(self.groups)
         self.aligned = group * bytes_each if group > 1 else 0
         self.copies = self.aligned == BYTES
@@ -108,7 +108,7 @@ class ThreadTiles(Tiles):
         """Add the products of two tiles."""
         body, (down, across) = self.body, self.groups
         rows, columns = self.each
-        with body.loops(["k"], [self.deep], unroll=True) as (k,):
+        with body.loops(["k"], [self.tile_depth], unroll=True) as (k,):
             left, right = (
                 self._factors(strip, k, own)
                 for strip, own in zip(self.strips, (self.y, self.x), strict=True)
@@ -122,11 +122,11 @@ class ThreadTiles(Tiles):
     def _factors(self, strip: Strip, k: Sum, own: Name) -> Name:
         """A thread's factors of a row of a tile, as registers."""
         body, side, group = self.body, strip.side, self.groups[strip.side]
-        count, pitch = self.each[side] // group, strip.layout.elements // self.deep // group
+        count, pitch = self.each[side] // group, strip.layout.elements // self.tile_depth // group
         made = body.variable(self._vector(group), f"factors_{side}", size=count)
         array = strip.array
         source = array if group == 1 else Cast(Pointer(self._vector(group), const=True), array)
-        begin = own if self.buffer == Literal(0) else self.buffer * (self.deep * pitch) + own
+        begin = own if self.buffer == Literal(0) else self.buffer * (self.tile_depth * pitch) + own
         with body.loops(["g"], [count], unroll=True) as (g,):
             body.assign(item(made, g), item(source, added(begin, k * pitch + g * SIDE)))
         return made

@@ -53,14 +53,14 @@ class WarpSize(TileSize):
 
     Attributes
     ----------
-    deep_bytes : how far a tile reaches along the contraction.
+    depth_bytes : how far a tile reaches along the contraction.
     warp_rows, warp_columns : of a warp's part.
     buffers : tiles of each operand in shared memory.
     in_warpgroups : four warps multiply whole tiles, as `multiply_tiles_bf16` of the prelude does.
     in_flight : products of tiles that they still compute while the next ones begin.
     """
 
-    deep_bytes: int = 64
+    depth_bytes: int = 64
     warp_rows: int = 32
     warp_columns: int = 32
     buffers: int = 4
@@ -70,7 +70,7 @@ class WarpSize(TileSize):
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory."""
-        return self.buffers * (self.rows + self.columns) * self.deep_bytes
+        return self.buffers * (self.rows + self.columns) * self.depth_bytes
 
     @property
     def warps(self) -> tuple[int, int]:

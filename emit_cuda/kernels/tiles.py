@@ -55,23 +55,23 @@ class Tiles(ABC):
     kind, index_kind : the types of the sums, and of index arithmetic.
     threads : of a block.
     sizes : the rows and the columns of its tile.
-    deep : how far a tile of an operand reaches along the contraction.
-    least_deep : elements along the contraction that neighbouring threads read at least.
+    tile_depth : how far a tile of an operand reaches along the contraction.
+    least_depth : elements along the contraction that neighbouring threads read at least.
     group : neighbours among a thread's sums.
     tile_kind, nothing : the type of the elements of both operands in shared memory, and zero.
     layouts : of a tile of each operand there.
     buffers, most_shared : tiles of each operand there, and their bytes at most.
     copies : operands may be copied past the registers.
     aligned, resident : as of a `Stage`.
-    parts, part_depth : of each sum, which as many blocks add up, and how deep each is.
+    parts, part_depth : of each sum, which as many blocks add up, and their depth.
     suffix : of the kind of the launch.
     in_flight : products of tiles that run while the next ones begin, so that theirs are still read.
     """
 
     threads: int
     sizes: tuple[int, int]
-    deep: int
-    least_deep: int
+    tile_depth: int
+    least_depth: int
     group: int
     tile_kind: str
     nothing: Expr
@@ -212,7 +212,7 @@ class Tiles(ABC):
             self.strips = [Strip(self, side, self.tile[side]) for side in range(2)]
         elements = sum(strip.layout.elements for strip in self.strips)
         bytes_of = elements * ELEMENT_TYPES[self.tile_kind].bytes
-        if self.buffers * bytes_of > self.most_shared or self.product.depth <= self.deep:
+        if self.buffers * bytes_of > self.most_shared or self.product.depth <= self.tile_depth:
             self.buffers = 1
         for strip in self.strips:
             strip.declare()
@@ -223,7 +223,7 @@ class Tiles(ABC):
         self.begins: Expr = Literal(0)
         self.depth: Expr | int = depth
         if self.parts > 1:
-            self.begins = body.let(self.index_kind, "first_deep", self.part * self.part_depth)
+            self.begins = body.let(self.index_kind, "first_k", self.part * self.part_depth)
             self.depth = self.part_depth
             if depth % self.part_depth:
                 rest = body.let(self.index_kind, "rest", depth - self.begins)
@@ -233,8 +233,8 @@ class Tiles(ABC):
         if self.buffers > 1:
             self._multiply_ahead(batch, copied, others)
             return
-        with body.loop("deep", self.depth, step=self.deep, kind=self.index_kind) as deep:
-            at = self._at(deep)
+        with body.loop("tile_k", self.depth, step=self.tile_depth, kind=self.index_kind) as tile_k:
+            at = self._at(tile_k)
             for strip in others:
                 strip.fetch(batch, at)
                 strip.bring(Literal(0))
@@ -248,17 +248,17 @@ class Tiles(ABC):
             body.add(BARRIER)
 
     def split(self, parts: int) -> None:
-        """Let so many blocks add up parts of each sum, which are whole tiles deep."""
-        self.part_depth = -(-self.product.depth // (parts * self.deep)) * self.deep
+        """Let so many blocks add up parts of each sum, which are whole tiles."""
+        self.part_depth = -(-self.product.depth // (parts * self.tile_depth)) * self.tile_depth
         self.parts = -(-self.product.depth // self.part_depth)
 
-    def _at(self, deep: Expr) -> Expr:
+    def _at(self, tile_k: Expr) -> Expr:
         """The index along the contraction that is so far behind the first one of a block's part."""
         if self.begins == Literal(0):
-            return deep
-        if deep == Literal(0):
+            return tile_k
+        if tile_k == Literal(0):
             return self.begins
-        return self.body.let(self.index_kind, "at_deep", self.begins + deep)
+        return self.body.let(self.index_kind, "at_k", self.begins + tile_k)
 
     def _multiply_ahead(self, batch: Sum, copied: Sequence[Strip], others: Sequence[Strip]) -> None:
         """Add up products, while the next tiles are on their way to other parts of memory."""
@@ -267,21 +267,21 @@ class Tiles(ABC):
             self._copy_first(batch, copied, ahead)
         for strip in others:
             strip.fetch(batch, self._at(Literal(0)))
-        with body.loop("deep", self.depth, step=self.deep, kind=kind) as deep:
-            self.buffer = body.let(kind, "buffer", deep / self.deep % self.buffers)
+        with body.loop("tile_k", self.depth, step=self.tile_depth, kind=kind) as tile_k:
+            self.buffer = body.let(kind, "buffer", tile_k / self.tile_depth % self.buffers)
             for strip in others:
                 strip.bring(self.buffer)
             if copied:
                 self.wait_but_for(ahead - 1)
             body.add(BARRIER)
             if others:
-                following = body.let(kind, "next_deep", deep + self.deep)
+                following = body.let(kind, "next_k", tile_k + self.tile_depth)
                 with body.when(binary("<", following, self.depth)):
                     at = self._at(following)
                     for strip in others:
                         strip.fetch(batch, at)
             if copied:
-                self._copy_next(batch, copied, deep, ahead)
+                self._copy_next(batch, copied, tile_k, ahead)
             self.multiply()
 
     def wait_but_for(self, groups: int) -> None:
@@ -292,21 +292,21 @@ class Tiles(ABC):
         """Begin to copy the first tiles, each of which is waited for on its own."""
         body = self.body
         with body.loops(["n"], [ahead], unroll=True) as (n,):
-            deep = spelled_out(n * self.deep)
+            tile_k = spelled_out(n * self.tile_depth)
             least = self.product.depth - (self.parts - 1) * self.part_depth
-            sure = (ahead - 1) * self.deep < least
-            with body.when(None if sure else binary("<", deep, self.depth)):
-                at = self._at(deep)
+            sure = (ahead - 1) * self.tile_depth < least
+            with body.when(None if sure else binary("<", tile_k, self.depth)):
+                at = self._at(tile_k)
                 for strip in strips:
                     strip.copy(batch, at, spelled_out(n))
             body.call("end_copies")
 
-    def _copy_next(self, batch: Sum, strips: Sequence[Strip], deep: Name, ahead: int) -> None:
+    def _copy_next(self, batch: Sum, strips: Sequence[Strip], tile_k: Name, ahead: int) -> None:
         """Begin to copy later tiles, to where all threads have read the last ones."""
         body, kind = self.body, self.index_kind
-        later = body.let(kind, "later_deep", deep + ahead * self.deep)
+        later = body.let(kind, "later_k", tile_k + ahead * self.tile_depth)
         with body.when(binary("<", later, self.depth)):
-            free = body.let(kind, "free_buffer", later / self.deep % self.buffers)
+            free = body.let(kind, "free_buffer", later / self.tile_depth % self.buffers)
             at = self._at(later)
             for strip in strips:
                 strip.copy(batch, at, free)

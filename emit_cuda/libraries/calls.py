@@ -41,7 +41,7 @@ class LibraryGemm:
     ----------
     operands, result : element types.
     batch : so many products, whose matrices lie one after the other.
-    deep_last : of each operand, whether the contraction is along its last dimension.
+    contracted_last : of each operand, whether the contraction is along its last dimension.
     bias : a row is added to all rows; its address follows those of the operands.
     """
 
@@ -51,7 +51,7 @@ class LibraryGemm:
     rows: int
     columns: int
     depth: int
-    deep_last: tuple[bool, bool]
+    contracted_last: tuple[bool, bool]
     alpha: float = 1.0
     bias: bool = False
     relu: bool = False
@@ -117,7 +117,7 @@ def _plain(dot: Instruction) -> LibraryGemm | None:
     if types not in _TYPES or kinds[0] is not kinds[1]:
         return None
     left, right = operands_of(dot)
-    orders = _deep_last(left), _deep_last(right)
+    orders = _contracted_last(left), _contracted_last(right)
     sizes = prod(left.sizes(left.batch)), left.count, right.count, left.depth
     if orders[0] is None or orders[1] is None or 0 in sizes:
         return None
@@ -131,16 +131,16 @@ def _are_whole(rows: int, columns: int, depth: int) -> bool:
     return not (depth % _BYTES or rows % _WORDS or columns % _WORDS)
 
 
-def _deep_last(operand: Operand) -> bool | None:
+def _contracted_last(operand: Operand) -> bool | None:
     """Whether the contraction is along the last dimensions, or the first behind the batch; or None.
 
     Free dimensions lie together in order then, so that each matrix has rows and columns.
     """
-    batch, free, deep = operand.batch, operand.free, operand.contracting
+    batch, free, contracted = operand.batch, operand.free, operand.contracting
     in_order = tuple(range(operand.instr.shape.rank))
-    if (*batch, *free, *deep) == in_order:
+    if (*batch, *free, *contracted) == in_order:
         return True
-    return False if (*batch, *deep, *free) == in_order else None
+    return False if (*batch, *contracted, *free) == in_order else None
 
 
 def fft_of(instr: Instruction) -> LibraryFft | None:

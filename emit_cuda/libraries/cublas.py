@@ -108,7 +108,7 @@ class Cublas:
         compute, factor, scalar = _COMPUTE.get(call.operands, _USUAL)
         kinds = ctypes.c_int(compute), ctypes.c_int(_TYPES[factor])
         operation = self._made("MatmulDescCreate", *kinds)
-        left_last, right_last = call.deep_last
+        left_last, right_last = call.contracted_last
         # In memory the right operand is (columns, depth) to the library if columns come last.
         self._set("MatmulDesc", operation, _TRANSPOSE_A, ctypes.c_int32(right_last))
         self._set("MatmulDesc", operation, _TRANSPOSE_B, ctypes.c_int32(not left_last))

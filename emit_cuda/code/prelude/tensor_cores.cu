@@ -94,11 +94,11 @@ static __device__ inline u64 descriptor(const void *tile) {
   return (address & 0x3ffff) >> 4 | 512ull << 16 | 64ull << 32 | 1ull << 62;
 }
 
-// The chunk of 16 bytes of a tile that has the number `deep` along the contraction of a row or column.
+// The chunk of 16 bytes of a tile that has the number `k` along the contraction of a row or column.
 // The tile has 64 numbers along the contraction. Eight chunks are a row of 128 bytes; they are swizzled:
 // their numbers are xor'ed with the row's, so that chunks below each other are in different banks.
-static __device__ inline s32 chunk_in_tile(s32 free, s32 deep, s32 transposed) {
-  s32 row = transposed ? free / 64 * 64 + deep : free, chunk = transposed ? free / 8 % 8 : deep / 8;
+static __device__ inline s32 chunk_in_tile(s32 free, s32 k, s32 transposed) {
+  s32 row = transposed ? free / 64 * 64 + k : free, chunk = transposed ? free / 8 % 8 : k / 8;
   return row * 8 + (chunk ^ row % 8);
 }
 
@@ -138,7 +138,7 @@ static __device__ inline void wait_but_for_$1_products() {
 
 // Begins to add the product of tiles of 128 x 64 by 64 x 128 or 256 floats, or of 128 x 128 by 128 x 256
 // whole numbers, of which four or eight warps have the sums: on an H100 four together, else each
-// multiplies 64 x 64 in parts of 16 x 16. Of whole numbers `deep` counts pairs.
+// multiplies 64 x 64 in parts of 16 x 16. Of whole numbers `k` counts pairs.
 //: bf16 f32, f16 f32, s8 s32
 static __device__ inline void multiply_tiles_$1($2x8 *sums, const void *left, const void *right,
                                                 s32 left_transposed, s32 right_transposed, s32 columns) {
@@ -169,15 +169,15 @@ static __device__ inline void multiply_tiles_$1($2x8 *sums, const void *left, co
   s32 other = lane % 8 + lane / 16 * 8, half = lane / 8 % 2 * 8;
   s32 row = row_of_part(0, columns) + (left_transposed ? half : sixteen);
   s32 column = column_of_part(0, columns) + (right_transposed ? eight : other);
-  s32 row_deep = left_transposed ? other : eight, column_deep = right_transposed ? sixteen : half;
+  s32 row_k = left_transposed ? other : eight, column_k = right_transposed ? sixteen : half;
   const u32x4 *x = (const u32x4 *)left, *y = (const u32x4 *)right;
 #pragma unroll
-  for (s32 deep = 0; deep < 64; deep += 16) {
+  for (s32 k = 0; k < 64; k += 16) {
     u32x4 a[4], b[4];
 #pragma unroll
     for (s32 p = 0; p < 4; p++) {
-      const u32x4 *from_x = x + chunk_in_tile(row + p * 16, row_deep + deep, left_transposed);
-      const u32x4 *from_y = y + chunk_in_tile(column + p * 16, column_deep + deep, right_transposed);
+      const u32x4 *from_x = x + chunk_in_tile(row + p * 16, row_k + k, left_transposed);
+      const u32x4 *from_y = y + chunk_in_tile(column + p * 16, column_k + k, right_transposed);
       if (left_transposed)
         load_fragments_transposed(a[p], from_x);
       else
