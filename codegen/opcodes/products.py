@@ -31,7 +31,7 @@ def product_type(instr: Instruction) -> ElementType:
     """The type in which products are summed up, of a dot product or a convolution.
 
     It is the result's wide type, but no narrower than the operands' wide types for floats; sums of
-    floats are turned into integers when they are complete.
+    floats are converted to integers when they are complete.
     """
     result = ELEMENT_TYPES[wide(instr.shape.element_type)]
     operands = [ELEMENT_TYPES[wide(o.shape.element_type)] for o in instr.operands[:2]]
@@ -126,8 +126,8 @@ def write_dot(body: Body, instr: Instruction, index: Index) -> Expr:
     return products.result
 
 
-def turned(steps: Index, window: Window) -> Index:
-    """The kernel's indices for steps through a window, or the steps for its indices."""
+def flipped(steps: Index, window: Window) -> Index:
+    """Steps through a window as indices of the kernel, or those as steps: `reversal` flips them."""
     pairs = zip(steps, window, strict=True)
     return tuple(step * -1 + (w.size - 1) if w.reversal else step for step, w in pairs)
 
@@ -182,7 +182,7 @@ def write_convolution(body: Body, instr: Instruction, index: Index) -> Expr:
                 right = [Sum(0)] * len(kernel)
                 right[labels.kernel_input_feature] = c
                 right[labels.kernel_output_feature] = feature
-                for d, step in zip(labels.kernel_spatial, turned(offset, window), strict=True):
+                for d, step in zip(labels.kernel_spatial, flipped(offset, window), strict=True):
                     right[d] = step
                 products.add(at(batch + first_batch, c + first_feature), tuple(right))
     body.add(*_summed(statements, products.lanes))

@@ -1,7 +1,7 @@
 """Graphs with loops and branches in them, so that the host reads no predicate.
 
 A *conditional node* holds a graph, which runs as often as, or if, the value of a handle is not 0. A
-kernel sets that value, behind the kernel that computes the predicate:
+kernel sets that value, after the kernel that computes the predicate:
 
     condition -> set_loop -> while (value) { body -> condition -> set_loop }
     set_branch 0 -> set_branch 1 -> if (value 0) { branch 0 } -> if (value 1) { branch 1 }
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # The driver's numbers: of a conditional node, of its two kinds, of a handle with a default value.
 _CONDITIONAL, IF, WHILE, _ASSIGN_DEFAULT = 13, 0, 1, 1
-# The nodes that are given are the only ones behind which a stream records the next.
+# The nodes that are given are the only ones after which a stream records the next.
 _SET_DEPENDENCIES = 1
 # Of the first driver with conditional nodes: CUDA 12.4.
 _HAS_CONDITIONALS = 12040
@@ -105,9 +105,9 @@ def add_node(stream: int, condition: int, kind: int) -> ctypes.c_void_p:
         type=_CONDITIONAL, handle=condition, kind=kind, size=1, context=context
     )
     graph, before = _recorded_by(stream)
-    behind = before, ctypes.c_size_t(len(before))
-    call("cuGraphAddNode", ctypes.byref(node), graph, *behind, ctypes.byref(params))
-    # The stream records its next node behind this one.
+    after = before, ctypes.c_size_t(len(before))
+    call("cuGraphAddNode", ctypes.byref(node), graph, *after, ctypes.byref(params))
+    # The stream records its next node after this one.
     last = ctypes.byref(node), ctypes.c_size_t(1), ctypes.c_uint(_SET_DEPENDENCIES)
     call("cuStreamUpdateCaptureDependencies", ctypes.c_void_p(stream), *last)
     return ctypes.c_void_p(params.graphs[0])
@@ -126,7 +126,7 @@ def into(handle: int, graph: ctypes.c_void_p) -> Generator[None]:
 
 
 def _recorded_by(stream: int) -> tuple[ctypes.c_void_p, Nodes]:
-    """The graph that a stream records, and the nodes behind which it would record the next one."""
+    """The graph that a stream records, and the nodes after which it would record the next one."""
     status, number, graph = ctypes.c_int(), ctypes.c_ulonglong(), ctypes.c_void_p()
     nodes, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_size_t()
     outputs = (ctypes.byref(each) for each in (status, number, graph, nodes, count))

@@ -116,7 +116,7 @@ class _Warp:
         # Of each array: the bytes of an element, and whether it is shared.
         self.arrays = {a.name: (_size(a.kind), False) for a in parameters}
         self.arrays |= {name: (_size(kind), True) for kind, name, _ in stage.shared}
-        # A pointer into an array: its name, and by how many bytes it is behind.
+        # A pointer into an array: its name, and its offset in bytes.
         self.pointers: dict[str, tuple[str, Lanes | None]] = {}
         self.found: list[Access] = []
 
@@ -170,18 +170,18 @@ class _Warp:
         address = self.address_of(load.pointer)
         if address is None or not mask.any():
             return
-        array, behind = address
+        array, offset = address
         kind, (size, shared) = _pointed(load.pointer), self.arrays[array]
         size = _size(kind) if kind else size
         number, count, requests = self.value(load.index), int(mask.sum()), None
-        if number is not None and behind is not None:
-            at = (number * size + behind)[mask]
+        if number is not None and offset is not None:
+            at = (number * size + offset)[mask]
             requests = _conflicts(at, size) if shared else _sectors(at, size)
         least = _least(count, size, shared=shared)
         self.found.append(Access(array, verb, size, count, requests, least, shared))
 
     def address_of(self, pointer: Expr) -> tuple[str, Lanes | None] | None:
-        """The array that a pointer is into, and the bytes that it is behind its beginning."""
+        """The array that a pointer is into, and its offset in bytes."""
         address = None
         match pointer:
             case Name(name) if name in self.pointers:
@@ -191,15 +191,15 @@ class _Warp:
             case Cast(_, inside) | Group(inside):
                 address = self.address_of(inside)
             case Op("&", (Load(inside, index),)) | Op("+", (inside, index)):
-                address = self._behind(self.address_of(inside), self.value(index))
+                address = self._offset(self.address_of(inside), self.value(index))
             case _:
                 pass
         return address
 
-    def _behind(
+    def _offset(
         self, address: tuple[str, Lanes | None] | None, number: Lanes | None
     ) -> tuple[str, Lanes | None] | None:
-        """The address some elements behind another."""
+        """The address some elements after another."""
         if address is None or address[1] is None or number is None:
             return address and (address[0], None)
         return address[0], address[1] + number * self.arrays[address[0]][0]

@@ -1,15 +1,15 @@
 """Fourier transforms: threads of a block transform lines of numbers in shared memory.
 
 A line of n = r s numbers is transformed in steps, one for each factor r (*Stockham*): a thread
-takes r numbers that lie n / r apart into registers, turns them by roots of unity, transforms them,
-and puts them where the next step wants them, so that the last step has them in order. The first
-step reads the operand itself, with its fused producers, and the last one writes the result. Rows
-of 32 numbers are followed by a gap, so that threads ask different banks.
+takes r numbers that lie n / r apart into registers, multiplies them by twiddle factors, transforms
+them, and puts them where the next step wants them, so that the last step has them in order. The
+first step reads the operand itself, with its fused producers, and the last one writes the result.
+Rows of 32 numbers are followed by a gap, so that threads ask different banks.
 
 A line that does not fit into shared memory is a matrix: a first launch transforms its columns and
-turns them, a second one transforms its rows. A length with a prime factor over 13 becomes a
-convolution (*Bluestein*): two transforms of a longer length, of which the first one's result is
-multiplied by the transform of the second factor, a constant.
+multiplies them by twiddle factors, a second one transforms its rows. A length with a prime factor
+over 13 becomes a convolution (*Bluestein*): two transforms of a longer length, of which the first
+one's result is multiplied by the transform of the second factor, a constant.
 
 References
 ----------
@@ -200,9 +200,9 @@ class _Fourier:
 
         def write_column(number: Sum, k: Sum, value: Pair) -> None:
             of, column = delinear(number, [count, columns])
-            by = body.let("s64", "turn", Group(indexed(k)) * Group(indexed(column)))
-            turned = self.numbers.times(value, by, self.numbers.roots(n))
-            self._keep(item(room, of * n + k * columns + column), turned)
+            by = body.let("s64", "twiddle", Group(indexed(k)) * Group(indexed(column)))
+            product = self.numbers.times(value, by, self.numbers.roots(n))
+            self._keep(item(room, of * n + k * columns + column), product)
 
         def read_row(number: Sum, k: Sum) -> Pair:
             return self._kept(room, number * columns + k)

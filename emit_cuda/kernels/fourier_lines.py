@@ -58,13 +58,13 @@ class Numbers:
             return [self._sum(x[0], x[1]), self._sum(x[0], x[1], "-")]
         if r == 4:
             even = self._sum(x[0], x[2]), self._sum(x[0], x[2], "-")
-            odd, turned = self._sum(x[1], x[3]), self._sum(x[1], x[3], "-")
+            odd, difference = self._sum(x[1], x[3]), self._sum(x[1], x[3], "-")
             # Times -i: the parts are exchanged.
             return [
                 self._sum(even[0], odd),
-                self.let(even[1][0] + turned[1], even[1][1] - turned[0]),
+                self.let(even[1][0] + difference[1], even[1][1] - difference[0]),
                 self._sum(even[0], odd, "-"),
-                self.let(even[1][0] - turned[1], even[1][1] + turned[0]),
+                self.let(even[1][0] - difference[1], even[1][1] + difference[0]),
             ]
         return self._transformed_odd(x)
 
@@ -83,8 +83,8 @@ class Numbers:
         results = [total(lambda p: [x[0][p], *(s[p] for s in sums)])]
         later: list[Pair] = []
         for q in range(1, middle):
-            turns = [2 * pi * q * m / r for m in range(1, middle)]
-            cosines, sines = ([self._number(f(t)) for t in turns] for f in (cos, sin))
+            angles = [2 * pi * q * m / r for m in range(1, middle)]
+            cosines, sines = ([self._number(f(angle)) for angle in angles] for f in (cos, sin))
             straight = total(
                 lambda p, by=cosines: [x[0][p], *(s[p] * c for s, c in zip(sums, by, strict=True))]
             )
@@ -156,8 +156,8 @@ class LineSteps:
                 values.append(self.numbers.let(*read(k)))
             if done > 1:
                 for m in range(1, r):
-                    turn = Group(j % done) * (m * (self.n // (done * r)))
-                    by = self.body.let("s64", "turn", turn)
+                    power = Group(j % done) * (m * (self.n // (done * r)))
+                    by = self.body.let("s64", "twiddle", power)
                     values[m] = self.numbers.times(values[m], by, self.numbers.roots(self.n))
             for m, value in enumerate(self.numbers.transformed(values)):
                 for held, part in zip(self.held, value, strict=True):

@@ -67,16 +67,16 @@ def product_in(computation: Computation) -> Instruction | None:
     if len(products) != 1:
         return None
     (product,) = products
-    behind, before = {product}, {product}
+    users, inputs = {product}, {product}
     for instr in computation.instructions:
-        if not behind.isdisjoint(instr.operands):
+        if not users.isdisjoint(instr.operands):
             if not _keeps_index(instr, product):
                 return None
-            behind.add(instr)
+            users.add(instr)
     for instr in reversed(computation.instructions):
-        before.update(instr.operands if instr in before else ())
-    cheap = all(is_cheap(instr) for instr in before - {product})
-    return product if computation.root in behind and cheap else None
+        inputs.update(instr.operands if instr in inputs else ())
+    cheap = all(is_cheap(instr) for instr in inputs - {product})
+    return product if computation.root in users and cheap else None
 
 
 def _keeps_index(instr: Instruction, product: Instruction) -> bool:

@@ -52,7 +52,7 @@ class TileLayout(ABC):
 
 
 class PaddedRows(TileLayout):
-    """Rows with a vector of unused elements behind each; each has one index of the contraction."""
+    """Rows with a vector of unused elements after each; each has one index of the contraction."""
 
     @property
     def pitch(self) -> int:
@@ -77,7 +77,7 @@ class SwizzledRows(TileLayout):
     """Rows of swizzled chunks of 16 bytes: their numbers are xor'ed with the row's.
 
     So eight chunks below each other, which tensor cores load at once, are in different banks. A row
-    has 128 bytes at most; the columns after them are stored behind all rows, as another tile.
+    has 128 bytes at most; the columns after them are stored after all rows, as another tile.
     """
 
     @property
@@ -93,9 +93,9 @@ class SwizzledRows(TileLayout):
     def vector_number(self, slow: Expr, quick: Expr) -> Expr:
         """The number of a chunk."""
         chunks, most = self.chunks, BANKS_BYTES // CHUNK
-        turn = slow % chunks if chunks == most else slow / (most // chunks) % chunks
+        key = slow % chunks if chunks == most else slow / (most // chunks) % chunks
         row = slow
         if chunks * self.vector < self.columns:
             row = Group(quick / chunks * self.rows + slow)
             quick = grouped(quick % chunks)
-        return row * chunks + Group(quick ^ Group(turn))
+        return row * chunks + Group(quick ^ Group(key))

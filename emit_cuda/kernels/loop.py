@@ -1,7 +1,7 @@
 """The loop kernel: each thread computes one element, and where results are alike one of each.
 
 Where there are enough for all threads of a GPU, each computes several neighbours, which it loads
-and stores at once; one thread computes the elements behind the last whole group. Where operands are
+and stores at once; one thread computes the elements after the last whole group. Where operands are
 read transposed, blocks compute tiles (`transposing`).
 """
 

@@ -1,7 +1,7 @@
 """Cholesky factors and triangular systems by blocks of threads, in tiles of 32 x 32.
 
 A factor is found 32 columns at a time (*right-looking*): a launch factors them, another one takes
-their products off all columns behind them. The launches of all columns run the same two kernels,
+their products off all columns after them. The launches of all columns run the same two kernels,
 which are told by a constant which columns they are at. Of a system, each block solves for 32
 columns, row by row of tiles; it reads its earlier solutions back. Smaller matrices are left to a
 thread each.
@@ -63,9 +63,9 @@ def cholesky_stages(
         call = f"factor_panel_{kind}", (work, factor, at, n)
         stages.append(_tiled(kernel, *call, (tiles - panel) * count, "cholesky of a panel"))
         if panel < tiles - 1:
-            call = f"update_behind_{kind}", (work, factor, at, n)
+            call = f"update_trailing_{kind}", (work, factor, at, n)
             blocks = (tiles - panel - 1) ** 2 * count
-            stages.append(_tiled(kernel, *call, blocks, "update behind a panel"))
+            stages.append(_tiled(kernel, *call, blocks, "trailing update"))
     with body.block() as statements:
         body.call(f"finish_factor_{kind}", factor, outputs[0], n, lower)
     return [*stages, kernel.stage(statements, tiles**2 * count, THREADS, "triangle")]

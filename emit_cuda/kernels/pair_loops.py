@@ -130,7 +130,7 @@ class PairLoop:
         self._wanted = self._wanted_as_pairs()
 
     def statements(self) -> list[Statement]:
-        """The loop, behind the pairs that do not change in it."""
+        """The loop, after the pairs that do not change in it."""
         for statement in self.loop.body:
             if isinstance(statement, Let):
                 self._let(statement)

@@ -42,7 +42,7 @@ WHY: Final = {
 }
 # Who writes kernels that are faster than loops over elements: for which opcodes, of which kinds.
 _WRITERS: Final[Sequence[tuple[Write, Sequence[str], Sequence[str]]]] = (
-    (cholesky_stages, ["cholesky"], ["cholesky of a panel", "update behind a panel", "triangle"]),
+    (cholesky_stages, ["cholesky"], ["cholesky of a panel", "trailing update", "triangle"]),
     (concatenate_stage, ["concatenate"], ["concatenation"]),
     (fourier_stages, ["fft"], ["transform"]),
     (

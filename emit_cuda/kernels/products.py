@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from codegen.opcodes.operands import operands_of
 from codegen.opcodes.products import (
     element_as,
+    flipped,
     input_element,
     product_result,
     product_type,
-    turned,
 )
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear
@@ -164,7 +164,7 @@ class ConvolutionProduct(Product):
         if self.attrs.batch_group_count > 1:
             images = self.dot.operands[0].shape.dims[labels.input_batch]
             image = image + batch * (images // self.attrs.batch_group_count)
-        steps = turned(tuple(inside[d] for d in labels.kernel_spatial), self.attrs.window)
+        steps = flipped(tuple(inside[d] for d in labels.kernel_spatial), self.attrs.window)
         spatial = tuple(by_dim[d] for d in labels.output_spatial)
         condition, at = input_element(self.dot, spatial, steps)
         return condition, at(image, feature)

@@ -5,7 +5,7 @@
                                         if (!(step < 0x1p-10)) for v < 4: y[v] = 1 / x[v]
 
 A division takes few instructions but near the ends of the range, for which the compiler has a
-branch behind each. Here a loop notes that it met such a number, and then runs again.
+branch after each. Here a loop notes that it met such a number, and then runs again.
 """
 
 from __future__ import annotations

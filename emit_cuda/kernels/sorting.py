@@ -65,7 +65,7 @@ WORD_BYTES, NUMBER_BYTES = 8, 4
 # Shorter rows are sorted by exchanges, even if their comparator compares keys; and so many digits
 # take as long as merges do.
 MOST_BITONIC, FEW_DIGITS = 512, 16
-# A word behind all others.
+# A word after all others.
 PADDING = ~Cast("u64", Literal(0))
 
 

@@ -109,10 +109,10 @@ class Strip:
             if whole and width > 1:
                 array = Cast(Pointer(self._vector()), self.array)
                 at = self.layout.vector_number(*where)
-                body.assign(item(array, self._behind(buffer, at, width)), here)
+                body.assign(item(array, self._in_buffer(buffer, at, width)), here)
                 return
             with body.loops(["i"], [width], unroll=True) as (i,):
-                at = self._behind(buffer, self._element(where, i))
+                at = self._in_buffer(buffer, self._element(where, i))
                 body.assign(item(self.array, at), here if width == 1 else item(here, i))
 
     def _vector(self) -> str:
@@ -174,7 +174,7 @@ class Strip:
             slow = added(times(slow, self.width), i)
         return self.layout.element(_grouped(slow), _grouped(quick))
 
-    def _behind(self, buffer: Expr, at: Expr, unit: int = 1) -> Expr:
+    def _in_buffer(self, buffer: Expr, at: Expr, unit: int = 1) -> Expr:
         """An offset in one of the buffers of shared memory."""
         if buffer == Literal(0):
             return at
@@ -218,7 +218,7 @@ class Strip:
         if source is None or width != self.layout.vector:
             return False
         array = Cast(Pointer(self._vector()), self.array)
-        at = self._behind(
+        at = self._in_buffer(
             buffer, self.layout.vector_number(*map(_grouped, self._in_tile(e, f))), width
         )
         count: Expr = Literal(BYTES)

@@ -137,9 +137,9 @@ def _tiles(product: Product, size: TileSize) -> int:
 
 def _seconds(product: Product, size: TileSize, parts: int, sum_bytes: int) -> float:
     """The time of a product, about, in which each multiprocessor computes a block at a time."""
-    turns = -(-_tiles(product, size) * parts // MULTIPROCESSORS)
+    waves = -(-_tiles(product, size) * parts // MULTIPROCESSORS)
     depth = -(-product.depth // parts)
-    seconds = turns * (size.rows * size.columns * depth / (size.rate * 1e9) + size.idle)
+    seconds = waves * (size.rows * size.columns * depth / (size.rate * 1e9) + size.idle)
     if parts > 1:
         partial = product.batch * product.rows * product.columns * parts
         seconds += LAUNCH + 2 * partial * sum_bytes * BYTE

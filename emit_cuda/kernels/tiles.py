@@ -253,7 +253,7 @@ class Tiles(ABC):
         self.parts = -(-self.product.depth // self.part_depth)
 
     def _at(self, tile_k: Expr) -> Expr:
-        """The index along the contraction that is so far behind the first one of a block's part."""
+        """The index along the contraction that is so far after the first one of a block's part."""
         if self.begins == Literal(0):
             return tile_k
         if tile_k == Literal(0):

@@ -3,7 +3,7 @@
 A thread that computes four neighbours of f32 asks memory once for each operand instead of four
 times. Its work is a loop over the four; of the loads in it, those whose numbers go up with
 the loop, and begin at a multiple of four whatever else they depend on, are one load in front of it,
-and stores one behind it. All arrays begin at multiples of 64 bytes (`optimizer.memory.heap`).
+and stores one after it. All arrays begin at multiples of 64 bytes (`optimizer.memory.heap`).
 
 References
 ----------
@@ -73,7 +73,7 @@ def in_vectors(
     """The number of threads for some elements, the statements of one, and how many it computes.
 
     Of enough elements each thread computes neighbours, if loads and stores can be joined. Elements
-    behind the last whole vector have a thread of their own.
+    after the last whole vector have a thread of their own.
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ class Pack:
 
     Attributes
     ----------
-    before, behind : statements in front of the loop over the elements, and after it.
+    before, after : statements around the loop over the elements.
     """
 
     def __init__(self, kernel: Kernel, iteration: str, width: int) -> None:
         self.kernel, self.iteration, self.width = kernel, iteration, width
         self.before: list[Statement] = []
-        self.behind: list[Statement] = []
+        self.after: list[Statement] = []
         self._packs: dict[tuple[Expr, Sum], Name] = {}
 
     def loop(self, statements: Sequence[Statement]) -> list[Statement] | None:
@@ -128,7 +128,7 @@ class Pack:
         return pack.around(statements), bool(pack._packs)
 
     def around(self, statements: Sequence[Statement]) -> list[Statement]:
-        """A loop over neighbours, and loads and stores of several before and behind it.
+        """A loop over neighbours, and loads and stores of several before and after it.
 
         Of a single element, the statements themselves.
         """
@@ -138,7 +138,7 @@ class Pack:
         short = straight(kept) and len(kept) * self.width <= MOST_STATEMENTS
         if short:
             kept = tuple(each for s in self._varying(kept) for each in self._changed(s))
-        return [*self.before, For(self.iteration, self.width, kept, unroll=short), *self.behind]
+        return [*self.before, For(self.iteration, self.width, kept, unroll=short), *self.after]
 
     def source(self, statements: Sequence[Statement], value: Expr) -> Load | None:
         """The vector in memory of which a value is one element as it is; None for other values."""
@@ -177,14 +177,14 @@ class Pack:
                     )
                     return [Let(kind, name, loaded)]
             case Assign():
-                stores = self._stored(statement, self.behind)
+                stores = self._stored(statement, self.after)
                 return [stores or statement]
             case If(condition, then, ()):
                 # All that a thread does not own it computes in vain, but does not store.
-                behind: list[Statement] = []
-                stores = [self._stored(s, behind) if isinstance(s, Assign) else None for s in then]
+                after: list[Statement] = []
+                stores = [self._stored(s, after) if isinstance(s, Assign) else None for s in then]
                 if all(stores):
-                    self.behind.append(If(condition, tuple(behind)))
+                    self.after.append(If(condition, tuple(after)))
                     return [m for m in stores if m]
             case _:
                 pass
@@ -219,8 +219,8 @@ class Pack:
             self.before.append(Let(f"{kind}x{self.width}", name.name, value))
         return self._packs[pointer, first]
 
-    def _stored(self, statement: Assign, behind: list[Statement]) -> Assign | None:
-        """An assignment to an element of a vector that is stored behind the loop."""
+    def _stored(self, statement: Assign, after: list[Statement]) -> Assign | None:
+        """An assignment to an element of a vector that is stored after the loop."""
         match statement.target:
             case Load(Name() as pointer, Index(number)):
                 first, kind = self._aligned(number), self._kind(pointer)
@@ -230,5 +230,5 @@ class Pack:
             return None
         name = self._packs[pointer, first] = Name(self.kernel.body.name(f"{pointer.name}_all"))
         self.before.append(LocalVariable(f"{kind}x{self.width}", name.name))
-        behind.append(Assign(self._vector(kind, pointer, first, const=False), name))
+        after.append(Assign(self._vector(kind, pointer, first, const=False), name))
         return Assign(item(name, Name(self.iteration)), statement.value)

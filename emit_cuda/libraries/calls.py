@@ -132,7 +132,7 @@ def _are_whole(rows: int, columns: int, depth: int) -> bool:
 
 
 def _contracted_last(operand: Operand) -> bool | None:
-    """Whether the contraction is along the last dimensions, or the first behind the batch; or None.
+    """Whether the contraction is along the last dimensions, or the first after the batch; or None.
 
     Free dimensions lie together in order then, so that each matrix has rows and columns.
     """

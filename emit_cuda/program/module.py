@@ -65,7 +65,7 @@ class CudaModuleWriter:
         self._apart: list[Home] = []
 
     def keep_apart(self, pointers: Iterable[str]) -> None:
-        """Give small arrays memory that no others share, behind the others of the arena."""
+        """Give small arrays memory that no others share, after the others of the arena."""
         for home, _ in (self.declared[p] for p in pointers if p in self.declared):
             if isinstance(home, Buffer) and home.bytes <= _APART and home not in self._apart:
                 self._apart.append(home)
@@ -115,12 +115,12 @@ class CudaModuleWriter:
             )
         home, offset = self.declared[pointer]
         piece = self.memory.slices[home]
-        allocation, behind, size = piece.allocation, piece.offset + offset, piece.size - offset
+        allocation, begin, size = piece.allocation, piece.offset + offset, piece.size - offset
         if allocation.output is not None:
-            return BufferSlice("result", allocation.output, behind, size, pointer)
+            return BufferSlice("result", allocation.output, begin, size, pointer)
         if allocation.parameter is not None:
-            return BufferSlice("argument", allocation.parameter, behind, size, pointer)
+            return BufferSlice("argument", allocation.parameter, begin, size, pointer)
         if home in self._apart:
             at = self.memory.arena_bytes + _APART * self._apart.index(home)
             return BufferSlice("arena", 0, at + offset, size, pointer)
-        return BufferSlice("arena", 0, behind, size, pointer)
+        return BufferSlice("arena", 0, begin, size, pointer)

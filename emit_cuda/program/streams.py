@@ -218,7 +218,7 @@ def _stream(needed: set[int], on: Sequence[int], last: dict[int, int], streams: 
 
 
 def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
-    """For each step, the earlier ones that it must stay behind."""
+    """For each step, the earlier ones that it must come after."""
     # The accesses to a buffer: the slice, whether it was written to, and by which step.
     history: dict[tuple[str, int], list[tuple[BufferSlice, bool, int]]] = {}
     for number, step in enumerate(steps):
@@ -253,5 +253,5 @@ def uses(step: Work) -> Iterator[tuple[BufferSlice, bool]]:
 
 
 def _covers(used: BufferSlice, other: BufferSlice) -> bool:
-    behind = used.offset + used.size >= other.offset + other.size
-    return used.offset <= other.offset and behind
+    ends = used.offset + used.size >= other.offset + other.size
+    return used.offset <= other.offset and ends

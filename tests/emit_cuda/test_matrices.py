@@ -76,7 +76,7 @@ def systems(numbers):
 def test_factors_are_the_interpreters():
     batch = factors()
     kinds = [step.kind for step in batch.cases[0][3].steps]
-    assert kinds == ["loop", *["cholesky of a panel", "update behind a panel"] * 2,
+    assert kinds == ["loop", *["cholesky of a panel", "trailing update"] * 2,
                      "cholesky of a panel", "triangle"]  # fmt: skip
     assert not batch.differences(checked=True)
 

@@ -82,7 +82,7 @@ static __device__ inline c128 complex_asin_c128(c128 x) {
   return c128(y.im, -y.re);
 }
 
-// acosh x is acos x, turned so that the real part is not negative.
+// acosh x is acos x, rotated so that the real part is not negative.
 static __device__ inline c128 complex_acosh_c128(c128 x) {
   c128 y = complex_acos_c128(x);
   return c128(fabs(y.im), copysign(y.re, x.im));

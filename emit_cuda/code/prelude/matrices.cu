@@ -44,8 +44,8 @@ static void factor_panel_$T(const $T *work, $T *factor, s64 panel, s64 n, $T *d,
   }
 }
 
-// The update of the columns behind a panel; each block has a tile of them.
-static void update_behind_$T($T *work, const $T *factor, s64 panel, s64 n, $T *x, $T *y) {
+// The update of the columns after a panel; each block has a tile of them.
+static void update_trailing_$T($T *work, const $T *factor, s64 panel, s64 n, $T *x, $T *y) {
   s64 first = (panel + 1) * 32, left = (n - first + 31) / 32, tile = blockIdx.x % (left * left);
   s64 matrix = blockIdx.x / (left * left) * n * n;
   s64 down = first + tile / left * 32, across = first + tile % left * 32;

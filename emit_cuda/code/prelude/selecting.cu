@@ -1,5 +1,5 @@
 // The least words of a row, by a block that goes through the row in steps. `words` are those found, and
-// `counts` how many. `candidates` has room for words that may be among the k least, behind one that is
+// `counts` how many. `candidates` has room for words that may be among the k least, after one that is
 // the threshold.
 
 // Leaves the k least words, in order; gives the last of them, or the greatest word if there are fewer.

@@ -32,7 +32,7 @@ static __device__ inline u32 lanes_of_same_bit(u32 word) {
 }
 
 // Ranks elements by their digits: where `ranks` has a digit, it has the element's position in the sorted
-// tile after it, behind smaller digits, and of equal ones behind those before it. `counts` are a
+// tile then, after smaller digits, and of equal ones after those before it. `counts` are a
 // histogram for each warp. `offsets` become where each digit begins in the tile.
 // Gives how often the tile has digit x, for thread x.
 template <int EACH>
