@@ -38,6 +38,7 @@ from codegen.expressions import (
     indexed,
     item,
 )  # fmt: skip
+from codegen.opcodes.axis_lines import AxisLines
 from codegen.opcodes.fourier_lengths import (
     chirp,
     chirp_transform,
@@ -45,7 +46,6 @@ from codegen.opcodes.fourier_lengths import (
     middle_factor,
     radices,
 )
-from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, Numbers, Pair, named
 from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES
 from hlo import attributes as a

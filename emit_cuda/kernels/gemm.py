@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.table import Scalar
-from emit_cuda.kernels.products import PRODUCTS
+from codegen.opcodes.matrix_products import PRODUCTS
 from emit_cuda.kernels.stages import MOST_IN_TURNS
 from emit_cuda.kernels.tensor_cores import TensorCores, fits
 from emit_cuda.kernels.thread_tiles import ThreadTiles

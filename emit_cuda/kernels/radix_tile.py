@@ -26,10 +26,10 @@ from codegen.expressions import (
     indexed,
     item,
 )
+from codegen.opcodes.axis_lines import AxisLines
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import operands_of, parts_of, word_of_key
 from codegen.statements import LocalVariable
-from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.stages import BARRIER, WARP
 from optimizer.analysis.indexing import Sum, counter, linear, unknown
 

@@ -38,11 +38,11 @@ from codegen.expressions import (
     item,
     tree,
 )
+from codegen.opcodes.axis_lines import AxisLines
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import word_of_key
 from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
-from emit_cuda.kernels.axis_lines import AxisLines
 from emit_cuda.kernels.radix import MOST_LENGTH, digits, radix_stages
 from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, each_thread, in_turns
 from hlo import attributes as a

@@ -41,7 +41,7 @@ from optimizer.analysis.indexing import Sum
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.kernels.products import Product
+    from codegen.opcodes.matrix_products import Product
     from optimizer.analysis.indexing import Index
 
 # So ends the kind of a launch that uses them.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.kernels.products import Product
+    from codegen.opcodes.matrix_products import Product
 
 # Multiprocessors that are to have blocks: an H100 has 132.
 MULTIPROCESSORS = 132

@@ -5,7 +5,7 @@ right one, which its threads bring into shared memory, tile after tile. While th
 tiles, the next ones are on their way: into registers, and from there to another part of shared
 memory (*double buffering*), or past the registers, some tiles ahead. So one barrier a tile is
 enough. Elementwise work on the product (the *epilogue*) is done before it is stored. A convolution
-is a product of matrices, too: see `emit_cuda.kernels.products`.
+is a product of matrices, too: see `codegen.opcodes.matrix_products`.
 
 References
 ----------
@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal, wide
 from codegen.expressions import Expr, Literal, Name, at_most, binary, conjoined, item
+from codegen.loops import narrow_indices
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import If, Statement, live
 from codegen.walk import spelled_out
-from emit_cuda.kernels import narrow_indices
 from emit_cuda.kernels.stages import BARRIER, Stage, each_thread
 from emit_cuda.kernels.strips import Strip
 from emit_cuda.kernels.vectors import Pack
@@ -34,9 +34,9 @@ from optimizer.analysis.indexing import Sum, counter, delinear, linear
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from codegen.opcodes.matrix_products import Product
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.layouts import TileLayout
-    from emit_cuda.kernels.products import Product
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 

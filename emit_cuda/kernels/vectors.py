@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Index, Load, Name, binary, item
 from codegen.kinds import Pointer, base_of, number_of
+from codegen.loops.unroll_and_jam import jammed
 from codegen.statements import (
     Assign,
     For,
@@ -30,7 +31,6 @@ from codegen.statements import (
     nested,
     straight,
 )
-from emit_cuda.kernels.jamming import jammed
 from optimizer.analysis.indexing import Counter, Sum, counter, unknown
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from codegen.dead_stores import without_stores
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Literal, Load, Name, Op
 from codegen.kinds import Pointer, is_const
+from codegen.loops.narrow_indices import fits_32_bits, in_32_bits
 from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
@@ -17,7 +18,6 @@ from codegen.statements import Assign
 from emit_cuda.kernels.gemm import gemm_stages, product_in
 from emit_cuda.kernels.kernel import CudaKernel
 from emit_cuda.kernels.loop import loop_stage
-from emit_cuda.kernels.narrow_indices import fits_32_bits, in_32_bits
 from emit_cuda.kernels.passes import KINDS
 from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
@@ -97,7 +97,7 @@ class CudaSchedule(Schedule):
         staged = [s for stage in launches if isinstance(stage, Stage) for s in stage.statements]
         dead = self.dead_stores(kernel, instr, staged)
         narrow = fits_32_bits([instr, *kernel.writer.computed])
-        for stage in in_32_bits(launches) if narrow else launches:
+        for stage in launches:
             if isinstance(stage, CopyStage):
                 ends = pointers[stage.target], pointers[stage.source]
                 self.step(Copy(*ends, stage.size), uses=ends)
@@ -108,7 +108,8 @@ class CudaSchedule(Schedule):
             if stage.own_bytes:
                 scratch = self.local(stage.own_bytes, "own_memory")
                 kernel.arguments[scratch] = Argument(Pointer("u8"), "own_memory", scratch)
-            name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
+            added = replace(stage, statements=in_32_bits(stage.statements)) if narrow else stage
+            name, used = self.module.kernels.add(kernel, instr.name, comment, added)
             at = pointed(kernel, used)
             what = instr.name, stage.kind, stage.extern_bytes
             launch = Launch(name, stage.grid, stage.block, *at, *what)

@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Cast, Expr, Index, Literal
 from codegen.statements import For, Let, LocalVariable, Statement, replaced, rewritten
 from codegen.walk import rebuilt
-from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from emit_cuda.kernels.stages import Launches
     from hlo.instruction import Instruction
     from hlo.types.values import PaddingDim, WindowDim
 
@@ -77,13 +75,9 @@ def _longest(instr: Instruction) -> int:
     return max((n for s in shapes for n in s.dims), default=1)
 
 
-def in_32_bits(launches: Launches) -> Launches:
-    """Launches whose variables and counters of 64 bits have 32."""
-    return [_launch(each) if isinstance(each, Stage) else each for each in launches]
-
-
-def _launch(stage: Stage) -> Stage:
-    return replace(stage, statements=_narrowed(rewritten(s, _cast) for s in stage.statements))
+def in_32_bits(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    """Statements whose variables and counters of 64 bits have 32."""
+    return _narrowed(rewritten(s, _cast) for s in statements)
 
 
 def _cast(expr: Expr) -> Expr:

@@ -1,0 +1,1 @@
+"""Transformations of loops that know no language."""
