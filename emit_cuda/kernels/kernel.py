@@ -107,7 +107,7 @@ class CudaKernel(kernel.Kernel):
         aligned: int = 0,
         resident: int = 1,
     ) -> Stage:
-        """A launch, with the shared arrays that were asked for; what else it takes, see `Stage`."""
+        """A launch, with the shared arrays that were asked for; its other fields: see `Stage`."""
         x, y = threads if isinstance(threads, tuple) else (threads, 1)
         shared, self._shared = (*shared, *self._shared), []
         return Stage(

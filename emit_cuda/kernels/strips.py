@@ -7,6 +7,7 @@ threads. They wait in registers while the tile before is multiplied.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -30,11 +31,46 @@ from emit_cuda.kernels.vectors import BYTES, Pack
 from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
     from contextlib import AbstractContextManager
 
-    from emit_cuda.kernels.tiles import Tiles
+    from codegen.opcodes.matrix_products import Product
+    from emit_cuda.kernels.kernel import CudaKernel
+    from emit_cuda.kernels.layouts import TileLayout
     from optimizer.analysis.indexing import Index
+
+
+class TileReader(ABC):
+    """A kernel whose blocks bring tiles of both operands of a product into shared memory.
+
+    Attributes
+    ----------
+    index_kind : the type of index arithmetic.
+    threads : of a block.
+    sizes : the rows and the columns of its tile of the result.
+    tile_depth : how far a tile of an operand reaches along the contraction.
+    least_depth : elements along the contraction that neighbouring threads read at least.
+    tile_kind, nothing : the type of the elements of both operands in shared memory, and zero.
+    layouts : of a tile of each operand there.
+    copies : operands may be copied past the registers.
+    """
+
+    index_kind: str
+    threads: int
+    sizes: tuple[int, int]
+    tile_depth: int
+    least_depth: int
+    tile_kind: str
+    nothing: Expr
+    layouts: Sequence[TileLayout]
+    copies: bool
+
+    def __init__(self, kernel: CudaKernel, product: Product) -> None:
+        self.kernel, self.product, self.body = kernel, product, kernel.body
+
+    @abstractmethod
+    def value(self, side: int, index: Index) -> Expr:
+        """An element of an operand, as shared memory has it."""
 
 
 class Strip:
@@ -52,7 +88,7 @@ class Strip:
     copies : whether they are copied past the registers.
     """
 
-    def __init__(self, tiles: Tiles, side: int, tile: Expr) -> None:
+    def __init__(self, tiles: TileReader, side: int, tile: Expr) -> None:
         self.tiles, self.side, self.tile = tiles, side, tile
         self.kernel, self.product, self.body = tiles.kernel, tiles.product, tiles.body
         self.size, self.layout = tiles.sizes[side], tiles.layouts[side]

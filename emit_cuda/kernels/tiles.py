@@ -14,7 +14,7 @@ NVIDIA, *CUTLASS: Fast Linear Algebra in CUDA C++*, which explains this hierarch
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from codegen.opcodes.scalar import arithmetic
 from codegen.statements import If, Statement, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.stages import BARRIER, Stage, each_thread
-from emit_cuda.kernels.strips import Strip
+from emit_cuda.kernels.strips import Strip, TileReader
 from emit_cuda.kernels.vectors import Pack
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from codegen.opcodes.matrix_products import Product
     from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.layouts import TileLayout
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -47,38 +46,23 @@ if TYPE_CHECKING:
 TOGETHER = 8
 
 
-class Tiles(ABC):
+class Tiles(TileReader):
     """Writes the kernel of a product; how two tiles are multiplied, its subclasses say.
 
     Attributes
     ----------
-    kind, index_kind : the types of the sums, and of index arithmetic.
-    threads : of a block.
-    sizes : the rows and the columns of its tile.
-    tile_depth : how far a tile of an operand reaches along the contraction.
-    least_depth : elements along the contraction that neighbouring threads read at least.
+    kind : the type of the sums.
     group : neighbours among a thread's sums.
-    tile_kind, nothing : the type of the elements of both operands in shared memory, and zero.
-    layouts : of a tile of each operand there.
-    buffers, most_shared : tiles of each operand there, and their bytes at most.
-    copies : operands may be copied past the registers.
+    buffers, most_shared : tiles of each operand in shared memory, and their bytes at most.
     aligned, resident : as of a `Stage`.
     parts, part_depth : of each sum, which as many blocks add up, and their depth.
     suffix : of the kind of the launch.
     in_flight : products of tiles that run while the next ones begin, so that theirs are still read.
     """
 
-    threads: int
-    sizes: tuple[int, int]
-    tile_depth: int
-    least_depth: int
     group: int
-    tile_kind: str
-    nothing: Expr
-    layouts: Sequence[TileLayout]
     buffers: int
     most_shared: int
-    copies: bool
     aligned: int
     resident: int
     parts: int
@@ -87,9 +71,9 @@ class Tiles(ABC):
     suffix = ""
 
     def __init__(self, kernel: CudaKernel, product: Product, root: Instruction) -> None:
-        self.kernel, self.product, self.body, self.root = kernel, product, product.body, root
+        super().__init__(kernel, product)
+        self.root, self.kind = root, wide(product.type)
         self.index_kind = index_kind((root, product.dot))
-        self.kind = wide(product.type)
         self.buffer: Expr = Literal(0)
         self.strips: list[Strip] = []
         self.choose()
@@ -99,10 +83,6 @@ class Tiles(ABC):
         """Choose the size of tiles."""
 
     @abstractmethod
-    def value(self, side: int, index: Index) -> Expr:
-        """An element of an operand, as shared memory has it."""
-
-    @abstractmethod
     def begin(self) -> None:
         """Declare the sums, which are zero, and say which a thread has."""
 
@@ -110,8 +90,8 @@ class Tiles(ABC):
     def multiply(self) -> None:
         """Add the products of two tiles."""
 
-    def finish(self) -> None:  # noqa: B027 - most have nothing to do
-        """Bring the sums to where `sum_at` finds them."""
+    def finish(self) -> None:
+        """Bring the sums to where `sum_at` finds them, if they are elsewhere."""
 
     @property
     @abstractmethod
