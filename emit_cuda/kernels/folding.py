@@ -188,7 +188,7 @@ class SharedFolds(SharedFold):
             del remaining[:count]
 
 
-class ColumnFolds(SharedFold):
+class ColumnFolds(SharedFolds):
     """A fold of each of a few neighbouring columns, which a thread folds side by side.
 
     Parameters
@@ -198,15 +198,8 @@ class ColumnFolds(SharedFold):
     """
 
     def __init__(self, folds: Sequence[SharedFold], column: int) -> None:
-        self.folds, self.column = folds, column
-        self.body, self.instr, self.fold = folds[0].body, folds[0].instr, folds[0].fold
-        self.variables = [variable for fold in folds for variable in fold.variables]
-        self.operations = [operation for fold in folds for operation in fold.operations]
-
-    def begin(self) -> None:
-        """Declare the variables of all columns."""
-        for fold in self.folds:
-            fold.begin()
+        super().__init__(folds)
+        self.fold, self.column = folds[0].fold, column
 
     def add(self, kept: Index, reduced: Index) -> None:
         """Fold in one element of each column."""

@@ -80,9 +80,7 @@ def reduction_stages(
     by_columns = not by_rows and dims[last] >= SIDE_BY_SIDE
     with kernel.body.block():
         folds = [
-            shared_fold(kernel, each)
-            if by_rows or by_columns
-            else column_folds(kernel, each, last)
+            shared_fold(kernel, each) if by_rows or by_columns else column_folds(kernel, each, last)
             for each in (instr, *others)
         ]
     known = [fold for fold in folds if fold is not None]

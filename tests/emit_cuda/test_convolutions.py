@@ -109,7 +109,7 @@ def batch_of(bodies, few=8, *, optimize=False):
 @pytest.mark.parametrize("parts", [1, 2])
 def test_holes_are_no_factors_of_infinities(monkeypatch, seeds, checked, parts):
     """In products that would be too small for tiles, and where a second launch costs nothing."""
-    for module, name in ((gemm, "LEAST"), (tensor_cores, "LEAST"), (tensor_cores, "LEAST_DEEP")):
+    for module, name in ((gemm, "LEAST"), (tensor_cores, "LEAST"), (tensor_cores, "LEAST_DEPTH")):
         monkeypatch.setattr(module, name, 1)
     monkeypatch.setattr(gemm, "FEWEST", 0)
     for name, value in (("SPLITS", (1, parts)), ("LEAST_DEPTH", 1), ("LAUNCH", 0), ("BYTE", 0)):
@@ -151,7 +151,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("size", tile_sizes.WARP_SIZES, ids=lambda s: f"{s.rows}x{s.deep_bytes}")
+@pytest.mark.parametrize("size", tile_sizes.WARP_SIZES, ids=lambda s: f"{s.rows}x{s.depth_bytes}")
 @pytest.mark.parametrize("checked", [False, True])
 def test_padding_in_whole_tiles(monkeypatch, size, checked):
     monkeypatch.setattr(tile_sizes, "WARP_SIZES", (size,))

@@ -7,8 +7,9 @@ from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch
 
 import emit_cuda
 import hlo
-from codegen.loops import narrow_indices, tile_sizes
+from codegen.loops import narrow_indices
 from emit_cuda import nvrtc
+from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.thread_tiles import MANY, OWN_BYTES
 from emit_cuda.kernels.tile_sizes import SIDE, SIZES, WARP_SIZES
 from emit_cuda.launches import estimates
