@@ -11,7 +11,6 @@ from written import For, If, Let
 import emit_c
 import hlo
 from codegen.printer import text
-from emit_c.code import prelude
 from emit_c.kernels.outline_math import outline_math
 from hlo.support import compiler
 from optimizer import machine, prepare
@@ -175,12 +174,10 @@ def test_loops_in_lanes_call_functions_of_vectors(each):
 def test_where_vectors_can_not_be_handed_over_functions_are_inlined(monkeypatch):
     told = "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n"
     monkeypatch.setattr(compiler, "version_text", lambda _: told)
-    prelude.apart.cache_clear()
     parts = emit_c.emit(module("f32", ["tanh(x)"], 64)).parts
     assert "static inline f32 hlo_tanh_f32(f32 x) {" in parts.declaring()
     complex_parts = emit_c.emit(complex_module("exponential")).parts
     assert "static inline f64 hlo_exp_f64(f64 x) {" in complex_parts.declaring()
-    prelude.apart.cache_clear()
 
 
 def complex_module(opcode):

@@ -113,16 +113,19 @@ def _to_be_called(name: str) -> str:
     )
 
 
-@cache
 def apart(name: str) -> str:
     """The definition of a function that is compiled apart; nothing if there is none of the name.
 
     Those of numbers are where loops in lanes can call them, or they would not run in lanes.
     """
-    short = name.removeprefix(_APART)
-    if short in complex_functions():
-        return ""
-    if short in functions_of_numbers() and not calls_with_vectors():
+    # Another compiler may be chosen in between.
+    is_inlined = name.removeprefix(_APART) in functions_of_numbers() and not calls_with_vectors()
+    return "" if is_inlined else _apart(name)
+
+
+@cache
+def _apart(name: str) -> str:
+    if name.removeprefix(_APART) in complex_functions():
         return ""
     found = _definition(name) if name.startswith(_APART) else None
     return found[1] if found and is_static(found[1]) else ""
