@@ -223,6 +223,11 @@ FEW_ROWS: Final = 64
 """Measured: rows of a product for which a matrix outside of the second-level cache is read where it
 lies, if it lies in panels; and for which a loop's invariant matrices are packed before it. Products
 by 1024 x 1024 or 512 x 2048 numbers take 0.35 to 0.6 of the time for 8 rows, 0.8 for 64."""
+FAR_ROWS, FAR_BYTES = 3 * L1_WAY, 4 * L2
+"""Measured: bytes from row to row of a matrix, times the tiles that read all of it, and its bytes,
+up to which few rows are multiplied by it where it lies, though its own are pages apart. Products of
+8 rows by 256 x 1024, 1024 x 1024 and 512 x 2048 numbers take 0.6 of the time, of 28 rows by 300 x
+1500 0.84; of 8 by 512 x 4096 they would take 2.6 times as long, of 28 by 512 x 2048 1.15 times."""
 ROWS_AT_ONCE: Final = 4
 """Measured: rows of a matrix that are added at once to the sums of a product. A GRU takes 1.5 times
 as long with 1, and 1.04 with 16."""

@@ -109,7 +109,7 @@ class Cutting:
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= machine.CACHED or self.packed is not self.lane
         few = not self.positions and self.row.size <= machine.FEW_ROWS
-        self.in_place = (self.cached or few) and self._is_in_place()
+        self.in_place = (self.cached or few) and self._is_in_place(few, whole * kind.bytes)
         self.cached |= self.in_place
         self.has_few_rows = few and self.in_place and self.products >= machine.MANY_PRODUCTS
         batch = self._batch
@@ -128,11 +128,17 @@ class Cutting:
         """Of how many contractions this is a batch: their inputs and kernels lie apart."""
         return prod(d.size for d in self.panels if d.input > self.row.input)
 
-    def _is_in_place(self) -> bool:
+    def _is_in_place(self, few: bool, size: int) -> bool:
         """Whether vectors of the kernel are whole, and as fast to read as from a packed copy.
 
         Rows that are less than a page apart are as fast to read. Of rows that are farther apart,
-        each is in a page of its own, and many share the few sets of the first-level cache.
+        each is in a page of its own, and many share the few sets of the first-level cache. To pack
+        them takes as long as to read them, so it pays for many tiles.
+
+        Parameters
+        ----------
+        few : whether there are few rows of tiles.
+        size : bytes of the kernel.
         """
         if self.stride is None:
             return False
@@ -140,8 +146,9 @@ class Cutting:
         side_by_side = self.lane.feature == 1 < self.stride
         whole = self.lane.size % self.width == 0
         whole |= self.exact is None and self.lane.size >= self.width
-        close = self.stride * self.kind.bytes < machine.L1_WAY
-        return side_by_side and whole and close
+        apart, tiles = self.stride * self.kind.bytes, -(-self.row.size // self.rows)
+        seldom = few and apart * tiles <= machine.FAR_ROWS and size <= machine.FAR_BYTES
+        return side_by_side and whole and (apart < machine.L1_WAY or seldom)
 
     def _outermost_steps(self, most: int) -> int:
         """The number of outermost steps that are taken at once, for at most so many products.

@@ -96,12 +96,8 @@ def pays(dot: Instruction) -> bool:
         return False
     rows, columns = dot.shape.dims
     few = machine.FEW_SUMS_IN_MEMORY < rows <= machine.FEW_ROWS
-    in_place = (
-        dims.rhs_contracting_dims == (0,)
-        and columns * kind.bytes < machine.L1_WAY
-        and right.bytes <= machine.CACHED
-    )
-    return few and columns % width(dot) == 0 and right.bytes > machine.L1 and not in_place
+    far = columns * kind.bytes >= machine.L1_WAY or dims.rhs_contracting_dims == (1,)
+    return few and columns % width(dot) == 0 and right.bytes > machine.L1 and far
 
 
 def width(dot: Instruction) -> int:

@@ -198,6 +198,6 @@ def test_panels_are_packed_for_many_rows():
 
 @pytest.mark.usefixtures("wide")
 def test_other_kernels_are_packed():
-    far, few = ("199,4", "4,1056", "199,1056", PLAIN), ("16,4", "4,1056", "16,1056", PLAIN)
+    far, few = ("199,4", "4,1056", "199,1056", PLAIN), ("16,4", "4,4096", "16,4096", PLAIN)
     for case in (far, few, ("99,40", "40,12", "99,12", PLAIN)):
         assert "packed" in check(*case).source
