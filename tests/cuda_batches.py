@@ -12,7 +12,6 @@ import pytest
 
 import emit_cuda
 import interpreter
-from emit_cuda.code.names import CudaNames
 from emit_cuda.executable import CudaExecutable
 from emit_cuda.gpu import GpuDevice
 from emit_cuda.host.device import HostDevice
@@ -49,7 +48,7 @@ class Batch:
     kernels: KernelFile = None
 
     def __post_init__(self):
-        self.kernels = KernelFile(CudaNames(), None, self.most_shared)
+        self.kernels = KernelFile(None, self.most_shared)
 
     def add(self, module, arguments):
         """Add a module, unless it means nothing for these arguments, or its sizes are dynamic."""

@@ -11,6 +11,7 @@ from codegen.kinds import is_const, unrestricted
 from codegen.printer import declared, text
 from codegen.sharing import key_of
 from codegen.statements import names_in
+from emit_cuda.code.names import CudaNames
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.pairs import in_pairs
 from emit_cuda.kernels.retries import with_retries
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from codegen.elements.kernel import Argument
     from codegen.statements import Statement
-    from emit_cuda.code.names import CudaNames
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
 
@@ -90,10 +90,8 @@ class KernelFile:
     words : the functions and types that they use, for the prelude.
     """
 
-    def __init__(
-        self, names: CudaNames, watch: Watch | None = None, most_shared: int = MOST_SHARED_BYTES
-    ) -> None:
-        self.names, self.watch, self.most_shared = names, watch, most_shared
+    def __init__(self, watch: Watch | None = None, most_shared: int = MOST_SHARED_BYTES) -> None:
+        self.names, self.watch, self.most_shared = CudaNames(), watch, most_shared
         self.texts: dict[str, str] = {}
         self.written: dict[str, Written] = {}
         self.meant: dict[str, Mapping[str, str]] = {}
@@ -115,19 +113,14 @@ class KernelFile:
             the kernel's name, and the pointers that it takes.
         """
         threads = with_retries(in_pairs(stage.statements, kernel.names), kernel.names)
-        stage = replace(stage, statements=threads)
-        statements = all_in_cuda(stage.statements)
+        stage, statements = replace(stage, statements=threads), all_in_cuda(threads)
         read = set(names_in(statements))
         used = {p: a for p, a in kernel.arguments.items() if a.name in read}
         written = [a for a in used.values() if not is_const(a.kind) and a.name not in kernel.rooms]
-        for pointer, argument in used.items():
-            # Several results may lie where operands do.
-            used[pointer] = (
-                argument
-                if len(written) < 2
-                else (replace(argument, kind=unrestricted(argument.kind)))
-            )
         parameters = list(used.values())
+        if len(written) > 1:
+            # Several results may lie where operands do.
+            parameters = [replace(a, kind=unrestricted(a.kind)) for a in parameters]
         name = self._add(parameters, wanted, about, stage, statements, kernel.names.meant)
         return name, list(used)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
-from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.libraries import Libraries
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
@@ -93,7 +92,7 @@ def emit(
     verify_once(module)
     check_depth(module)
     check(module, emits_cuda, custom_calls, "CUDA")
-    file, called = kernels or KernelFile(CudaNames(), None, most_shared), libraries or NONE
+    file, called = kernels or KernelFile(None, most_shared), libraries or NONE
     writer = CudaModuleWriter(module, write_steps, file, called)
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))

@@ -70,10 +70,9 @@ def cuda_sections(module: Module) -> list[CodeSection]:
         HLO181 if it can't be emitted.
     """
     import emit_cuda  # noqa: PLC0415
-    from emit_cuda.code.names import CudaNames  # noqa: PLC0415
     from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
 
-    prepared, kernels = prepare(static_form(module), "gpu"), KernelFile(CudaNames())
+    prepared, kernels = prepare(static_form(module), "gpu"), KernelFile()
     program = emit_cuda.emit(prepared, kernels)
     known = {instr.name for instr in prepared.instructions()}
     first = next(iter(kernels.texts.values()), "")

@@ -148,7 +148,6 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
 def _states_in_cuda(module: Module) -> list[KernelState]:
     """Loops as one thread would do them, the code of each thread of a grid, and CUDA C."""
     import emit_cuda  # noqa: PLC0415
-    from emit_cuda.code.names import CudaNames  # noqa: PLC0415
     from emit_cuda.kernels import passes  # noqa: PLC0415
     from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
 
@@ -164,7 +163,7 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
     def watch(about: str, stage: Stage, kernel: str) -> None:
         launches.setdefault(fusions.get(about, about), []).append((stage, kernel))
 
-    kernels = KernelFile(CudaNames(), watch)
+    kernels = KernelFile(watch)
     emit_cuda.emit(module, kernels)
     try:
         plain = _states_in_c(module, plain=True)

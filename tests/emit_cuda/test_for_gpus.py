@@ -7,7 +7,6 @@ import pytest
 import emit_cuda
 import hlo
 from emit_cuda import nvrtc
-from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.file import KernelFile
 from hlo.opcode import OPCODES, having
 from hlo.types.element_type import ELEMENT_TYPES
@@ -36,7 +35,7 @@ ENTRY e {{
 
 def test_every_kind_of_type_compiles():
     """Tables of constants, among them, must be constants."""
-    kernels = KernelFile(CudaNames())
+    kernels = KernelFile()
     for name in TYPES:
         emit_cuda.emit(hlo.parse(CONVERT.format(name)), kernels)
     assert len(nvrtc.compile(kernels.source("")).usage) >= len(TYPES)
@@ -58,7 +57,7 @@ def elementwise():
 
 def test_every_elementwise_opcode_compiles_for_each_of_its_types():
     """C++ knows several functions of a name, by the types of their arguments, and C one."""
-    kernels, written = KernelFile(CudaNames()), 0
+    kernels, written = KernelFile(), 0
     for text in elementwise():
         try:
             module = hlo.parse(text)
@@ -74,7 +73,7 @@ def test_every_elementwise_opcode_compiles_for_each_of_its_types():
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
 def test_the_kernels_of_every_opcode_compile(architecture):
-    kernels = KernelFile(CudaNames())
+    kernels = KernelFile()
     for number, opcode in enumerate(sorted({*OPCODES_MADE, *RARE, *CALLING})):
         module = random_module(random.Random(number), size=3, favoured=[opcode])
         try:

@@ -8,7 +8,6 @@ import emit_cuda
 import hlo
 import interpreter
 from emit_cuda import launches, nvrtc
-from emit_cuda.code.names import CudaNames
 from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.program import merging
@@ -182,7 +181,7 @@ def test_a_loop_over_more_threads_than_a_block_takes_in_turns_is_the_hosts(monke
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_kernels_compile(architecture):
-    kernels = KernelFile(CudaNames())
+    kernels = KernelFile()
     for text, _, _ in CASES.values():
         emit_cuda.emit(prepare(hlo.parse(text)), kernels)
     assert len(nvrtc.compile(kernels.source(""), architecture).usage) >= len(CASES)
