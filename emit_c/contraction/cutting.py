@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from optimizer.analysis.indexing import Index
 
 
+# Features of a kernel's panel that tiles read one row after the other, as if it were packed.
+PANEL = 4 * machine.WIDEST_VECTOR // 4
+
+
 @dataclass(frozen=True, slots=True)
 class KernelPart:
     """A part of the kernel: which panel, block of features and chunk of the steps."""
@@ -109,7 +113,8 @@ class Cutting:
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= machine.CACHED or self.packed is not self.lane
         few = not self.positions and self.row.size <= machine.FEW_ROWS
-        self.in_place = (self.cached or few) and self._is_in_place(few, whole * kind.bytes)
+        near = whole * kind.bytes <= machine.FAR_BYTES or self.lane.size <= PANEL
+        self.in_place = (self.cached or (few and near)) and self._is_in_place(few and near)
         self.cached |= self.in_place
         self.has_few_rows = few and self.in_place and self.products >= machine.MANY_PRODUCTS
         batch = self._batch
@@ -128,7 +133,7 @@ class Cutting:
         """Of how many contractions this is a batch: their inputs and kernels lie apart."""
         return prod(d.size for d in self.panels if d.input > self.row.input)
 
-    def _is_in_place(self, few: bool, size: int) -> bool:
+    def _is_in_place(self, few: bool) -> bool:
         """Whether vectors of the kernel are whole, and as fast to read as from a packed copy.
 
         Rows that are less than a page apart are as fast to read. Of rows that are farther apart,
@@ -137,8 +142,7 @@ class Cutting:
 
         Parameters
         ----------
-        few : whether there are few rows of tiles.
-        size : bytes of the kernel.
+        few : whether few tiles read all of the kernel, from a cache or from its beginning on.
         """
         if self.stride is None:
             return False
@@ -147,8 +151,8 @@ class Cutting:
         whole = self.lane.size % self.width == 0
         whole |= self.exact is None and self.lane.size >= self.width
         apart, tiles = self.stride * self.kind.bytes, -(-self.row.size // self.rows)
-        seldom = few and apart * tiles <= machine.FAR_ROWS and size <= machine.FAR_BYTES
-        return side_by_side and whole and (apart < machine.L1_WAY or seldom)
+        close = apart < machine.L1_WAY or (few and apart * tiles <= machine.FAR_ROWS)
+        return side_by_side and whole and close
 
     def _outermost_steps(self, most: int) -> int:
         """The number of outermost steps that are taken at once, for at most so many products.

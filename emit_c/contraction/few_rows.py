@@ -36,7 +36,7 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
         if not matrix.free or not matrix.contracting or matrix.count < 2:
             continue
         step = strides(matrix.instr.shape.dims)
-        if few.count <= machine.FEW_SUMS_IN_MEMORY and step[matrix.free[-1]] == 1:
+        if few.count <= _most_in_memory(matrix) and step[matrix.free[-1]] == 1:
             made.write_side_by_side(output)
             return True
         aligned = strides(few.instr.shape.dims)[few.contracting[-1]] == 1
@@ -45,6 +45,13 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
             made.write_in_lanes(output)
             return True
     return False
+
+
+def _most_in_memory(matrix: Operand) -> int:
+    """The number of vectors for which a matrix is read row after row."""
+    by_rows = matrix.contracting[0] < matrix.free[0]
+    large = matrix.instr.shape.unpacked_bytes > machine.FAR_BYTES
+    return machine.FEW_SUMS_OF_LARGE if by_rows and large else machine.FEW_SUMS_IN_MEMORY
 
 
 @dataclass(frozen=True, slots=True)

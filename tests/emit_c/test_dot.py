@@ -190,6 +190,12 @@ def test_panels_are_read_where_they_lie(rows, panels):
     assert not COPIES.search(check(f"{rows},{depth}", panels, result, contracted).source)
 
 
+@pytest.mark.parametrize(("rows", "sums"), [(8, True), (9, False)])
+def test_a_large_matrix_is_read_row_after_row(rows, sums):
+    source = check(f"{rows},3000", "3000,400", f"{rows},400", PLAIN).source
+    assert ("hlo_tile" not in source) == sums
+
+
 @pytest.mark.usefixtures("wide")
 def test_panels_are_packed_for_many_rows():
     contracted = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
