@@ -179,7 +179,7 @@ class ExtremeFold(Fold):
         self.extreme, self.initial = extreme, initial
         kinds = [("max", extreme.key_type), ("first", "s32")]
         kinds += [("max", "u32")] if extreme.has_zeros else []
-        wanted = (instr.name, "place", "zero")
+        wanted = (instr.name, "index", "zero")
         names = [
             body.variable(kind, name, neutral(operation, kind))
             for (operation, kind), name in zip(kinds, wanted, strict=False)
@@ -205,7 +205,7 @@ class ExtremeFold(Fold):
         body, (most, first, *zero) = self.body, self.names
         found = self.extreme.number(most, *zero)
         number = body.let(wide(self.types[0]), "found", found)
-        index = body.let(wide(self.types[1]), "place", first)
+        index = body.let(wide(self.types[1]), "index", first)
         return body.apply(self.computation, *self.initial, number, index)
 
 

@@ -235,7 +235,7 @@ def _write_counting_sort(body: Body, instr: Instruction, key: SortKey, output: N
         name = body.name("j")
         with body.block() as counted:
             j = counter(name, dims[axis])
-            key_count = body.let("s64", "place", 1 + key.word(body.element(operand, at(j))))
+            key_count = body.let("s64", "bin", 1 + key.word(body.element(operand, at(j))))
             body.assign(item(counts, key_count), item(counts, key_count) + 1)
         with body.block() as written:
             word = body.let("u32", "key", apply("next_counted", counts))

@@ -32,20 +32,20 @@ class LayoutPolicy:
     ----------
     columns : whether its matrix product reads matrices by columns as well as by rows.
     contracted_last : whether its product of bytes wants contracted dimensions last.
-    places_inside : whether its convolutions want spatial dimensions before the last dimension.
+    spatial_inside : whether its convolutions want spatial dimensions before the last dimension.
     features_first : element types whose convolutions want NCHW, features before the image.
     features_last : element types whose convolutions want NHWC, features innermost.
     """
 
     columns: bool
     contracted_last: bool = False
-    places_inside: bool = False
+    spatial_inside: bool = False
     features_first: frozenset[str] = frozenset()
     features_last: frozenset[str] = frozenset()
 
 
 CPU = LayoutPolicy(columns=False)
-GPU = LayoutPolicy(columns=True, contracted_last=True, places_inside=True)
+GPU = LayoutPolicy(columns=True, contracted_last=True, spatial_inside=True)
 # A GPU whose convolutions are cuDNN's; those of `emit_cuda` read rows.
 CUDNN = LayoutPolicy(
     columns=True,
@@ -110,7 +110,7 @@ def convolution_order(
     else:
         outer, features = getattr(labels, f"{role}_batch"), getattr(labels, f"{role}_feature")
     element_type = convolution.operands[0].shape.element_type.name
-    if policy.places_inside and wants_features_last(convolution):
+    if policy.spatial_inside and wants_features_last(convolution):
         first, second = sorted((outer, features))
         return (first, *spatial, second)[::-1], "convolution-places-inside"
     if element_type in policy.features_first:

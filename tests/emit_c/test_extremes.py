@@ -76,7 +76,7 @@ def special(dims, kind):
 
 def check(made, array, *, keys):
     executable = emit_c.compile(made, optimize=False)
-    assert (" s32 place = (s32)0x7fffffff;" in executable.source) == keys
+    assert (" s32 index = (s32)0x7fffffff;" in executable.source) == keys
     wanted = interpreter.evaluate(made, array)
     for got, truth in zip(executable(array), wanted, strict=True):
         assert compare(got, truth, BITS) is None
