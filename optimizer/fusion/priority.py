@@ -202,9 +202,11 @@ def side_by_side(root: Instruction, spread: Instruction) -> bool:
 
     That is what a broadcast spreads along the columns of a reduce that computes the result.
     """
-    if root.opcode != "reduce" or spread.opcode != "broadcast" or not spread.shape.dims:
+    if root.opcode != "reduce" or spread.opcode != "broadcast":
         return False
     last, shape = spread.shape.rank - 1, root.operands[0].shape
+    if not spread.shape.dims or not shape.dims:
+        return False
     columns = last not in Dimensions.of(root).dimensions and shape.dims[-1] < SIDE_BY_SIDE
     whole = shape.dims == spread.shape.dims
     return columns and whole and last not in Broadcast.of(spread).dimensions

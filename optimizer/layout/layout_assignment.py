@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING
 from hlo.types.values import ComputationLayout
 from hlo.walk import called_first, names_of
 from optimizer.layout.assigner import Assigner
-from optimizer.layout.orders import order_of
 from optimizer.layout.policy import POLICIES
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Module
     from optimizer.log import Log
 
 
-# A copy that no longer moves anything is free in the next round; one round nearly always suffices.
+# A copy keeps its layouts, but where a round leaves it nothing to move it is free in the next one.
 MOST_ROUNDS = 8
 
 
@@ -54,7 +53,7 @@ class LayoutAssignment:
         """The module in its final layouts."""
         before, after = module, self.assigned(module)
         for _ in range(MOST_ROUNDS):
-            if not frees_copy(before, after):
+            if after is before:
                 break
             before, after = after, self.assigned(after)
         if after is module or not log.rewrite("layouts", module.entry.root, after.entry.root):
@@ -71,14 +70,3 @@ class LayoutAssignment:
             layout = ComputationLayout(tuple(p.shape for p in entry.parameters), entry.root.shape)
             header = replace(header, entry_computation_layout=layout)
         return replace(module, computations=tuple(called_first(entry)), entry=entry, header=header)
-
-
-def frees_copy(before: Module, after: Module) -> bool:
-    """Whether a copy from one order to another got an operand that has its own order already."""
-    moving = {i.name for i in before.instructions() if moves(i)}
-    return any(i.name in moving and not moves(i) for i in after.instructions())
-
-
-def moves(instr: Instruction) -> bool:
-    """Whether an instruction is a copy that changes the order in memory."""
-    return instr.opcode == "copy" and order_of(instr.shape) != order_of(instr.operands[0].shape)
