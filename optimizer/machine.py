@@ -231,6 +231,8 @@ up to which few rows are multiplied by it where it lies, though its own are page
 FEW_SUMS_OF_LARGE: Final = 8
 """Measured: the same for a matrix that no cache has, which is fastest to read row after row. With
 tiles, products of 8 rows by 3072 x 768 numbers take 1.5 times as long, 4096 x 1024 1.45 times."""
+PANEL: Final = 4 * LANES
+"""Chosen: columns of a panel, at most: tiles read its rows one after the other, as packed ones."""
 ROWS_AT_ONCE: Final = 4
 """Measured: rows of a matrix that are added at once to the sums of a product. A GRU takes 1.5 times
 as long with 1, and 1.04 with 16."""

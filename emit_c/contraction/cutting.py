@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from optimizer.analysis.indexing import Index
 
 
-# Features of a kernel's panel that tiles read one row after the other, as if it were packed.
-PANEL = 4 * machine.WIDEST_VECTOR // 4
-
-
 @dataclass(frozen=True, slots=True)
 class KernelPart:
     """A part of the kernel: which panel, block of features and chunk of the steps."""
@@ -73,7 +69,7 @@ class Cutting:
         so, it needs memory for `packed_size` numbers, and positions are outermost; else panels of
         it are.
     in_place : whether the kernel is not packed, but read where it is.
-    has_few_rows : whether the kernel is read in place, and threads share it out, not the few rows.
+    has_few_rows : whether a kernel in place is read by few rows; then threads share its columns.
     chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
         output holds already.
     """
@@ -113,7 +109,7 @@ class Cutting:
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= machine.CACHED or self.packed is not self.lane
         few = not self.positions and self.row.size <= machine.FEW_ROWS
-        near = whole * kind.bytes <= machine.FAR_BYTES or self.lane.size <= PANEL
+        near = whole * kind.bytes <= machine.FAR_BYTES or self.lane.size <= machine.PANEL
         self.in_place = (self.cached or (few and near)) and self._is_in_place(few and near)
         self.cached |= self.in_place
         self.has_few_rows = few and self.in_place and self.products >= machine.MANY_PRODUCTS
@@ -142,7 +138,7 @@ class Cutting:
 
         Parameters
         ----------
-        few : whether few tiles read all of the kernel, from a cache or from its beginning on.
+        few : whether few tiles read the kernel, which fits into a cache or lies in panels.
         """
         if self.stride is None:
             return False

@@ -18,6 +18,7 @@ from codegen.opcodes.products import element_as
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import Assign, For
 from emit_c.contraction.tiles import result
+from hlo.types.element_type import F32
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, strides
 
@@ -71,10 +72,10 @@ class _FewRows:
         """For each block of columns: rows of the matrix, times a number of each vector."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        # The first-level cache holds the sums of all vectors.
         most = machine.SUMS_OF_A_PRODUCT
         if self.few.count > machine.FEW_SUMS_IN_MEMORY:
-            most = most * 4 // (self.few.count * kind.bytes)
+            # So many f32 fill half of the first-level cache, which all vectors' sums share.
+            most = most * F32.bytes // (self.few.count * kind.bytes)
         width = _divisor(free[-1], min(most, max(free[-1] // 2, most // 8)))
         many = _divisor(depths[-1], machine.ROWS_AT_ONCE)
         column = body.name("column")

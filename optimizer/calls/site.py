@@ -39,6 +39,14 @@ class CallSite:
         """A computation that may be changed for this site: a copy if others call it too."""
         return cloned(computation, self.names) if computation.name in self.shared() else computation
 
+    def own_with_twins(
+        self, computation: Computation
+    ) -> tuple[Computation, dict[Instruction, Instruction]]:
+        """The same, and which of its instructions stands for each of the given computation."""
+        own = self.own(computation)
+        # A copy has its instructions in the same order.
+        return own, dict(zip(computation.instructions, own.instructions, strict=True))
+
 
 def shared_computations(module: Module) -> set[str]:
     """The names of computations that are called more than once."""

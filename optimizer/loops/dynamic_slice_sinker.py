@@ -47,9 +47,9 @@ class DynamicSliceSinker:
 
     Attributes
     ----------
-    max_bytes : a larger result is not made, since it lives as long as the loop runs.
-    max_rows : if an iteration has more, all together are no faster; 0 for no limit. A processor
-        reads a matrix as fast for some rows as for one; a GPU takes a launch for each.
+    max_bytes : of the dot of a whole array, which lives as long as the loop runs.
+    max_rows : of the dot of one iteration; 0 for no limit. A processor gains nothing by joining
+        dots of more rows, which reuse the matrix already; a GPU always spares a launch.
     """
 
     name = "dynamic-slice-sinker"
@@ -66,11 +66,10 @@ class DynamicSliceSinker:
             dots = [d for d in sliced_dots(site) if self.pays(d)]
             if not dots:
                 return None
-            condition, body = site.loop.condition, site.own(site.loop.body)
-            # A copy has its instructions in the same order.
-            twin = dict(zip(site.loop.body.instructions, body.instructions, strict=True))
+            body, twin = site.own_with_twins(site.loop.body)
             plan = {twin[d.dot]: d.result(site, twin) for d in dots}
-            return site.loop.instr.with_(called=(condition, without_dead(rebuild(body, plan))))
+            called = site.loop.condition, without_dead(rebuild(body, plan))
+            return site.loop.instr.with_(called=called)
 
         return transformed(module, sink_slices, log)
 
@@ -113,7 +112,7 @@ class SlicedDot:
 
     @property
     def used(self) -> tuple[int, ...]:
-        """The dimensions of the whole array that are no free ones."""
+        """The batch and contracting dimensions of the whole array."""
         dims = self.attrs
         lhs = dims.lhs_batch_dims + dims.lhs_contracting_dims
         return dims.rhs_batch_dims + dims.rhs_contracting_dims if self.side else lhs
@@ -128,7 +127,7 @@ class SlicedDot:
 
     @property
     def result_dim(self) -> int:
-        """The dimension of the result that is sliced: behind batch and other free dimensions."""
+        """The sliced dimension of the result, which comes after its batch dimensions."""
         free = sum(d not in self.used for d in range(self.dim))
         if not self.side:
             return len(self.attrs.lhs_batch_dims) + free
@@ -171,7 +170,7 @@ class SlicedDot:
 
 
 def sliced_dots(site: LoopSite) -> list[SlicedDot]:
-    """The sliced dots of a body that all iterations together do not make larger."""
+    """The sliced dots of a body whose iterations together compute all of the whole array's dot."""
     loop = site.loop
     trips = trip_count(loop) if {"dot", "dynamic-slice"} <= set(loop.body.opcodes) else None
     if trips is None:

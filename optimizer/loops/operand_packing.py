@@ -107,9 +107,7 @@ def width(dot: Instruction) -> int:
 
 def packed(site: LoopSite, dots: dict[Instruction, int]) -> Instruction:
     """A loop that gets the packed operands of dots, as a tuple of its former results."""
-    body = site.own(site.loop.body)
-    # A copy has its instructions in the same order.
-    twin = dict(zip(site.loop.body.instructions, body.instructions, strict=True))
+    body, twin = site.own_with_twins(site.loop.body)
     plan: dict[Instruction, Instruction] = {}
     outside: dict[Instruction, Instruction] = {}
     made_of: dict[tuple[int, DotDims], Instruction] = {}

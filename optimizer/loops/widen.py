@@ -60,9 +60,7 @@ def wider(state: Instruction, added: Sequence[Instruction]) -> Instruction:
 def with_more_state(site: LoopSite, outside: Mapping[Instruction, Instruction]) -> Computation:
     """The body with a wider parameter, some of its instructions taken from there."""
     size, added = site.loop.size, list(outside.values())
-    body = site.own(site.loop.body)
-    # A copy has its instructions in the same order.
-    twin = dict(zip(site.loop.body.instructions, body.instructions, strict=True))
+    body, twin = site.own_with_twins(site.loop.body)
     state, root = body.parameters[0], body.root
     new_state = wider(state, added)
     taken = [site.element(new_state, size + k) for k in range(len(added))]
