@@ -357,6 +357,13 @@ def replaced(
     return tuple(made)
 
 
+def in_lanes(
+    statements: Iterable[Statement], change: Callable[[For], Sequence[Statement] | None]
+) -> tuple[Statement, ...]:
+    """Statements of which some loops in vector lanes became others: see `replaced`."""
+    return replaced(statements, lambda s: change(s) if isinstance(s, For) and s.simd else None)
+
+
 def renamed(statement: Statement, values: Mapping[str, Expr]) -> Statement:
     """A statement with trees instead of names of variables."""
     return rewritten(statement, lambda tree: substitute(tree, values))

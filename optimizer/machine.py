@@ -69,7 +69,7 @@ LONGEST_IN_LANES: Final = CACHED // (2 * WIDEST_VECTOR)
 # -------------------------------------------------------------------------------- threads' costs
 
 LEAST_WORK: Final = 1 << 18
-"""Measured: work (`emit_c.kernels.work`) of the smallest part that is worth a thread. It
+"""Measured: work (`codegen.loops.work`) of the smallest part that is worth a thread. It
 is 65,000 additions of two arrays and takes about 5 us, as long as it takes to wake a thread."""
 LEAST_COPIED: Final = 2 * LEAST_WORK // 2 * 4
 """Derived: bytes of a copy that two threads share. An f32 is a load and a store."""

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Expr, Load, Name, Op, tree
 from codegen.kinds import Pointer, number_of
+from codegen.loops.work import trip_count, work
 from codegen.statements import Assign, For, Let, LocalVariable, Statement, renamed
-from emit_c.kernels.work import trip_count, work
 from optimizer import machine
 
 if TYPE_CHECKING:

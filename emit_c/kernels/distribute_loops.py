@@ -18,6 +18,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
+from codegen.loops.work import work
+from codegen.loops.written_out import copied
 from codegen.statements import (
     Assign,
     For,
@@ -32,8 +34,6 @@ from codegen.statements import (
 )
 from codegen.walk import callees_of
 from emit_c.code.prelude import functions_of_numbers
-from emit_c.kernels.work import work
-from emit_c.kernels.written_out import copied
 from optimizer import machine
 
 if TYPE_CHECKING:

@@ -18,15 +18,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.kinds import number_of
+from codegen.loops.work import trip_count, work
+from codegen.loops.written_out import written_out
 from codegen.statements import (
     Assign,
     For,
-    If,
     Let,
     LocalVariable,
     Statement,
     each_side,
     nested,
+    replaced,
     rewritten,
     straight,
     trees,
@@ -34,8 +36,6 @@ from codegen.statements import (
 from codegen.walk import callees_of
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.row_starts import RowStarts, distances
-from emit_c.kernels.work import trip_count, work
-from emit_c.kernels.written_out import written_out
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
@@ -46,23 +46,18 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
 
 
-def gather_short_rows(body: Body, statements: Sequence[Statement]) -> list[Statement]:
+def gather_short_rows(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops over short rows run in lanes of rows, if these have to be gathered."""
-    return [made for s in statements for made in _in_lanes(body, s)]
+    return replaced(statements, lambda s: _in_lanes(body, s))
 
 
-def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement]:
-    if isinstance(statement, If):
-        both = (tuple(gather_short_rows(body, b)) for b in (statement.then, statement.otherwise))
-        return [If(statement.condition, *both)]
-    if not isinstance(statement, For):
-        return [statement]
-    if is_over_short_rows(statement) and _is_worth_it(statement):
-        rows = _ShortRows(body, statement)
-        if rows.apart and rows.can_be_gathered():
-            return rows.statements()
-        return [statement]
-    return [statement.with_body(gather_short_rows(body, statement.body))]
+def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement] | None:
+    if not isinstance(statement, For) or not is_over_short_rows(statement):
+        return None
+    if not _is_worth_it(statement):
+        return None
+    rows = _ShortRows(body, statement)
+    return rows.statements() if rows.apart and rows.can_be_gathered() else [statement]
 
 
 def is_over_short_rows(loop: For) -> bool:

@@ -17,33 +17,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Name, Op, conjoined, tree
-from codegen.statements import Assign, For, Forever, If, Let, LocalVariable, Statement, base
+from codegen.loops.written_out import parts_of
+from codegen.statements import Assign, If, Let, LocalVariable, base, in_lanes
 from codegen.walk import names_of
 from emit_c.kernels.loads import with_loads_first
-from emit_c.kernels.written_out import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from codegen.elements.body import Body
+    from codegen.statements import For, Statement
 
 
 def hoist_masks(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops in lanes ask nothing that is the same for all iterations."""
-    return tuple(made for s in statements for made in _with_limits(body, s))
 
+    def with_limits(loop: For) -> Sequence[Statement] | None:
+        known = isinstance(loop.stop, int)
+        return _MaskedLoop(body, with_loads_first(loop)).statements() if known else None
 
-def _with_limits(body: Body, statement: Statement) -> tuple[Statement, ...]:
-    match statement:
-        case For(simd=True, stop=int()):
-            return _MaskedLoop(body, with_loads_first(statement)).statements()
-        case For() | Forever():
-            return (statement.with_body(hoist_masks(body, statement.body)),)
-        case If(condition, then, otherwise):
-            both = (hoist_masks(body, block) for block in (then, otherwise))
-            return (If(condition, *both),)
-        case _:
-            return (statement,)
+    return in_lanes(statements, with_limits)
 
 
 class _MaskedLoop:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Load, Name, Op
 from codegen.kinds import base_of, number_of
+from codegen.loops.work import trip_count
 from codegen.statements import (
     Assign,
     For,
@@ -33,9 +34,11 @@ from codegen.statements import (
     LocalVariable,
     Statement,
     base,
+    blocks,
     names_in,
     nested,
     renamed,
+    replaced,
     rewritten,
     trees,
 )
@@ -49,7 +52,6 @@ from emit_c.kernels.gather_short_rows import (
 from emit_c.kernels.kept_elements import with_kept_elements
 from emit_c.kernels.row_starts import RowStarts
 from emit_c.kernels.widen_bytes import NARROW
-from emit_c.kernels.work import trip_count
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -63,32 +65,23 @@ _TRUTHS = {"<", "<=", ">", ">=", "==", "!=", "!", "&&", "||", "&", "|", "^"}
 
 def interchange_short_rows(
     body: Body, statements: Sequence[Statement], kinds: Mapping[str, Kind]
-) -> list[Statement]:
+) -> tuple[Statement, ...]:
     """Statements in which loops over many short rows run in lanes of rows, if they fold each often.
 
     Parameters
     ----------
     kinds : of the pointers that the kernel is given.
     """
-    return [made for s in statements for made in _interchanged(body, s, kinds)]
 
-
-def _interchanged(
-    body: Body, statement: Statement, kinds: Mapping[str, Kind]
-) -> Sequence[Statement]:
-    if isinstance(statement, If):
-        both = (tuple(interchange_short_rows(body, b, kinds)) for b in _branches(statement))
-        return [statement.with_blocks(*both)]
-    if not isinstance(statement, For):
-        return [statement]
-    if is_over_short_rows(statement) and _is_worth_it(statement) and _can_be_taken(statement):
+    def interchanged(statement: Statement) -> Sequence[Statement] | None:
+        if not isinstance(statement, For) or not is_over_short_rows(statement):
+            return None
+        if not _is_worth_it(statement) or not _can_be_taken(statement):
+            return None
         kept = with_kept_elements(body, _hoisted(statement), kinds)
         return _BlocksOfRows(body, kept, kinds).statements(statement)
-    return [statement.with_body(interchange_short_rows(body, statement.body, kinds))]
 
-
-def _branches(choice: If) -> tuple[Sequence[Statement], Sequence[Statement]]:
-    return choice.then, choice.otherwise
+    return replaced(statements, interchanged)
 
 
 def _is_worth_it(loop: For) -> bool:
@@ -198,7 +191,7 @@ class _BlocksOfRows:
         if isinstance(statement, LocalVariable) and statement.name in self.arrays:
             return
         if isinstance(statement, If):
-            both = (tuple(chain.from_iterable(map(self._made, b))) for b in _branches(statement))
+            both = (tuple(chain.from_iterable(map(self._made, b))) for b in blocks(statement))
             yield If(self._of_lane(statement.condition), *both)
             return
         made = rewritten(statement, self._of_lane)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Load, Name
 from codegen.kinds import element_of
+from codegen.loops.work import trip_count
 from codegen.statements import (
     Assign,
     For,
@@ -31,7 +32,6 @@ from codegen.statements import (
 )
 from codegen.walk import names_of, rebuilt, substitute, walk
 from emit_c.kernels.widen_bytes import NARROW
-from emit_c.kernels.work import trip_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -25,10 +25,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Expr, Op
+from codegen.loops.work import trip_count
 from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
 from codegen.walk import callees_of, rebuilt
 from emit_c.code.prelude import complex_functions, long_functions
-from emit_c.kernels.work import trip_count
 from optimizer import machine
 
 if TYPE_CHECKING:

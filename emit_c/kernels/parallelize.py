@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Expr, Group, Literal, Member, Name, Op, Struct
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, Record, unrestricted
+from codegen.loops.work import trip_count, work
 from codegen.statements import (
     Assign,
     Call,
@@ -31,7 +32,6 @@ from codegen.statements import (
 )
 from codegen.walk import names_of
 from emit_c.kernels.inline_uses import inline_uses
-from emit_c.kernels.work import trip_count, work
 from optimizer import machine
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.loops.narrow_divisions import narrow_divisions
 from codegen.statements import scalar
 from emit_c.kernels.block_reductions import block_reductions
 from emit_c.kernels.distribute_loops import distribute_loops
@@ -16,7 +17,6 @@ from emit_c.kernels.gather_short_rows import gather_short_rows
 from emit_c.kernels.hoist_masks import hoist_masks
 from emit_c.kernels.inline_uses import inline_uses
 from emit_c.kernels.interchange_short_rows import interchange_short_rows
-from emit_c.kernels.narrow_divisions import narrow_divisions
 from emit_c.kernels.outline_math import outline_math
 from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.round_products import round_products

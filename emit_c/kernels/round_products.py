@@ -18,31 +18,30 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Name, Op
-from codegen.statements import Assign, For, Forever, If, Let, Statement, base
+from codegen.statements import Assign, Let, base, in_lanes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from codegen.statements import For, Statement
 
 _REAL, _COMPLEX = ("f32", "f64"), ("c64", "c128")
 
 
 def round_products(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops in lanes round products where the compiler would not."""
-    return tuple(_with_rounded(s) for s in statements)
+    return in_lanes(statements, _with_rounded)
 
 
-def _with_rounded(statement: Statement) -> Statement:
-    match statement:
-        case For(simd=True, body=body):
-            names = _added(body)
-            rounded = tuple(_rounded(s) if _name(s) in names else s for s in body)
-            return statement.with_body(rounded)
-        case For() | Forever():
-            return statement.with_body(round_products(statement.body))
-        case If(condition, then, otherwise):
-            return If(condition, round_products(then), round_products(otherwise))
-        case _:
-            return statement
+def _with_rounded(loop: For) -> list[Statement]:
+    names = _added(loop.body)
+    made = (
+        replace(s, value=Apply(f"rounded_{s.kind}", (s.value,)))
+        if isinstance(s, Let) and s.name in names
+        else s
+        for s in loop.body
+    )
+    return [loop.with_body(made)]
 
 
 def _added(body: Sequence[Statement]) -> set[str]:
@@ -63,12 +62,3 @@ def _added(body: Sequence[Statement]) -> set[str]:
 def _is(let: Let, op: str) -> bool:
     """Whether a value is an operation of two operands."""
     return isinstance(let.value, Op) and let.value.op == op and len(let.value.args) == 2
-
-
-def _name(statement: Statement) -> str | None:
-    return statement.name if isinstance(statement, Let) else None
-
-
-def _rounded(statement: Statement) -> Statement:
-    assert isinstance(statement, Let), statement
-    return replace(statement, value=Apply(f"rounded_{statement.kind}", (statement.value,)))

@@ -21,10 +21,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Literal, Name, binary, tree
+from codegen.loops.work import trip_count
+from codegen.loops.written_out import copied, parts_of, turns
 from codegen.statements import For, Forever, If, Let, Statement, nested
 from codegen.walk import names_of
-from emit_c.kernels.work import trip_count
-from emit_c.kernels.written_out import copied, parts_of, turns
 from optimizer import machine
 
 if TYPE_CHECKING:

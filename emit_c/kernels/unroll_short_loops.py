@@ -23,9 +23,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
-from codegen.statements import Assign, For, If, Let, Statement, straight
-from emit_c.kernels.work import trip_count, work
-from emit_c.kernels.written_out import written_out
+from codegen.loops.work import trip_count, work
+from codegen.loops.written_out import written_out
+from codegen.statements import Assign, For, If, Let, Statement, replaced, straight
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
 
 
-def unroll_short_loops(body: Body, statements: Sequence[Statement]) -> list[Statement]:
+def unroll_short_loops(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops over short ones run in lanes, if they all can."""
     # Compilers take their time for each operation, and more than that for each of many.
     if sum(map(_work_inside, statements)) > machine.MOST_WRITTEN:
-        return [made for s in statements for made in _exchanged(body, s)]
-    return [_without(body, s) for s in statements]
+        return replaced(statements, lambda s: _exchanged(body, s))
+    return replaced(statements, lambda s: _without_short_loops(body, s))
 
 
 def _work_inside(statement: Statement) -> int:
@@ -53,19 +53,11 @@ def _work_inside(statement: Statement) -> int:
     return sum(map(_work_inside, statement.body))
 
 
-def _without(body: Body, statement: Statement) -> Statement:
-    if isinstance(statement, If):
-        then, otherwise = (
-            tuple(_without(body, each) for each in branch)
-            for branch in (statement.then, statement.otherwise)
-        )
-        return statement.with_blocks(then, otherwise)
-    if not isinstance(statement, For):
-        return statement
-    if _is_worth_it(statement):
-        written = tuple(made for s in statement.body for made in written_out(body, s))
-        return replace(statement, body=written, simd=True)
-    return statement.with_body(_without(body, each) for each in statement.body)
+def _without_short_loops(body: Body, statement: Statement) -> Sequence[Statement] | None:
+    if not isinstance(statement, For) or not _is_worth_it(statement):
+        return None
+    written = tuple(made for s in statement.body for made in written_out(body, s))
+    return [replace(statement, body=written, simd=True)]
 
 
 def _is_worth_it(loop: For) -> bool:
@@ -97,19 +89,10 @@ def _copies(statement: Statement) -> bool:
     )
 
 
-def _exchanged(body: Body, statement: Statement) -> Sequence[Statement]:
-    """A statement in which short loops of much work stand around blocks of longer ones."""
-    if isinstance(statement, If):
-        both = (
-            tuple(made for s in branch for made in _exchanged(body, s))
-            for branch in (statement.then, statement.otherwise)
-        )
-        return [If(statement.condition, *both)]
-    if not isinstance(statement, For):
-        return [statement]
-    if not _can_be_exchanged(statement):
-        inside = (made for s in statement.body for made in _exchanged(body, s))
-        return [replace(statement, body=tuple(inside))]
+def _exchanged(body: Body, statement: Statement) -> Sequence[Statement] | None:
+    """A short loop of much work around blocks of a longer one; None for other statements."""
+    if not isinstance(statement, For) or not _can_be_exchanged(statement):
+        return None
     loop, (short,) = statement, (s for s in statement.body if isinstance(s, For))
     assert isinstance(loop.stop, int)
     whole = loop.stop - loop.stop % machine.BLOCK_OF_EXCHANGED

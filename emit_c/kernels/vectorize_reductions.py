@@ -27,6 +27,7 @@ from codegen.elements.folds import SUM_OF_FLOATS, all_joined, neutral
 from codegen.expressions import Choose, Load, Name, Op, tree
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, number_of
+from codegen.loops.work import trip_count
 from codegen.statements import (
     Assign,
     Call,
@@ -44,7 +45,6 @@ from codegen.statements import (
     trees,
 )
 from codegen.walk import names_of
-from emit_c.kernels.work import trip_count
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 

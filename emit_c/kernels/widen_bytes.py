@@ -19,17 +19,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
-from codegen.statements import Assign, For, Forever, If, Let, LocalVariable, Statement
+from codegen.loops.work import trip_count
+from codegen.statements import Assign, For, Let, LocalVariable, in_lanes
 from codegen.walk import names_of
 from emit_c.kernels.loads import is_load
 from emit_c.kernels.outline_math import has_long_functions
-from emit_c.kernels.work import trip_count
 from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
+    from codegen.statements import Statement
 
 # C computes with integers of less than 32 bits as if they had 32.
 NARROW = frozenset({"pred", "s8", "u8", "s16", "u16"})
@@ -37,26 +38,18 @@ NARROW = frozenset({"pred", "s8", "u8", "s16", "u16"})
 
 def widen_bytes(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops in lanes of long functions load no numbers of few bits."""
-    return tuple(made for s in statements for made in _widened(body, s))
-
-
-def _widened(body: Body, statement: Statement) -> Sequence[Statement]:
-    match statement:
-        case For(simd=True, start=0, stop=int(), step=1) if _has_costly_rest(statement):
-            return _with_wide_loads(body, statement)
-        case For() | Forever():
-            return (statement.with_body(widen_bytes(body, statement.body)),)
-        case If(condition, then, otherwise):
-            return (If(condition, widen_bytes(body, then), widen_bytes(body, otherwise)),)
-        case _:
-            return (statement,)
+    return in_lanes(
+        statements, lambda loop: _with_wide_loads(body, loop) if _has_costly_rest(loop) else None
+    )
 
 
 def _has_costly_rest(loop: For) -> bool:
     """Whether iterations that fill no vector of bytes are many, and take long."""
     count = trip_count(loop)
     return (
-        count % machine.WIDEST_VECTOR > 0
+        isinstance(loop.stop, int)
+        and (loop.start, loop.step) == (0, 1)
+        and count % machine.WIDEST_VECTOR > 0
         and count <= machine.FEW_VECTORS * machine.WIDEST_VECTOR
         and has_long_functions(loop)
     )

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from codegen.expressions import Expr, Load, Name
 from codegen.kinds import element_of
+from codegen.loops.work import trip_count
 from codegen.statements import (
     Assign,
     For,
@@ -38,7 +39,6 @@ from codegen.statements import (
 )
 from codegen.walk import names_of, rebuilt, walk
 from emit_c.kernels.widen_bytes import NARROW
-from emit_c.kernels.work import trip_count
 from optimizer import machine
 
 if TYPE_CHECKING:

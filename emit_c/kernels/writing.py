@@ -16,12 +16,12 @@ from codegen.elements.trace import AccessTrace
 from codegen.expressions import item
 from codegen.functions import Function, Parameter, calling, with_names, without_unused_values
 from codegen.kinds import is_const, unrestricted
+from codegen.loops.traversal import write_nest
 from codegen.sharing import key_of
 from codegen.statements import For, Statement, live, names_in, vectorized
 from emit_c.code.definition import Definition, defined
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.passes import run_passes
-from emit_c.kernels.traversal import write_nest
 from emit_c.table import emits_c
 from hlo.opcode import SAME_ORDER
 from optimizer.analysis.indexing import delinear, linear

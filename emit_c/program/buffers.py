@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.program.buffers import Memory
-from emit_c.program.swapping import find_swaps
 from emit_c.table import emits_c
 from optimizer.memory.alias_info import ALIAS_INFO
+from optimizer.memory.swapping import find_swaps
 
 if TYPE_CHECKING:
     from hlo.instruction import Module

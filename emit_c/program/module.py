@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.program.kernel_reuse import KernelReuse
 from emit_c.code.constants import CConstants
 from emit_c.code.names import CNames
 from emit_c.kernels.writing import ModuleKernels
 from emit_c.program.buffers import CMemory
-from emit_c.program.kernel_reuse import KernelReuse
 from optimizer.analysis.runs import runs
 
 if TYPE_CHECKING:

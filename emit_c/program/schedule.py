@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from codegen.elements.memory import copied
 from codegen.elements.table import Element
 from codegen.expressions import Name, binary, item
+from codegen.program.kernel_reuse import KnownCalls
 from codegen.program.placement import in_memory
 from codegen.program.trees import leaves
 from codegen.statements import Call, If, Try, names_in
@@ -15,7 +16,6 @@ from codegen.walk import substitute
 from emit_c.kernels.writing import write_loops
 from emit_c.program.control import CONTROL
 from emit_c.program.function import FunctionWriter
-from emit_c.program.kernel_reuse import KnownCalls
 from emit_c.program.relocatable import ENTRY
 from emit_c.program.sweeps import write_sweeps
 from emit_c.table import emits_c
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from codegen.elements.kernel import Scope
     from codegen.expressions import Expr
+    from codegen.program.kernel_reuse import Work
     from codegen.program.schedule import Pointers
-    from emit_c.program.kernel_reuse import Work
     from emit_c.program.module import ModuleWriter
     from emit_c.program.relocatable import RelocatableFunction
     from hlo.instruction import Computation, Instruction

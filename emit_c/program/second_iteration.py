@@ -1,4 +1,4 @@
-"""The second iteration of a loop whose state swaps buffers; see `emit_c.program.swapping`."""
+"""The second iteration of a loop whose state swaps buffers; see `optimizer.memory.swapping`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from codegen.program.buffers import Home
     from codegen.statements import Statement
     from emit_c.program.function import FunctionWriter
-    from emit_c.program.swapping import Swap
     from hlo.instruction import Computation, Instruction
+    from optimizer.memory.swapping import Swap
 
 
 def iteration_on_swapped_buffers(

@@ -127,7 +127,7 @@ def test_whole_blocks_leave_nothing():
     ],
 )
 def test_loops_that_stay(loop):
-    assert gather_short_rows(Names(), [loop]) == [loop]
+    assert gather_short_rows(Names(), [loop]) == (loop,)
 
 
 def test_loops_inside_of_other_statements():

@@ -124,12 +124,12 @@ def test_blocks_of_rows_around_loops_along_them():
     ids=["few rows", "short", "long", "whole vectors", "taken apart", "an array with a value"],
 )
 def test_loops_that_stay(loop):
-    assert interchange_short_rows(Names(), [loop], KINDS) == [loop]
+    assert interchange_short_rows(Names(), [loop], KINDS) == (loop,)
 
 
 def test_rows_of_half_a_vector_wait_for_many_folds():
     loop = nest(trip_count=8, apart=8)
-    assert interchange_short_rows(Names(), [loop], KINDS) == [loop]
+    assert interchange_short_rows(Names(), [loop], KINDS) == (loop,)
     often = replace(loop, body=loop.body * (machine.FOLDS_IN_TURN // 2))
     assert interchange_short_rows(Names(), [often], KINDS)[0].step == 16
 

@@ -8,9 +8,9 @@ import emit_c
 import hlo
 import interpreter
 from codegen.expressions import Index, Name, item
+from codegen.loops.narrow_divisions import narrow_divisions
 from codegen.printer import text
 from codegen.statements import Assign
-from emit_c.kernels.narrow_divisions import narrow_divisions
 from interpreter.numbers.compare import compare
 from optimizer.analysis.indexing import Sum, counter
 

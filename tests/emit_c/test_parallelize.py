@@ -14,11 +14,11 @@ import hlo
 from codegen.elements.kernel import Scope
 from codegen.expressions import Literal, item
 from codegen.kinds import Pointer
+from codegen.loops.work import trip_count, work
 from codegen.printer import definition, shown
 from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.parallelize import parallelize
-from emit_c.kernels.work import trip_count, work
 from optimizer import machine
 
 TASKS = Path("/proc/self/task")

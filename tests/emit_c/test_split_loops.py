@@ -12,10 +12,10 @@ import emit_c
 import hlo
 from codegen.elements.kernel import Scope
 from codegen.expressions import Index, Literal, Op
+from codegen.loops.written_out import truth, turns
 from codegen.printer import text
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.split_loops import split_loops
-from emit_c.kernels.written_out import truth, turns
 from interpreter import evaluate
 from optimizer.analysis.indexing import Counter, Sum
 

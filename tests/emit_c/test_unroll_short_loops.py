@@ -95,7 +95,7 @@ def test_rows_that_fill_one_vector_are_enough():
     ],
 )
 def test_other_loops_stay_as_they_are(statements):
-    assert unroll_short_loops(Names(), statements) == statements
+    assert unroll_short_loops(Names(), statements) == tuple(statements)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
@@ -162,7 +162,7 @@ def test_loops_that_depend_on_each_other_do_not_change_places():
     work = tuple(Let("f32", f"v{k}", f"w[j] * {k}") for k in range(80))
     inner = For("j", 3, (*work, Assign("y[i * 3 + j]", "v79 + y[i * 3 + j - 1]")))
     nests = [For("i", 100, (inner,), parallel=True)]
-    assert unroll_short_loops(Names(), nests) == nests
+    assert unroll_short_loops(Names(), nests) == tuple(nests)
 
 
 def test_names_in_choices_are_new_in_each_iteration():

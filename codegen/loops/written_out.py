@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Group, Index, Literal, Name, Op, conjoined
+from codegen.loops.work import trip_count
 from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
 from codegen.walk import substitute, walk
-from emit_c.kernels.work import trip_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -18,13 +18,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Index, Literal, total_of
-from codegen.statements import For, Forever, If, Statement, rewritten
+from codegen.statements import in_lanes, rewritten
 from codegen.walk import rebuilt, spelled_out
 from optimizer.analysis.indexing import Counter, Quotient, Sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.statements import Statement
     from optimizer.analysis.indexing import Atom
 
 _MOST = 2**31 - 1
@@ -32,19 +33,7 @@ _MOST = 2**31 - 1
 
 def narrow_divisions(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops in lanes divide indices in 32 bits, where these are small enough."""
-    return tuple(map(_with_narrow, statements))
-
-
-def _with_narrow(statement: Statement) -> Statement:
-    match statement:
-        case For(simd=True):
-            return rewritten(statement, _narrow)
-        case For() | Forever():
-            return statement.with_body(narrow_divisions(statement.body))
-        case If(condition, then, otherwise):
-            return If(condition, narrow_divisions(then), narrow_divisions(otherwise))
-        case _:
-            return statement
+    return in_lanes(statements, lambda loop: [rewritten(loop, _narrow)])
 
 
 def _narrow(expr: Expr) -> Expr:

@@ -20,9 +20,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Name
-from codegen.statements import For, Let, LocalVariable, Statement
-from codegen.walk import names_of
-from emit_c.kernels.traversal_axes import (
+from codegen.loops.traversal_axes import (
     Axis,
     AxisTiles,
     TraversalNest,
@@ -30,6 +28,8 @@ from emit_c.kernels.traversal_axes import (
     divided_counters,
     open_counters,
 )
+from codegen.statements import For, Let, LocalVariable, Statement
+from codegen.walk import names_of
 from optimizer import machine
 from optimizer.analysis.indexing import Quotient, Remainder, Sum, delinear, unknown
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.elements.trace import AccessTrace
-    from emit_c.kernels.traversal_axes import Range
+    from codegen.loops.traversal_axes import Range
     from optimizer.analysis.indexing import Index
 
 
