@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.elements.types import vector_parts
 from codegen.expressions import Apply, Cast, Group, Index, Literal, Load, Name, Op
 from codegen.kinds import Pointer, base_of
 from codegen.statements import Assign, Call, For, If, Let, LocalVariable, blocks, trees
 from codegen.walk import children
-from emit_cuda.code.prelude import parts_of
 from emit_cuda.kernels.stages import WARP
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.wording import counted
@@ -311,7 +311,7 @@ def _pointed(pointer: Expr) -> Kind | None:
 def _size(kind: Kind) -> int:
     """The bytes of an element of a type, or of a pointer's: f32, or a vector as f32x4."""
     word = base_of(kind)
-    element, count = parts_of(word) or (ELEMENT_TYPES.get(word), 1)
+    element, count = vector_parts(word) or (ELEMENT_TYPES.get(word), 1)
     return element.bytes * count if element else WORD
 
 

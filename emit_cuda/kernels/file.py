@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from codegen.elements.names import comment
 from codegen.functions import Function, Parameter, mentions
 from codegen.kinds import is_const, unrestricted
+from codegen.loops.pairs import in_pairs
+from codegen.loops.retries import with_retries
 from codegen.printer import declared, text
 from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.names import CudaNames
 from emit_cuda.code.prelude import prelude
-from emit_cuda.kernels.pairs import in_pairs
-from emit_cuda.kernels.retries import with_retries
 from emit_cuda.kernels.spelling import all_in_cuda
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from hlo.types.element_type import ELEMENT_TYPES

@@ -24,6 +24,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name, binary, conjoined, indexed, item
+from codegen.loops.packs import Pack
 from codegen.statements import LocalVariable, renamed
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import SharedFolds, column_folds, shared_fold
@@ -196,7 +197,7 @@ class _RowReduction(_Reduction):
             with body.block() as inside:
                 element = vector * width + counter(iteration, width)
                 fold.add(delinear(row, self.kept), delinear(element, self.reduced))
-            body.add(*vectors.Pack(kernel, iteration, width).around(inside))
+            body.add(*Pack(kernel, iteration, width).around(inside))
 
         if not self.partial:
             return self._rows_of(group, self.count // width, add)
@@ -250,7 +251,7 @@ class _ColumnReduction(_Reduction):
         iteration = self.body.name("v") if width > 1 else ""
         with self.body.block() as inside:
             self.fold.add((*first[:-1], first[-1] + counter(iteration, width)), reduced)
-        pack = vectors.Pack(self.kernel, iteration, width)
+        pack = Pack(self.kernel, iteration, width)
         own = [self._of_column(s, Name(iteration), width) for s in inside]
         return pack.loop(own) if width > 1 else pack.around(own)
 

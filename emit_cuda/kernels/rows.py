@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import load, wide
 from codegen.expressions import Name, binary, indexed, item
+from codegen.loops.packs import Pack
+from codegen.loops.pairs import TYPES as PAIRED
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import shared_fold
 from emit_cuda.kernels.groups import RowGroups, threads_for
-from emit_cuda.kernels.pairs import TYPES as PAIRED
 from optimizer.analysis.indexing import Counter, Sum, counter, delinear, linear
 from optimizer.fusion.rows import LEAVES
 
@@ -239,7 +240,7 @@ class _RowKernel:
                         body.assign(item(array, own), value)
             ragged = self.each * self.group != groups
             with body.when(binary("<", r, groups) if ragged else None):
-                body.add(*vectors.Pack(self.kernel, v, width).around(inside))
+                body.add(*Pack(self.kernel, v, width).around(inside))
 
     def _store(self, number: int, index: Index) -> None:
         """Store the elements of wide results."""

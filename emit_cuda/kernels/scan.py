@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from codegen.elements.folds import neutral
 from codegen.elements.types import store
 from codegen.expressions import Choose, Expr, Name, at_most, binary, indexed, item
+from codegen.loops.packs import Pack
 from codegen.opcodes.axis_lines import AxisLines
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
@@ -238,7 +239,7 @@ class _RunningFold:
         def each(e: str, store: Sequence[Statement]) -> None:
             """Statements for each of a thread's neighbours that exist."""
             if self.n % EACH == 0:
-                loop = vectors.Pack(self.kernel, e, EACH).around(store)
+                loop = Pack(self.kernel, e, EACH).around(store)
                 body.add(If(binary("<", vector * EACH, end), tuple(loop)))
             else:
                 inside = binary("<", vector * EACH + Name(e), end)

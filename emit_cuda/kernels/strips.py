@@ -25,9 +25,10 @@ from codegen.expressions import (
     item,
 )
 from codegen.kinds import Pointer
+from codegen.loops.packs import Pack
 from codegen.statements import For, live
 from codegen.walk import names_of, spelled_out
-from emit_cuda.kernels.vectors import BYTES, Pack
+from emit_cuda.kernels.vectors import BYTES
 from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 from codegen.elements.types import literal, wide
 from codegen.expressions import Expr, Literal, Name, at_most, binary, conjoined, item
 from codegen.loops import narrow_indices
+from codegen.loops.packs import Pack
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import If, Statement, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.stages import BARRIER, Stage, each_thread
 from emit_cuda.kernels.strips import Strip, TileReader
-from emit_cuda.kernels.vectors import Pack
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
 

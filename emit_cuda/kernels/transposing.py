@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Index, Load, Name, binary, conjoined, indexed, item
 from codegen.kinds import number_of
+from codegen.loops import packs
 from codegen.statements import Let, Statement, live, straight
-from emit_cuda.kernels import vectors
 from emit_cuda.kernels.groups import WAVE
 from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP
 from hlo.types.element_type import ELEMENT_TYPES
@@ -140,7 +140,7 @@ def _sides(kernel: CudaKernel, dims: Sequence[int], write: Write) -> tuple[range
     names = [kernel.body.name("d") for _ in dims]
     index = tuple(counter(name, n) for name, n in zip(names, dims, strict=True))
     statements = live(write(kernel, index))
-    if not straight(statements) or len(statements) > vectors.MOST_STATEMENTS:
+    if not straight(statements) or len(statements) > packs.MOST_STATEMENTS:
         return None
     last = max(d for d, n in enumerate(dims) if n > 1)
     for _, _, number in filter(None, map(_load, statements)):
@@ -265,7 +265,7 @@ class _TransposedTiles:
                     number = at + counter(column.name, self.sizes[1]) * read.along + read.rest
                     value = body.let(read.kind, read.pointer.name, item(read.pointer, number))
                     body.assign(item(name, r * tile.pitch(read) + c * width + v), value)
-            body.add(*vectors.Pack(self.kernel, self.lane, width).around(statements))
+            body.add(*packs.Pack(self.kernel, self.lane, width).around(statements))
 
     def _computes(
         self,
@@ -282,7 +282,7 @@ class _TransposedTiles:
             Let("s64", self.column, indexed(across * (edge // width) + c)),
         )
         with body.when(self._exists(tile, Name(self.column), Name(self.row), 1)):
-            body.add(*vectors.Pack(self.kernel, self.lane, width).around(statements))
+            body.add(*packs.Pack(self.kernel, self.lane, width).around(statements))
 
     def _exists(self, tile: TileShape, vector: Name, other: Name, side: int) -> Expr | None:
         """The condition that there are elements of a vector along a side, where tiles reach out."""

@@ -12,14 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codegen.elements.types import vector_parts
 from codegen.prelude import HERE, Prelude, definitions_of, typedefs_of_others
 from codegen.prelude.paragraph import words
-from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from hlo.types.element_type import ElementType
 
 PRELUDE = Prelude(HERE, Path(__file__).parent, tables_as_bits=True)
 TYPEDEFS = """\
@@ -85,16 +83,9 @@ struct __align__({bytes}) {name} {{
 """
 
 
-def parts_of(name: str) -> tuple[ElementType, int] | None:
-    """The element type of a vector, and how many it has: of `f32x4` (f32, 4); None for others."""
-    kind, _, count = name.rpartition("x")
-    known = kind in ELEMENT_TYPES and count.isdecimal()
-    return (ELEMENT_TYPES[kind], int(count)) if known else None
-
-
 @cache
 def _definition(name: str) -> tuple[str, str] | None:
-    if parts := parts_of(name):
+    if parts := vector_parts(name):
         kind, count = parts
         size = kind.bytes * count
         return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=kind.name, count=count)

@@ -15,8 +15,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.elements.types import vector_parts
 from codegen.expressions import Cast, Load, Name
 from codegen.kinds import Pointer, number_of
+from codegen.loops.pair_loops import TYPES, PairLoop, number_of_pair, type_of
 from codegen.statements import (
     Assign,
     For,
@@ -29,8 +31,6 @@ from codegen.statements import (
     trees,
 )
 from codegen.walk import walk
-from emit_cuda.code.prelude import parts_of
-from emit_cuda.kernels.pair_loops import TYPES, PairLoop, number_of_pair, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ def _element_type(statement: Let | LocalVariable) -> str:
     kind, size = number_of(statement.kind), 1
     if isinstance(statement, LocalVariable) and statement.size:
         size = statement.size
-    elif parts := parts_of(kind):
+    elif parts := vector_parts(kind):
         kind, size = parts[0].name, parts[1]
     return kind if kind in TYPES and size % 2 == 0 else ""
 
@@ -130,7 +130,7 @@ def _declared(statement: Statement, arrays: Mapping[str, str]) -> Sequence[State
 
 def _of_pairs(kind: Kind) -> str:
     """The type of a vector, as pairs."""
-    parts = parts_of(number_of(kind))
+    parts = vector_parts(number_of(kind))
     assert parts is not None, kind
     return f"u32x{parts[1] // 2}"
 
