@@ -22,7 +22,6 @@ from emit_cuda.host.device import HostDevice
 from emit_cuda.libraries import Libraries
 from emit_cuda.libraries import libraries as find_libraries
 from emit_cuda.program.emit import CudaProgram, emit
-from emit_cuda.program.entry_layout import row_major_entry
 from emit_cuda.table import emits_cuda
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
@@ -32,6 +31,7 @@ from interpreter.engine.memory import refuse_elided
 from interpreter.precision import with_explicit_precision
 from optimizer.dynamic_padder.boundary import to_static
 from optimizer.dynamic_padder.padding import is_dynamic
+from optimizer.layout.row_major_entry import row_major_entry
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:

@@ -1,17 +1,14 @@
-"""Products of matrices: the choice of a kernel, and the epilogue before the store."""
+"""Products of matrices: the choice of a kernel."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements.table import Scalar
 from codegen.opcodes.matrix_products import PRODUCTS
 from emit_cuda.kernels.stages import MOST_IN_TURNS
 from emit_cuda.kernels.tensor_cores import TensorCores, fits
 from emit_cuda.kernels.thread_tiles import ThreadTiles
 from emit_cuda.kernels.tile_sizes import SIDE
-from emit_cuda.table import emits_cuda
-from optimizer.fusion.together import is_cheap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
     from codegen.expressions import Name
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
-    from hlo.instruction import Computation, Instruction
+    from hlo.instruction import Instruction
 
 # Smaller products, if not for tensor cores, are left to a thread for each element.
 LEAST = 8
@@ -56,29 +53,3 @@ def gemm_stages(
     kind = "product" if dot.opcode == "dot" else "convolution"
     writer = (TensorCores if on_tensor_cores else ThreadTiles)(kernel, product, root or dot)
     return writer.launches(outputs[0], kind)
-
-
-def product_in(computation: Computation) -> Instruction | None:
-    """The only product of a fusion, whose root is an elementwise function of it; or None.
-
-    What it multiplies is as well computed as it is read.
-    """
-    products = [instr for instr in computation.instructions if instr.opcode in PRODUCTS]
-    if len(products) != 1:
-        return None
-    (product,) = products
-    users, inputs = {product}, {product}
-    for instr in computation.instructions:
-        if not users.isdisjoint(instr.operands):
-            if not _keeps_index(instr, product):
-                return None
-            users.add(instr)
-    for instr in reversed(computation.instructions):
-        inputs.update(instr.operands if instr in inputs else ())
-    cheap = all(is_cheap(instr) for instr in inputs - {product})
-    return product if computation.root in users and cheap else None
-
-
-def _keeps_index(instr: Instruction, product: Instruction) -> bool:
-    scalar = isinstance(emits_cuda.get(instr.opcode), Scalar)
-    return scalar and instr.shape.is_array and instr.shape.dims == product.shape.dims

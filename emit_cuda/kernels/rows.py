@@ -13,7 +13,6 @@ XLA, `xla/backends/gpu/codegen/emitters/reduction.cc` (`MultiRowReductionFusion`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import load, wide
@@ -24,7 +23,7 @@ from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import shared_fold
 from emit_cuda.kernels.groups import RowGroups, threads_for
 from optimizer.analysis.indexing import Counter, Sum, counter, delinear, linear
-from optimizer.fusion.rows import LEAVES
+from optimizer.fusion.row_passes import row_passes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
     from optimizer.analysis.indexing import Index
+    from optimizer.fusion.row_passes import RowPasses
     from optimizer.fusion.rows import Rows
 
     Outputs = Sequence[tuple[Instruction, Name]]
@@ -42,63 +42,6 @@ if TYPE_CHECKING:
 # Registers that a thread may spend on elements which a later pass needs, of at most 255; those that
 # the threads of a block have together, and those that each needs besides.
 MOST_KEPT, REGISTERS, OTHERS = 96, 1 << 16, 14
-
-
-@dataclass(frozen=True)
-class RowPasses:
-    """The pass over a row in which each value of a computation is computed.
-
-    Attributes
-    ----------
-    folds : the reduces that each pass folds for.
-    stores : the wide results that it stores.
-    read : parameters with an element for each of a row.
-    narrow : the elements of rows that are known before each pass.
-    kept : values that a later pass reads again, with the pass that computes them.
-    readers : of each of these, the later passes that read it.
-    """
-
-    folds: tuple[tuple[Instruction, ...], ...]
-    stores: tuple[tuple[Instruction, ...], ...]
-    read: tuple[Instruction, ...]
-    narrow: tuple[tuple[Instruction, ...], ...]
-    kept: dict[Instruction, int]
-    readers: dict[Instruction, set[int]]
-
-
-def passes_of(rows: Rows, computation: Computation, results: Sequence[Instruction]) -> RowPasses:
-    """The first pass over a row in which each value can be computed."""
-    first: dict[Instruction, int] = {}
-    for instr in computation.instructions:
-        before = max((first[o] for o in instr.operands), default=0)
-        first[instr] = before + rows.folds(instr)
-    count = 1 + max(first.values())
-    folds = [i for i in computation.instructions if rows.folds(i)]
-    wides = [r for r in dict.fromkeys(results) if rows.is_wide(r)]
-    passes = RowPasses(
-        tuple(tuple(f for f in folds if first[f] == p + 1) for p in range(count)),
-        tuple(tuple(w for w in wides if first[w] == p) for p in range(count)),
-        tuple(p for p in computation.parameters if rows.is_wide(p)),
-        tuple(
-            tuple(i for i in first if rows.is_narrow(i) and not rows.folds(i) and first[i] == p)
-            for p in range(count)
-        ),
-        {},
-        {},
-    )
-    computed: dict[Instruction, int] = {}
-    for number in range(count):
-        stack = [o for f in passes.folds[number] for o in f.operands] + list(passes.stores[number])
-        while stack:
-            instr = stack.pop()
-            if not rows.is_wide(instr) or instr.opcode in LEAVES:
-                continue
-            if computed.setdefault(instr, number) == number:
-                stack += instr.operands
-            else:
-                passes.kept[instr] = computed[instr]
-                passes.readers.setdefault(instr, set()).add(number)
-    return passes
 
 
 def row_stage(
@@ -119,7 +62,7 @@ def row_stage(
             return None
     with kernel.body.block() as statements:
         row = _RowKernel(
-            kernel, rows, passes_of(rows, computation, [r for r, _ in outputs]), outputs
+            kernel, rows, row_passes(rows, computation, [r for r, _ in outputs]), outputs
         )
         row.write()
     return kernel.stage(statements, *row.groups.size, "rows")

@@ -15,7 +15,7 @@ from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
 from codegen.statements import Assign
-from emit_cuda.kernels.gemm import gemm_stages, product_in
+from emit_cuda.kernels.gemm import gemm_stages
 from emit_cuda.kernels.kernel import CudaKernel
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.passes import KINDS
@@ -32,6 +32,7 @@ from optimizer.fusion.rows import rows_of_all
 from optimizer.fusion.together import (
     computed_at_once,
     is_cheap,
+    product_with_epilogue,
     reduces_together,
     results_together,
 )
@@ -221,7 +222,7 @@ def _product(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Lau
 
     Elementwise functions of its operands are applied as they are read.
     """
-    product = product_in(called)
+    product = product_with_epilogue(called)
     if product is None:
         return None
     return gemm_stages(kernel, product, kernel.outputs(called.root, pointers), called.root)

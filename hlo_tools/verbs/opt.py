@@ -185,7 +185,7 @@ def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
     """A module after the passes, at the requested stage."""
     until, last = arguments.until, None
     if arguments.stage in _OF_CUDA:
-        from emit_cuda.program.entry_layout import row_major_entry  # noqa: PLC0415
+        from optimizer.layout.row_major_entry import row_major_entry  # noqa: PLC0415
 
         module = row_major_entry(module)
     if arguments.stage == "loops":

@@ -90,6 +90,27 @@ def computed_at_once(computation: Computation) -> bool:
     return count <= GPU.code
 
 
+def product_with_epilogue(computation: Computation) -> Instruction | None:
+    """The only product of a fusion, of which the root is an elementwise function; None for others.
+
+    What it multiplies is as well computed as it is read.
+    """
+    products = [i for i in computation.instructions if i.opcode in ("convolution", "dot")]
+    if len(products) != 1:
+        return None
+    (product,) = products
+    users, inputs = {product}, {product}
+    for instr in computation.instructions:
+        if not users.isdisjoint(instr.operands):
+            if not instr.row.elementwise or instr.shape.dims != product.shape.dims:
+                return None
+            users.add(instr)
+    for instr in reversed(computation.instructions):
+        inputs.update(instr.operands if instr in inputs else ())
+    cheap = all(is_cheap(instr) for instr in inputs - {product})
+    return product if computation.root in users and cheap else None
+
+
 def is_cheap(instr: Instruction) -> bool:
     """Whether a GPU as well computes an element where it is read, as it stores it before."""
     if is_large_window(instr):
