@@ -75,6 +75,7 @@ class GridCall:
     arguments: Sequence[int | np.generic]
     stream: int
     purpose: Purpose
+    cooperative: bool
 
 
 class Kernels(ABC):
@@ -90,6 +91,7 @@ class Kernels(ABC):
         *,
         stream: int = 0,
         purpose: Purpose = UNKNOWN,
+        cooperative: bool = False,
     ) -> None:
         """Let a kernel run after all that was launched on the same stream before it.
 
@@ -100,6 +102,8 @@ class Kernels(ABC):
         shared_bytes : of `extern __shared__` memory.
         arguments : Python integers are addresses; scalars are NumPy's, of the parameter's type.
         stream : its number; streams run side by side, except where `CudaDevice.wait` orders them.
+        cooperative : its blocks wait for each other, so all are there at once: along x there are
+            fewer than asked for, if the device holds no more.
 
         Raises
         ------
@@ -107,7 +111,8 @@ class Kernels(ABC):
             HLO191 if the launch does not fit the kernel or the device, HLO192 if the kernel fails,
             HLO193 if checked mode finds a mistake.
         """
-        self.run(GridCall(kernel, grid, block, shared_bytes, arguments, stream, purpose))
+        where = grid, block, shared_bytes
+        self.run(GridCall(kernel, *where, arguments, stream, purpose, cooperative))
 
     @abstractmethod
     def run(self, call: GridCall) -> None:

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.statements import nested
 from emit_cuda import nvrtc
 from emit_cuda.kernels.accesses import accesses
+from emit_cuda.kernels.stages import GRID_BARRIER
 from emit_cuda.kernels.tensor_cores import ON_TENSOR_CORES, TYPES
 from emit_cuda.libraries.calls import LibraryGemm
 from emit_cuda.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall, flat
@@ -27,6 +29,7 @@ from optimizer.gpu.device import A100, DEVICES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from codegen.statements import Statement
     from emit_cuda.kernels.accesses import Access
     from emit_cuda.nvrtc.compiling import Usage
     from emit_cuda.nvrtc.occupancy import Occupancy
@@ -48,7 +51,7 @@ class LaunchEstimate:
     bound : the resource that the least time is spent on: "memory", "arithmetic", "launch", or
         "copies" to the processor and back.
     usage, occupancy : of a kernel, where NVRTC is installed.
-    accesses : of a kernel.
+    accesses, statements : of a kernel.
     """
 
     step: Work | HostCall
@@ -59,6 +62,7 @@ class LaunchEstimate:
     usage: Usage | None = None
     occupancy: Occupancy | None = None
     accesses: tuple[Access, ...] = ()
+    statements: tuple[Statement, ...] = ()
 
     @property
     def name(self) -> str:
@@ -127,6 +131,7 @@ def estimates(program: CudaProgram, device: DeviceRates = A100) -> list[LaunchEs
             full = nvrtc.occupancy(needs, *of) if needs else None
             reads = accesses(written.stage, written.statements, written.arguments)
             row = replace(row, usage=needs, occupancy=full, accesses=tuple(reads))
+            row = replace(row, statements=written.statements)
         rows.append(row)
     return rows
 
@@ -185,6 +190,9 @@ def _lines(row: LaunchEstimate, device: DeviceRates) -> Iterator[str]:
             f"memory a block: {full.blocks} blocks on a multiprocessor, {full.share:.0%} of its "
             f"warps, limited by {' and '.join(full.limits)}; {counted(waves, 'wave')}"
         )
+    barriers = sum(each == GRID_BARRIER for each in nested(row.statements))
+    if barriers:
+        yield f"  {counted(barriers, 'barrier')} of the grid, in a loop in each iteration"
     yield from (f"  {access}" for access in row.accesses)
     yield f"  {row.bytes:,} bytes, {row.cost.flops:,} operations: {least}"
 

@@ -24,7 +24,7 @@ KEYWORDS = names.C_WORDS | {
     *("memcpy", "memset", "printf", "clock", "y0", "y1", "j0", "j1", "jn", "yn", "gamma"),
     *("div", "exit", "signal"),
     *("k", "level", "begin", "end", "at", "done", "step", "own", "scratch", "shared_memory"),
-    *("thread", "iteration", "first_tile", "second_tile"),
+    *("thread", "iteration", "first_tile", "second_tile", "blocks_here"),
 }
 
 

@@ -154,7 +154,7 @@ class GpuDevice(CudaDevice):
     def _loaded(self, compiled: Compiled) -> GpuKernels:
         with self.current(), self._errors("loading the kernels"):
             module = self._driver.module_from_buffer(compiled.code)
-        return GpuKernels(self, self.launch, module, compiled.names)
+        return GpuKernels(self, self.launch, module, compiled.code, compiled.names)
 
     def allocate(self, size: int) -> int:
         """The address of memory out of the pool; its contents are undefined."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from emit_cuda.devices import Kernels
+from emit_cuda.gpu.cooperative import DriverModule
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
@@ -21,14 +22,17 @@ class GpuKernels(Kernels):
     Attributes
     ----------
     launches : lets a function of the module run, which is labelled for messages.
+    code : of the module, which is loaded anew for cooperative launches.
     names : of each kernel, its symbol in the module.
     """
 
     device: CudaDevice
     launches: Callable[[str, Any, GridCall], None]
     module: Any
+    code: bytes
     names: Mapping[str, str]
     _functions: dict[str, Any] = field(default_factory=dict[str, Any])
+    _own: list[DriverModule] = field(default_factory=list[DriverModule])
 
     def run(self, call: GridCall) -> None:
         """Let a kernel run after all the work that a stream was given before.
@@ -44,6 +48,14 @@ class GpuKernels(Kernels):
             raise HloError("HLO191", message)
         if kernel not in self._functions:
             with self.device.current():
-                self._functions[kernel] = self.module.get_function(self.names[kernel])
+                self._functions[kernel] = self._function(self.names[kernel], call)
         label = f"{kernel} (%{about})" if about else kernel
         self.launches(label, self._functions[kernel], call)
+
+    def _function(self, symbol: str, call: GridCall) -> Any:
+        """A function of the module, that PyCUDA launches; of its own one, if it is cooperative."""
+        if not call.cooperative:
+            return self.module.get_function(symbol)
+        if not self._own:
+            self._own.append(DriverModule(self.code))
+        return self._own[0].function(symbol)

@@ -7,8 +7,9 @@
 // Every four bytes of memory have a cell, which remembers the last write and two reads. Two accesses
 // of which one writes are a race unless one happens before the other: in one thread; on two sides of
 // a barrier of their block; on two sides of a __syncwarp that both took part in; or in two blocks of
-// which the later one has seen, by an atomic operation, a store of the earlier one before a fence.
-// Blocks run one after another, so that all earlier accesses are known when the next one comes.
+// which the later one has seen, by an atomic operation, a store of the earlier one before a fence; or
+// on two sides of a barrier of the grid. Blocks run one after another, so that all earlier accesses
+// are known when the next one comes.
 #include "threads.h"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ struct Pending {             // a read that is a race unless a compare-and-swap 
 static std::vector<Shadow> shadows;          // in the order of their addresses
 static size_t last_shadow;
 static std::vector<unsigned> block_of_epoch;
-static uint32_t epoch, first_epoch;          // now; when this block began
+static uint32_t epoch, grid_epoch;           // now; the last one before a barrier of the grid
 static std::vector<char> fenced;             // threads of this block that passed a fence
 static std::unordered_map<uint64_t, std::vector<unsigned>> released;  // blocks, by address of an atomic
 static std::vector<char> acquired;           // blocks whose writes this one may look at
@@ -116,7 +117,7 @@ void checker_begins(Launch &launch) {
     add(image, _end, IMAGE);
     std::sort(shadows.begin(), shadows.end(), [](auto &x, auto &y) { return x.begin < y.begin; });
     last_shadow = 0;
-    epoch = 0;
+    epoch = grid_epoch = 0;
     block_of_epoch.assign(1, 0);
     released.clear();
     pending.clear();
@@ -128,11 +129,14 @@ static void next_epoch() {
     block_of_epoch.push_back(block_number());
 }
 
-void checker_begins_block(unsigned) {
+static void begin_stretch() {
     next_epoch();
-    first_epoch = epoch;
     if (!released.empty()) std::fill(acquired.begin(), acquired.end(), 0);
     fenced.assign((size_t)launched->block[0] * launched->block[1] * launched->block[2], 0);
+}
+
+void checker_begins_block(unsigned) {
+    begin_stretch();
     // Nothing may rely on values that an earlier block has left in shared memory.
     for (Shadow &shadow : shadows)
         if (shadow.is_shared()) memset((void *)shadow.begin, 0xff, shadow.end - shadow.begin);
@@ -149,6 +153,44 @@ static void flush(unsigned thread, bool all) {
 void checker_passes_barrier() {
     if (!pending.empty()) flush(0, true);
     next_epoch();
+}
+
+// The shared memory of a block while others run, with what is known of it.
+struct Kept {
+    std::vector<std::vector<char>> bytes;
+    std::vector<Shadow> shadows;
+    ~Kept() {
+        for (Shadow &shadow : shadows)
+            if (shadow.cells) munmap(shadow.cells, shadow.mapped());
+    }
+};
+static thread_local Kept kept;
+
+void checker_leaves_block() {
+    for (Shadow &shadow : shadows)
+        if (shadow.is_shared()) {
+            kept.bytes.emplace_back((char *)shadow.begin, (char *)shadow.end);
+            kept.shadows.push_back(shadow);
+            shadow.cells = nullptr, shadow.by_bytes = false;
+        }
+}
+
+void checker_enters_block() {
+    size_t k = 0;
+    for (Shadow &shadow : shadows)
+        if (shadow.is_shared()) {
+            if (shadow.cells) munmap(shadow.cells, shadow.mapped());
+            shadow = kept.shadows[k];
+            memcpy((void *)shadow.begin, kept.bytes[k++].data(), shadow.end - shadow.begin);
+        }
+    kept.shadows.clear(), kept.bytes.clear();
+    begin_stretch();
+}
+
+void checker_passes_grid() {
+    grid_epoch = epoch;
+    released.clear();
+    std::fill(acquired.begin(), acquired.end(), 0);
 }
 
 void checker_finishes(Thread &thread) {
@@ -184,10 +226,10 @@ static Access access_of_self(Kind kind, uint32_t code) {
     return {epoch, (uint16_t)self->number, (uint16_t)(kind >= ATOMIC), self->clock[here.lane], code};
 }
 
-static bool is_of_this_block(const Access &access) { return access.epoch >= first_epoch; }
+static bool is_of_this_block(const Access &access) { return block_of_epoch[access.epoch] == block_number(); }
 
 static bool happened_before(const Access &access) {
-    if (!access.epoch) return true;
+    if (access.epoch <= grid_epoch) return true;
     if (!is_of_this_block(access)) return acquired[block_of_epoch[access.epoch]];
     if (access.epoch < epoch || access.thread == self->number) return true;
     return access.thread / 32 == self->number / 32 && self->clock[access.thread % 32] > access.step;

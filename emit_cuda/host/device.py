@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emit_cuda.devices import CudaDevice, Kernels, NamedMemory
-from emit_cuda.host.library import HostLibrary, load
+from emit_cuda.host.library import HostLibrary, blocks_at_once, load
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CPU
 
@@ -120,15 +120,18 @@ class HostKernels(Kernels):
             HLO191 if the launch does not fit the kernel, HLO192 if it comes to no end, HLO193 if
             checked mode finds a mistake.
         """
-        device, memory = self.device, call.purpose.memory
+        device, memory, grid = self.device, call.purpose.memory, call.grid
+        if call.cooperative:
+            grid = (min(grid[0], blocks_at_once(call.block)), *grid[1:])
         findings = self.library.launch(
             call.kernel,
-            call.grid,
+            grid,
             call.block,
             call.shared_bytes,
             call.arguments,
             memory=device.memory() if memory is None else memory,
             seed=device.seed,
+            cooperative=call.cooperative,
         )
         if findings:
             device.findings += findings

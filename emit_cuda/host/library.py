@@ -9,6 +9,7 @@ import weakref
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 MOST_SHARED = 227 << 10
 # Of parameters, as cuda_on_host.h numbers them.
 KINDS = ("integer", "pointer", "floating", "structure")
+# Of a cooperative launch, where each block has a processor thread, and each thread a stack.
+MOST_BLOCKS_AT_ONCE, MOST_THREADS_AT_ONCE = 16, 1 << 13
 # Findings that are told of one launch.
 MOST_FINDINGS = 32
 # With fewer threads than this, to start another processor thread takes longer than to do its work.
@@ -97,6 +100,7 @@ class _CLaunch(ctypes.Structure):
         ("regions", ctypes.POINTER(_CRegion)),
         ("findings", ctypes.POINTER(CFinding)),
         ("python", ctypes.POINTER(_CPython)),
+        ("cooperative", ctypes.c_int),
     )
 
 
@@ -175,6 +179,7 @@ class HostLibrary:
         *,
         memory: Sequence[NamedMemory] = (),
         seed: int = 0,
+        cooperative: bool = False,
     ) -> tuple[Finding, ...]:
         """Run a kernel to its end.
 
@@ -186,6 +191,7 @@ class HostLibrary:
         arguments : Python integers are addresses; scalars are NumPy's, of the parameter's type.
         memory : in checked mode, all that the kernel may use beside its shared memory.
         seed : in checked mode, of the order of blocks and threads; 0 leaves them in order.
+        cooperative : all blocks are there at once, so that they may wait for each other.
 
         Returns
         -------
@@ -200,6 +206,9 @@ class HostLibrary:
         """
         row = self._row(kernel)
         _check_dims(kernel, grid, block, shared_bytes)
+        if cooperative and prod(grid) > (most := blocks_at_once(block)):
+            message = f"kernel {kernel}: {prod(grid)} blocks, of which {most} are there at once"
+            raise HloError("HLO191", message)
         values = _values(kernel, self.kernels[kernel], arguments)
         pointers = (ctypes.c_void_p * max(1, len(values)))(*(value.ctypes.data for value in values))
         regions = (_CRegion * max(1, len(memory)))(*((m.address, m.size) for m in memory))
@@ -220,6 +229,7 @@ class HostLibrary:
             regions,
             buffer,
             ctypes.pointer(_PYTHON),
+            cooperative,
         )
         # The checker watches one launch of a library at a time.
         with self._alone if self.checked else nullcontext():
@@ -240,6 +250,11 @@ class HostLibrary:
             message = f"{self.file.name} has no kernel {kernel!r}; it has {names}"
             raise HloError("HLO191", message)
         return self._kernels[kernel]
+
+
+def blocks_at_once(block: Dim3) -> int:
+    """The blocks of a cooperative launch that there can be."""
+    return max(1, min(MOST_BLOCKS_AT_ONCE, MOST_THREADS_AT_ONCE // prod(block)))
 
 
 def processors() -> int:

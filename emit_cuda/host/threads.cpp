@@ -144,9 +144,25 @@ struct Order_ {  // a permutation of 0 to n - 1, by a seed
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+// The blocks of a cooperative launch, each on a processor thread of its own. One of them runs at a
+// time, until it ends or waits for the grid; then the next one does, in their order.
+struct Turns {
+    enum State : char { READY, WAITS, ENDED };
+    std::mutex lock;
+    std::condition_variable changed;
+    std::vector<State> of;
+    size_t turn = 0, waiting = 0, ended = 0;
+    Spot last;                            // that waits
+
+    void begin(size_t place, const std::atomic<bool> &stop);
+    bool pass(size_t place, State now);
+};
+
 struct Worker {
     Launch *launch = nullptr;
     std::atomic<bool> *stop = nullptr;
+    Turns *turns = nullptr;               // of a cooperative launch
+    size_t place = 0;                     // of its block among them
     std::vector<Thread> threads;
     std::vector<Warp> warps;
     Order_ order;
@@ -172,6 +188,8 @@ struct Worker {
     void finish(Thread &);
     void wake(Thread *thread) { ready.push_back(thread); }
     void pass_barrier();
+    void wait_for_blocks();
+    void give_turn(Turns::State);
     void close(Warp &, Meeting &);
     void explain_deadlock();
     void give_up();
@@ -282,12 +300,15 @@ void Worker::pass_barrier() {
         }
     votes = counted;
     counted = {0, 1, 0};
+    bool for_grid = at_barrier[0]->for_grid;
+    if (for_grid && turns) turns->last = spot(at_barrier[0]->barrier_line);
     for (Thread *thread : at_barrier) {
-        thread->barrier_line = 0;
+        thread->barrier_line = 0, thread->for_grid = false;
         if (thread != self) wake(thread);
     }
     at_barrier.clear();
     if (checked) checker_passes_barrier();
+    if (for_grid) wait_for_blocks();
 }
 
 Votes barrier(int vote, int line) {
@@ -302,6 +323,53 @@ Votes barrier(int vote, int line) {
     else
         w.wait();
     return w.votes;
+}
+
+// ---- a barrier of all blocks ---------------------------------------------------------------------
+void Turns::begin(size_t place, const std::atomic<bool> &stop) {
+    std::unique_lock<std::mutex> hold(lock);
+    while (turn != place && !stop) changed.wait_for(hold, milliseconds(20));
+}
+
+// Gives the turn to the next block that can go on; false if there is none, but some wait.
+bool Turns::pass(size_t place, State now) {
+    std::lock_guard<std::mutex> hold(lock);
+    of[place] = now;
+    ++(now == WAITS ? waiting : ended);
+    while (++place < of.size() && of[place] != READY) {}
+    if (place == of.size()) {
+        if (waiting && ended) return false;
+        place = waiting = 0;
+        for (State &each : of) each = each == WAITS ? READY : each;
+        if (checked) checker_passes_grid();
+    }
+    turn = place;
+    changed.notify_all();
+    return true;
+}
+
+void Worker::wait_for_blocks() {
+    if (checked) checker_leaves_block();
+    give_turn(Turns::WAITS);
+    turns->begin(place, *stop);
+    if (*stop) give_up();
+    if (checked) checker_enters_block();
+}
+
+void Worker::give_turn(Turns::State now) {
+    if (turns->pass(place, now)) return;
+    Finding finding{DIVERGENT, -3, 0, 0, turns->last, {}, ""};
+    memset(finding.other.block, 0xff, sizeof finding.other.block);
+    snprintf(finding.text, sizeof finding.text, "%zu of %zu blocks wait at a barrier of the grid, the others have ended",
+             turns->waiting, turns->of.size());
+    report(finding, false);
+    *stop = true;
+}
+
+void grid_barrier(int line) {
+    if (!worker->turns) fail("a grid waits that was not launched as cooperative", line);
+    self->for_grid = true;
+    barrier(0, line);
 }
 
 // ---- warps --------------------------------------------------------------------------------------
@@ -537,7 +605,7 @@ void Worker::run_block(unsigned number) {
     }
     for (Thread &thread : threads) {
         thread.finished = false, thread.stack = nullptr;
-        thread.meeting = nullptr, thread.barrier_line = 0;
+        thread.meeting = nullptr, thread.barrier_line = 0, thread.for_grid = false;
         thread.copies.clear(), thread.first_copy = 0, thread.copy_group = 0;
         if (checked) memset(thread.clock, 0, sizeof thread.clock);
     }
@@ -590,31 +658,43 @@ extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch
     launch->found = 0;
     starved = false;
     if (checked) checker_begins(*launch);
+    Turns turns;
+    if (launch->cooperative) turns.of.assign(blocks, Turns::READY);
     uint64_t random = launch->seed;
     Order_ order;
     order.shuffle(launch->seed ? blocks : 0, random, true);
     auto work = [&](Worker &w) {
         w.launch = launch, w.stop = &stop, w.random = random;
         worker = &w, here.polls = 0;
-        for (unsigned i; !stop && (i = next_block++) < blocks;) w.run_block(launch->seed ? order.at[i] : i);
+        auto run = [&](unsigned i) { w.run_block(launch->seed ? order.at[i] : i); };
+        if (w.turns) {
+            turns.begin(w.place, stop);
+            if (!stop) run(w.place);
+            w.give_turn(Turns::ENDED);
+        } else {
+            for (unsigned i; !stop && (i = next_block++) < blocks;) run(i);
+        }
         for (Stack *each : w.spare) give_stack(each);
         worker = nullptr;
     };
-    int workers = launch->workers < (int)blocks ? launch->workers : (int)blocks;
+    // The caller runs no block that waits for others: it looks whether the program is interrupted.
+    int workers = launch->cooperative ? blocks + 1 : launch->workers < (int)blocks ? launch->workers : (int)blocks;
     std::vector<std::thread> others;
     std::mutex lock;
     std::condition_variable ended;
     int running = workers - 1;
     for (int i = 1; i < workers; ++i)
-        others.emplace_back([&] {
+        others.emplace_back([&, i] {
             Worker w;
+            if (launch->cooperative) w.turns = &turns, w.place = i - 1;
             work(w);
             std::lock_guard<std::mutex> hold(lock);
             if (!--running) ended.notify_one();
         });
     Worker caller;
+    caller.launch = launch;
     if (launch->python) caller.python = launch->python->save();
-    work(caller);
+    if (!launch->cooperative) work(caller);
     for (std::unique_lock<std::mutex> hold(lock); running;) {
         ended.wait_for(hold, milliseconds(20));
         if (running && !stop && caller.interrupted()) stop = true;

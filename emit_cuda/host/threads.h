@@ -50,6 +50,7 @@ struct Launch {
     Region *regions;
     Finding *findings;
     const Python *python; // null where the caller is not Python
+    int cooperative;      // all blocks are there at once, and may wait for each other
 };
 
 // ---- threads and warps ------------------------------------------------------------------------
@@ -69,6 +70,7 @@ struct Thread {
     Stack *stack;         // where it waits
     Meeting *meeting;     // of the warp for which it waits
     int barrier_line;     // where it waits for the block; 0 if it does not
+    bool for_grid;        // and then for all other blocks
     bool finished;
     std::vector<Begun> copies;  // begun and not waited for, the first at `first_copy`
     size_t first_copy;
@@ -97,6 +99,10 @@ extern const Stacks *stacks;       // of kernel threads, all together
 void checker_begins(Launch &);
 void checker_begins_block(unsigned block);
 void checker_passes_barrier();
+// Of a cooperative launch: a block waits for others, it goes on, all that wait have come.
+void checker_leaves_block();
+void checker_enters_block();
+void checker_passes_grid();
 void checker_meets(const Meeting &);
 void checker_fences();
 void checker_finishes(Thread &);

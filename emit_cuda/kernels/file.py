@@ -16,6 +16,7 @@ from codegen.statements import names_in
 from emit_cuda.code.names import CudaNames
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.spelling import all_in_cuda
+from emit_cuda.kernels.stages import GRID_COUNTER
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -36,16 +37,17 @@ _PARTS = {"c64": "f32", "c128": "f64"}
 
 
 def _shared(stage: Stage) -> str:
-    """The declarations of arrays in shared memory."""
+    """The declarations of a block's shared arrays, and of the counter of a grid's barriers."""
     aligned = f"__align__({stage.aligned}) " if stage.aligned else ""
+    counter = f"  static u32 {GRID_COUNTER};\n" if stage.cooperative else ""
     if stage.extern_bytes:
         lines, begin = [f"  extern __shared__ {aligned}u8 shared_memory[];\n"], 0
         for kind, name, size in stage.shared:
             at = f"(shared_memory + {begin})" if begin else "shared_memory"
             lines.append(f"  {kind} *const {name} = ({kind} *){at};\n")
             begin += ELEMENT_TYPES[kind].bytes * size
-        return "".join(lines)
-    return "".join(_declared(array, aligned) for array in stage.shared)
+        return counter + "".join(lines)
+    return counter + "".join(_declared(array, aligned) for array in stage.shared)
 
 
 def _declared(array: tuple[str, str, int], aligned: str) -> str:

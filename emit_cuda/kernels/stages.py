@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Expr, Literal, Name, binary, indexed
+from codegen.expressions import Cast, Expr, Literal, Name, Op, binary, indexed
 from codegen.kinds import Pointer
 from codegen.statements import (
     Assign,
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 # Threads of a block; a multiple of a warp's 32.
 BLOCK, WARP = 128, 32
 BARRIER = Call("__syncthreads", ())
+# Of all blocks of a cooperative launch, with a counter of those that are there.
+GRID_COUNTER = "blocks_here"
+GRID_BARRIER = Call("grid_barrier", (Op("&", (Name(GRID_COUNTER),)),))
 # Arrays in the memory that a block's threads share: type, name, elements.
 Shared = tuple[tuple[str, str, int], ...]
 # Threads of a launch that one block does in turns, inside of a loop: a grid is faster with more of
@@ -65,6 +68,7 @@ class Stage:
     aligned : bytes at multiples of which shared arrays begin, where more is required than by their
         elements; else 0.
     resident : blocks that are to run on a multiprocessor at once, so many registers may each take.
+    cooperative : its blocks wait for each other.
     """
 
     statements: tuple[Statement, ...]
@@ -76,6 +80,7 @@ class Stage:
     waits: bool = True
     aligned: int = 0
     resident: int = 1
+    cooperative: bool = False
 
     @property
     def extern_bytes(self) -> int:

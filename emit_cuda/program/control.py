@@ -39,7 +39,7 @@ def write_conditional(schedule: CudaSchedule, instr: Instruction) -> None:
     is_pred = index.shape.element_type.name == "pred"
     number = str(schedule.scope.tree(index))
     step = Branch(number, is_pred, branches)
-    schedule.step(merged(schedule.module.kernels, instr, step) or step, uses=[number])
+    schedule.step(_merged(schedule, instr, step) or step, uses=[number])
 
 
 def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
@@ -56,11 +56,16 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
     predicate = str(schedule.tree(condition.root))
     first, second = map(schedule.module.repeated_steps_of, (condition, body))
     step = While(first, predicate, second, _trips(instr))
-    one = merged(schedule.module.kernels, instr, step)
+    one = _merged(schedule, instr, step)
     if one is None and step.trips is None:
         # The host reads it while the rest of the iteration runs.
         schedule.module.keep_apart([predicate, *_written(first)])
     schedule.step(one or step)
+
+
+def _merged(schedule: CudaSchedule, instr: Instruction, step: While | Branch) -> Launch | None:
+    """One kernel for a loop or a branch; None where it must be the host's."""
+    return merged(schedule.module.kernels, instr, step, schedule.module.may_overlap)
 
 
 def _written(steps: Sequence[Step]) -> Iterator[str]:

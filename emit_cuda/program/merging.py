@@ -1,10 +1,12 @@
-"""Loops and branches as one kernel, where all that is inside of them are small launches.
+"""Loops and branches as one kernel, where all that is inside of them are short launches.
 
-    while (p) { a<<<...>>>; b<<<...>>>; }   =>   one block: for (;;) { p?  a; barrier; b; barrier; }
-    if (p) a<<<...>>>; else b<<<...>>>;     =>   a grid for the larger one: if (p) a; else b;
+    while (p) { a<<<...>>>; b<<<...>>>; }   =>   for (;;) { p?  a; barrier; b; barrier; }
 
-The host then neither reads a predicate nor waits. A launch in which threads need no others is done
-by the threads of the one block in turns; one with barriers must have such a block itself.
+The host then neither reads a predicate nor waits. Small launches are done by one block, whose
+threads take turns at a launch in which threads need no others; one with barriers must have such a
+block itself. Larger launches are done by the blocks of a grid, which take turns at the blocks of
+each launch. They are all there at once, and wait for each other: a *cooperative* launch. Of a
+branch between single launches no block needs others.
 """
 
 from __future__ import annotations
@@ -35,12 +37,15 @@ from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.stages import (
     BARRIER,
     BLOCK,
+    GRID_BARRIER,
     MOST_IN_TURNS,
     SHARED_BYTES,
     WARP,
     Stage,
     thread_number,
 )
+from emit_cuda.kernels.tile_sizes import MULTIPROCESSORS
+from emit_cuda.program.barriers import Barriers
 from emit_cuda.program.steps import Branch, Copy, Launch, While, flat
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.write.print import Options, print_instruction
@@ -49,11 +54,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from emit_cuda.kernels.file import KernelFile, Written
+    from emit_cuda.program.barriers import Overlaps
     from emit_cuda.program.steps import Step
     from hlo.instruction import Instruction
 
 # Of the one block.
 MOST_IN_BLOCK = 512
+# Of each block of a grid that waits for the others, if no launch asks for another size; the blocks
+# of such a grid, and the turns that each takes at a launch. With more of them, the blocks of a
+# launch of its own are done earlier, as there are more at once.
+IN_GRID, MOST_BLOCKS, MOST_TURNS = 256, 2 * MULTIPROCESSORS, 4
+# Numbers of threads below this are counted in 32 bits.
+NARROW = 1 << 30
 # Launches and copies that a kernel does in their place.
 MOST_STEPS = 32
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
@@ -63,57 +75,40 @@ class _NotMergedError(Exception):
     """Something inside can't be a part of a kernel."""
 
 
-def merged(file: KernelFile, instr: Instruction, step: While | Branch) -> Launch | None:
+def merged(
+    file: KernelFile, instr: Instruction, step: While | Branch, overlaps: Overlaps
+) -> Launch | None:
     """A launch that carries out a loop or a branch; None where it must be the host's.
 
     Parameters
     ----------
     step : before buffers are assigned.
+    overlaps : whether two pointers in it may lead to the same bytes.
     """
     inside = list(flat([step]))
     if len(inside) > MOST_STEPS:
         return None
     try:
-        return _in_one_block(file, instr, step, inside)
-    except _NotMergedError:
-        pass
-    try:
-        return _on_a_grid(file, instr, step)
+        sizes = [_size(file, each) for each in inside]
+        waiting = {block for _, block in sizes if block}
+        if len(waiting) > 1:
+            return None
+        threads = max((count for count, _ in sizes), default=1)
+        in_turns = all(count <= (block or MOST_IN_TURNS) for count, block in sizes)
+        is_choice = isinstance(step, Branch) and all(len(branch) < 2 for branch in step.branches)
+        usual = BLOCK if is_choice else IN_GRID
+        if in_turns:
+            usual = min(-(-threads // WARP) * WARP, MOST_IN_BLOCK)
+        block = waiting.pop() if waiting else usual
+        blocks = 1 if in_turns else -(-threads // block)
+        if not is_choice and blocks > MOST_TURNS * MOST_BLOCKS:
+            return None
+        grid = blocks if is_choice else min(blocks, MOST_BLOCKS)
+        merging = _Merging(file, block, inside, overlaps, is_grid=not in_turns)
+        kind = "one block" if in_turns else "branch" if is_choice else "one grid"
+        return merging.launch(instr, (grid, 1, 1), step, kind)
     except _NotMergedError:
         return None
-
-
-def _in_one_block(
-    file: KernelFile, instr: Instruction, step: While | Branch, inside: Sequence[Step]
-) -> Launch:
-    """A launch of one block."""
-    waiting, threads = set[int](), [1]
-    for each in inside:
-        count, block = _size(file, each)
-        threads.append(count)
-        if block:
-            waiting.add(block)
-        if count > (block or MOST_IN_TURNS):
-            raise _NotMergedError
-    if len(waiting) > 1:
-        raise _NotMergedError
-    block = min(-(-max(threads) // WARP) * WARP, MOST_IN_BLOCK)
-    merging = _Merging(file, waiting.pop() if waiting else block, inside)
-    return merging.launch(instr, (1, 1, 1), tuple(merging.step(step)), "one block")
-
-
-def _on_a_grid(file: KernelFile, instr: Instruction, step: While | Branch) -> Launch:
-    """A launch of a grid, which does one of several launches."""
-    if not isinstance(step, Branch) or any(len(branch) > 1 for branch in step.branches):
-        raise _NotMergedError
-    sizes = [_size(file, each) for branch in step.branches for each in branch]
-    blocks = {block for _, block in sizes if block}
-    if len(blocks) > 1:
-        raise _NotMergedError
-    block = blocks.pop() if blocks else BLOCK
-    merging = _Merging(file, block, list(flat([step])), is_grid=True)
-    grid = max((-(-count // block) for count, _ in sizes), default=1)
-    return merging.launch(instr, (grid, 1, 1), tuple(merging.branch(step)), "branch")
 
 
 def _size(file: KernelFile, step: Step) -> tuple[int, int]:
@@ -146,22 +141,24 @@ class _Merging:
     Parameters
     ----------
     inside : all launches and copies in it.
-    is_grid : each thread of a grid does its part; else a block does all parts in turns.
+    is_grid : the blocks of a grid do each part in turns; else the threads of one block.
     """
 
     file: KernelFile
     block: int
     inside: Sequence[Step]
-    is_grid: bool = False
+    overlaps: Overlaps
+    is_grid: bool
     names: CudaNames = field(default_factory=CudaNames)
     given: dict[str, Argument] = field(default_factory=dict[str, Argument])
     shared: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
     aligned: int = 0
     about: dict[str, None] = field(default_factory=dict[str, None])
     used: dict[str, None] = field(default_factory=dict[str, None])
+    barriers: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
-        """Let no parameter have the name of a variable."""
+        """Let no parameter have the name of a variable, and find where to wait."""
         self.used = dict.fromkeys(s.kernel for s in self.inside if isinstance(s, Launch))
         for kernel in self.used:
             for each in nested(self.file.written[kernel].statements):
@@ -169,36 +166,49 @@ class _Merging:
                     self.names.unique(each.name)
 
     def launch(
-        self, instr: Instruction, grid: tuple[int, int, int], body: Sequence[Statement], kind: str
+        self, instr: Instruction, grid: tuple[int, int, int], step: While | Branch, kind: str
     ) -> Launch:
         """Add the kernel to the file; gives a launch of it."""
+        barriers = Barriers(self.overlaps)
+        barriers.after([step], frozenset())
+        self.barriers = barriers.before
+        body = tuple(self.step(step))
+        cooperative = any(each == GRID_BARRIER for each in nested(body))
         bytes_of = sum(ELEMENT_TYPES[kind].bytes * size for kind, _, size in self.shared)
         if bytes_of > SHARED_BYTES:
             raise _NotMergedError
         of, shared = (self.block, 1, 1), tuple(self.shared)
-        stage = Stage(tuple(body), grid, of, shared, kind=kind, aligned=self.aligned)
+        stage = Stage(
+            body, grid, of, shared, kind=kind, aligned=self.aligned, cooperative=cooperative
+        )
         about = "\n".join([*self.about, print_instruction(instr, _SHORT)])
         parameters = list(self.given.values())
         name = self.file.add_merged(parameters, instr.name, about, stage, self.used)
         writes = tuple(not is_const(argument.kind) for argument in parameters)
         at = tuple(self.given)
-        return Launch(name, stage.grid, stage.block, at, writes, instr.name, kind)
+        what = instr.name, kind, 0, cooperative
+        return Launch(name, stage.grid, stage.block, at, writes, *what)
 
     def steps(self, steps: Sequence[Step]) -> Iterator[Statement]:
-        """Statements for steps, each of which ends before the next one begins."""
+        """Statements for steps."""
         for step in steps:
             yield from self.step(step)
 
     def step(self, step: Step) -> Iterator[Statement]:
-        """Statements for a step, and a barrier."""
+        """Statements for a step, which begins when those that it needs have ended."""
         match step:
             case While():
                 yield self._loop(step)
             case Branch():
-                yield from self.branch(step)
+                yield from self._before(step)
+                yield from self._branch(step)
             case _:
+                yield from self._before(step)
                 yield from self._part(step)
-                yield BARRIER
+
+    def _before(self, step: Step) -> Iterator[Statement]:
+        if id(step) in self.barriers:
+            yield GRID_BARRIER if self.is_grid else BARRIER
 
     def _loop(self, loop: While) -> Statement:
         body = tuple(self.steps(loop.body))
@@ -206,22 +216,18 @@ class _Merging:
             return For(self.names.unique("trip"), loop.trips, body)
         condition, go = tuple(self.steps(loop.condition)), self.names.unique("goes_on")
         predicate = Load(self._pointer(str(loop.predicate), "pred"), Literal(0))
-        # All threads have read it before one may write there.
-        check = (Let("pred", go, predicate), BARRIER, Break(binary("==", Name(go), 0)))
-        return Forever((POLL, *condition, *check, *body))
+        check = (Let("pred", go, predicate), Break(binary("==", Name(go), 0)))
+        return Forever((POLL, *condition, *self._before(loop), *check, *body))
 
-    def branch(self, branch: Branch) -> Iterator[Statement]:
+    def _branch(self, branch: Branch) -> Iterator[Statement]:
         """A choice between the statements of branches."""
         kind = "pred" if branch.of_pred else "s32"
         name, last = self.names.unique("branch"), len(branch.branches) - 1
         yield Let(kind, name, Load(self._pointer(str(branch.number), kind), Literal(0)))
-        if not self.is_grid:
-            yield BARRIER
         chain: tuple[Statement, ...] = ()
         for number, steps in reversed(list(enumerate(branch.branches))):
-            inside = self._part(steps[0]) if self.is_grid and steps else self.steps(steps)
             chosen = int(number == 0) if branch.of_pred else number
-            then = tuple(inside)
+            then = tuple(self.steps(steps))
             chain = then if number == last else (If(binary("==", Name(name), chosen), then, chain),)
         yield from chain
 
@@ -240,10 +246,14 @@ class _Merging:
         written = self.file.written[step.kernel]
         self.about |= dict.fromkeys(self.file.about[step.kernel].splitlines())
         values = self._arguments(step, written)
-        if written.stage.waits:
+        if written.stage.cooperative:
+            # All blocks do it; once, which is a scope for the variables.
             body = tuple(renamed(s, values) for s in written.statements)
-            # Where there is one block, it is a scope for the variables.
-            yield If(binary("<", Name("blockIdx.x"), step.grid[0]), body)
+            yield For(self.names.unique("once"), 1, body)
+            return
+        values["gridDim.x"] = Literal(step.grid[0])
+        if written.stage.waits:
+            yield self._each_block(step.grid[0], written, values)
             return
         slot = Name(self.names.unique("slot"))
         block = step.block[0]
@@ -257,12 +267,24 @@ class _Merging:
         statements = tuple(rewritten(s, change) for s in written.statements)
         yield self._each(slot.name, prod(step.grid) * block, statements)
 
+    def _each_block(self, count: int, written: Written, values: dict[str, Expr]) -> Statement:
+        """The blocks of a launch whose threads may wait for each other."""
+        tile = self.names.unique("block")
+        values["blockIdx.x"] = Name(tile)
+        body = tuple(renamed(s, values) for s in written.statements)
+        # All have read the shared arrays before one writes the next block's.
+        after = (BARRIER,) if written.stage.shared else ()
+        step = Name("gridDim.x") if self.is_grid else 1
+        return For(tile, count, (*body, *after), Name("blockIdx.x"), step, kind="s32")
+
     def _each(self, slot: str, count: int, body: tuple[Statement, ...]) -> Statement:
-        """Something for each number below a count: of a thread, or of all turns of a block's."""
-        if self.is_grid:
-            number = Let("s64", slot, thread_number(self.block))
-            return If(binary("<", thread_number(self.block), count), (number, *body))
-        return For(slot, count, body, start=Name("threadIdx.x"), step=self.block)
+        """Something for each number below a count, by the threads of all blocks in turns."""
+        kind = "s32" if count < NARROW else "s64"
+        if not self.is_grid:
+            start: Expr = Name("threadIdx.x")
+            return For(slot, count, body, start, self.block, kind=kind)
+        start, step = thread_number(self.block, kind), Cast(kind, Name("gridDim.x")) * self.block
+        return For(slot, count, body, start, step, kind=kind)
 
     def _arguments(self, step: Launch, written: Written) -> dict[str, Expr]:
         """The names of a kernel's parameters and shared arrays here."""

@@ -20,7 +20,9 @@ from emit_cuda.program.steps import (
 )
 from emit_cuda.table import emits_cuda
 from optimizer.memory.alias_info import ALIAS_INFO
+from optimizer.memory.buffer_assignment import block
 from optimizer.memory.buffers import Buffer
+from optimizer.memory.heap import Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -69,6 +71,27 @@ class CudaModuleWriter:
         for home, _ in (self.declared[p] for p in pointers if p in self.declared):
             if isinstance(home, Buffer) and home.bytes <= _APART and home not in self._apart:
                 self._apart.append(home)
+
+    def may_overlap(self, one: str, other: str) -> bool:
+        """Whether two pointers may lead to the same bytes, before buffers are assigned.
+
+        Buffers that are needed at the same moment have memory of their own.
+        """
+        if one == other or not {one, other} <= self.declared.keys():
+            return one == other
+        first, second = (self.declared[pointer][0] for pointer in (one, other))
+        if first is second:
+            return True
+        if any(isinstance(home, Buffer) and home.fixed for home in (first, second)):
+            return False
+        return not self._block(first).meets(self._block(second))
+
+    def _block(self, home: Home) -> Block:
+        """The moments in which something needs its memory."""
+        if isinstance(home, Buffer):
+            return block(home)
+        moment = self.memory.buffers.flow.timeline.time[home]
+        return Block(0, [(moment, moment)])
 
     @property
     def arena_bytes(self) -> int:

@@ -197,12 +197,19 @@ class Runner:
 
     def _do(self, step: Work, stream: int) -> None:
         match step:
-            case Launch(kernel, grid, block, arguments):
-                pointers = [self._address(each) for each in arguments]
+            case Launch():
+                pointers = [self._address(each) for each in step.arguments]
                 assert self.kernels is not None, "there is a launch"
                 purpose = Purpose(step.about, self._memory(step) if self.device.watches else None)
                 self.kernels.launch(
-                    kernel, grid, block, step.shared_bytes, pointers, stream=stream, purpose=purpose
+                    step.kernel,
+                    step.grid,
+                    step.block,
+                    step.shared_bytes,
+                    pointers,
+                    stream=stream,
+                    purpose=purpose,
+                    cooperative=step.cooperative,
                 )
             case LibraryCall(function, arguments):
                 pointers = [self._address(each) for each in arguments]

@@ -56,6 +56,7 @@ class Launch:
     about : the instruction that it computes.
     kind : of kernel: how it shares its work among threads.
     shared_bytes : of `extern __shared__` memory.
+    cooperative : its blocks wait for each other, and the grid is the largest that is of use.
     """
 
     kernel: str
@@ -66,6 +67,7 @@ class Launch:
     about: str = ""
     kind: str = "loop"
     shared_bytes: int = 0
+    cooperative: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from emit_cuda.program.steps import Branch, BufferSlice, Copy, HostCall, While
+from emit_cuda.program.steps import Branch, BufferSlice, Copy, HostCall, Launch, While
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from emit_cuda.program.steps import Step, Work
 
+# Cooperative launches take all multiprocessors, and those of one kernel share a counter: as if they
+# wrote to one place.
+_WHOLE_GPU = BufferSlice("arena", -1, 0, 1)
 # More of them at once fill no GPU better.
 MOST_STREAMS = 4
 # Steps of a loop that the host issues one after the other, as a part of a graph. In the body of a
@@ -225,6 +228,8 @@ def uses(step: Work) -> Iterator[tuple[BufferSlice, bool]]:
         slices, writes = (step.target, step.source), (True, False)
     else:
         slices, writes = step.arguments, step.writes
+        if isinstance(step, Launch) and step.cooperative:
+            yield _WHOLE_GPU, True
     for used, wrote in zip(slices, writes, strict=True):
         assert isinstance(used, BufferSlice)
         if used.memory != "constant":

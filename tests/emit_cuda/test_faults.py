@@ -1,6 +1,7 @@
 """Mistakes that students make, each in a kernel of its own, and each found in the right line.
 
-A file says how it is launched, as `<<<grid, block, shared bytes>>>` with the arguments behind it,
+A file says how it is launched, as `<<<grid, block, shared bytes>>>` with the arguments behind it
+and `cooperative` before it where its blocks wait for each other,
 and marks the lines of its mistakes: `<- race`; and `<- or race`, where the order of threads decides
 in which of several lines it is noticed.
 """
@@ -30,10 +31,10 @@ def launch(path, seed):
     """Run a file's kernel as its comment says."""
     text = path.read_text()
     library = host.compile(text, name=path.name, checked=True)
-    line = re.search(r"// launch: <<<(.*)>>>(.*)", text)
-    grid, block, shared = ([*re.findall(r"\([^)]*\)|\d+", line[1]), "0"])[:3]
+    line = re.search(r"// launch: (cooperative )?<<<(.*)>>>(.*)", text)
+    grid, block, shared = ([*re.findall(r"\([^)]*\)|\d+", line[2]), "0"])[:3]
     arguments, memory, arrays = [], [], []
-    for kind, shape, value in re.findall(r"(\w+)(?:\[([\d,]+)\]|=(\d+))", line[2]):
+    for kind, shape, value in re.findall(r"(\w+)(?:\[([\d,]+)\]|=(\d+))", line[3]):
         if value:
             arguments.append(DTYPES[kind](value))
             continue
@@ -41,9 +42,8 @@ def launch(path, seed):
         arguments.append(arrays[-1].ctypes.data)
         memory.append(host.NamedMemory(arguments[-1], arrays[-1].nbytes, f"{kind}[{shape}]"))
     (kernel,) = library.kernels
-    return library.launch(
-        kernel, dims(grid), dims(block), int(shared), arguments, memory=memory, seed=seed
-    )
+    where, given = (dims(grid), dims(block), int(shared)), {"memory": memory, "seed": seed}
+    return library.launch(kernel, *where, arguments, cooperative=bool(line[1]), **given)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -7,11 +7,14 @@ from cuda_batches import ARCHITECTURES
 import emit_cuda
 import hlo
 import interpreter
+from codegen.statements import nested
 from emit_cuda import launches, nvrtc
 from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels.file import KernelFile
+from emit_cuda.kernels.stages import GRID_BARRIER
 from emit_cuda.program import merging
-from emit_cuda.program.steps import Branch, Launch, While, flat
+from emit_cuda.program.barriers import Barriers
+from emit_cuda.program.steps import Branch, Copy, Launch, While, flat
 from optimizer.pipelines import prepare
 
 # Halves and reverses an array until its sum is small: a reduction, a scalar and two arrays.
@@ -166,14 +169,72 @@ def test_a_small_recurrence_is_one_kernel():
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(64, 40), (16, 128)])
-def test_products_of_larger_recurrences_have_blocks(rows, columns):
-    program = emit_cuda.compile(hlo.parse(RECURRENCE.format(rows, columns)), "host").program
-    assert "product" in {getattr(step, "kind", "") for step in flat(program.steps)}
+def statements_of(program, kind):
+    """All statements of the only kernel of a kind, without the expressions in them."""
+    (step,) = (step for step in program.steps if getattr(step, "kind", "") == kind)
+    return [*nested(program.kernels[step.kernel].statements)], step
 
 
-def test_a_loop_over_more_threads_than_a_block_takes_in_turns_is_the_hosts(monkeypatch):
+@pytest.mark.parametrize(("rows", "columns"), [(64, 40), (50, 48)])
+def test_a_larger_recurrence_is_one_kernel_whose_blocks_wait_for_each_other(rows, columns):
+    random = np.random.default_rng(0)
+    h = random.standard_normal((rows, columns), np.float32)
+    w = random.standard_normal((columns, columns), np.float32) / 8
+    module = hlo.parse(RECURRENCE.format(rows, columns))
+    for checked in (True, False):
+        executable = emit_cuda.compile(module, HostDevice(checked=checked, seed=3))
+        for found, wanted in zip(executable(h, w), interpreter.evaluate(module, h, w), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    statements, step = statements_of(executable.program, "one grid")
+    assert step.cooperative
+    assert statements.count(GRID_BARRIER) == 3
+    told = launches.explained(executable.program)
+    assert "3 barriers of the grid" in told
+
+
+def test_steps_on_other_bytes_have_no_barrier_between_them():
+    steps = [launch("a", "x", "y"), launch("b", "z", "x"), launch("c", "w", "v")]
+    assert placed(steps) == "a | b c"
+    assert placed([While((), "p", tuple(steps), trips=3)]) == "(| a | b c)"
+    assert placed([While((), "p", (*steps, launch("d", "y", "w")), trips=3)]) == "(| a | b c | d)"
+    asks = While((launch("q", "p", "x"),), "p", tuple(steps))
+    assert placed([asks]) == "(q |? a | b c)"
+    choice = Branch("p", True, ((steps[0],), (steps[1],)))
+    assert placed([launch("q", "p"), choice, steps[2]]) == "q |? [a] [b] c"
+    assert placed([choice, launch("d", "x", "y"), Copy("u", "x", 4)]) == "? [a] [b] | d | copy"
+
+
+def launch(name, target, *sources):
+    """A launch that writes the first array, and reads the others."""
+    writes = (True, *(False for _ in sources))
+    return Launch(name, (1, 1, 1), (1, 1, 1), (target, *sources), writes)
+
+
+def placed(steps):
+    """Steps with their barriers, as a line."""
+    found = Barriers(lambda one, other: one == other)
+    found.after(steps, frozenset())
+
+    def shown(step):
+        bar = "| " if id(step) in found.before else ""
+        match step:
+            case While(condition, _, body, trips):
+                asks = "" if trips else f" {bar.strip()}? "
+                return f"({' '.join(map(shown, condition))}{asks}{' '.join(map(shown, body))})"
+            case Branch(_, _, branches):
+                each = (f"[{' '.join(map(shown, branch))}]" for branch in branches)
+                return f"{bar.strip()}? {' '.join(each)}"
+            case _:
+                return bar + getattr(step, "kernel", "copy")
+
+    return " ".join(map(shown, steps))
+
+
+def test_a_loop_over_more_threads_than_a_block_takes_in_turns_has_a_grid(monkeypatch):
     monkeypatch.setattr(merging, "MOST_IN_TURNS", 39)
+    program = emit_cuda.compile(hlo.parse(LOOP), "host").program
+    assert statements_of(program, "one grid")[1].cooperative
+    monkeypatch.setattr(merging, "MOST_TURNS", 0)
     program = emit_cuda.compile(hlo.parse(LOOP), "host").program
     assert any(isinstance(step, While) for step in program.steps)
 
@@ -184,4 +245,6 @@ def test_the_kernels_compile(architecture):
     kernels = KernelFile()
     for text, _, _ in CASES.values():
         emit_cuda.emit(prepare(hlo.parse(text)), kernels)
-    assert len(nvrtc.compile(kernels.source(""), architecture).usage) >= len(CASES)
+    for sizes in ((64, 40), (50, 48)):
+        emit_cuda.emit(prepare(hlo.parse(RECURRENCE.format(*sizes))), kernels)
+    assert len(nvrtc.compile(kernels.source(""), architecture).usage) >= len(CASES) + 2

@@ -20,7 +20,7 @@ using namespace cuda_on_host;
 typedef unsigned long long Address;
 typedef int Status;
 enum { OK = 0, INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_IMAGE = 200, NOT_FOUND = 500, INVALID_HANDLE = 400,
-       ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, UNSUPPORTED_CAPTURE = 900 };
+       ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, COOPERATIVE_LAUNCH_TOO_LARGE = 720, UNSUPPORTED_CAPTURE = 900 };
 
 struct Module { void *library; Kernel *kernels; };
 struct Function { Module *module; Kernel *kernel; int most_shared = 48 << 10; };
@@ -102,7 +102,7 @@ API cuDeviceGetName(char *name, int bytes, int) { return snprintf(name, bytes, "
 API cuDeviceComputeCapability(int *major, int *minor, int) { return *major = 9, *minor = 0, OK; }
 API cuDeviceTotalMem_v2(size_t *bytes, int) { return *bytes = 1ull << 33, OK; }
 API cuDeviceGetAttribute(int *value, int attribute, int) {
-    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 10 ? 32 : 1024;
+    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 10 ? 32 : attribute == 16 ? 2 : 1024;
     return OK;
 }
 API cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &devices[device], OK; }
@@ -245,8 +245,8 @@ API cuFuncSetBlockShape(void *, int, int, int) { return OK; }  // PyCUDA tells i
 API cuFuncSetSharedSize(void *, unsigned) { return OK; }
 API cuFuncGetAttribute(int *value, int, void *) { return *value = 0, OK; }
 
-API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                   unsigned shared, void *stream, void **given, void **extra) {
+static Status launched(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                       unsigned shared, void *stream, void **given, void **extra, int cooperative) {
     NEEDS_CONTEXT;
     Function *function = (Function *)handle;
     Kernel *kernel = function->kernel;
@@ -273,10 +273,24 @@ API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned
         for (size_t place : places) values.push_back(&bytes[place]);
         values.push_back(nullptr);
         Finding findings[4];
-        Launch launch{kernel->run, values.data(), {gx, gy, gz}, {bx, by, bz}, shared, 0, 1, 4, 0, 0, nullptr, findings, nullptr};
+        Launch launch{kernel->run, values.data(), {gx, gy, gz}, {bx, by, bz}, shared, 0, 1, 4, 0, 0, nullptr, findings, nullptr, cooperative};
         return run(&launch) ? LAUNCH_FAILED : OK;
     });
 }
+API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **given, void **extra) {
+    return launched(handle, gx, gy, gz, bx, by, bz, shared, stream, given, extra, false);
+}
+// Two blocks on each of two multiprocessors.
+static int cooperative_launches;
+API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int threads, size_t) { return *blocks = 2, threads > 0 ? OK : INVALID_VALUE; }
+API cuLaunchCooperativeKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                              unsigned shared, void *stream, void **given) {
+    if (gx * gy * gz > 4) return COOPERATIVE_LAUNCH_TOO_LARGE;
+    ++cooperative_launches;
+    return launched(handle, gx, gy, gz, bx, by, bz, shared, stream, given, nullptr, true);
+}
+extern "C" __attribute__((visibility("default"))) int stand_in_cooperative_launches() { return cooperative_launches; }
 
 // Graphs that were recorded and not yet given back.
 static int graphs_alive;

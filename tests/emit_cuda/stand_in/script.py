@@ -21,6 +21,7 @@ from emit_cuda.arrays import lent
 from emit_cuda.devices import Purpose
 from emit_cuda.gpu import GpuDevice, missing, shared_gpu
 from emit_cuda.nvrtc import Compiled
+from emit_cuda.program import merging
 from emit_cuda.program.steps import Branch, While
 
 ADD = """
@@ -218,6 +219,28 @@ class Foreign:
                 setattr(self, name, getattr(array, name))
 
 
+def not_merged(module, device):
+    """A program whose loops and branches are no kernels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merging, "MOST_STEPS", 0)
+        return emit_cuda.compile(module, device)
+
+
+def cooperative(device):
+    """A loop on a grid is one launch, alone and in a graph, of no more blocks than there can be."""
+    module = hlo.parse(LOOP)
+    launched = getattr(ctypes.CDLL("libcuda.so.1"), "stand_in_cooperative_launches", lambda: -1)
+    executable, before = emit_cuda.compile(module, device), launched()
+    steps = [each for each in executable.program.steps if getattr(each, "cooperative", False)]
+    assert steps[0].grid == (16, 1, 1)
+    for seed in range(3):
+        given = np.random.default_rng(seed).random((64, 64), np.float32), np.int32(1), np.True_
+        wanted = interpreter.evaluate(module, *given)
+        np.testing.assert_allclose(executable(*given), wanted, rtol=1e-4)
+    # The third call launches a graph.
+    assert launched() in (-1, before + 2 * len(steps))
+
+
 def loops(device):
     """Loops and branches are nodes of graphs; without these, the host waits for events alone."""
     module = hlo.parse(LOOP)
@@ -226,7 +249,7 @@ def loops(device):
     can = device.conditionals
     for conditionals in {can, False}:
         device.conditionals = conditionals
-        executable = emit_cuda.compile(module, device)
+        executable = not_merged(module, device)
         control = [step for step in executable.program.steps if isinstance(step, While | Branch)]
         assert [type(step) for step in control] == [While, Branch, Branch]
         before = [count() for count in told]
@@ -249,7 +272,7 @@ def nested(device):
     can = device.conditionals
     for conditionals in {can, False}:
         device.conditionals = conditionals
-        executable = emit_cuda.compile(module, device)
+        executable = not_merged(module, device)
         nodes = getattr(driver, "stand_in_conditional_nodes", lambda: 4)
         before = nodes()
         for seed, count in enumerate((3, 3, 0, 2)):
@@ -268,7 +291,7 @@ def predicates(device):
     module = hlo.parse(BESIDE)
     driver = ctypes.CDLL("libcuda.so.1")
     can, device.conditionals = device.conditionals, False
-    executable = emit_cuda.compile(module, device)
+    executable = not_merged(module, device)
     x = np.random.default_rng(0).random((64, 64), np.float32) / 32
     calls = getattr(driver, "stand_in_calls", lambda: b"")
     calls.restype = ctypes.c_char_p
@@ -402,8 +425,8 @@ def failures(device):
 # Each ends a process: after a kernel has failed, a GPU does nothing more for it.
 ENDINGS = failures, names
 CHECKS = (
-    launches, graphs, recordings, modules, recorded, loops, nested, predicates, arrays, donation,
-    copies, threads, sharing, refusals,
+    launches, graphs, recordings, modules, recorded, cooperative, loops, nested, predicates,
+    arrays, donation, copies, threads, sharing, refusals,
 )  # fmt: skip
 
 
