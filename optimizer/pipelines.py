@@ -240,6 +240,8 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
             # A copy between layouts has become a transpose, which XLA's passes do not see.
             *stages.passes_of(stages.AFTER_LAYOUTS[target], strict=strict),
             ReshapeMover(),
+            # No copy between layouts is left that hides a constant from its users.
+            ConstantFolding(),
             # Branches are cheaper where they copied between layouts.
             ConditionalSimplifier(),
             TupleSimplifier(),
@@ -248,7 +250,7 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
         ),
     )
     sinking = (MoveCopyToUsers(),) if target == "gpu" else ()
-    return LayoutAssignment(target), *sinking, LayoutNormalization(), clean_up
+    return LayoutAssignment(target), *sinking, LayoutNormalization(strict=strict), clean_up
 
 
 def optimize(

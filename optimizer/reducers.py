@@ -23,6 +23,13 @@ def operation_of(computation: Computation, instr: Instruction) -> str:
     return monoid.of_preds if instr.shape.element_type.kind == "pred" else computation.root.opcode
 
 
+def never_rounds(computation: Computation, instr: Instruction) -> bool:
+    """Whether folding an instruction's elements gives the very same in any order."""
+    opcode = operation_of(computation, instr)
+    rounds = instr.shape.element_type.kind in ("float", "complex")
+    return bool(opcode) and not (rounds and opcode in ("add", "multiply"))
+
+
 def leaves_alone(initial: Instruction, computation: Computation, *, zero_sign: bool) -> bool:
     """Whether folding an initial value with any other gives the other.
 
@@ -62,9 +69,7 @@ def is_neutral_but_for_zeros(initial: Instruction, computation: Computation) -> 
 @guard
 def in_any_order(computation: Computation, x: Instruction) -> bool:
     """Folding in another order gives the very same: no rounding takes place."""
-    opcode = operation_of(computation, x)
-    rounds = x.shape.element_type.kind in ("float", "complex")
-    return bool(opcode) and not (rounds and opcode in ("add", "multiply"))
+    return never_rounds(computation, x)
 
 
 @guard

@@ -19,12 +19,14 @@ import numpy as np
 
 from hlo import attributes as a
 from hlo.attributes.annotations import Annotations
-from hlo.opcode import CONTROL, FORWARDING, TUPLES
+from hlo.opcode import CONTROL, FORWARDING, TUPLES, having
 from hlo.walk import names_of
+from interpreter.numbers.compare import BITS, ROUNDING, Promise
 from optimizer.layout.assigner import AS_WRITTEN
 from optimizer.layout.orders import order_of, reshaped, same_memory
 from optimizer.layout.renumber import in_memory, renumbered
 from optimizer.passes import register
+from optimizer.reducers import never_rounds
 from optimizer.rewriting.make import make
 from optimizer.rewriting.sites import rebuild_unfused
 
@@ -43,27 +45,41 @@ _STRUCTURE = TUPLES | CONTROL | FORWARDING | {"parameter"}
 @register
 @dataclass(frozen=True)
 class LayoutNormalization:
-    """Makes all arrays row-major, with transposed shapes and bitcasts in place of layouts."""
+    """Makes all arrays row-major, with transposed shapes and bitcasts in place of layouts.
+
+    Attributes
+    ----------
+    strict : keep the order of sums, which rounds them; by default they go through memory as it is.
+    """
 
     name = "layout-normalization"
     xla = "xla/service/layout_normalization.cc"
+    strict: bool = False
+
+    @property
+    def promise(self) -> Promise:
+        """Another order of the same additions rounds differently."""
+        return BITS if self.strict else ROUNDING
 
     def run(self, module: Module, log: Log) -> Module:
         """The module whose computing instructions are all row-major."""
         if all(instr.shape.is_row_major for instr in module.instructions()):
             return module
-        names = names_of(module)
+        names, scheduled = names_of(module), module.header.is_scheduled
         # Views are made once for all that share them, and forgotten where the log refuses their
         # rewrites, so each computation is written anew instead of rewritten at sites.
-        return rebuild_unfused(module, lambda c: Normalizer(c, names, log).run())
+        return rebuild_unfused(
+            module, lambda c: Normalizer(c, names, log, self.strict, scheduled).run()
+        )
 
 
 @dataclass
 class Normalizer:
-    """SiteRewrites one computation.
+    """Rewrites one computation.
 
     Attributes
     ----------
+    scheduled : whether each array that is computed has its own place in memory already.
     done : the new instruction for each old one, of the old shape or, where the old one is not
         row-major and was rewritten, of the shape in memory.
     views : bitcasts and transposes made so far, by what they are made of and their kind.
@@ -72,6 +88,8 @@ class Normalizer:
     computation: Computation
     names: NameSupply
     log: Log
+    strict: bool = False
+    scheduled: bool = False
     done: dict[Instruction, Instruction] = field(default_factory=dict["Instruction", "Instruction"])
     views: dict[tuple[Instruction, Shape], Instruction] = field(
         default_factory=dict[tuple["Instruction", "Shape"], "Instruction"]
@@ -122,6 +140,9 @@ class Normalizer:
         """An instruction that yields the same bytes, row-major."""
         opcode = instr.opcode
         if opcode == "constant":
+            if a.Constant.of(instr).literal.elided:
+                # The numbers that are made up for it count in the order of its dimensions.
+                return self.between_transposes(instr)
             before = tuple(self.done[p] for p in instr.control_predecessors)
             shape, attrs = in_memory(instr.shape), _in_memory(instr)
             return instr.with_(shape=shape, attrs=attrs, control_predecessors=before)
@@ -131,7 +152,8 @@ class Normalizer:
         if opcode == "reshape" and _is_bitcast(instr):
             # Another opcode needs another name.
             return self.fresh(instr, make("bitcast", operands[0], shape=in_memory(instr.shape)))
-        attrs = None if instr.annotations.sharding else renumbered(instr)
+        keeps = instr.annotations.sharding or (self.strict and rounds_in_order(instr))
+        attrs = None if keeps else renumbered(instr)
         starts = _STARTS.get(opcode)
         if attrs is None or (starts is not None and instr.operands[starts].shape.rank):
             return self.between_transposes(instr)
@@ -154,6 +176,8 @@ class Normalizer:
             return self.like(instr, shape, [operand], made.attrs, "transpose")
         if instr.opcode == "copy":
             return self.like(instr, shape, [operand], instr.attrs)
+        if self.scheduled:
+            return self.like(instr, shape, [operand], make("copy", operand).attrs, "copy")
         # No byte moves: the transposed array is there already.
         return self.view(instr, operand, shape)
 
@@ -235,6 +259,13 @@ class Normalizer:
         return self.views[key]
 
 
+def rounds_in_order(instr: Instruction) -> bool:
+    """Whether the order of an instruction's dimensions decides how its result is rounded."""
+    return instr.opcode in _FOLDS and not never_rounds(instr.called[-1], instr.operands[0])
+
+
+# They apply their last computation along dimensions.
+_FOLDS = having("reduction") | {"select-and-scatter"}
 # Other devices and the host agree on shapes with this one.
 _OUTSIDE = frozenset({"collective", "async"})
 # From which operand on there is an index for each dimension.

@@ -252,10 +252,12 @@ class LayoutPlanner:
     ) -> bool:
         """Whether an array keeps an order that is the best one but for sizes of 1.
 
-        The first run chose it, and put bitcasts behind it, which a second run finds in its way.
+        The first run chose it, and put bitcasts behind it, which a second run finds in its way. One
+        that is row-major but for sizes of 1 gives way: it would have bitcasts for nothing.
         """
         return (
-            written not in (best, rows(leaf.rank))
+            written != best
+            and not same_memory(leaf.dims, written, rows(leaf.rank))
             and same_memory(leaf.dims, written, best)
             and can_have(instr, written)
             and not self.copied(instr, written, votes, leaf, same_memory)

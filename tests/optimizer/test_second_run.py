@@ -53,6 +53,30 @@ ENTRY e {
     false_computation=copied
 }
 """
+# No copy of a constant to another layout is a constant, until no array has another.
+COPY_OF_A_CONSTANT = """
+HloModule m
+ENTRY e {
+  c = f32[2,3]{0,1} constant({{1, 2, 3}, {4, 5, 6}})
+  d = f32[2,3]{1,0} copy(c)
+  r = f32[2,3]{1,0} reverse(d), dimensions={1}
+  ROOT t = (f32[2,3]{1,0}) tuple(r)
+}
+"""
+# Arrays whose layouts differ in where sizes of 1 are; bitcasts between them hid the broadcasts.
+SIZES_OF_ONE = """
+HloModule m
+ENTRY e {
+  x = f32[1,2,1]{2,1,0} parameter(0)
+  one = f32[] constant(1)
+  ones = f32[1,2,1]{2,1,0} broadcast(one), dimensions={}
+  c = (f32[1,2,1]{2,1,0}, f32[1,2,1]{2,1,0}) custom-call(x, ones), custom_call_target="C"
+  y = f32[1,2,1]{2,1,0} get-tuple-element(c), index=0
+  s = f32[1,2,1]{2,0,1} add(y, ones)
+  u = f32[1,2,1]{1,2,0} cosine(s)
+  ROOT r = f32[2]{0} reshape(u)
+}
+"""
 # Of the fusion in place, an output that nobody uses depends on what is like its first one: merged
 # with others it would lose that output, and then merge with `n`.
 FUSION_IN_PLACE = """
@@ -78,8 +102,11 @@ ENTRY e {
 
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
-@pytest.mark.parametrize("text", [BRANCHES_IN_A_MAP, BRANCHES_OF_LAYOUTS, FUSION_IN_PLACE])
+@pytest.mark.parametrize(
+    "text",
+    [BRANCHES_IN_A_MAP, BRANCHES_OF_LAYOUTS, COPY_OF_A_CONSTANT, SIZES_OF_ONE, FUSION_IN_PLACE],
+)
 def test_nothing_is_left_to_do(text, target):
     once = optimize(hlo.parse(text), target)
-    assert not {"map", "conditional"} & {i.opcode for i in once.instructions()}
+    assert not {"map", "conditional", "reverse"} & {i.opcode for i in once.instructions()}
     assert nameless(as_needed(optimize(once, target))) == nameless(as_needed(once))
