@@ -38,3 +38,14 @@ class AxisLines:
         """The index of element k of a line."""
         others = delinear(line, [1 if d == self.axis else n for d, n in enumerate(self.dims)])
         return (*others[: self.axis], k, *others[self.axis + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class DirectedAxisLines(AxisLines):
+    """Lines that are run through forwards, or backwards."""
+
+    backwards: bool
+
+    def in_turn(self, line: Sum, i: Sum) -> Index:
+        """The index of the element of a line that comes as number i."""
+        return self.index(line, i * -1 + (self.length - 1) if self.backwards else i)

@@ -16,6 +16,7 @@ from codegen.expressions import (
 from codegen.opcodes.folding import Fold, in_lanes, window_step
 from codegen.opcodes.movement import define
 from hlo import attributes as a
+from hlo.types.values import WindowDim
 from optimizer import machine
 from optimizer.analysis.indexing import Index, Sum, Within, linear
 
@@ -28,7 +29,23 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
-    from hlo.types.values import Window, WindowDim
+    from hlo.types.values import Window
+
+
+@dataclass(frozen=True, slots=True)
+class RunningWindow:
+    """Windows of which each holds all elements of the one before, and one more.
+
+    Attributes
+    ----------
+    axis : along which they run.
+    backwards : from the last output to the first.
+    shift : the new element's index, less the output's.
+    """
+
+    axis: int
+    backwards: bool
+    shift: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +71,23 @@ class ReduceWindow:
     def types(self) -> list[ElementType]:
         """The element types of the results."""
         return [x.shape.element_type for x in self.arrays]
+
+    @property
+    def running(self) -> RunningWindow | None:
+        """The run of windows along one dimension; None if they do not begin or end together."""
+        active = [d for d, w in enumerate(self.window) if w != WindowDim(1)]
+        if len(active) != 1:
+            return None
+        (axis,) = active
+        window, n, count = self.window[axis], self.dims[axis], self.shape.dims[axis]
+        if (window.stride, window.base_dilation, window.window_dilation) != (1, 1, 1):
+            return None
+        first, last = -window.pad_low, window.size - 1 - window.pad_low  # of output 0
+        if first + count - 1 <= 0 and last <= 0:
+            return RunningWindow(axis, backwards=False, shift=last)
+        if last >= n - 1 and first + count >= n:
+            return RunningWindow(axis, backwards=True, shift=first)
+        return None
 
     def fold(self, body: Body, size: int | None = None, counter: str = "") -> Fold:
         """The variables to fold into, at their initial values."""

@@ -8,17 +8,15 @@ part of what comes next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.expressions import NEVER, Group, Literal, apply, condition_of, indexed
 from codegen.opcodes.folding import Fold, over, single_operation
-from codegen.opcodes.windows import ReduceWindow, most_shown, shown, windows_of
+from codegen.opcodes.windows import most_shown, shown, windows_of
 from codegen.statements import If
 from codegen.walk import spelled_out
 from emit_c.opcodes.folding import blocks
 from emit_c.table import define_whole
-from hlo.types.values import WindowDim
 from optimizer.analysis.indexing import Index, Sum, Within, counter
 from optimizer.fusion.policy import is_large_window
 
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr, Name
+    from codegen.opcodes.windows import ReduceWindow, RunningWindow
     from codegen.statements import Statement
     from hlo.instruction import Instruction
 
@@ -36,9 +35,9 @@ def write_whole_reduce_window(
 ) -> int | None:
     """Fold running windows step by step, and other large ones a row of outputs at a time."""
     windows = windows_of(instr)
-    active = [d for d, w in enumerate(windows.window) if w != WindowDim(1)]
-    run = _run(windows, active[0]) if len(active) == 1 else None
-    if run is not None:
+    run = windows.running
+    # Backwards, elements come in another order, so the operation must be a known one.
+    if run is not None and (not run.backwards or single_operation(instr.called[0])):
         _write_run(body, windows, run, outputs)
         return 0
     if not is_large_window(instr) or windows.window[-1].base_dilation != 1:
@@ -47,41 +46,8 @@ def write_whole_reduce_window(
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class _RunningWindow:
-    """Windows of which each holds all elements of the one before, and one more.
-
-    Attributes
-    ----------
-    axis : along which they run.
-    backwards : from the last output to the first.
-    shift : the new element's index, less the output's.
-    """
-
-    axis: int
-    backwards: bool
-    shift: int
-
-
-def _run(windows: ReduceWindow, axis: int) -> _RunningWindow | None:
-    """The running window along an axis; None if windows do not begin or end together.
-
-    Running backwards puts the elements in another order, so the operation must be a known one.
-    """
-    window = windows.window[axis]
-    n, count = windows.dims[axis], windows.shape.dims[axis]
-    if (window.stride, window.base_dilation, window.window_dilation) != (1, 1, 1):
-        return None
-    first, last = -window.pad_low, window.size - 1 - window.pad_low  # of output 0
-    if first + count - 1 <= 0 and last <= 0:
-        return _RunningWindow(axis, backwards=False, shift=last)
-    if last >= n - 1 and first + count >= n and single_operation(windows.instr.called[0]):
-        return _RunningWindow(axis, backwards=True, shift=first)
-    return None
-
-
 def _write_run(
-    body: Body, windows: ReduceWindow, run: _RunningWindow, outputs: Sequence[Name]
+    body: Body, windows: ReduceWindow, run: RunningWindow, outputs: Sequence[Name]
 ) -> None:
     """Fold one element more for each output; side by side where rows of others lie in memory."""
     dims = windows.shape.dims
@@ -99,7 +65,7 @@ def _write_run(
 
 
 def _write_step(
-    body: Body, windows: ReduceWindow, run: _RunningWindow, fold: Fold, index: Index,
+    body: Body, windows: ReduceWindow, run: RunningWindow, fold: Fold, index: Index,
     outputs: Sequence[Name], columns: tuple[str, int],
 ) -> None:  # fmt: skip
     """Fold the element that an output has more than the one before, where there is one."""

@@ -14,7 +14,6 @@ M. Harris et al., "Parallel prefix sum (scan) with CUDA", *GPU Gems 3*, 2007; XL
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -22,14 +21,13 @@ from codegen.elements.folds import neutral
 from codegen.elements.types import store
 from codegen.expressions import Choose, Expr, Name, at_most, binary, indexed, item
 from codegen.loops.packs import Pack
-from codegen.opcodes.axis_lines import AxisLines
+from codegen.opcodes.axis_lines import DirectedAxisLines
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts
 from emit_cuda.kernels.stages import BARRIER, WARP, each_thread, in_turns
-from hlo.types.values import WindowDim
 from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
-    from hlo.types.values import Window
     from optimizer.analysis.indexing import Index
 
 # Threads of a block, neighbours that each folds, and shorter rows that one thread runs through.
@@ -56,15 +53,14 @@ def scan_stages(
 ) -> Sequence[Stage] | None:
     """Launches for a reduce-window that is a running fold along one dimension; None for others."""
     windows = windows_of(instr)
-    found = running(windows.window, windows.dims)
-    if found is None or windows.dims[found[0]] < LEAST:
+    run = windows.running
+    if run is None or run.shift or windows.shape.dims != windows.dims:
         return None
-    axis, forwards = found
-    lines = _DirectedAxisLines(windows.dims, axis, forwards)
-    if len(outputs) > 1:
-        return [_columns(kernel, instr, outputs, lines)]
+    axis, lines = run.axis, DirectedAxisLines(windows.dims, run.axis, run.backwards)
+    if lines.length < LEAST:
+        return None
     with kernel.body.block():
-        fold = shared_fold(kernel, instr)
+        fold = shared_fold(kernel, instr) if len(outputs) == 1 else None
     if fold is None or len(fold.variables) != 1:
         return [_columns(kernel, instr, outputs, lines)]
     wanted = min(lines.length // LEAST_PART, vectors.FILLS // lines.count)
@@ -77,36 +73,8 @@ def scan_stages(
     return _RunningFold(kernel, instr, fold, lines).launches(outputs[0])
 
 
-def running(window: Window, dims: Sequence[int]) -> tuple[int, bool] | None:
-    """The dimension along which a window reaches back to the first element, or on to the last.
-
-    Returns
-    -------
-    tuple or None
-        the dimension, and whether it reaches back; None for other windows.
-    """
-    wide = [d for d, w in enumerate(window) if w != WindowDim(1)]
-    if len(wide) != 1:
-        return None
-    (axis,), n = wide, dims[wide[0]]
-    if window[axis] == WindowDim(n, pad_low=n - 1):
-        return axis, True
-    return (axis, False) if window[axis] == WindowDim(n, pad_high=n - 1) else None
-
-
-@dataclass(frozen=True, slots=True)
-class _DirectedAxisLines(AxisLines):
-    """Lines that are run through forwards, or backwards."""
-
-    forwards: bool
-
-    def in_turn(self, line: Sum, i: Sum) -> Index:
-        """The index of the element of a line that comes as number i."""
-        return self.index(line, i if self.forwards else i * -1 + (self.length - 1))
-
-
 def _columns(
-    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name], lines: _DirectedAxisLines
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name], lines: DirectedAxisLines
 ) -> Stage:
     """A thread for each row or column, which runs through it."""
     body, windows = kernel.body, windows_of(instr)
@@ -120,7 +88,7 @@ def _columns(
 
 
 def _running_parts(
-    kernel: CudaKernel, fold: SharedFold, lines: _DirectedAxisLines, size: int, output: Name
+    kernel: CudaKernel, fold: SharedFold, lines: DirectedAxisLines, size: int, output: Name
 ) -> list[Stage]:
     """A thread for each part of a column, which begins with the fold of all parts before it."""
     body, count, instr = kernel.body, lines.count, fold.instr
@@ -165,7 +133,7 @@ class _RunningFold:
     """Writes the launches of a running fold."""
 
     def __init__(
-        self, kernel: CudaKernel, instr: Instruction, fold: SharedFold, lines: _DirectedAxisLines
+        self, kernel: CudaKernel, instr: Instruction, fold: SharedFold, lines: DirectedAxisLines
     ) -> None:
         self.kernel, self.body, self.fold = kernel, kernel.body, fold
         self.instr, self.lines = instr, lines
