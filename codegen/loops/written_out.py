@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Expr, Group, Index, Literal, Name, Op, conjoined
+from codegen.evaluation import COMPARISONS, evaluated
+from codegen.expressions import Expr, Literal, Name, Op, conjoined
 from codegen.loops.work import trip_count
 from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
 from codegen.walk import substitute, walk
@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
-
-_COMPARISONS = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-_ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
@@ -113,12 +103,11 @@ def parts_of(condition: Expr) -> list[Expr]:
 
 def truth(condition: Expr, known: Mapping[str, Expr]) -> bool | None:
     """Whether a comparison of integers holds; None where some values do not tell."""
-    match condition:
-        case Op(op, (one, other)) if op in _COMPARISONS:
-            x, y = (_integer(substitute(each, known)) for each in (one, other))
-            return None if x is None or y is None else _COMPARISONS[op](x, y)
-        case _:
-            return None
+    try:
+        is_comparison = isinstance(condition, Op) and condition.op in COMPARISONS
+        return bool(evaluated(substitute(condition, known), {})) if is_comparison else None
+    except LookupError:
+        return None
 
 
 def turns(condition: Expr, name: str) -> set[int]:
@@ -127,37 +116,20 @@ def turns(condition: Expr, name: str) -> set[int]:
     The difference of both sides is a n + b. For a positive a it is not negative from one value on,
     and positive from that one or the next one on; for a negative a it is so up to a value.
     """
-    if not isinstance(condition, Op) or condition.op not in _COMPARISONS:
+    if not isinstance(condition, Op) or condition.op not in COMPARISONS:
         return set()
-    numbers: list[int] = []
-    for n in range(3):
-        x, y = (_integer(substitute(side, {name: Literal(n)})) for side in condition.args)
-        if x is None or y is None:
-            return set()
-        numbers.append(x - y)
-    zero, one, two = numbers
+    try:
+        zero, one, two = (_difference(condition, {name: n}) for n in range(3))
+    except LookupError:
+        return set()
     slope = one - zero
     if two - one != slope or not slope:
         return set()
     near = range(-zero // slope - 1, -zero // slope + 3)
-    return {n for n in near if _holds(condition, name, n - 1) != _holds(condition, name, n)}
+    holds = {n: bool(evaluated(condition, {name: n})) for n in range(near.start - 1, near.stop)}
+    return {n for n in near if holds[n - 1] != holds[n]}
 
 
-def _holds(condition: Expr, name: str, number: int) -> bool | None:
-    return truth(condition, {name: Literal(number)})
-
-
-def _integer(expr: Expr) -> int | None:
-    """The integer that a tree of literals is; None of other trees."""
-    match expr:
-        case Literal(int(value), ""):
-            return value
-        case Group(inside):
-            return _integer(inside)
-        case Index(total):
-            return None if total.terms else total.constant
-        case Op(op, (one, other)) if op in _ARITHMETIC:
-            x, y = _integer(one), _integer(other)
-            return None if x is None or y is None else _ARITHMETIC[op](x, y)
-        case _:
-            return None
+def _difference(comparison: Op, values: Mapping[str, int]) -> int:
+    first, second = (int(evaluated(side, values)) for side in comparison.args)
+    return first - second

@@ -16,19 +16,19 @@ Memory Banks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from codegen.elements.types import vector_parts
-from codegen.expressions import Apply, Cast, Group, Index, Literal, Load, Name, Op
+from codegen.evaluation import evaluated
+from codegen.expressions import Cast, Group, Load, Name, Op
 from codegen.kinds import Pointer, base_of
 from codegen.statements import Assign, Call, For, If, Let, LocalVariable, blocks, trees
 from codegen.walk import children
 from emit_cuda.kernels.stages import WARP
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.wording import counted
-from optimizer.analysis.indexing import Counter, Quotient, Remainder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from codegen.kinds import Kind
     from codegen.statements import Statement
     from emit_cuda.kernels.stages import Stage
-    from optimizer.analysis.indexing import Atom, Sum
 
     Lanes = NDArray[np.int64]
     Mask = NDArray[np.bool_]
@@ -206,57 +205,12 @@ class _Warp:
 
     def value(self, expr: Expr | int) -> Lanes | None:
         """The integer that each thread computes; None where it depends on data."""
+        known = {name: each for name, each in self.values.items() if each is not None}
         try:
-            return self._computed(expr)
+            found = expr if isinstance(expr, int) else evaluated(expr, known, _OF_WARP)
         except LookupError:
             return None
-
-    def _computed(self, expr: Expr | int) -> Lanes:
-        """The integer that each thread computes.
-
-        Raises
-        ------
-        LookupError
-            where it depends on data.
-        """
-        match expr:
-            case int() | Literal():
-                number = expr if isinstance(expr, int) else int(expr.value)
-                values = np.full(self.threads, number)
-            case Name(name):
-                values = self._named(name)
-            case Index(total):
-                values = self._sum(total)
-            case Cast(_, inside) | Group(inside):
-                values = self._computed(inside)
-            case Op("-", (inside,)):
-                values = -self._computed(inside)
-            case Apply(function, (part, columns)) if function in _OF_WARP:
-                values = _OF_WARP[function](self._computed(part), self._computed(columns))
-            case Op(sign, (first, second)):
-                values = _NUMBERS[sign](self._computed(first), self._computed(second))
-            case _:
-                raise LookupError(expr)
-        return np.asarray(values).astype(np.int64)
-
-    def _named(self, name: str) -> Lanes:
-        values = self.values[name]
-        if values is None:
-            raise LookupError(name)
-        return values
-
-    def _sum(self, total: Sum) -> Lanes:
-        terms = (self._atom(atom) * factor for atom, factor in total.terms)
-        return sum(terms, np.full(self.threads, total.constant))
-
-    def _atom(self, atom: Atom) -> Lanes:
-        match atom:
-            case Counter(name):
-                return self._named(name)
-            case Quotient(dividend, divisor):
-                return self._sum(dividend) // divisor
-            case Remainder(dividend, divisor):
-                return self._sum(dividend) % divisor
+        return np.full(self.threads, found)
 
 
 def _is_target(expr: Expr, statement: Statement) -> bool:
@@ -268,12 +222,6 @@ def _is_target(expr: Expr, statement: Statement) -> bool:
             return expr is target
         case _:
             return False
-
-
-def _quotient(x: Lanes, y: Lanes) -> Lanes:
-    if (y <= 0).any() or (x < 0).any():
-        raise LookupError("/")
-    return x // y
 
 
 def _sectors(at: Lanes, size: int) -> int:
@@ -320,10 +268,3 @@ _OF_WARP: Mapping[str, Callable[[Lanes, Lanes], Lanes]] = {
     "row_of_part": lambda part, columns: part // (columns // 16) * 64,
     "column_of_part": lambda part, columns: part % (columns // 16) * 16,
 }
-_NUMBERS: Mapping[str, Callable[[Lanes, Lanes], Any]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and,
-    "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
-    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
-    "==": np.equal, "!=": np.not_equal, "&&": np.logical_and, "||": np.logical_or,
-    "/": _quotient, "%": lambda x, y: x - y * _quotient(x, y),
-}  # fmt: skip
