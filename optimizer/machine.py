@@ -144,6 +144,9 @@ times as long."""
 BLOCK_OF_EXCHANGED: Final = 4 * LANES
 """Measured: iterations of the loop around them between two changes. With 16, rejection sampling
 takes 1.04 times as long; with 256, as long."""
+BLOCK_OF_COLUMNS, MOST_COLUMNS = 4 * LANES, 64
+"""Chosen: elements of a column that are loaded ahead of a loop, and columns that are: their blocks
+fill half of the first-level cache at most."""
 LEAST_ROW, MOST_ROW = 8, 1 << 16
 """Chosen: rows that are gone through several times by one kernel. Shorter ones are better folded by
 one thread each; longer ones by several blocks."""

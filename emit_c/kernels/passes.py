@@ -20,6 +20,7 @@ from emit_c.kernels.interchange_short_rows import interchange_short_rows
 from emit_c.kernels.outline_math import outline_math
 from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.round_products import round_products
+from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_loops import split_loops
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
@@ -121,6 +122,15 @@ PASSES = (
         "Short loops in lanes of long functions load bytes ahead, as numbers of 32 bits, so that"
         " fewer iterations are left over; it knows such loops once they are marked and masked.",
         lambda kernel, _, statements: widen_bytes(kernel.body, statements),
+    ),
+    KernelPass(
+        "split-interleaved-accesses",
+        "Columns of an array are loaded and stored in loops around those in lanes, where compilers"
+        " find no shuffles for them, or too many; later, as it is known now which loops run in"
+        " lanes.",
+        lambda kernel, _, statements: split_interleaved_accesses(
+            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+        ),
     ),
     KernelPass(
         "widen-tables",

@@ -1,0 +1,201 @@
+"""Several columns of an array, loaded and stored one by one around a loop in lanes.
+
+    for i < 64: y[i] = exp_f32(x[7 * i]) + x[7 * i + 2]
+
+becomes
+
+    for k < 64: column[k] = x[7 * k]
+    for k < 64: column_1[k] = x[7 * k + 2]
+    for k < 64: y[k] = exp_f32(column[k]) + column_1[k]
+
+Columns that are stored are computed first, and then stored row after row, without lanes.
+
+Loads or stores of one array at the same stride are an interleaved group for compilers, which load
+it whole, and take it apart by shuffles. At most strides they find no shuffles, and run the loop
+without lanes; at a large power of two they find thousands, and compile for seconds. A load that is
+alone at its stride is done element by element, which disturbs no other statement. Without this,
+three functions of the columns of rows of 5, 7 or 10 take 3 to 5 times as long, and those that store
+5, 6 or 7 columns 4 times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Choose, Load, Name
+from codegen.kinds import element_of
+from codegen.statements import (
+    Assign,
+    For,
+    Let,
+    LocalVariable,
+    Statement,
+    base,
+    each_side,
+    replaced,
+    rewritten,
+    straight,
+    trees,
+)
+from codegen.walk import children, names_of, rebuilt, substitute, walk
+from emit_c.kernels.row_starts import distances
+from emit_c.kernels.written_out import copied
+from optimizer import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from codegen.elements.body import Body
+    from codegen.expressions import Expr
+    from codegen.kinds import Kind
+
+
+def split_interleaved_accesses(
+    body: Body, statements: Sequence[Statement], kinds: Mapping[str, Kind]
+) -> tuple[Statement, ...]:
+    """Statements whose loops in lanes access no two columns of an array in one loop.
+
+    Parameters
+    ----------
+    kinds : of the kernel's arrays, by name.
+    """
+
+    def change(statement: Statement) -> Sequence[Statement] | None:
+        match statement:
+            case For(simd=True, start=int(), stop=int(), step=1, body=inside) if straight(inside):
+                return _Columns(body, statement, kinds).statements()
+            case _:
+                return None
+
+    return replaced(statements, change)
+
+
+class _Columns:
+    """A loop in lanes, and the columns that it accesses.
+
+    Attributes
+    ----------
+    numbers : names for the counter plus a number, with their values.
+    varying : names of all else that changes within the loop.
+    loaded, stored : elements of columns.
+    """
+
+    def __init__(self, body: Body, loop: For, kinds: Mapping[str, Kind]) -> None:
+        self.body, self.loop, self.kinds = body, loop, kinds
+        every = list(each_side(loop.body))
+        lets = [s for s in every if isinstance(s, Let)]
+        self.numbers = {
+            s.name: s.value
+            for s in lets
+            if loop.name in names_of(s.value) and not _has_loads(s.value)
+        }
+        written = Counter(base(s.target) for s in every if isinstance(s, Assign))
+        declared = {s.name for s in every if isinstance(s, Let | LocalVariable)}
+        self.varying = (declared | written.keys()) - self.numbers.keys()
+        loads = (load for s in loop.body for tree in trees(s) for load in _loads(tree))
+        self.loaded = self._interleaved(each for each in loads if base(each) not in written)
+        read = {name for s in every for tree in _values(s) for name in names_of(tree)}
+        stores = {s.target for s in loop.body if isinstance(s, Assign)}
+        # As many as are written: none is written twice, or in a branch.
+        once = Counter(map(base, stores))
+        self.stored = self._interleaved(
+            s.target
+            for s in loop.body
+            if isinstance(s, Assign) and isinstance(s.target, Load)
+            if base(s.target) not in read and written[base(s.target)] == once[base(s.target)]
+        )
+
+    def _interleaved(self, elements: Iterable[Load]) -> list[Load]:
+        """The elements that belong to a group which compilers do not take apart."""
+        strides = {each: self._stride(each) for each in elements}
+        groups = Counter((base(each), stride) for each, stride in strides.items())
+        return [each for each, n in strides.items() if n and groups[base(each), n] > 1]
+
+    def _stride(self, element: Load) -> int:
+        """By how much an index grows with the counter; 0 if unknown, or if it is taken apart."""
+        index = substitute(element.index, self.numbers)
+        names = names_of(index)
+        found = list(distances(self.loop.name, index))
+        known = isinstance(element.pointer, Name) and base(element) in self.kinds
+        if not known or len(found) != 1 or names.count(self.loop.name) != 1:
+            return 0
+        taken = found[0] in (*machine.TAKEN_APART, *machine.TAKEN_WHOLE)
+        return 0 if taken or _has_loads(index) or not self.varying.isdisjoint(names) else found[0]
+
+    def statements(self) -> Sequence[Statement]:
+        """The loop in blocks, each with loops around it that load and store columns."""
+        loop, size = self.loop, machine.BLOCK_OF_COLUMNS
+        columns = len(self.loaded) + len(self.stored)
+        if not columns:
+            return (loop,)
+        if columns > machine.MOST_COLUMNS:
+            return (replace(loop, simd=False, reductions=()),)
+        assert isinstance(loop.start, int)
+        assert isinstance(loop.stop, int)
+        count = loop.stop - loop.start
+        if count <= size:
+            return tuple(self._block(loop.start, count))
+        block, whole = self.body.name(f"{loop.name}_block"), loop.stop - count % size
+        inside = tuple(self._block(Name(block), size))
+        blocks = replace(
+            loop, name=block, stop=whole, step=size, body=inside, simd=False, reductions=()
+        )
+        rest = self._block(whole, count % size) if count % size else ()
+        return (blocks, *rest)
+
+    def _block(self, start: Expr | int, count: int) -> Iterator[Statement]:
+        """Some iterations of the loop, from one on."""
+        lane = self.body.name("k")
+        number = Name(lane) + start if start else Name(lane)
+        columns: dict[Expr, Load] = {}
+        loads: list[Statement] = []
+        stores: list[Statement] = []
+        for element in (*self.loaded, *self.stored):
+            index = substitute(element.index, self.numbers)
+            there = Load(element.pointer, substitute(index, {self.loop.name: number}))
+            name = self.body.name("column")
+            here = columns[element] = Load(Name(name), Name(lane))
+            yield LocalVariable(element_of(self.kinds[base(element)]), name, None, count)
+            if element in self.loaded:
+                loads.append(For(lane, count, (Assign(here, there),), simd=True))
+            else:
+                stores.append(Assign(there, here))
+
+        def change(tree: Expr) -> Expr:
+            return columns[tree] if tree in columns else rebuilt(tree, change)
+
+        counter = Let("s64", self.loop.name, number)
+        inside = (counter, *(rewritten(s, change) for s in self.loop.body))
+        yield from loads
+        yield replace(
+            self.loop,
+            name=lane,
+            start=0,
+            stop=count,
+            body=tuple(copied(self.body, inside, {})),
+            parallel=False,
+        )
+        if stores:
+            yield For(lane, count, tuple(stores))
+
+
+def _has_loads(tree: Expr) -> bool:
+    return any(isinstance(each, Load) for each in walk(tree))
+
+
+def _values(statement: Statement) -> Iterable[Expr]:
+    """The trees that a statement computes: of an assignment, the value and the index."""
+    if isinstance(statement, Assign):
+        inside = children(statement.target)[1:]
+        return (*inside, statement.value)
+    return trees(statement)
+
+
+def _loads(tree: Expr) -> Iterator[Load]:
+    """The loads in a tree that no choice leaves out."""
+    if isinstance(tree, Load):
+        yield tree
+    for each in (tree.condition,) if isinstance(tree, Choose) else children(tree):
+        yield from _loads(each)
