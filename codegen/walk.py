@@ -118,8 +118,12 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
         return expr
     if isinstance(expr, Index):
         total = expr.sum
-        if values.keys().isdisjoint(total.names):
+        changed = {name: values[name] for name in total.names if name in values}
+        if not changed:
             return expr
+        names = {name: value.name for name, value in changed.items() if isinstance(value, Name)}
+        if len(names) == len(changed):
+            return Index(total.renamed(names))
         return substitute(spelled_out(total), values)
     return rebuilt(expr, lambda inside: substitute(inside, values))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codegen.loops.narrow_divisions import narrow_divisions
+from codegen.loops.narrow_counters import narrow_counters
 from codegen.statements import scalar
 from emit_c.kernels.block_reductions import block_reductions
 from emit_c.kernels.distribute_loops import distribute_loops
@@ -112,10 +112,10 @@ PASSES = (
         lambda kernel, _, statements: hoist_masks(kernel.body, statements),
     ),
     KernelPass(
-        "narrow-divisions",
+        "narrow-counters",
         "Divisions of small indices in loops in lanes are done in 32 bits, of which there are"
         " vectors; later, as the passes before read indices.",
-        lambda _kernel, _, statements: narrow_divisions(statements),
+        lambda _kernel, _, statements: narrow_counters(statements),
     ),
     KernelPass(
         "widen-bytes",

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Load, Name
 from codegen.kinds import element_of
+from codegen.loops.written_out import copied
 from codegen.statements import (
     Assign,
     For,
@@ -41,7 +42,6 @@ from codegen.statements import (
 )
 from codegen.walk import children, names_of, rebuilt, substitute, walk
 from emit_c.kernels.row_starts import distances
-from emit_c.kernels.written_out import copied
 from optimizer import machine
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ here, by the ranges of the counters: (8 i + j) / 8 is i where j is below 8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import gcd
 from typing import TYPE_CHECKING
@@ -83,6 +83,12 @@ class Remainder:
         return f"({_operand(self.dividend)} % {self.divisor})"
 
 
+def _renamed(atom: Atom, names: Mapping[str, str]) -> Atom:
+    if isinstance(atom, Counter):
+        return replace(atom, name=names.get(atom.name, atom.name))
+    return replace(atom, dividend=atom.dividend.renamed(names))
+
+
 def _operand(dividend: Sum) -> str:
     """A sum as it stands in a larger expression."""
     return dividend.text if dividend.text.isidentifier() else f"({dividend.text})"
@@ -121,6 +127,11 @@ class Sum:
     def high(self) -> int:
         """The greatest value that it may have."""
         return self.constant + sum(f * (a.high if f > 0 else a.low) for a, f in self.terms)
+
+    def renamed(self, names: Mapping[str, str]) -> Sum:
+        """The sum with other names of counters, whose values are the same."""
+        terms = tuple((_renamed(atom, names), factor) for atom, factor in self.terms)
+        return Sum(self.constant, terms)
 
     def __add__(self, other: Sum | int) -> Sum:
         """The sum of both."""
