@@ -113,6 +113,8 @@ namespace cuda_on_host {
 struct Votes { int count, all, any; };
 // Waits until every thread of the block is here; tells how they voted.
 Votes barrier(int vote, int line);
+// Waits until so many threads of the block are here, which are the first ones.
+void barrier_of_first(unsigned threads, int line);
 // Waits until every thread of every block is here.
 void grid_barrier(int line);
 // Memory: orders the accesses of this thread, for other blocks to see.

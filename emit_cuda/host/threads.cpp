@@ -171,7 +171,7 @@ struct Worker {
     unsigned next = 0, finished = 0;      // in `order`: threads that have not begun; how many ended
     std::vector<Thread *> ready;          // may go on, the first at `first_ready`
     size_t first_ready = 0;
-    std::vector<Thread *> at_barrier;
+    std::vector<Thread *> at_barrier, at_part;  // of all threads, of the first ones
     Votes votes{0, 1, 0}, counted{0, 1, 0};
     Context outside;                      // of the worker itself
     Stack *stack = nullptr;               // on which the worker is now
@@ -323,6 +323,19 @@ Votes barrier(int vote, int line) {
     else
         w.wait();
     return w.votes;
+}
+
+void barrier_of_first(unsigned threads, int line) {
+    Worker &w = *worker;
+    self->barrier_line = line;
+    w.at_part.push_back(self);
+    if (w.at_part.size() < threads) return w.wait();
+    for (Thread *thread : w.at_part) {
+        thread->barrier_line = 0;
+        if (thread != self) w.wake(thread);
+    }
+    w.at_part.clear();
+    if (checked) checker_passes_barrier();
 }
 
 // ---- a barrier of all blocks ---------------------------------------------------------------------
@@ -556,7 +569,8 @@ void fail(const char *what, int line) {
 
 // Everybody waits for somebody.
 void Worker::explain_deadlock() {
-    Thread *in_block = at_barrier.empty() ? nullptr : at_barrier[0], *in_warp = nullptr;
+    std::vector<Thread *> &waiting = at_barrier.empty() ? at_part : at_barrier;
+    Thread *in_block = waiting.empty() ? nullptr : waiting[0], *in_warp = nullptr;
     for (Thread &thread : threads)
         if (!thread.finished && thread.meeting && !in_warp) in_warp = &thread;
     Finding finding{DIVERGENT, -3, 0, 0, {}, {}, ""};
@@ -573,7 +587,7 @@ void Worker::explain_deadlock() {
         (in_warp ? finding.other : finding.here) = spot(in_block->barrier_line);
         if (!in_warp)
             snprintf(finding.text, sizeof finding.text, "%zu of %zu threads wait at a barrier for ever",
-                     at_barrier.size(), threads.size());
+                     waiting.size(), threads.size());
     }
     self = nullptr;
     report(finding, false);
@@ -612,7 +626,7 @@ void Worker::run_block(unsigned number) {
     if (order.at.size() != count || launch->seed) order.shuffle(count, random, launch->seed != 0);
     next = finished = 0;
     counted = {0, 1, 0};
-    at_barrier.clear(), ready.clear(), first_ready = 0;
+    at_barrier.clear(), at_part.clear(), ready.clear(), first_ready = 0;
     if (checked) checker_begins_block(number);
 
     Stack *mine = spare.empty() ? take_stack() : spare.back();

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Expr, Literal, Load, Name, binary
+from codegen.functions import Function, mentions
 from codegen.kinds import Pointer, element_of, is_const
 from codegen.statements import (
     Assign,
     Break,
+    Call,
     For,
     Forever,
     If,
@@ -29,10 +31,12 @@ from codegen.statements import (
     Statement,
     nested,
     renamed,
+    replaced,
     rewritten,
 )
 from codegen.walk import substitute
 from emit_cuda.code.names import CudaNames
+from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.stages import (
     BARRIER,
@@ -90,18 +94,17 @@ def merged(
         return None
     try:
         sizes = [_size(file, each) for each in inside]
-        waiting = {block for _, block in sizes if block}
-        if len(waiting) > 1:
-            return None
+        waiting = max(block for _, block in [(0, 0), *sizes])
         threads = max((count for count, _ in sizes), default=1)
         in_turns = all(count <= (block or MOST_IN_TURNS) for count, block in sizes)
         is_choice = isinstance(step, Branch) and all(len(branch) < 2 for branch in step.branches)
         usual = BLOCK if is_choice else IN_GRID
         if in_turns:
             usual = min(-(-threads // WARP) * WARP, MOST_IN_BLOCK)
-        block = waiting.pop() if waiting else usual
-        blocks = 1 if in_turns else -(-threads // block)
-        if not is_choice and blocks > MOST_TURNS * MOST_BLOCKS:
+        block = waiting or usual
+        # Of a launch with smaller blocks, some threads of each block do nothing.
+        blocks = 1 if in_turns else max(-(-count // (size or block)) for count, size in sizes)
+        if not (is_choice or in_turns) and blocks > MOST_TURNS * MOST_BLOCKS:
             return None
         grid = blocks if is_choice else min(blocks, MOST_BLOCKS)
         merging = _Merging(file, block, inside, overlaps, is_grid=not in_turns)
@@ -117,16 +120,27 @@ def _size(file: KernelFile, step: Step) -> tuple[int, int]:
         case Copy(_, _, size):
             return size // _word(size), 0
         case Launch(kernel, grid, block):
-            count, stage = prod(grid) * prod(block), file.written[kernel].stage
-            if not stage.waits:
-                return count, 0
-            if stage.extern_bytes:
+            threads, stage = prod(block), file.written[kernel].stage
+            if stage.extern_bytes or grid[1:] != (1, 1):
                 raise _NotMergedError
-            if grid[1:] != (1, 1) or block[1:] != (1, 1):
-                raise _NotMergedError
-            return count, block[0]
+            return prod(grid) * threads, threads if _needs_block(file.written[kernel]) else 0
         case _:
             raise _NotMergedError
+
+
+def _needs_block(written: Written) -> bool:
+    """Whether a thread needs others than those of its warp, which stay together in any block."""
+    stage = written.stage
+    if not stage.waits or stage.cooperative:
+        return stage.cooperative
+    words = mentions(Function("", (), written.statements))
+    called = prelude(words)
+    by_number = "threadIdx" in called
+    if "blockIdx" in called or (by_number and stage.block[1:] != (1, 1)):
+        # Functions would ask for numbers that are others here.
+        raise _NotMergedError
+    waits = BARRIER.function in words or BARRIER.function in called
+    return bool(stage.shared) or waits or by_number
 
 
 def _word(size: int) -> int:
@@ -252,8 +266,8 @@ class _Merging:
             yield For(self.names.unique("once"), 1, body)
             return
         values["gridDim.x"] = Literal(step.grid[0])
-        if written.stage.waits:
-            yield self._each_block(step.grid[0], written, values)
+        if _needs_block(written):
+            yield self._each_block(step, written, values)
             return
         slot = Name(self.names.unique("slot"))
         block = step.block[0]
@@ -267,15 +281,24 @@ class _Merging:
         statements = tuple(rewritten(s, change) for s in written.statements)
         yield self._each(slot.name, prod(step.grid) * block, statements)
 
-    def _each_block(self, count: int, written: Written, values: dict[str, Expr]) -> Statement:
+    def _each_block(self, step: Launch, written: Written, values: dict[str, Expr]) -> Statement:
         """The blocks of a launch whose threads may wait for each other."""
         tile = self.names.unique("block")
         values["blockIdx.x"] = Name(tile)
+        if step.block[1] > 1:
+            x, number = step.block[0], Name("threadIdx.x")
+            values |= {"threadIdx.x": number % x, "threadIdx.y": number / x}
         body = tuple(renamed(s, values) for s in written.statements)
         # All have read the shared arrays before one writes the next block's.
-        after = (BARRIER,) if written.stage.shared else ()
-        step = Name("gridDim.x") if self.is_grid else 1
-        return For(tile, count, (*body, *after), Name("blockIdx.x"), step, kind="s32")
+        body = (*body, BARRIER) if written.stage.shared else body
+        turn = Name("gridDim.x") if self.is_grid else 1
+        turns = For(tile, step.grid[0], body, Name("blockIdx.x"), turn, kind="s32")
+        threads = prod(step.block)
+        if threads == self.block:
+            return turns
+        barrier = Call("barrier_of_first", (Literal(threads),))
+        (turns,) = replaced([turns], lambda each: [barrier] if each == BARRIER else None)
+        return If(binary("<", Name("threadIdx.x"), threads), (turns,))
 
     def _each(self, slot: str, count: int, body: tuple[Statement, ...]) -> Statement:
         """Something for each number below a count, by the threads of all blocks in turns."""

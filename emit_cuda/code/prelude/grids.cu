@@ -1,4 +1,14 @@
-// The grid of a cooperative launch: all of its blocks are there at once.
+// Barriers of a part of a block, and of the grid of a cooperative launch, all of whose blocks are there
+// at once.
+
+// Waits until the first threads of the block are here, a multiple of 32; others must not come.
+static __device__ inline void barrier_of_first(u32 threads) {
+#ifdef CUDA_ON_HOST
+  cuda_on_host::barrier_of_first(threads, __LINE__);
+#else
+  asm volatile("bar.sync 1, %0;" :: "r"(threads) : "memory");
+#endif
+}
 
 // Waits until all threads of the grid are here, and have seen what the others did before. The first
 // block adds what changes the highest bit when all have come. So the other bits are 0 again behind each
