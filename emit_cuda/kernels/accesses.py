@@ -92,12 +92,12 @@ def accesses(
     ----------
     statements, parameters : the kernel's.
     """
-    warp = _Warp(stage, parameters)
+    warp = Warp(stage, parameters)
     warp.statements(statements, np.ones(warp.threads, bool))
     return list(dict.fromkeys(warp.found))
 
 
-class _Warp:
+class Warp:
     """The first warp of a block, as it goes through a kernel; a value that is unknown is None."""
 
     def __init__(self, stage: Stage, parameters: Sequence[Argument]) -> None:
@@ -113,8 +113,8 @@ class _Warp:
             for axis, n in zip("xyz", dims, strict=True):
                 self.values[f"{name}.{axis}"] = np.full(self.threads, n)
         # Of each array: the bytes of an element, and whether it is shared.
-        self.arrays = {a.name: (_size(a.kind), False) for a in parameters}
-        self.arrays |= {name: (_size(kind), True) for kind, name, _ in stage.shared}
+        self.arrays = {a.name: (size_of(a.kind), False) for a in parameters}
+        self.arrays |= {name: (size_of(kind), True) for kind, name, _ in stage.shared}
         # A pointer into an array: its name, and its offset in bytes.
         self.pointers: dict[str, tuple[str, Lanes | None]] = {}
         self.found: list[Access] = []
@@ -157,7 +157,7 @@ class _Warp:
             self.values[name] = self.value(value)
         elif (address := self.address_of(value)) is not None:
             self.pointers[name] = address
-            self.arrays.setdefault(name, (_size(kind), self.arrays[address[0]][1]))
+            self.arrays.setdefault(name, (size_of(kind), self.arrays[address[0]][1]))
 
     def _loads(self, expr: Expr, mask: Mask, *, is_target: bool = False) -> None:
         for each in children(expr):
@@ -171,7 +171,7 @@ class _Warp:
             return
         array, offset = address
         kind, (size, shared) = _pointed(load.pointer), self.arrays[array]
-        size = _size(kind) if kind else size
+        size = size_of(kind) if kind else size
         number, count, requests = self.value(load.index), int(mask.sum()), None
         if number is not None and offset is not None:
             at = (number * size + offset)[mask]
@@ -256,7 +256,7 @@ def _pointed(pointer: Expr) -> Kind | None:
             return None
 
 
-def _size(kind: Kind) -> int:
+def size_of(kind: Kind) -> int:
     """The bytes of an element of a type, or of a pointer's: f32, or a vector as f32x4."""
     word = base_of(kind)
     element, count = vector_parts(word) or (ELEMENT_TYPES.get(word), 1)

@@ -4,7 +4,8 @@
 
 Two steps with no barrier between them run at once. So a step comes behind a barrier if it uses
 bytes that a step since the last barrier has used, and one of the two writes. A loop's first steps
-come after its last ones as well.
+come after its last ones as well. No barrier is needed if each thread uses only what it has used
+itself in the step before.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
     # Whether two pointers may lead to the same bytes.
     Overlaps = Callable[[str, str], bool]
+    # Whether each element of an array is used by the same thread in two steps.
+    Own = Callable[[str, Step, Step], bool]
 
-# A pointer that a step uses, and whether it may write there.
-Use = tuple[str, bool]
+# A pointer that a step uses, whether it may write there, and the step; None if all threads read.
+Use = tuple[str, bool, "Step | None"]
 
 
 @dataclass(slots=True)
@@ -37,6 +40,7 @@ class Barriers:
     """
 
     overlaps: Overlaps
+    own: Own
     before: set[int] = field(default_factory=set[int])
 
     def after(self, steps: Sequence[Step], used: frozenset[Use]) -> frozenset[Use]:
@@ -46,7 +50,7 @@ class Barriers:
                 case While():
                     used = self._loop(step, used)
                 case Branch(number, _, branches):
-                    used = self._behind(step, [(str(number), False)], used)
+                    used = self._behind(step, [(str(number), False, None)], used)
                     used = frozenset[Use]().union(*(self.after(each, used) for each in branches))
                 case _:
                     used = self._behind(step, uses(step), used)
@@ -58,32 +62,34 @@ class Barriers:
             asked = used
             if loop.trips is None:
                 asked = self.after(loop.condition, used)
-                asked = self._behind(loop, [(str(loop.predicate), False)], asked)
+                asked = self._behind(loop, [(str(loop.predicate), False, None)], asked)
             again = used | self.after(loop.body, asked)
             if again == used:
                 return asked
             used = again
 
-    def _behind(self, step: Step, own: Iterable[Use], used: frozenset[Use]) -> frozenset[Use]:
-        """The uses behind a step of its own ones, before which there may be a barrier."""
-        own = frozenset(own)
-        clash = any(
-            (writes or wrote) and self.overlaps(pointer, other)
-            for pointer, writes in own
-            for other, wrote in used
-        )
-        if not clash:
-            return used | own
+    def _behind(self, step: Step, new: Iterable[Use], used: frozenset[Use]) -> frozenset[Use]:
+        """The uses behind a step of new ones, before which there may be a barrier."""
+        new = frozenset(new)
+        if not any(self._clash(one, other) for one in new for other in used):
+            return used | new
         self.before.add(id(step))
-        return own
+        return new
+
+    def _clash(self, one: Use, other: Use) -> bool:
+        """Whether two uses need a barrier between them."""
+        if not (one[1] or other[1]) or not self.overlaps(one[0], other[0]):
+            return False
+        (pointer, _, step), (same, _, before) = one, other
+        return pointer != same or not step or not before or not self.own(pointer, step, before)
 
 
 def uses(step: Step) -> Iterator[Use]:
     """The pointers that a launch or a copy uses, before buffers are assigned."""
     match step:
         case Copy(target, source):
-            yield from ((str(target), True), (str(source), False))
+            yield from ((str(target), True, step), (str(source), False, step))
         case Launch(arguments=arguments, writes=writes):
-            yield from ((str(a), w) for a, w in zip(arguments, writes, strict=True))
+            yield from ((str(a), w, step) for a, w in zip(arguments, writes, strict=True))
         case _:
             raise AssertionError(step)

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Expr, Literal, Load, Name, binary
 from codegen.functions import Function, mentions
@@ -38,6 +40,7 @@ from codegen.walk import substitute
 from emit_cuda.code.names import CudaNames
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.kernel import POLL
+from emit_cuda.kernels.places import Places, places
 from emit_cuda.kernels.stages import (
     BARRIER,
     BLOCK,
@@ -170,6 +173,9 @@ class _Merging:
     about: dict[str, None] = field(default_factory=dict[str, None])
     used: dict[str, None] = field(default_factory=dict[str, None])
     barriers: set[int] = field(default_factory=set[int])
+    places: dict[tuple[str, Step], Places | None] = field(
+        default_factory=dict["tuple[str, Step]", "Places | None"]
+    )
 
     def __post_init__(self) -> None:
         """Let no parameter have the name of a variable, and find where to wait."""
@@ -183,7 +189,7 @@ class _Merging:
         self, instr: Instruction, grid: tuple[int, int, int], step: While | Branch, kind: str
     ) -> Launch:
         """Add the kernel to the file; gives a launch of it."""
-        barriers = Barriers(self.overlaps)
+        barriers = Barriers(self.overlaps, self._own)
         barriers.after([step], frozenset())
         self.barriers = barriers.before
         body = tuple(self.step(step))
@@ -202,6 +208,31 @@ class _Merging:
         at = tuple(self.given)
         what = instr.name, kind, 0, cooperative
         return Launch(name, stage.grid, stage.block, at, writes, *what)
+
+    def _own(self, pointer: str, *steps: Step) -> bool:
+        """Whether each element of an array is used by the same thread in two steps."""
+        one, other = (self._places(pointer, step) for step in steps)
+        return bool(one and other and one.each_of_one_thread(other))
+
+    def _places(self, pointer: str, step: Step) -> Places | None:
+        """The elements of an array by the numbers of threads that take turns, where they do."""
+        if (pointer, step) in self.places:
+            return self.places[pointer, step]
+        found = None
+        match step:
+            case Copy(_, _, size):
+                words = np.arange(size // _word(size))
+                found = Places(words, words, _word(size))
+            case Launch(kernel, grid, block, arguments):
+                written = self.file.written[kernel]
+                pairs = zip(arguments, written.arguments, strict=True)
+                names = {argument.name for each, argument in pairs if str(each) == pointer}
+                if not _needs_block(written):
+                    found = places(written, grid, block, names)
+            case _:
+                pass
+        self.places[pointer, step] = found
+        return found
 
     def steps(self, steps: Sequence[Step]) -> Iterator[Statement]:
         """Statements for steps."""

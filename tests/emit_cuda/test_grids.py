@@ -129,7 +129,7 @@ def test_random_loops(lists):
 
 @pytest.mark.parametrize("number", range(4))
 def test_a_missing_barrier_is_found(number):
-    """Without one of its barriers, checked mode sees a race, or the values are others."""
+    """Without one of its barriers, checked mode sees a race."""
     module = module_of((0, 6, 2, 5, 1), 0)
     batch = Batch()
     batch.add(module, arguments_of(module, 0))

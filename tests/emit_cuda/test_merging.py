@@ -187,9 +187,9 @@ def test_a_larger_recurrence_is_one_kernel_whose_blocks_wait_for_each_other(rows
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
     statements, step = statements_of(executable.program, "one grid")
     assert step.cooperative
-    assert statements.count(GRID_BARRIER) == 3
+    assert statements.count(GRID_BARRIER) == 2
     told = launches.explained(executable.program)
-    assert "3 barriers of the grid" in told
+    assert "2 barriers of the grid" in told
 
 
 def test_steps_on_other_bytes_have_no_barrier_between_them():
@@ -199,6 +199,8 @@ def test_steps_on_other_bytes_have_no_barrier_between_them():
     assert placed([While((), "p", (*steps, launch("d", "y", "w")), trips=3)]) == "(| a | b c | d)"
     asks = While((launch("q", "p", "x"),), "p", tuple(steps))
     assert placed([asks]) == "(q |? a | b c)"
+    # Each element of x is used by the same thread in a and b, of which another one is in d.
+    assert placed([*steps, launch("d", "u", "x")], own_of_x) == "a b c | d"
     choice = Branch("p", True, ((steps[0],), (steps[1],)))
     assert placed([launch("q", "p"), choice, steps[2]]) == "q |? [a] [b] c"
     assert placed([choice, launch("d", "x", "y"), Copy("u", "x", 4)]) == "? [a] [b] | d | copy"
@@ -210,9 +212,14 @@ def launch(name, target, *sources):
     return Launch(name, (1, 1, 1), (1, 1, 1), (target, *sources), writes)
 
 
-def placed(steps):
+def own_of_x(pointer, *pair):
+    """Whether two steps are a and b, and the array is x."""
+    return pointer == "x" and {step.kernel for step in pair} <= {"a", "b"}
+
+
+def placed(steps, own=lambda *_: False):
     """Steps with their barriers, as a line."""
-    found = Barriers(lambda one, other: one == other)
+    found = Barriers(lambda one, other: one == other, own)
     found.after(steps, frozenset())
 
     def shown(step):
