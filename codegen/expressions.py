@@ -268,8 +268,8 @@ def item(pointer: Expr, number: Expr | Sum | int) -> Load:
 
 
 def grouped(value: Expr) -> Expr:
-    """A tree in parentheses, unless it is a name."""
-    return value if isinstance(value, Name) else Group(value)
+    """A tree in parentheses, unless it is a name or a literal."""
+    return value if isinstance(value, Name | Literal) else Group(value)
 
 
 def at_most(value: Expr, most: Expr | int) -> Choose:

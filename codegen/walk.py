@@ -147,6 +147,20 @@ def spelled_out(total: Sum, made: Expr | None = None) -> Expr:
     return made
 
 
+def times(value: Expr, factor: int) -> Expr:
+    """A multiple of a number."""
+    return value if factor == 1 else value * factor
+
+
+def added(value: Expr, more: Sum) -> Expr:
+    """A number and a multiple of a loop's counter."""
+    if not more.terms and not more.constant:
+        return value
+    if value == Literal(0):
+        return spelled_out(more)
+    return spelled_out(more, value)
+
+
 def behind(pointer: Expr, number: Sum) -> Expr:
     """The address of an element of an array, by its number."""
     return spelled_out(number, pointer)

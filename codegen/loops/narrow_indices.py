@@ -75,6 +75,20 @@ def _longest(instr: Instruction) -> int:
     return max((n for s in shapes for n in s.dims), default=1)
 
 
+def index_kind(results: Iterable[Instruction]) -> str:
+    """The type of index arithmetic that does for all arrays from which results are computed."""
+    stack = list(results)
+    seen = set(stack)
+    while stack:
+        instr = stack.pop()
+        if any(s.is_array and s.size >= MOST for _, s in instr.shape.leaves()):
+            return "s64"
+        fresh = [operand for operand in instr.operands if operand not in seen]
+        seen.update(fresh)
+        stack += fresh
+    return "s32"
+
+
 def in_32_bits(statements: Iterable[Statement]) -> tuple[Statement, ...]:
     """Statements whose variables and counters of 64 bits have 32."""
     return _narrowed(rewritten(s, _cast) for s in statements)

@@ -16,18 +16,18 @@ from codegen.expressions import (
     Cast,
     Choose,
     Expr,
-    Group,
     Literal,
     Name,
     Op,
     binary,
     conjoined,
+    grouped,
     item,
 )
 from codegen.kinds import Pointer
 from codegen.loops.packs import Pack
 from codegen.statements import For, live
-from codegen.walk import names_of, spelled_out
+from codegen.walk import added, names_of, times
 from emit_cuda.kernels.vectors import BYTES
 from optimizer.analysis.indexing import Sum, counter
 
@@ -209,7 +209,7 @@ class Strip:
             quick = added(times(quick, self.width), i)
         else:
             slow = added(times(slow, self.width), i)
-        return self.layout.element(_grouped(slow), _grouped(quick))
+        return self.layout.element(grouped(slow), grouped(quick))
 
     def _in_buffer(self, buffer: Expr, at: Expr, unit: int = 1) -> Expr:
         """An offset in one of the buffers of shared memory."""
@@ -256,7 +256,7 @@ class Strip:
             return False
         array = Cast(Pointer(self._vector()), self.array)
         at = self._in_buffer(
-            buffer, self.layout.vector_number(*map(_grouped, self._in_tile(e, f))), width
+            buffer, self.layout.vector_number(*map(grouped, self._in_tile(e, f))), width
         )
         count: Expr = Literal(BYTES)
         if condition is not None:
@@ -324,21 +324,3 @@ class Strip:
     def _limits(self, at: Name, count: int, size: int, unit: int) -> list[Expr]:
         """The condition that an index is in the operand, where tiles reach out of it."""
         return [binary("<", at, count // unit)] if count % size else []
-
-
-def _grouped(value: Expr) -> Expr:
-    return value if isinstance(value, Name | Literal) else Group(value)
-
-
-def times(value: Expr, factor: int) -> Expr:
-    """A multiple of a number."""
-    return value if factor == 1 else value * factor
-
-
-def added(value: Expr, more: Sum) -> Expr:
-    """A number and a multiple of a loop's counter."""
-    if more == Sum(0):
-        return value
-    if value == Literal(0):
-        return spelled_out(more)
-    return spelled_out(more, value)

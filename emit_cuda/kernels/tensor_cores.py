@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, apply, item
 from codegen.kinds import Pointer
-from codegen.walk import spelled_out
+from codegen.walk import added, spelled_out, times
 from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.layouts import SwizzledRows
 from emit_cuda.kernels.stages import WARP
-from emit_cuda.kernels.strips import Strip, added, times
+from emit_cuda.kernels.strips import Strip
 from emit_cuda.kernels.tile_sizes import best
 from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES

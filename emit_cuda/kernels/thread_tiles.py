@@ -12,10 +12,10 @@ from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
 from codegen.kinds import Pointer
 from codegen.opcodes.scalar import arithmetic
+from codegen.walk import added, times
 from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.layouts import PaddedRows
 from emit_cuda.kernels.stages import SHARED_BYTES, WARP
-from emit_cuda.kernels.strips import added, times
 from emit_cuda.kernels.tile_sizes import SIDE, best
 from emit_cuda.kernels.tiles import Tiles
 from emit_cuda.kernels.vectors import BYTES

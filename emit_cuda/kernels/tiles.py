@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal, wide
 from codegen.expressions import Expr, Literal, Name, at_most, binary, conjoined, item
-from codegen.loops import narrow_indices
+from codegen.loops.narrow_indices import index_kind
 from codegen.loops.packs import Pack
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import If, Statement, live
@@ -32,7 +32,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from codegen.opcodes.matrix_products import Product
     from emit_cuda.kernels.kernel import CudaKernel
@@ -379,17 +379,3 @@ class Tiles(TileReader):
         body, root = self.body, self.root
         stored_as = body.stored(root.shape.element_type, body.element(root, at))
         body.assign(item(output, linear(at, root.shape.dims)), stored_as)
-
-
-def index_kind(results: Iterable[Instruction]) -> str:
-    """The type of index arithmetic that does for all arrays from which results are computed."""
-    stack = list(results)
-    seen = set(stack)
-    while stack:
-        instr = stack.pop()
-        if any(s.is_array and s.size >= narrow_indices.MOST for _, s in instr.shape.leaves()):
-            return "s64"
-        fresh = [operand for operand in instr.operands if operand not in seen]
-        seen.update(fresh)
-        stack += fresh
-    return "s32"

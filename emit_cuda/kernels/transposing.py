@@ -15,25 +15,29 @@ XLA, `xla/backends/gpu/codegen/emitters/transpose.cc`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Index, Load, Name, binary, conjoined, indexed, item
+from codegen.expressions import Name, binary, conjoined, indexed, item
 from codegen.kinds import number_of
-from codegen.loops import packs
-from codegen.statements import Let, Statement, live, straight
+from codegen.loops.packs import Pack
+from codegen.loops.transposed_reads import (
+    TransposedRead,
+    may_transpose,
+    transposed_read,
+    transposed_sides,
+)
+from codegen.statements import Let, Statement, live
 from emit_cuda.kernels.groups import WAVE
 from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP
-from hlo.types.element_type import ELEMENT_TYPES
-from optimizer.analysis.indexing import Counter, Sum, counter, delinear
+from optimizer.analysis.indexing import Sum, counter, delinear
 from optimizer.fusion.policy import TILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from codegen.elements.kernel import Scope
     from codegen.expressions import Expr
-    from codegen.kinds import Kind
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
@@ -48,28 +52,6 @@ ROWS = 8
 ROW_BYTES = 256
 
 WORD = 4
-
-
-@dataclass(frozen=True, slots=True)
-class TransposedRead:
-    """An array that the loop over a tile reads transposed.
-
-    Attributes
-    ----------
-    along : by how much the number of the element grows from one column of the result to the next;
-        from one row to the next it grows by one.
-    rest : all else in that number.
-    """
-
-    kind: Kind
-    pointer: Name
-    along: int
-    rest: Sum
-
-    @property
-    def bytes(self) -> int:
-        """Of an element."""
-        return ELEMENT_TYPES[number_of(self.kind)].bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,77 +85,15 @@ def transpose_stage(kernel: CudaKernel, roots: Sequence[Instruction], write: Wri
     roots : that are computed.
     """
     dims = roots[0].shape.first_leaf.dims
-    if prod(dims) < TILED * TILED or not _may_transpose(kernel.scope, roots):
+    if prod(dims) < TILED * TILED or not may_transpose(kernel.scope, roots):
         return None
     # A trial kernel, which is thrown away, shows the shared memory that the tile needs.
     trial = type(kernel)(kernel.writer.constants, kernel.scope)
-    sides = _sides(trial, dims, write)
+    sides = transposed_sides(trial, dims, partial(write, trial))
     if sides is None:
         return None
     tile = _TransposedTiles(trial, dims, sides, write).shape()
     return None if tile is None else _TransposedTiles(kernel, dims, sides, write).stage(tile)
-
-
-def _may_transpose(scope: Scope, roots: Sequence[Instruction]) -> bool:
-    """Whether something in a kernel has its dimensions in another order than its operand."""
-    seen = dict.fromkeys(roots)
-    stack = list(seen)
-    while stack:
-        instr = stack.pop()
-        shapes = instr.shape, *(o.shape for o in instr.operands)
-        if instr.opcode == "transpose":
-            return True
-        # Arrays lie in row-major order here, whatever their layouts.
-        if instr.opcode == "bitcast" and not all(shape.is_row_major for shape in shapes):
-            return True
-        new = [o for o in instr.operands if o not in seen and scope.tree(o) is None]
-        seen |= dict.fromkeys(new)
-        stack += new
-    return False
-
-
-def _sides(kernel: CudaKernel, dims: Sequence[int], write: Write) -> tuple[range, range] | None:
-    """The dimensions of a tile's rows and of its columns; None where nothing is read transposed.
-
-    Either are dimensions of the result that are one dimension in the operand, too.
-    """
-    names = [kernel.body.name("d") for _ in dims]
-    index = tuple(counter(name, n) for name, n in zip(names, dims, strict=True))
-    statements = live(write(kernel, index))
-    if not straight(statements) or len(statements) > packs.MOST_STATEMENTS:
-        return None
-    last = max(d for d, n in enumerate(dims) if n > 1)
-    for _, _, number in filter(None, map(_load, statements)):
-        factors = _plain(number)
-        steps = [factors.get(name, 0) for name in names]
-        if steps[last] > 1 and 1 in steps:
-            sides = _run(steps, dims, steps.index(1)), _run(steps, dims, last)
-            if min(prod(dims[d] for d in side) for side in sides) >= TILED:
-                return sides
-    return None
-
-
-def _run(steps: Sequence[int], dims: Sequence[int], last: int) -> range:
-    """The dimensions, up to one of them, that follow each other in the operand as they do here."""
-    first = last
-    while first and steps[first - 1] == steps[first] * dims[first]:
-        first -= 1
-    return range(first, last + 1)
-
-
-def _load(statement: Statement) -> tuple[Kind, Name, Sum] | None:
-    """The type, the array and the number of an element that is loaded."""
-    match statement:
-        case Let(kind, _, Load(Name() as pointer, Index(number))):
-            return kind, pointer, number
-        case _:
-            return None
-
-
-def _plain(number: Sum) -> dict[str, int]:
-    """The factors of counters that are in no quotient or remainder of a sum."""
-    terms = ((atom.name, factor) for atom, factor in number.terms if isinstance(atom, Counter))
-    return {name: factor for name, factor in terms if number.names.count(name) == 1}
 
 
 class _TransposedTiles:
@@ -265,7 +185,7 @@ class _TransposedTiles:
                     number = at + counter(column.name, self.sizes[1]) * read.along + read.rest
                     value = body.let(read.kind, read.pointer.name, item(read.pointer, number))
                     body.assign(item(name, r * tile.pitch(read) + c * width + v), value)
-            body.add(*packs.Pack(self.kernel, self.lane, width).around(statements))
+            body.add(*Pack(self.kernel, self.lane, width).around(statements))
 
     def _computes(
         self,
@@ -282,7 +202,7 @@ class _TransposedTiles:
             Let("s64", self.column, indexed(across * (edge // width) + c)),
         )
         with body.when(self._exists(tile, Name(self.column), Name(self.row), 1)):
-            body.add(*packs.Pack(self.kernel, self.lane, width).around(statements))
+            body.add(*Pack(self.kernel, self.lane, width).around(statements))
 
     def _exists(self, tile: TileShape, vector: Name, other: Name, side: int) -> Expr | None:
         """The condition that there are elements of a vector along a side, where tiles reach out."""
@@ -306,19 +226,8 @@ class _TransposedTiles:
     ) -> dict[Statement, TransposedRead]:
         """The loads of arrays that are read transposed, at indices that a block knows."""
         known = {name for number in outer for name in number.names}
-        found = ((statement, self._transposed(statement)) for statement in statements)
-        return {s: read for s, read in found if read and known.issuperset(read.rest.names)}
-
-    def _transposed(self, statement: Statement) -> TransposedRead | None:
-        load = _load(statement)
-        if load is None:
-            return None
-        kind, pointer, number = load
-        own, factors = {self.row, self.column, self.lane}, _plain(number)
-        along = factors.get(self.lane) or factors.get(self.column, 0)
-        rest = tuple(
-            (a, f) for a, f in number.terms if not (isinstance(a, Counter) and a.name in own)
+        found = (
+            (statement, transposed_read(statement, self.row, self.column, self.lane))
+            for statement in statements
         )
-        if factors.get(self.row) != 1 or along < 2:
-            return None
-        return TransposedRead(kind, pointer, along, Sum(number.constant, rest))
+        return {s: read for s, read in found if read and known.issuperset(read.rest.names)}
