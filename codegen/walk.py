@@ -161,7 +161,7 @@ def added(value: Expr, more: Sum) -> Expr:
     return spelled_out(more, value)
 
 
-def behind(pointer: Expr, number: Sum) -> Expr:
+def address_of(pointer: Expr, number: Sum) -> Expr:
     """The address of an element of an array, by its number."""
     return spelled_out(number, pointer)
 

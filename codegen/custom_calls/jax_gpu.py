@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codegen.custom_calls.table import kernel
 from codegen.expressions import Cast, Name, apply, item
-from codegen.walk import behind
+from codegen.walk import address_of
 from optimizer.analysis.indexing import linear
 
 if TYPE_CHECKING:
@@ -36,5 +36,5 @@ def write_permutation(body: Body, instr: Instruction, outputs: Sequence[Name]) -
     (pivots,) = instr.operands
     count, rows = pivots.shape.dims[-1], instr.shape.dims[-1]
     with body.loops(["b"], [prod(pivots.shape.dims[:-1])]) as (b,):
-        given = behind(body.pointer(pivots), b * count)
-        body.call("exchange_rows", given, count, behind(outputs[0], b * rows), rows)
+        given = address_of(body.pointer(pivots), b * count)
+        body.call("exchange_rows", given, count, address_of(outputs[0], b * rows), rows)

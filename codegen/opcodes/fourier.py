@@ -2,7 +2,7 @@
 
 Lines are taken into the lanes of an array in the cache, transformed there, and given to where
 their transforms are to be; each lane has a line of its own, so that all lanes do the same. What is
-one long line is taken for a matrix instead: its columns are transformed, turned by roots of unity,
+one long line is taken for a matrix instead: its columns are transformed, multiplied by twiddles,
 and then its rows. Lengths with large prime factors are transformed as a convolution, for which
 there are better lengths.
 
@@ -17,12 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import literal
 from codegen.expressions import Cast, Expr, Group, Literal, Name, at_most, indexed
 from codegen.kinds import Pointer, Record
+from codegen.opcodes.complex_parts import table_of_parts
 from codegen.opcodes.fourier_lengths import (
     chirp,
     chirp_transform,
@@ -31,9 +30,7 @@ from codegen.opcodes.fourier_lengths import (
     radices,
     roots_of_unity,
 )
-from codegen.walk import behind
-from hlo.types.literal import Literal as Constant
-from hlo.types.shape import array
+from codegen.walk import address_of
 from optimizer import machine
 from optimizer.memory.heap import aligned
 
@@ -67,20 +64,20 @@ class LineLayout:
     def at(self, group: Sum, line: Sum, number: Sum | int = 0) -> Expr:
         """The index of a number of a line."""
         offset = (group * self.group + line * self.line + number) * 2
-        return behind(self.pointer, offset)
+        return address_of(self.pointer, offset)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """The conversions around a transform.
+class Direction:
+    """The direction of a transform, by the conversions around it.
 
     Attributes
     ----------
-    turned : real and imaginary parts are exchanged before and behind it: that is the inverse.
+    inverse : real and imaginary parts are exchanged before and after it.
     scale : the transforms are multiplied by it.
     """
 
-    turned: bool = False
+    inverse: bool = False
     scale: float = 1.0
 
 
@@ -99,26 +96,26 @@ class _LineBlock:
         self.y = self.body.own(struct, "y", _room(n), each)
         self.count = count
 
-    def take(self, n: int, offset: Expr, step: int, line: int, way: Way) -> None:
+    def take(self, n: int, offset: Expr, step: int, line: int, direction: Direction) -> None:
         """Load numbers of all lines."""
         if step == 1 and line != 1 and self.kind.bits == 32:
             # Pairs of two f32 change rows with columns as words of 64 bits.
             self._transpose(self.y, offset, n, self.count, self.transforms.width, line)
             offset = Cast(Pointer(self.kind.name, const=True), self.y)
             step, line = self.transforms.width, 1
-        numbers = (n, self.count, step, line, int(way.turned))
+        numbers = (n, self.count, step, line, int(direction.inverse))
         self._call("take_lines", self.x, offset, *numbers, work=4 * n)
 
-    def give(self, n: int, offset: Expr, step: int, line: int, way: Way) -> None:
+    def give(self, n: int, offset: Expr, step: int, line: int, direction: Direction) -> None:
         """Store numbers of all lines."""
-        width, scale = self.transforms.width, literal(self.kind, way.scale)
+        width, scale = self.transforms.width, literal(self.kind, direction.scale)
         if step == 1 and line != 1 and self.kind.bits == 32:
             there = Cast(Pointer(self.kind.name), self.y)
-            turned = int(way.turned)
-            self._call("give_lines", self.x, there, n, width, width, 1, turned, scale, work=4 * n)
+            inverse = int(direction.inverse)
+            self._call("give_lines", self.x, there, n, width, width, 1, inverse, scale, work=4 * n)
             self._transpose(offset, self.y, self.count, n, line, width)
             return
-        numbers = (n, self.count, step, line, int(way.turned))
+        numbers = (n, self.count, step, line, int(direction.inverse))
         self._call("give_lines", self.x, offset, *numbers, scale, work=4 * n)
 
     def _transpose(
@@ -157,8 +154,8 @@ class _LineBlock:
         self.transform(longer)
         self._call("multiply_lines", self.x, factors, n, 1, work=4 * n)
 
-    def turn(self, n: int, whole: int, first: Sum) -> None:
-        """Turn numbers k of lines l by roots k l of a whole line of which they are parts."""
+    def twiddle(self, n: int, whole: int, first: Sum) -> None:
+        """Multiply numbers k of lines l by roots k l of a whole line of which they are parts."""
         roots = self.transforms.constant(roots_of_unity(whole), "roots")
         self._call("turn_lines", self.x, roots, n, self.count, indexed(first), work=8 * n)
 
@@ -189,11 +186,15 @@ class Transforms:
 
     def constant(self, numbers: NDArray[Any], name: str) -> Name:
         """The pointer to the parts of complex numbers that are known."""
-        parts = numbers.view(np.float64).astype(self.kind.dtype)
-        return self.body.constant(Constant(array(self.kind, parts.shape), parts), name)
+        return table_of_parts(self.body, self.kind, numbers, name)
 
     def write(
-        self, n: int, source: LineLayout, target: LineLayout, counts: tuple[int, int], way: Way
+        self,
+        n: int,
+        source: LineLayout,
+        target: LineLayout,
+        counts: tuple[int, int],
+        direction: Direction,
     ) -> None:
         """Transform lines of n numbers, each to another array or in place.
 
@@ -203,14 +204,19 @@ class Transforms:
         """
         few = counts[1] < self.width // 2 and n > machine.SHORT_TRANSFORM
         if _room(n) <= machine.LONGEST_IN_LANES and not few:
-            self._write_blocks(n, source, target, counts, way)
+            self._write_blocks(n, source, target, counts, direction)
         elif radices(n) is not None or middle_factor(n) >= self.width // 2:
-            self._write_matrix(n, source, target, counts, way)
+            self._write_matrix(n, source, target, counts, direction)
         else:
-            self._write_convolution(n, source, target, counts, way)
+            self._write_convolution(n, source, target, counts, direction)
 
     def _write_blocks(
-        self, n: int, source: LineLayout, target: LineLayout, counts: tuple[int, int], way: Way
+        self,
+        n: int,
+        source: LineLayout,
+        target: LineLayout,
+        counts: tuple[int, int],
+        direction: Direction,
     ) -> None:
         """Transform as many lines at a time as there are lanes."""
         groups, lines = counts
@@ -218,43 +224,53 @@ class Transforms:
         with self.body.loops(names, sizes, parallel=True) as (group, number):
             first = number * self.width
             block = _LineBlock(self, n, self._count(first, lines))
-            block.take(n, source.at(group, first), source.step, source.line, way)
+            block.take(n, source.at(group, first), source.step, source.line, direction)
             block.transform(n)
-            block.give(n, target.at(group, first), target.step, target.line, way)
+            block.give(n, target.at(group, first), target.step, target.line, direction)
 
     def _write_matrix(
-        self, n: int, source: LineLayout, target: LineLayout, counts: tuple[int, int], way: Way
+        self,
+        n: int,
+        source: LineLayout,
+        target: LineLayout,
+        counts: tuple[int, int],
+        direction: Direction,
     ) -> None:
         """Transform each line as a matrix: columns, then rows."""
         rows = middle_factor(n)
         columns = n // rows
-        turned = self.scratch("turned", n * counts[0] * counts[1])
-        between = LineLayout(turned, 1, n, n * counts[1])
+        twiddled = self.scratch("turned", n * counts[0] * counts[1])
+        between = LineLayout(twiddled, 1, n, n * counts[1])
         blocks = [-(-size // self.width) for size in (columns, rows)]
         names = ["group", "line", "block"]
         with self.body.loops(names, [*counts, blocks[0]], parallel=True) as (group, line, number):
             first = number * self.width
             block = _LineBlock(self, rows, self._count(first, columns))
             begin = source.at(group, line, first * source.step)
-            block.take(rows, begin, columns * source.step, source.step, way)
+            block.take(rows, begin, columns * source.step, source.step, direction)
             block.transform(rows)
-            block.turn(rows, n, first)
-            block.give(rows, between.at(group, line, first), columns, 1, Way())
+            block.twiddle(rows, n, first)
+            block.give(rows, between.at(group, line, first), columns, 1, Direction())
         with self.body.loops(names, [*counts, blocks[1]], parallel=True) as (group, line, number):
             first = number * self.width
             block = _LineBlock(self, columns, self._count(first, rows))
-            block.take(columns, between.at(group, line, first * columns), 1, columns, Way())
+            block.take(columns, between.at(group, line, first * columns), 1, columns, Direction())
             block.transform(columns)
             begin = target.at(group, line, first * target.step)
-            block.give(columns, begin, rows * target.step, target.step, way)
+            block.give(columns, begin, rows * target.step, target.step, direction)
 
     def _write_convolution(
-        self, n: int, source: LineLayout, target: LineLayout, counts: tuple[int, int], way: Way
+        self,
+        n: int,
+        source: LineLayout,
+        target: LineLayout,
+        counts: tuple[int, int],
+        direction: Direction,
     ) -> None:
         """Transform a few lines by two transforms of longer ones, in memory."""
         longer = good_length(2 * n - 1)
         factors = self.constant(chirp(n), "chirp")
-        scaled = self.constant(chirp(n) * way.scale, "chirp")
+        scaled = self.constant(chirp(n) * direction.scale, "chirp")
         products = self.constant(chirp_transform(n, longer), "chirp_transform")
         room = LineLayout(
             self.scratch("longer", longer * counts[0] * counts[1]), 1, longer, longer * counts[1]
@@ -262,21 +278,21 @@ class Transforms:
         rest = (longer - n) * 2 * self.kind.bytes
 
         def multiply(
-            begin: LineLayout, end: LineLayout, by: Name, size: int, turns: tuple[bool, bool]
+            begin: LineLayout, end: LineLayout, by: Name, size: int, conjugates: tuple[bool, bool]
         ) -> None:
             with self.body.loops(["group", "line"], counts, parallel=True) as (group, line):
                 lines = (begin.at(group, line), begin.step, end.at(group, line), end.step)
-                numbers = (size, *map(int, turns))
+                numbers = (size, *map(int, conjugates))
                 work = 16 * size
                 self.body.call(f"multiply_numbers_{self.kind}", *lines, by, *numbers, work=work)
                 if end is room and begin is not room:
                     self.body.call("__builtin_memset", end.at(group, line, n), 0, rest)
 
-        multiply(source, room, factors, n, (way.turned, False))
-        self.write(longer, room, room, counts, Way())
+        multiply(source, room, factors, n, (direction.inverse, False))
+        self.write(longer, room, room, counts, Direction())
         multiply(room, room, products, longer, (True, False))
-        self.write(longer, room, room, counts, Way())
-        multiply(room, target, scaled, n, (True, way.turned))
+        self.write(longer, room, room, counts, Direction())
+        multiply(room, target, scaled, n, (True, direction.inverse))
 
     def _count(self, first: Sum, lines: int) -> Expr:
         """The number of lanes with a line, from a line on."""

@@ -10,7 +10,7 @@ from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal, narrowed, store, wide
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, item
 from codegen.statements import For
-from codegen.walk import behind
+from codegen.walk import address_of
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from optimizer.analysis.indexing import counter, linear
@@ -41,7 +41,7 @@ def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[Name]) -> N
     *batch, n, _ = instr.shape.dims
     with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
         at = b * (n * n)
-        ends = behind(operand, at), behind(outputs[0], at)
+        ends = address_of(operand, at), address_of(outputs[0], at)
         body.call(f"cholesky_{kind}", *ends, n, int(attrs.lower), work=4 * n**3)
 
 
@@ -105,8 +105,8 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[Nam
         first_a, first_x = b * (n * n) + system.first_a, b * (n * m) + system.first_x
         body.call(
             f"substitute_{kind}",
-            *(behind(matrix, first_a), system.row, system.column),
-            *(behind(outputs[0], first_x), system.down, system.across, n, m),
+            *(address_of(matrix, first_a), system.row, system.column),
+            *(address_of(outputs[0], first_x), system.down, system.across, n, m),
             *(int(system.unit_diagonal), int(system.conjugated)),
             work=4 * n * n * m,
         )

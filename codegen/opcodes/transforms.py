@@ -13,9 +13,9 @@ from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, item
 from codegen.kinds import Pointer
-from codegen.opcodes.fourier import LineLayout, Transforms, Way
+from codegen.opcodes.fourier import Direction, LineLayout, Transforms
 from codegen.opcodes.fourier_lengths import roots_of_unity
-from codegen.walk import behind
+from codegen.walk import address_of
 from hlo import attributes as a
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
         if len(axes) > 1:
             inside = transforms.scratch("inside", operand.shape.size)
             source = _write_axes(
-                transforms, operand.shape.dims, axes[:-1], source, inside, Way(turned=True)
+                transforms, operand.shape.dims, axes[:-1], source, inside, Direction(inverse=True)
             )
         _write_to_real(transforms, instr.shape.dims, source, target, scale)
         return transforms.bytes
@@ -53,13 +53,13 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
         _write_from_real(transforms, operand.shape.dims, source, target)
         source = target
         axes.pop()
-    _write_axes(transforms, instr.shape.dims, axes, source, target, Way(inverse, scale))
+    _write_axes(transforms, instr.shape.dims, axes, source, target, Direction(inverse, scale))
     return transforms.bytes
 
 
 def _write_axes(
     transforms: Transforms, dims: Sequence[int], axes: Sequence[int], source: Expr, target: Expr,
-    way: Way,
+    direction: Direction,
 ) -> Expr:  # fmt: skip
     """Transform some dimensions of complex numbers, the last first; gives where they are then."""
     for number, axis in enumerate(reversed(axes)):
@@ -69,7 +69,7 @@ def _write_axes(
         line, group = (1, n * inner) if side_by_side else (n * inner, 1)
         counts = (outer, inner) if side_by_side else (inner, outer)
         begin, end = (LineLayout(pointer, inner, line, group) for pointer in (source, target))
-        once = Way(way.turned, way.scale if number == 0 else 1.0)
+        once = Direction(direction.inverse, direction.scale if number == 0 else 1.0)
         transforms.write(n, begin, end, counts, once)
         source = target
     return source
@@ -100,17 +100,17 @@ def _write_from_real(
             element = indexed(line * n + k)
             body.assign(item(complexes, _twice(element)), item(Group(source), element))
             body.assign(item(complexes, _twice(element) + 1), 0)
-        transforms.write(n, lines, lines, (1, count), Way())
+        transforms.write(n, lines, lines, (1, count), Direction())
         with body.loops(["line", "k"], [count, 2 * kept], parallel=True) as (line, k):
             number = item(complexes, line * (2 * n) + k)
             # The sum of real numbers is real.
             value = Choose(binary("==", indexed(k), 1), Literal(0), number)
             body.assign(item(target, line * (2 * kept) + k), value)
         return
-    transforms.write(half, LineLayout(source, 1, half, 0), lines, (1, count), Way())
+    transforms.write(half, LineLayout(source, 1, half, 0), lines, (1, count), Direction())
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
-        ends = behind(complexes, line * n), behind(target, line * (2 * kept))
+        ends = address_of(complexes, line * n), address_of(target, line * (2 * kept))
         body.call(f"real_parts_apart_{kind}", *ends, roots, half, work=8 * n)
 
 
@@ -135,7 +135,7 @@ def _write_to_real(
             body.assign(item(complexes, Literal(2) * other + 1), -imaginary)
             body.assign(item(complexes, _twice(here)), real)
             body.assign(item(complexes, _twice(here) + 1), Choose(first, Literal(0), imaginary))
-        transforms.write(n, lines, lines, (1, count), Way(turned=True))
+        transforms.write(n, lines, lines, (1, count), Direction(inverse=True))
         with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
             element = indexed(line * n + k)
             value = item(complexes, _twice(element)) * literal(kind, scale)
@@ -143,10 +143,10 @@ def _write_to_real(
         return
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
-        ends = behind(source, line * (2 * kept)), behind(complexes, line * n)
+        ends = address_of(source, line * (2 * kept)), address_of(complexes, line * n)
         body.call(f"real_parts_together_{kind}", *ends, roots, half, work=8 * n)
     ends = (lines, LineLayout(target, 1, half, 0))
-    transforms.write(half, *ends, (1, count), Way(turned=True, scale=scale))
+    transforms.write(half, *ends, (1, count), Direction(inverse=True, scale=scale))
 
 
 def _twice(number: Expr) -> Expr:

@@ -12,7 +12,7 @@ from codegen.expressions import Cast, Expr, Group, Literal, Load, Name, indexed,
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, Let
-from codegen.walk import behind
+from codegen.walk import address_of
 from emit_c.contraction.transposing import LANES, transpose_name
 from optimizer.analysis.indexing import Sum, counter, unknown
 
@@ -44,7 +44,7 @@ class CopiedRow:
         known = _number(count)
         length = count * size if known is None else known * size
         work = 2 * (known or 0)
-        body.call("__builtin_memcpy", to, behind(self.pointer, first), length, work=work)
+        body.call("__builtin_memcpy", to, address_of(self.pointer, first), length, work=work)
 
 
 def _number(count: Expr) -> int | None:
@@ -80,7 +80,7 @@ class Column:
         body.call(
             function,
             Cast(Pointer(kind), Group(to)),
-            Cast(Pointer(kind, const=True), Group(behind(self.pointer, first))),
+            Cast(Pointer(kind, const=True), Group(address_of(self.pointer, first))),
             *(rows, columns, row, self.apart),
             work=2 * rows * (row if known is None else known),
         )
@@ -106,7 +106,7 @@ def write_row(
         body.assign(item(pointer, at), value())
     row, first = row_of(statements, trace, kind, name), at + counter(name, size) * -1
     if row and row.step == 1 and not _depends(first, name):
-        row.copy(body, behind(pointer, first), row.first, Literal(size), kind.bytes)
+        row.copy(body, address_of(pointer, first), row.first, Literal(size), kind.bytes)
     else:
         body.add(over(name, size, statements))
 
@@ -145,7 +145,7 @@ def write_columns(
         number, value = element((*outer, Sum(0), Sum(0)))
         with body.block(), body.watched() as first:
             value()
-        there = behind(pointer, number)
+        there = address_of(pointer, number)
         column.transpose(body, there, first.loads[0], (rows, Literal(columns), row))
     return True
 

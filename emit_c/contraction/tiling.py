@@ -28,7 +28,7 @@ from codegen.expressions import (
 from codegen.kinds import Table
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, For
-from codegen.walk import behind
+from codegen.walk import address_of
 from emit_c.contraction.copying import column_of, row_of
 from emit_c.contraction.cutting import Cutting, KernelPart, TileRun
 from emit_c.contraction.tiles import result
@@ -262,14 +262,14 @@ class Tiling(Cutting):
         row = row_of(statements, trace, self.kind, name)
         if row and row.step == 1:
             begin = row.first + first if rest else row.first
-            row.copy(body, behind(packed, number), begin, count, self.kind.bytes)
+            row.copy(body, address_of(packed, number), begin, count, self.kind.bytes)
         else:
             body.add(over(lane, count if rest else self.side, statements))
         if rest:
             # Whatever is in lanes without outputs is multiplied, and that must not be slow, as it
             # is with numbers near 0.
             size = (Literal(self.side) - count) * self.kind.bytes
-            body.call("__builtin_memset", behind(packed, number) + count, 0, size)
+            body.call("__builtin_memset", address_of(packed, number) + count, 0, size)
 
     def _of_kernel(self, part: KernelPart, along: Sum, steps: Index) -> tuple[Sum, Index]:
         """The feature and the contraction's index of elements that are packed side by side."""
@@ -315,7 +315,7 @@ class Tiling(Cutting):
                 number = begin + linear((block, *steps), (self.group, *outer)) * (depth * self.side)
                 with body.block(), body.watched() as trace:
                     kernel(*self._of_kernel(here, first, (*steps, *(Sum(0) for _ in inner))))
-                into = behind(packed, number)
+                into = address_of(packed, number)
                 if rest:
                     size = depth * self.side * self.kind.bytes
                     body.call("__builtin_memset", into, 0, size)
@@ -348,7 +348,7 @@ class Tiling(Cutting):
         for here, d in [*loops, (lane, self.lane), (row, self.row)]:
             into, to = into + here * d.input, to + here * d.output
         assert pointers.packed is not None
-        factors = [behind(pointers.input, into), behind(pointers.packed, begin)]
+        factors = [address_of(pointers.input, into), address_of(pointers.packed, begin)]
         if self._rows_of_the_kernel:
             factors.reverse()
         tile, (row_step, *loops) = self._walk(rows)
@@ -360,7 +360,7 @@ class Tiling(Cutting):
         if self.chunks > 1:
             adds = binary(">", indexed(part.chunk), 0)
         work = run.tiles * rows * self.width * self.depth // self.chunks
-        output = behind(pointers.output, to)
+        output = address_of(pointers.output, to)
         steps = (run.tiles, *apart, run.output, row_step)
         if self._is_stored_by_tiles(target):
             walk = self._steps(body, (*steps, self.row.output, *loops))

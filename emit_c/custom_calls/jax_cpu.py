@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Name
-from codegen.walk import behind
+from codegen.walk import address_of
 from emit_c.custom_calls.lapack import LapackCall, Matrix, batched
 from emit_c.custom_calls.table import kernel
 
@@ -41,7 +41,7 @@ def write_sparse_product(body: Body, instr: Instruction, outputs: Sequence[Name]
         ends = (Cast("s64", body.element(starts, (number,))) for number in (row, row + 1))
         body.call(
             f"sparse_row_{kind}",
-            *(behind(outputs[0], row * width), width, given, *ends),
+            *(address_of(outputs[0], row * width), width, given, *ends),
             *(values.shape.size, of_columns, int(counts == "s64")),
             *(factors, dense.shape.dims[0]),
             work=work,

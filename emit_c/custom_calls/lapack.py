@@ -20,7 +20,7 @@ from codegen.elements.types import wide
 from codegen.expressions import Cast, Expr, Group, Name, Struct, apply, item, letter, tree
 from codegen.kinds import Array, Pointer
 from codegen.printer import spelled
-from codegen.walk import behind
+from codegen.walk import address_of
 from emit_c.code.constants import CConstants
 from emit_c.code.foreign import SET_THREADS
 from emit_c.contraction.transposing import LANES, transpose_name
@@ -106,7 +106,7 @@ class LapackCall:
         dims = operand.shape.dims
         made = self._memory(operand.name, dims[len(dims) - rank :], operand.shape.element_type.name)
         if _in_squares(made):
-            first = behind(self.body.pointer(operand), _first(batch, dims))
+            first = address_of(self.body.pointer(operand), _first(batch, dims))
             _transpose(self.body, made.kind, made.name, first, made.dims[::-1])
             return made
         with self.body.loops(["i", "j"][:rank], made.dims) as index:
@@ -119,7 +119,7 @@ class LapackCall:
         dims, kind = shape.dims[len(batch) :], wide(shape.element_type)
         same = isinstance(result, Matrix) and (result.kind, result.dims) == (kind, dims)
         if isinstance(result, Matrix) and same and _in_squares(result):
-            first = behind(output, _first(batch, shape.dims))
+            first = address_of(output, _first(batch, shape.dims))
             _transpose(self.body, kind, first, result.name, dims)
             return
         with self.body.loops(["i", "j"][: len(dims)], dims) as index:

@@ -265,6 +265,6 @@ def size_of(kind: Kind) -> int:
 
 # Functions of the prelude that give other values for other warps, as they do for the first one.
 _OF_WARP: Mapping[str, Callable[[Lanes, Lanes], Lanes]] = {
-    "row_of_part": lambda part, columns: part // (columns // 16) * 64,
-    "column_of_part": lambda part, columns: part % (columns // 16) * 16,
+    "row_of_fragment": lambda fragment, columns: fragment // (columns // 16) * 64,
+    "column_of_fragment": lambda fragment, columns: fragment % (columns // 16) * 16,
 }

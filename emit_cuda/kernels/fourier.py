@@ -39,6 +39,7 @@ from codegen.expressions import (
     item,
 )  # fmt: skip
 from codegen.opcodes.axis_lines import AxisLines
+from codegen.opcodes.complex_parts import ComplexParts, Pair
 from codegen.opcodes.fourier_lengths import (
     chirp,
     chirp_transform,
@@ -46,7 +47,7 @@ from codegen.opcodes.fourier_lengths import (
     middle_factor,
     radices,
 )
-from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, Numbers, Pair, named
+from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, named
 from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
@@ -102,7 +103,7 @@ class _Fourier:
         self.is_inverse = self.type in ("IFFT", "IRFFT")
         self.kind = instr.shape.element_type.real
         self.complexes = {"f32": "c64", "f64": "c128"}[self.kind.name]
-        self.numbers = Numbers(self.body, self.kind)
+        self.numbers = ComplexParts(self.body, self.kind)
         self.found: list[Stage] = []
 
     def launches(self, lengths: dict[int, int]) -> list[Stage]:

@@ -1,7 +1,7 @@
 """Products of bf16, f16 and s8 on tensor cores, which multiply 16 x 16 numbers in an instruction.
 
-A block of four warps or more has a tile of the result, of which each warp has a part; its sums
-stay in registers. Operands come into shared memory as they are stored, without a conversion:
+A block of four warps or more has a tile of the result, of which each warp has a *warp tile*; its
+sums stay in registers. Operands come into shared memory as they are stored, without a conversion:
 where the index map proves that they lie side by side, 16 bytes are copied at once and past the
 registers, several tiles ahead. Products of floats are exact in f32, in which they are added up, in
 an order and with a rounding that the hardware does not tell; products of s8 are added up in s32,
@@ -52,9 +52,9 @@ TYPES = {"bf16": "f32", "f16": "f32", "s8": "s32"}
 FEWEST, LEAST, LEAST_DEPTH = 2, 32, 16
 # Bytes at multiples of which tiles begin: rows of 128 bytes, or eight of them.
 ALIGNED, ALIGNED_FOR_WARPGROUPS = 128, 1024
-# Rows and columns of a part, which an instruction multiplies, and sums of it that a lane has: two
+# Rows and columns of a fragment, which an instruction multiplies; sums of it that a lane has: two
 # neighbouring columns of each row, or eight after an exchange.
-PART, OF_LANE, COLUMNS, GATHERED = 16, 8, 2, 8
+FRAGMENT, OF_LANE, COLUMNS, GATHERED = 16, 8, 2, 8
 
 
 def fits(product: Product) -> bool:
@@ -98,7 +98,7 @@ class TensorCores(Tiles):
         self.layouts = [self._layout(side) for side in range(2)]
         self.aligned = ALIGNED_FOR_WARPGROUPS if size.in_warpgroups else ALIGNED
         self.resident, self.most_shared = 1, self.kernel.most_shared
-        self.counts = size.warp_rows // PART, size.warp_columns // PART
+        self.counts = size.warp_rows // FRAGMENT, size.warp_columns // FRAGMENT
         gathers = parts == 1 and self.root.shape.element_type.bytes == BYTES // GATHERED
         gathers = gathers and not self.counts[1] % 2 and not self.product.columns % GATHERED
         self.group = GATHERED if gathers else COLUMNS
@@ -117,7 +117,7 @@ class TensorCores(Tiles):
         return self.body.stored(self.type, self.body.element(operand, index))
 
     def begin(self) -> None:
-        """Declare the sums, which are zero, and say where a warp's part of the tile is."""
+        """Declare the sums, which are zero, and say where a warp's tile is."""
         body, kind, size = self.body, self.index_kind, self.size
         thread = Name("threadIdx.x")
         warp = Group(thread / WARP)
@@ -125,7 +125,7 @@ class TensorCores(Tiles):
         if not size.in_warpgroups:
             row = warp / size.warps[1] * size.warp_rows
             column = warp % size.warps[1] * size.warp_columns
-            self.corner = body.let(kind, "part_row", row), body.let(kind, "part_column", column)
+            self.corner = body.let(kind, "warp_row", row), body.let(kind, "warp_column", column)
         count = self.counts[0] * self.counts[1]
         self.sums = body.variable(f"{self.kind}x{OF_LANE}", "sums", size=count)
         zero = Literal(0.0, "f32") if self.kind == "f32" else Literal(0)
@@ -178,8 +178,8 @@ class TensorCores(Tiles):
         """
         lane = self.lane
         if (strip.side == 0) == strip.layout.contracted_last:
-            return lane % PART, lane / PART
-        return lane % 8 + lane / PART * 8, lane / 8 % 2
+            return lane % FRAGMENT, lane / FRAGMENT
+        return lane % 8 + lane / FRAGMENT * 8, lane / 8 % 2
 
     def _load(self, strip: Strip, own: tuple[Expr, Expr], step: Sum) -> Name:
         """The fragments of a tile that a warp multiplies."""
@@ -189,11 +189,12 @@ class TensorCores(Tiles):
         transposed = "" if layout.contracted_last else "_transposed"
         with body.loops(["p"], [count], unroll=True) as (p,):
             if layout.contracted_last:
-                slow = added(self.corner[side] + own[0], p * PART)
+                slow = added(self.corner[side] + own[0], p * FRAGMENT)
                 quick = added(own[1], step * 2)
             else:
-                slow = added(own[0], step * PART)
-                quick = added(self.corner[side] / self.vector + own[1], p * (PART // self.vector))
+                slow = added(own[0], step * FRAGMENT)
+                first = self.corner[side] / self.vector + own[1]
+                quick = added(first, p * (FRAGMENT // self.vector))
             at = layout.vector_number(Group(slow), Group(quick))
             if self.buffer != Literal(0):
                 at = self.buffer * (layout.elements // self.vector) + at
@@ -202,15 +203,16 @@ class TensorCores(Tiles):
         return fragments
 
     def _corner(self, p: Sum, q: Sum, number: Sum) -> tuple[Expr, Expr]:
-        """The first row and column in a tile of a part of a warp's sums."""
+        """The first row and column in a tile of a fragment of a warp's sums."""
         if self.size.in_warpgroups:
-            part, columns = spelled_out(number), Literal(self.size.columns)
-            return apply("row_of_part", part, columns), apply("column_of_part", part, columns)
-        return Group(added(self.corner[0], p * PART)), Group(added(self.corner[1], q * PART))
+            at = spelled_out(number), Literal(self.size.columns)
+            return apply("row_of_fragment", *at), apply("column_of_fragment", *at)
+        row, column = self.corner
+        return Group(added(row, p * FRAGMENT)), Group(added(column, q * FRAGMENT))
 
     @property
     def loops(self) -> tuple[str, Sequence[int]]:
-        """Loops over a warp's parts, or pairs of them, a lane's rows, and its columns."""
+        """Loops over a warp's fragments, or pairs of them, a lane's rows, and its columns."""
         if self.group == GATHERED:
             return "pqrn", (self.counts[0], self.counts[1] // 2, 2, GATHERED)
         return "pqrhn", (*self.counts, 2, 2, COLUMNS)
@@ -224,13 +226,13 @@ class TensorCores(Tiles):
             first, further = p * self.counts[1] + numbers[1] * 2, Sum(0)
         else:
             h = numbers[3]
-            first, further = p * self.counts[1] + q, h * (PART // 2 // width)
-        part_row, part_column = self._corner(p, numbers[1] * (group // 4 or 1), first)
-        row = tile_row * self.sizes[0] + self.lane / 4 + part_row
+            first, further = p * self.counts[1] + q, h * (FRAGMENT // 2 // width)
+        row_in_tile, column_in_tile = self._corner(p, numbers[1] * (group // 4 or 1), first)
+        row = tile_row * self.sizes[0] + self.lane / 4 + row_in_tile
         if width > 1:
-            column = tile_column * (self.sizes[1] // group) + part_column / group + self.lane % 4
+            column = tile_column * (self.sizes[1] // group) + column_in_tile / group + self.lane % 4
         else:
-            column = tile_column * self.sizes[1] + part_column + self.lane % 4 * group
+            column = tile_column * self.sizes[1] + column_in_tile + self.lane % 4 * group
             further = further + inner
         number = p * self.counts[1] + q
         total = item(item(self.sums, number), h * 4 + r * 2 + inner % 2)

@@ -49,12 +49,12 @@ class TileSize:
 
 @dataclass(frozen=True, slots=True)
 class WarpSize(TileSize):
-    """The size of tiles on tensor cores, and of the part of each warp.
+    """The size of tiles on tensor cores, and of the tile of each warp.
 
     Attributes
     ----------
     depth_bytes : how far a tile reaches along the contraction.
-    warp_rows, warp_columns : of a warp's part.
+    warp_rows, warp_columns : of a warp's tile.
     buffers : tiles of each operand in shared memory.
     in_warpgroups : four warps multiply whole tiles, as `multiply_tiles_bf16` of the prelude does.
     in_flight : products of tiles that they still compute while the next ones begin.

@@ -102,22 +102,22 @@ static __device__ inline s32 chunk_in_tile(s32 free, s32 k, s32 transposed) {
   return row * 8 + (chunk ^ row % 8);
 }
 
-// The first row of a part of 16 x 16 of a warp's sums, of which each of four warps has 16: of 64 rows
+// The first row of a fragment of 16 x 16 of a warp's sums, of which each of four warps has 16: of 64 rows
 // of the tile on an H100, else of 64 x 64 sums.
-static __device__ inline s32 row_of_part(s32 part, s32 columns) {
+static __device__ inline s32 row_of_fragment(s32 fragment, s32 columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  return part / (columns / 16) * 64 + threadIdx.x / 32 * 16;
+  return fragment / (columns / 16) * 64 + threadIdx.x / 32 * 16;
 #else
-  return threadIdx.x / (columns / 2) * 64 + part / 4 * 16;
+  return threadIdx.x / (columns / 2) * 64 + fragment / 4 * 16;
 #endif
 }
 
 // Its first column.
-static __device__ inline s32 column_of_part(s32 part, s32 columns) {
+static __device__ inline s32 column_of_fragment(s32 fragment, s32 columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  return part % (columns / 16) * 16;
+  return fragment % (columns / 16) * 16;
 #else
-  return threadIdx.x / 32 % (columns / 64) * 64 + part % 4 * 16;
+  return threadIdx.x / 32 % (columns / 64) * 64 + fragment % 4 * 16;
 #endif
 }
 
@@ -167,8 +167,8 @@ static __device__ inline void multiply_tiles_$1($2x8 *sums, const void *left, co
 #else
   s32 lane = threadIdx.x % 32, sixteen = lane % 16, eight = lane / 16 * 8;
   s32 other = lane % 8 + lane / 16 * 8, half = lane / 8 % 2 * 8;
-  s32 row = row_of_part(0, columns) + (left_transposed ? half : sixteen);
-  s32 column = column_of_part(0, columns) + (right_transposed ? eight : other);
+  s32 row = row_of_fragment(0, columns) + (left_transposed ? half : sixteen);
+  s32 column = column_of_fragment(0, columns) + (right_transposed ? eight : other);
   s32 row_k = left_transposed ? other : eight, column_k = right_transposed ? sixteen : half;
   const u32x4 *x = (const u32x4 *)left, *y = (const u32x4 *)right;
 #pragma unroll
@@ -188,7 +188,7 @@ static __device__ inline void multiply_tiles_$1($2x8 *sums, const void *left, co
         load_fragments(b[p], from_y);
     }
 #pragma unroll
-    for (s32 part = 0; part < 16; part++) multiply_fragments_$1(sums[part], a[part / 4], b[part % 4]);
+    for (s32 f = 0; f < 16; f++) multiply_fragments_$1(sums[f], a[f / 4], b[f % 4]);
   }
 #endif
 }
@@ -204,15 +204,15 @@ static __device__ inline void swap_$T($T &first, $T &second, s32 bit) {
     second = got;
 }
 
-// Exchanges the sums of two parts of 16 x 16 among four lanes, of which each had two columns of every
+// Exchanges the sums of two fragments of 16 x 16 among four lanes, of which each had two columns of every
 // eight: after it, each has eight columns that are neighbours.
 static __device__ inline void gather_columns_$T($Tx8 *sums, s32 count) {
 #pragma unroll
-  for (s32 part = 0; part < count; part += 2) {
+  for (s32 fragment = 0; fragment < count; fragment += 2) {
 #pragma unroll
     for (s32 n = 0; n < 4; n++) {
-      $T &a = sums[part].all[n], &b = sums[part].all[n + 4];
-      $T &c = sums[part + 1].all[n], &d = sums[part + 1].all[n + 4];
+      $T &a = sums[fragment].all[n], &b = sums[fragment].all[n + 4];
+      $T &c = sums[fragment + 1].all[n], &d = sums[fragment + 1].all[n + 4];
       swap_$T(a, b, 1);
       swap_$T(c, d, 1);
       swap_$T(a, c, 2);
