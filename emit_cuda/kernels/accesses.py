@@ -92,12 +92,12 @@ def accesses(
     ----------
     statements, parameters : the kernel's.
     """
-    warp = Warp(stage, parameters)
+    warp = _Warp(stage, parameters)
     warp.statements(statements, np.ones(warp.threads, bool))
     return list(dict.fromkeys(warp.found))
 
 
-class Warp:
+class _Warp:
     """The first warp of a block, as it goes through a kernel; a value that is unknown is None."""
 
     def __init__(self, stage: Stage, parameters: Sequence[Argument]) -> None:

@@ -5,26 +5,28 @@ The index of each load and store is evaluated for all threads at once, in all it
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.evaluation import evaluated
 from codegen.expressions import Cast, Group, Load, Name
 from codegen.statements import (
     Assign,
     For,
     Forever,
+    If,
     Let,
     LocalVariable,
-    blocks,
     names_in,
     nested,
     trees,
 )
 from codegen.walk import walk
-from emit_cuda.kernels.accesses import Warp, size_of
+from emit_cuda.kernels.accesses import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -107,51 +109,71 @@ def _loads(tree: Expr, kinds: Collection[str]) -> Iterator[tuple[Load, str, Kind
             yield load, pointer.name, kind
 
 
-class _Threads(Warp):
-    """All threads of a launch, as they go through a kernel."""
+class _Threads:
+    """All threads of a launch, as they go through a kernel.
+
+    Attributes
+    ----------
+    values : the integers that names stand for, where no data decide that.
+    places : the elements that were used so far, and by which threads.
+    """
 
     def __init__(self, threads: int, grid: Dim3, block: Dim3, kinds: dict[str, Kind]) -> None:
-        self.threads, self.kinds = threads, kinds
-        self.numbers = np.arange(threads)
-        each, x = prod(block), block[0]
-        inside, of_grid = self.numbers % each, np.full(threads, grid[0])
-        self.values = {
-            "blockIdx.x": self.numbers // each, "gridDim.x": of_grid,
+        self.kinds, self.numbers = kinds, np.arange(threads)
+        inside, x = self.numbers % prod(block), block[0]
+        self.values: dict[str, Lanes] = {
+            "blockIdx.x": self.numbers // prod(block), "gridDim.x": np.full(threads, grid[0]),
             "threadIdx.x": inside % x, "threadIdx.y": inside // x,
         }  # fmt: skip
         self.places: list[tuple[Lanes, Lanes]] = []
         self.iterations = 1
 
     def statements(self, statements: Sequence[Statement], mask: Mask) -> None:
-        """Go through statements, in the threads of a mask; of unknown ones, both blocks."""
+        """Go through statements, in the threads of a mask; of unknown ones, both blocks.
+
+        Raises
+        ------
+        LookupError
+            if nobody knows which elements are used.
+        """
         for statement in statements:
             for tree in trees(statement):
                 for load, name, kind in _loads(tree, self.kinds):
                     self._use(load, name, kind, mask)
             match statement:
                 case Let(_, name, value) | LocalVariable(_, name, value):
-                    self.values[name] = None if value is None else self.value(value)
+                    self._name(name, value)
                 case Assign(Name(name)):
-                    self.values[name] = None
+                    self._name(name, None)
+                case If(condition, then, otherwise):
+                    try:
+                        holds = self._value(condition) != 0
+                        sides = mask & holds, mask & ~holds
+                    except LookupError:
+                        sides = mask, mask
+                    self.statements(then, sides[0])
+                    self.statements(otherwise, sides[1])
                 case For():
                     self._loop(statement, mask)
                 case Forever():
                     raise LookupError(statement)
                 case _:
-                    inside = self._masks(statement, mask)
-                    for each, of in zip(blocks(statement), inside, strict=False):
-                        self.statements(each, of)
+                    pass
+
+    def _value(self, expr: Expr | int) -> Lanes:
+        """The integer that each thread computes."""
+        found = expr if isinstance(expr, int) else evaluated(expr, self.values)
+        return np.broadcast_to(found, self.numbers.shape)
+
+    def _name(self, name: str, value: Expr | None) -> None:
+        self.values.pop(name, None)
+        if value is not None:
+            with suppress(LookupError):
+                self.values[name] = self._value(value)
 
     def _loop(self, loop: For, mask: Mask) -> None:
-        """Go through all iterations.
-
-        Raises
-        ------
-        LookupError
-            if there are many, or nobody knows how many.
-        """
-        bounds = (loop.start, loop.stop, loop.step)
-        start, stop, step = map(self._computed, bounds)
+        """Go through all iterations."""
+        start, stop, step = map(self._value, (loop.start, loop.stop, loop.step))
         outside = self.iterations
         while (going := mask & (start < stop)).any():
             self.iterations += 1
@@ -167,5 +189,5 @@ class _Threads(Warp):
         each, rest = divmod(size_of(kind or self.kinds[name]), size_of(self.kinds[name]))
         if rest:
             raise LookupError(name)
-        first, numbers = self._computed(load.index)[mask] * each, self.numbers[mask]
+        first, numbers = self._value(load.index)[mask] * each, self.numbers[mask]
         self.places += [(first + k, numbers) for k in range(each)]
