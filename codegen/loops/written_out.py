@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 
 def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
-    """A loop's iterations one after the other, each with names of its own; others as they are."""
+    """A loop's iterations one after the other, each with names of its own; others as they are.
+
+    So are those of the loops inside.
+    """
     if not isinstance(statement, For):
         yield statement
         return
     for iteration in range(trip_count(statement)):
-        yield from copied(body, statement.body, {statement.name: Literal(iteration)})
+        for each in copied(body, statement.body, {statement.name: Literal(iteration)}):
+            yield from written_out(body, each)
 
 
 def copied(

@@ -6,9 +6,10 @@ becomes
 
     for i: total = 0; total = total + x[3 * i + 0]; ... total = total + x[3 * i + 2]; y[i] = total
 
-A short row does not fill the lanes of a vector, and to put its lanes together takes longer than to
-fold it; but of many rows each lane can have one. Where an iteration does too much to be written
-out more than once, the two loops are interchanged in blocks of the longer one:
+So is a short nest of loops, as over a window. A short row does not fill the lanes of a vector, and
+to put its lanes together takes longer than to fold it; but of many rows each lane can have one.
+Where an iteration does too much to be written out more than once, the two loops are interchanged in
+blocks of the longer one:
 
     for i: a = f(i); for j < 3: x[3 * i + j] = g(a, j)
 
@@ -73,9 +74,18 @@ def _is_worth_it(loop: For) -> bool:
 
 
 def _is_short(loop: For) -> bool:
-    known = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
-    few = trip_count(loop) in (machine.SHORT_FOLDS if loop.reductions else machine.SHORT_LOOPS)
-    return known and few and straight(loop.body)
+    """Whether a loop, with those that it consists of, has few iterations in all."""
+    known, count, inner = _is_counted(loop), trip_count(loop), loop
+    while len(inner.body) == 1 and isinstance(inner.body[0], For):
+        (inner,) = inner.body
+        known &= _is_counted(inner)
+        count *= trip_count(inner)
+    few = count in (machine.SHORT_FOLDS if inner.reductions else machine.SHORT_LOOPS)
+    return known and few and straight(inner.body)
+
+
+def _is_counted(loop: For) -> bool:
+    return isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
 
 
 def _copies(statement: Statement) -> bool:

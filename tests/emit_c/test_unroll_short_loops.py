@@ -77,6 +77,37 @@ def test_a_short_fold_is_written_out():
     )
 
 
+WINDOW = (Let("f32", "v", "x[i * 4 + j * 2 + l]"), Assign("t", "t + v"))
+
+
+def window(high, wide):
+    """A fold of so many rows and columns in each iteration."""
+    inner = For("l", wide, WINDOW, simd=True, reductions=(("+", "t"),))
+    body = (Variable("f32", "t", "0"), For("j", high, (inner,)), Assign("y[i]", "t"))
+    return [For("i", 1000, body, parallel=True)]
+
+
+def test_a_short_fold_over_a_window_is_written_out():
+    assert (
+        text(unroll_short_loops(Names(), window(2, 2)))
+        == """\
+  #pragma omp simd
+  for (s64 i = 0; i < 1000; i++) {
+    f32 t = 0;
+    const f32 v_1_2 = x[i * 4 + 0 * 2 + 0];
+    t = t + v_1_2;
+    const f32 v_1_3 = x[i * 4 + 0 * 2 + 1];
+    t = t + v_1_3;
+    const f32 v_4_5 = x[i * 4 + 1 * 2 + 0];
+    t = t + v_4_5;
+    const f32 v_4_6 = x[i * 4 + 1 * 2 + 1];
+    t = t + v_4_6;
+    y[i] = t;
+  }
+"""
+    )
+
+
 def test_rows_that_fill_one_vector_are_enough():
     (loop,) = unroll_short_loops(Names(), nest(2, rows=16))
     assert loop.simd
@@ -91,7 +122,8 @@ def test_rows_that_fill_one_vector_are_enough():
         nest(2, folded=(Call("f", ("j",)),)),
         nest(16, folded=tuple(Let("f32", f"v{k}", "exp_f32(x[j])") for k in range(20))),
         # Each alone would be written out, but a compiler has to take all of them.
-        nest(16) * 10,
+        nest(16) * 15,
+        window(4, 5),
     ],
 )
 def test_other_loops_stay_as_they_are(statements):
