@@ -44,7 +44,9 @@ ends { i = s32[] parameter(0)  n = s32[] constant(70000)  s = (s32[], s32[]) tup
 ENTRY e { i = s32[] parameter(0)  x = s32[60000] iota(), iota_dimension=0
   b = s32[60000] broadcast(i), dimensions={}  y = s32[60000] add(x, b)
   ROOT r = s32[60000] map(y), dimensions={0}, to_apply=ends }"""
-CASES = {"scalars": SCALARS, "arrays": ARRAYS, "rows": ROWS}
+# Of more elements than a block changes: blocks wait for each other, each on a processor thread.
+GRID = ARRAYS.replace("f32[40]", "f32[4000]")
+CASES = {"scalars": SCALARS, "arrays": ARRAYS, "grid": GRID, "rows": ROWS}
 
 
 @pytest.fixture
