@@ -171,7 +171,10 @@ class _Warp:
             return
         array, offset = address
         kind, (size, shared) = _pointed(load.pointer), self.arrays[array]
-        size = size_of(kind) if kind else size
+        if kind:
+            size = size_of(kind)
+        elif isinstance(load.pointer, Name):
+            size = self.arrays[load.pointer.name][0]
         number, count, requests = self.value(load.index), int(mask.sum()), None
         if number is not None and offset is not None:
             at = (number * size + offset)[mask]

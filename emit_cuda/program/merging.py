@@ -168,8 +168,8 @@ class _Merging:
     is_grid: bool
     names: CudaNames = field(default_factory=CudaNames)
     given: dict[str, Argument] = field(default_factory=dict[str, Argument])
-    shared: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
-    aligned: int = 0
+    shared_bytes: int = 0
+    aligned: int = 16
     about: dict[str, None] = field(default_factory=dict[str, None])
     used: dict[str, None] = field(default_factory=dict[str, None])
     barriers: set[int] = field(default_factory=set[int])
@@ -194,13 +194,12 @@ class _Merging:
         self.barriers = barriers.before
         body = tuple(self.step(step))
         cooperative = any(each == GRID_BARRIER for each in nested(body))
-        bytes_of = sum(ELEMENT_TYPES[kind].bytes * size for kind, _, size in self.shared)
-        if bytes_of > SHARED_BYTES:
+        if self.shared_bytes > SHARED_BYTES:
             raise _NotMergedError
-        of, shared = (self.block, 1, 1), tuple(self.shared)
-        stage = Stage(
-            body, grid, of, shared, kind=kind, aligned=self.aligned, cooperative=cooperative
-        )
+        of = (self.block, 1, 1)
+        shared = (("u8", "shared_memory", self.shared_bytes),) if self.shared_bytes else ()
+        aligned = self.aligned if shared else 0
+        stage = Stage(body, grid, of, shared, kind=kind, aligned=aligned, cooperative=cooperative)
         about = "\n".join([*self.about, print_instruction(instr, _SHORT)])
         parameters = list(self.given.values())
         name = self.file.add_merged(parameters, instr.name, about, stage, self.used)
@@ -293,12 +292,14 @@ class _Merging:
         values = self._arguments(step, written)
         if written.stage.cooperative:
             # All blocks do it; once, which is a scope for the variables.
-            body = tuple(renamed(s, values) for s in written.statements)
+            shared = tuple(self._shared(written.stage, values))
+            body = (*shared, *(renamed(s, values) for s in written.statements))
             yield For(self.names.unique("once"), 1, body)
+            yield from (BARRIER,) if shared else ()
             return
         values["gridDim.x"] = Literal(step.grid[0])
         if _needs_block(written):
-            yield self._each_block(step, written, values)
+            yield from self._each_block(step, written, values)
             return
         slot = Name(self.names.unique("slot"))
         block = step.block[0]
@@ -312,24 +313,41 @@ class _Merging:
         statements = tuple(rewritten(s, change) for s in written.statements)
         yield self._each(slot.name, prod(step.grid) * block, statements)
 
-    def _each_block(self, step: Launch, written: Written, values: dict[str, Expr]) -> Statement:
+    def _each_block(
+        self, step: Launch, written: Written, values: dict[str, Expr]
+    ) -> Iterator[Statement]:
         """The blocks of a launch whose threads may wait for each other."""
         tile = self.names.unique("block")
         values["blockIdx.x"] = Name(tile)
         if step.block[1] > 1:
             x, number = step.block[0], Name("threadIdx.x")
             values |= {"threadIdx.x": number % x, "threadIdx.y": number / x}
-        body = tuple(renamed(s, values) for s in written.statements)
-        # All have read the shared arrays before one writes the next block's.
-        body = (*body, BARRIER) if written.stage.shared else body
+        shared = tuple(self._shared(written.stage, values))
+        body = (*shared, *(renamed(s, values) for s in written.statements))
+        # All have read the shared arrays before one writes others there.
+        after = (BARRIER,) if shared else ()
         turn = Name("gridDim.x") if self.is_grid else 1
-        turns = For(tile, step.grid[0], body, Name("blockIdx.x"), turn, kind="s32")
+        turns = For(tile, step.grid[0], (*body, *after), Name("blockIdx.x"), turn, kind="s32")
         threads = prod(step.block)
         if threads == self.block:
-            return turns
+            yield turns
+            return
         barrier = Call("barrier_of_first", (Literal(threads),))
         (turns,) = replaced([turns], lambda each: [barrier] if each == BARRIER else None)
-        return If(binary("<", Name("threadIdx.x"), threads), (turns,))
+        yield If(binary("<", Name("threadIdx.x"), threads), (turns,))
+        yield from after
+
+    def _shared(self, stage: Stage, values: dict[str, Expr]) -> Iterator[Statement]:
+        """The shared arrays of a launch, which lie where those of other launches do."""
+        end, self.aligned = 0, max(self.aligned, stage.aligned)
+        for kind, name, size in stage.shared:
+            own, begin = self.names.unique(name), -(-end // self.aligned) * self.aligned
+            values[name] = Name(own)
+            memory: Expr = Name("shared_memory")
+            memory = Cast(Pointer(kind), memory + begin if begin else memory)
+            yield LocalVariable(Pointer(kind), own, memory)
+            end = begin + ELEMENT_TYPES[kind].bytes * size
+        self.shared_bytes = max(self.shared_bytes, end)
 
     def _each(self, slot: str, count: int, body: tuple[Statement, ...]) -> Statement:
         """Something for each number below a count, by the threads of all blocks in turns."""
@@ -348,11 +366,6 @@ class _Merging:
             if not isinstance(kind, str):
                 raise _NotMergedError
             values[argument.name] = self._pointer(str(pointer), kind, writes=writes)
-        self.aligned = max(self.aligned, written.stage.aligned)
-        for kind, name, size in written.stage.shared:
-            own = self.names.unique(name)
-            self.shared.append((kind, own, size))
-            values[name] = Name(own)
         return values
 
     def _pointer(self, pointer: str, kind: str = "", *, writes: bool = False) -> Name:

@@ -162,3 +162,16 @@ def test_the_kernels_compile(architecture):
         batch.add(module, arguments_of(module, 0))
     usage = nvrtc.compile(batch.kernels.source(""), architecture).usage
     assert len(usage) >= 2
+
+
+def test_shared_arrays_lie_where_those_of_other_launches_do():
+    def shared_of(chosen):
+        batch, module = Batch(), module_of(chosen, 0)
+        batch.add(module, arguments_of(module, 0))
+        (program,) = (program for *_, program in batch.cases)
+        (step,) = (step for step in program.steps if getattr(step, "cooperative", False))
+        return program.kernels[step.kernel].stage.shared
+
+    (one,) = shared_of((0,))
+    assert one[:2] == ("u8", "shared_memory")
+    assert shared_of((0, 3, 0)) == (one,)
