@@ -21,6 +21,7 @@ becomes
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
@@ -30,7 +31,7 @@ from codegen.statements import Assign, For, If, Let, Statement, replaced, straig
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from codegen.elements.body import Body
 
@@ -75,13 +76,18 @@ def _is_worth_it(loop: For) -> bool:
 
 def _is_short(loop: For) -> bool:
     """Whether a loop, with those that it consists of, has few iterations in all."""
-    known, count, inner = _is_counted(loop), trip_count(loop), loop
-    while len(inner.body) == 1 and isinstance(inner.body[0], For):
-        (inner,) = inner.body
-        known &= _is_counted(inner)
-        count *= trip_count(inner)
-    few = count in (machine.SHORT_FOLDS if inner.reductions else machine.SHORT_LOOPS)
-    return known and few and straight(inner.body)
+    nest = list(_nest(loop))
+    count, innermost = prod(map(trip_count, nest)), nest[-1]
+    few = count in (machine.SHORT_FOLDS if innermost.reductions else machine.SHORT_LOOPS)
+    return few and all(map(_is_counted, nest)) and straight(innermost.body)
+
+
+def _nest(loop: For) -> Iterator[For]:
+    """A loop, and those of which alone it consists, from the outermost on."""
+    yield loop
+    first, *others = loop.body
+    if isinstance(first, For) and not others:
+        yield from _nest(first)
 
 
 def _is_counted(loop: For) -> bool:

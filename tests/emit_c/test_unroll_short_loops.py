@@ -164,8 +164,8 @@ def test_choices_by_the_row_are_made_when_rows_are_written_out():
 
 
 def test_a_short_loop_of_much_work_changes_places_with_blocks_of_the_long_one():
-    work = tuple(Let("f32", f"v{k}", f"w[j] * {k}") for k in range(80))
-    inner = For("j", 3, (*work, Assign("y[i * 3 + j]", "v79 + a")), simd=True)
+    work = tuple(Let("f32", f"v{k}", f"w[j] * {k}") for k in range(120))
+    inner = For("j", 3, (*work, Assign("y[i * 3 + j]", "v119 + a")), simd=True)
     before = For("i", 100, (Let("f32", "a", "x[i]"), inner), parallel=True)
     shown = text(unroll_short_loops(Names(), [before]))
     assert [line for line in shown.split("\n") if "const f32 v" not in line] == [
@@ -175,7 +175,7 @@ def test_a_short_loop_of_much_work_changes_places_with_blocks_of_the_long_one():
         "      for (s64 k_2 = 0; k_2 < 64; k_2++) {",
         "        const s64 i = i_block_1 + k_2;",
         "        const f32 a = x[i];",
-        "        y[i * 3 + j] = v79 + a;",
+        "        y[i * 3 + j] = v119 + a;",
         "      }",
         "    }",
         "  }",
@@ -183,7 +183,7 @@ def test_a_short_loop_of_much_work_changes_places_with_blocks_of_the_long_one():
         "    const f32 a = x[i];",
         "    #pragma omp simd",
         "    for (s64 j = 0; j < 3; j++) {",
-        "      y[i * 3 + j] = v79 + a;",
+        "      y[i * 3 + j] = v119 + a;",
         "    }",
         "  }",
         "",
@@ -191,8 +191,8 @@ def test_a_short_loop_of_much_work_changes_places_with_blocks_of_the_long_one():
 
 
 def test_loops_that_depend_on_each_other_do_not_change_places():
-    work = tuple(Let("f32", f"v{k}", f"w[j] * {k}") for k in range(80))
-    inner = For("j", 3, (*work, Assign("y[i * 3 + j]", "v79 + y[i * 3 + j - 1]")))
+    work = tuple(Let("f32", f"v{k}", f"w[j] * {k}") for k in range(120))
+    inner = For("j", 3, (*work, Assign("y[i * 3 + j]", "v119 + y[i * 3 + j - 1]")))
     nests = [For("i", 100, (inner,), parallel=True)]
     assert unroll_short_loops(Names(), nests) == tuple(nests)
 
