@@ -5,12 +5,12 @@
 Two steps with no barrier between them run at once. So a step comes behind a barrier if it uses
 bytes that a step since the last barrier has used, and one of the two writes. A loop's first steps
 come after its last ones as well. No barrier is needed if each thread uses only what it has used
-itself in the step before.
+itself in the step before; and one of a block is enough for steps that the first block does alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from emit_cuda.program.steps import Branch, Copy, Launch, While
@@ -25,8 +25,22 @@ if TYPE_CHECKING:
     # Whether each element of an array is used by the same thread in two steps.
     Own = Callable[[str, Step, Step], bool]
 
-# A pointer that a step uses, whether it may write there, and the step; None if all threads read.
-Use = tuple[str, bool, "Step | None"]
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A use of an array since the last barrier of the grid.
+
+    Attributes
+    ----------
+    writes : the step may write there.
+    step : None if all threads read.
+    fenced : behind it was a barrier of its block.
+    """
+
+    pointer: str
+    writes: bool
+    step: Step | None
+    fenced: bool = False
 
 
 @dataclass(slots=True)
@@ -35,13 +49,15 @@ class Barriers:
 
     Attributes
     ----------
-    before : the identities of steps that a barrier precedes: of a launch or a copy; of a branch
-        before its number is read, of a loop before its predicate is.
+    alone : whether one block does a step, which is the first one.
+    before : by the identities of steps that a barrier precedes, whether it is one of the grid. It
+        precedes a launch or a copy; of a branch the read of its number, of a loop of its predicate.
     """
 
     overlaps: Overlaps
     own: Own
-    before: set[int] = field(default_factory=set[int])
+    alone: Callable[[Step | None], bool]
+    before: dict[int, bool] = field(default_factory=dict[int, bool])
 
     def after(self, steps: Sequence[Step], used: frozenset[Use]) -> frozenset[Use]:
         """The uses since the last barrier behind steps, of those before the steps."""
@@ -50,7 +66,7 @@ class Barriers:
                 case While():
                     used = self._loop(step, used)
                 case Branch(number, _, branches):
-                    used = self._behind(step, [(str(number), False, None)], used)
+                    used = self._behind(step, [Use(str(number), False, None)], used)
                     used = frozenset[Use]().union(*(self.after(each, used) for each in branches))
                 case _:
                     used = self._behind(step, uses(step), used)
@@ -62,7 +78,7 @@ class Barriers:
             asked = used
             if loop.trips is None:
                 asked = self.after(loop.condition, used)
-                asked = self._behind(loop, [(str(loop.predicate), False, None)], asked)
+                asked = self._behind(loop, [Use(str(loop.predicate), False, None)], asked)
             again = used | self.after(loop.body, asked)
             if again == used:
                 return asked
@@ -71,25 +87,32 @@ class Barriers:
     def _behind(self, step: Step, new: Iterable[Use], used: frozenset[Use]) -> frozenset[Use]:
         """The uses behind a step of new ones, before which there may be a barrier."""
         new = frozenset(new)
-        if not any(self._clash(one, other) for one in new for other in used):
+        clashes = [(one, other) for one in new for other in used if self._clash(one, other)]
+        if not clashes:
             return used | new
-        self.before.add(id(step))
-        return new
+        in_block = all(self.alone(use.step) for clash in clashes for use in clash)
+        self.before[id(step)] = self.before.get(id(step), False) or not in_block
+        if self.before[id(step)]:
+            return new
+        return new | {replace(use, fenced=use.fenced or self.alone(use.step)) for use in used}
 
     def _clash(self, one: Use, other: Use) -> bool:
         """Whether two uses need a barrier between them."""
-        if not (one[1] or other[1]) or not self.overlaps(one[0], other[0]):
+        if not (one.writes or other.writes) or (other.fenced and self.alone(one.step)):
             return False
-        (pointer, _, step), (same, _, before) = one, other
-        return pointer != same or not step or not before or not self.own(pointer, step, before)
+        if not self.overlaps(one.pointer, other.pointer):
+            return False
+        if one.pointer != other.pointer or one.step is None or other.step is None:
+            return True
+        return not self.own(one.pointer, one.step, other.step)
 
 
 def uses(step: Step) -> Iterator[Use]:
     """The pointers that a launch or a copy uses, before buffers are assigned."""
     match step:
         case Copy(target, source):
-            yield from ((str(target), True, step), (str(source), False, step))
+            yield from (Use(str(target), True, step), Use(str(source), False, step))
         case Launch(arguments=arguments, writes=writes):
-            yield from ((str(a), w, step) for a, w in zip(arguments, writes, strict=True))
+            yield from (Use(str(a), w, step) for a, w in zip(arguments, writes, strict=True))
         case _:
             raise AssertionError(step)

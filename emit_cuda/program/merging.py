@@ -172,7 +172,7 @@ class _Merging:
     aligned: int = 16
     about: dict[str, None] = field(default_factory=dict[str, None])
     used: dict[str, None] = field(default_factory=dict[str, None])
-    barriers: set[int] = field(default_factory=set[int])
+    barriers: dict[int, bool] = field(default_factory=dict[int, bool])
     places: dict[tuple[str, Step], Places | None] = field(
         default_factory=dict["tuple[str, Step]", "Places | None"]
     )
@@ -189,7 +189,7 @@ class _Merging:
         self, instr: Instruction, grid: tuple[int, int, int], step: While | Branch, kind: str
     ) -> Launch:
         """Add the kernel to the file; gives a launch of it."""
-        barriers = Barriers(self.overlaps, self._own)
+        barriers = Barriers(self.overlaps, self._own, self._alone)
         barriers.after([step], frozenset())
         self.barriers = barriers.before
         body = tuple(self.step(step))
@@ -207,6 +207,14 @@ class _Merging:
         at = tuple(self.given)
         what = instr.name, kind, 0, cooperative
         return Launch(name, stage.grid, stage.block, at, writes, *what)
+
+    def _alone(self, step: Step | None) -> bool:
+        """Whether the first block alone does a step; all blocks read predicates."""
+        if not self.is_grid or step is None:
+            return not self.is_grid
+        is_grid = isinstance(step, Launch) and step.cooperative
+        count, block = _size(self.file, step)
+        return not is_grid and count <= (block or self.block)
 
     def _own(self, pointer: str, *steps: Step) -> bool:
         """Whether each element of an array is used by the same thread in two steps."""
@@ -252,7 +260,7 @@ class _Merging:
 
     def _before(self, step: Step) -> Iterator[Statement]:
         if id(step) in self.barriers:
-            yield GRID_BARRIER if self.is_grid else BARRIER
+            yield GRID_BARRIER if self.barriers[id(step)] else BARRIER
 
     def _loop(self, loop: While) -> Statement:
         body = tuple(self.steps(loop.body))

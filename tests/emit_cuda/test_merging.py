@@ -201,6 +201,9 @@ def test_steps_on_other_bytes_have_no_barrier_between_them():
     assert placed([asks]) == "(q |? a | b c)"
     # Each element of x is used by the same thread in a and b, of which another one is in d.
     assert placed([*steps, launch("d", "u", "x")], own_of_x) == "a b c | d"
+    # The first block does all but d, which needs what a and c have written.
+    chain = (*steps, launch("d", "u", "x", "w"), launch("e", "w", "x"), launch("f", "x", "u"))
+    assert placed(chain, alone=lambda step: step and step.kernel != "d") == "a : b c | d | e : f"
     choice = Branch("p", True, ((steps[0],), (steps[1],)))
     assert placed([launch("q", "p"), choice, steps[2]]) == "q |? [a] [b] c"
     assert placed([choice, launch("d", "x", "y"), Copy("u", "x", 4)]) == "? [a] [b] | d | copy"
@@ -217,13 +220,13 @@ def own_of_x(pointer, *pair):
     return pointer == "x" and {step.kernel for step in pair} <= {"a", "b"}
 
 
-def placed(steps, own=lambda *_: False):
-    """Steps with their barriers, as a line."""
-    found = Barriers(lambda one, other: one == other, own)
+def placed(steps, own=lambda *_: False, alone=lambda _: False):
+    """Steps with their barriers, as a line: `|` of the grid, `:` of a block."""
+    found = Barriers(lambda one, other: one == other, own, alone)
     found.after(steps, frozenset())
 
     def shown(step):
-        bar = "| " if id(step) in found.before else ""
+        bar = {True: "| ", False: ": "}.get(found.before.get(id(step)), "")
         match step:
             case While(condition, _, body, trips):
                 asks = "" if trips else f" {bar.strip()}? "
