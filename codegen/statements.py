@@ -11,7 +11,7 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Name
-from codegen.walk import names_of, substitute
+from codegen.walk import callees_of, names_of, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -280,6 +280,11 @@ def own_names(statement: Statement) -> list[str]:
     if isinstance(statement, For):
         found += [name for _, name in statement.reductions]
     return found
+
+
+def callees_in(statements: Iterable[Statement]) -> set[str]:
+    """The functions that statements apply."""
+    return {f for s in nested(statements) for each in trees(s) for f in callees_of(each)}
 
 
 def base(target: Expr) -> str:

@@ -55,3 +55,8 @@ def without(items: Sequence[int], gone: Sequence[int]) -> Dims:
 def picked(items: Sequence[int], dims: Sequence[int]) -> Dims:
     """The sizes of some dimensions."""
     return tuple(items[d] for d in dims)
+
+
+def largest_divisor(number: int, most: int) -> int:
+    """The largest divisor that is not above a bound; 1 if the bound is below, 0 of the number 0."""
+    return next((n for n in range(min(number, most), 0, -1) if number % n == 0), min(number, 1))

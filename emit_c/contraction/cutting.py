@@ -18,6 +18,7 @@ from emit_c.contraction.tiles import Tile, has_offset, rows_for
 from emit_c.contraction.whole_tiles import NUMBERS, ROWS, VECTORS, are_whole, rows_of_whole
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, linear
+from optimizer.dimensions import largest_divisor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +120,7 @@ class Cutting:
         self.packed_size = whole if self.cached and not self.in_place else 0
         iterations = self.blocks * batch // machine.LEAST_PANELS
         panels = min(iterations, machine.MOST_PANELS)
-        self.group = 1 if self.cached else _divisor(self.blocks, panels)
+        self.group = 1 if self.cached else largest_divisor(self.blocks, panels)
         first = self.steps[0].size
         self.chunk = self._outermost_steps(exact or self.depth)
         self.chunks = first // self.chunk if first else 1
@@ -162,10 +163,10 @@ class Cutting:
         rest = self.depth // first
         if not self.cached:
             panels = self.group * self.side * self.kind.bytes
-            chunk = _divisor(first, min(most, machine.CACHED_PART // panels) // rest)
+            chunk = largest_divisor(first, min(most, machine.CACHED_PART // panels) // rest)
             if chunk * rest >= machine.WRITTEN_STEPS:
                 return chunk
-        return _divisor(first, most // rest)
+        return largest_divisor(first, most // rest)
 
     @property
     def fits_whole_tiles(self) -> bool:
@@ -273,11 +274,6 @@ class Cutting:
         chosen: Any = np.where(inside[:, None], numbers[features], numbers.dtype.type(0))
         chosen = chosen.reshape(-1, self.blocks, self.side, self.depth)
         return np.ascontiguousarray(chosen.swapaxes(-1, -2))
-
-
-def _divisor(number: int, most: int) -> int:
-    """The largest divisor that is not above a bound; 1 if the bound is below."""
-    return next((n for n in range(min(number, most), 0, -1) if number % n == 0), min(number, 1))
 
 
 def _joined(steps: Sequence[ContractedDim]) -> tuple[tuple[int, int], ...]:

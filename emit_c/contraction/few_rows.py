@@ -21,6 +21,7 @@ from emit_c.contraction.tiles import result
 from hlo.types.element_type import F32
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, strides
+from optimizer.dimensions import largest_divisor
 
 if TYPE_CHECKING:
     from codegen.elements.body import Body
@@ -76,8 +77,8 @@ class _FewRows:
         if self.few.count > machine.FEW_SUMS_IN_MEMORY:
             # So many f32 fill half of the first-level cache, which all vectors' sums share.
             most = most * F32.bytes // (self.few.count * kind.bytes)
-        width = _divisor(free[-1], min(most, max(free[-1] // 2, most // 8)))
-        many = _divisor(depths[-1], machine.ROWS_AT_ONCE)
+        width = largest_divisor(free[-1], min(most, max(free[-1] // 2, most // 8)))
+        many = largest_divisor(depths[-1], machine.ROWS_AT_ONCE)
         column = body.name("column")
         outer = [*batch, *free[:-1], free[-1] // width]
         with body.loops("b" * len(outer), outer, parallel=True) as (*counters, block):
@@ -105,7 +106,9 @@ class _FewRows:
         """For some rows of the matrix at once: their products with all vectors."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        many = _divisor(free[-1], machine.FEW_SUMS_IN_REGISTERS // (self.few.count * self.parts))
+        many = largest_divisor(
+            free[-1], machine.FEW_SUMS_IN_REGISTERS // (self.few.count * self.parts)
+        )
         outer = [*batch, *free[:-1], free[-1] // many]
         with body.loops("b" * len(outer), outer, parallel=True) as (*counters, block):
             at = tuple(counters[: len(batch)])
@@ -167,8 +170,3 @@ class _FewRows:
         target = self.instr.shape.element_type
         made = store(target, result(value, self.kind, target))
         self.body.assign(item(output, number), made)
-
-
-def _divisor(number: int, most: int) -> int:
-    """The largest divisor that is not above a bound."""
-    return next(n for n in range(min(number, most), 0, -1) if number % n == 0)

@@ -27,12 +27,11 @@ from codegen.statements import (
     LocalVariable,
     Statement,
     base,
+    callees_in,
     nested,
     own_names,
     replaced,
-    trees,
 )
-from codegen.walk import callees_of
 from emit_c.code.prelude import functions_of_numbers
 from optimizer import machine
 
@@ -171,5 +170,4 @@ def _names(statements: Iterable[Statement]) -> Iterable[str]:
 
 def _long(statements: Iterable[Statement]) -> bool:
     """Whether statements compute long functions."""
-    every = (callee for s in statements for each in trees(s) for callee in callees_of(each))
-    return not functions_of_numbers().isdisjoint(every)
+    return not functions_of_numbers().isdisjoint(callees_in(statements))

@@ -26,6 +26,7 @@ from codegen.statements import (
     Let,
     LocalVariable,
     Statement,
+    callees_in,
     each_side,
     nested,
     replaced,
@@ -33,7 +34,6 @@ from codegen.statements import (
     straight,
     trees,
 )
-from codegen.walk import callees_of
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.row_starts import RowStarts, distances
 from hlo.types.element_type import ELEMENT_TYPES
@@ -86,7 +86,7 @@ def _is_worth_it(loop: For) -> bool:
     """Whether short loops do much, but no more than can be written out."""
     inner = [s for s in loop.body if isinstance(s, For)]
     long = functions_of_numbers()
-    called = sum(trip_count(s) * len(long & _callees(s)) for s in inner)
+    called = sum(trip_count(s) * len(long & callees_in([s])) for s in inner)
     much = sum(work([replace(s, simd=True)]) for s in inner)
     short = much <= machine.MOST_GATHERED and called <= machine.MOST_CALLED
     return does_much(loop) and short
@@ -113,11 +113,6 @@ def distances_gathered(loop: For) -> list[int]:
     whole = set(map(trip_count, inner)).intersection(machine.TAKEN_WHOLE)
     left = whole if work(inner) <= machine.MOST_WRITTEN else ()
     return sorted(factors.difference(machine.TAKEN_APART, left))
-
-
-def _callees(loop: For) -> set[str]:
-    """The functions that a loop applies."""
-    return {name for s in nested([loop]) for each in trees(s) for name in callees_of(each)}
 
 
 class _ShortRows:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Name, Op, conjoined, tree
 from codegen.loops.written_out import parts_of
-from codegen.statements import Assign, If, Let, LocalVariable, base, in_lanes
+from codegen.statements import Assign, If, Let, LocalVariable, base, each_side, in_lanes
 from codegen.walk import names_of
 from emit_c.kernels.loads import with_loads_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from codegen.elements.body import Body
     from codegen.statements import For, Statement
@@ -44,7 +44,10 @@ class _MaskedLoop:
 
     def __init__(self, body: Body, loop: For) -> None:
         self.body, self.loop = body, loop
-        self.inside = {loop.name, *_names(loop.body)}
+        every = list(each_side(loop.body))
+        declared = (s.name for s in every if isinstance(s, Let | LocalVariable))
+        changed = (base(s.target) for s in every if isinstance(s, Assign))
+        self.inside = {loop.name, *declared, *changed}
         self.limits: dict[Expr, str] = {}
 
     def statements(self) -> tuple[Statement, ...]:
@@ -74,17 +77,3 @@ class _MaskedLoop:
         others = [p for p in parts if not self.inside.isdisjoint(names_of(p))]
         below = Op("<", (Name(self.loop.name), Name(self.limits[same])))
         return conjoined([below, *others])
-
-
-def _names(statements: Sequence[Statement]) -> Iterator[str]:
-    """The names that the statements of a loop in lanes declare or change."""
-    for s in statements:
-        match s:
-            case Let() | LocalVariable():
-                yield s.name
-            case Assign(target, _):
-                yield base(target)
-            case If(_, then, otherwise):
-                yield from _names((*then, *otherwise))
-            case _:
-                pass

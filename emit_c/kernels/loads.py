@@ -29,6 +29,7 @@ from codegen.statements import (
     base,
     each_side,
     renamed,
+    replaced,
 )
 from codegen.walk import names_of, walk
 
@@ -86,16 +87,5 @@ def _without(statements: Sequence[Statement], loads: Sequence[Let]) -> Iterator[
     for statement in each_side(statements):
         if isinstance(statement, Let) and (statement.kind, statement.value) in known:
             names[statement.name] = Name(known[statement.kind, statement.value])
-    kept = _kept(statements, set(names))
-    return (renamed(s, names) for s in kept) if names else kept
-
-
-def _kept(statements: Sequence[Statement], dropped: set[str]) -> Iterator[Statement]:
-    for statement in statements:
-        if isinstance(statement, If):
-            then, otherwise = (
-                tuple(_kept(branch, dropped)) for branch in (statement.then, statement.otherwise)
-            )
-            yield replace(statement, then=then, otherwise=otherwise)
-        elif not isinstance(statement, Let) or statement.name not in dropped:
-            yield statement
+    kept = replaced(statements, lambda s: [] if isinstance(s, Let) and s.name in names else None)
+    return (renamed(s, names) for s in kept)

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Expr, Op
 from codegen.loops.work import trip_count
-from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
-from codegen.walk import callees_of, rebuilt
+from codegen.statements import For, Forever, If, Statement, callees_in, rewritten
+from codegen.walk import rebuilt
 from emit_c.code.prelude import complex_functions, long_functions
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 
 def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:
@@ -71,7 +71,7 @@ def _is_often(loop: For, calls: int) -> bool:
     """Whether calls cost more than inlining; those of complex functions cost more each."""
     return calls > machine.FEW_CALLS or (
         calls * machine.COMPLEX_CALL > machine.FEW_CALLS
-        and not complex_functions().isdisjoint(_callees(loop))
+        and not complex_functions().isdisjoint(callees_in([loop]))
     )
 
 
@@ -92,11 +92,7 @@ def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
 
 def has_long_functions(loop: For) -> bool:
     """Whether long functions are inlined into a loop."""
-    return not long_functions().isdisjoint(_callees(loop))
-
-
-def _callees(loop: For) -> Iterator[str]:
-    return (callee for s in nested([loop]) for each in trees(s) for callee in callees_of(each))
+    return not long_functions().isdisjoint(callees_in([loop]))
 
 
 def _called(tree: Expr) -> Expr:

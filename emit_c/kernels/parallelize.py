@@ -23,19 +23,19 @@ from codegen.statements import (
     Assign,
     Call,
     For,
-    Forever,
     If,
     Let,
     LocalVariable,
     Statement,
     names_in,
+    nested,
 )
 from codegen.walk import names_of
 from emit_c.kernels.inline_uses import inline_uses
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from codegen.kinds import Kind
     from emit_c.kernels.kernel import CKernel
@@ -124,7 +124,8 @@ class _Split:
         self.given += [Parameter(_kind(s), s.name) for s in shared]
 
     def _check(self, shared: Sequence[Let | LocalVariable]) -> None:
-        changed = set(_changed(self.body))
+        assigned = (s.target for s in nested(self.body) if isinstance(s, Assign))
+        changed = {target.name for target in assigned if isinstance(target, Name)}
         assert not changed & {s.name for s in shared}, (self.name, changed)
 
     def call(self) -> Call:
@@ -209,17 +210,3 @@ def _kind(statement: Let | LocalVariable) -> Kind:
     kind = statement.kind
     is_array = isinstance(statement, LocalVariable) and statement.size is not None
     return Pointer(kind) if is_array and isinstance(kind, str) else kind
-
-
-def _changed(statements: Iterable[Statement]) -> Iterable[str]:
-    """Names of variables that are assigned to, other than through pointers."""
-    for statement in statements:
-        match statement:
-            case Assign(Name(target), _):
-                yield target
-            case For(body=body) | Forever(body=body):
-                yield from _changed(body)
-            case If(then=then, otherwise=otherwise):
-                yield from _changed((*then, *otherwise))
-            case _:
-                pass
