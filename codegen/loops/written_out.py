@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.evaluation import COMPARISONS, evaluated
-from codegen.expressions import Expr, Literal, Name, Op, conjoined
+from codegen.expressions import Expr, Group, Index, Literal, Name, Op, conjoined
 from codegen.loops.work import trip_count
 from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
 from codegen.walk import substitute, walk
+from optimizer.analysis import indexing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,10 +107,14 @@ def parts_of(condition: Expr) -> list[Expr]:
 
 
 def truth(condition: Expr, known: Mapping[str, Expr]) -> bool | None:
-    """Whether a comparison of integers holds; None where some values do not tell."""
+    """Whether a comparison of sums of products holds; None where some values do not tell.
+
+    So it does for all values of a counter up to the next one of its `turns`.
+    """
+    if not _is_polynomial(condition):
+        return None
     try:
-        is_comparison = isinstance(condition, Op) and condition.op in COMPARISONS
-        return bool(evaluated(substitute(condition, known), {})) if is_comparison else None
+        return bool(evaluated(substitute(condition, known), {}))
     except LookupError:
         return None
 
@@ -120,7 +125,7 @@ def turns(condition: Expr, name: str) -> set[int]:
     The difference of both sides is a n + b. For a positive a it is not negative from one value on,
     and positive from that one or the next one on; for a negative a it is so up to a value.
     """
-    if not isinstance(condition, Op) or condition.op not in COMPARISONS:
+    if not isinstance(condition, Op) or not _is_polynomial(condition):
         return set()
     try:
         zero, one, two = (_difference(condition, {name: n}) for n in range(3))
@@ -132,6 +137,21 @@ def turns(condition: Expr, name: str) -> set[int]:
     near = range(-zero // slope - 1, -zero // slope + 3)
     holds = {n: bool(evaluated(condition, {name: n})) for n in range(near.start - 1, near.stop)}
     return {n for n in near if holds[n - 1] != holds[n]}
+
+
+def _is_polynomial(condition: Expr) -> bool:
+    """Whether a tree compares sums of products: nothing in it is divided, masked or converted."""
+    if not isinstance(condition, Op) or condition.op not in COMPARISONS:
+        return False
+    for each in (part for side in condition.args for part in walk(side)):
+        match each:
+            case Literal() | Name() | Group() | Op("+" | "-" | "*"):
+                pass
+            case Index(total) if all(isinstance(atom, indexing.Counter) for atom, _ in total.terms):
+                pass
+            case _:
+                return False
+    return True
 
 
 def _difference(comparison: Op, values: Mapping[str, int]) -> int:

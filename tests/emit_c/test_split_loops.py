@@ -34,6 +34,13 @@ def split(loop):
     return text(split_loops(CKernel(None, Scope()).body, [loop]))
 
 
+def test_choices_that_change_again_and_again_stay():
+    made = split(lanes("i < 3 && i % 2 == 0"))
+    assert "for (s64 i = 0; i < 3; i++) {" in made
+    assert "if (i % 2 == 0) {" in made
+    assert split(lanes("i % 5 < 3")) == text([lanes("i % 5 < 3")])
+
+
 def test_each_range_of_rows_has_its_choice():
     assert (
         split(lanes("i < 3"))
