@@ -58,7 +58,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 from hlo.write.print import Options, print_instruction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from emit_cuda.kernels.file import KernelFile, Written
     from emit_cuda.program.barriers import Overlaps
@@ -136,14 +136,19 @@ def _needs_block(written: Written) -> bool:
     stage = written.stage
     if not stage.waits or stage.cooperative:
         return stage.cooperative
-    words = mentions(Function("", (), written.statements))
-    called = prelude(words)
-    by_number = "threadIdx" in called
+    words, called = _called(written)
+    by_number = "threadIdx" in called or "blockDim" in called
     if "blockIdx" in called or (by_number and stage.block[1:] != (1, 1)):
         # Functions would ask for numbers that are others here.
         raise _NotMergedError
     waits = BARRIER.function in words or BARRIER.function in called
     return bool(stage.shared) or waits or by_number
+
+
+def _called(written: Written) -> tuple[Collection[str], str]:
+    """The words of a kernel, and the text of the functions that it calls."""
+    words = mentions(Function("", (), written.statements))
+    return words, prelude(words)
 
 
 def _word(size: int) -> int:
@@ -340,6 +345,10 @@ class _Merging:
         if threads == self.block:
             yield turns
             return
+        _, called = _called(written)
+        if BARRIER.function in called or "blockDim" in called:
+            # These functions wait for the whole block.
+            raise _NotMergedError
         barrier = Call("barrier_of_first", (Literal(threads),))
         (turns,) = replaced([turns], lambda each: [barrier] if each == BARRIER else None)
         yield If(binary("<", Name("threadIdx.x"), threads), (turns,))

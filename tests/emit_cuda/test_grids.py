@@ -175,3 +175,29 @@ def test_shared_arrays_lie_where_those_of_other_launches_do():
     (one,) = shared_of((0,))
     assert one[:2] == ("u8", "shared_memory")
     assert shared_of((0, 3, 0)) == (one,)
+
+
+# A launch for the largest of each row waits in functions for blocks of 256, one for sums of columns
+# has 1024: no block does both.
+LARGEST = """HloModule m
+add { p = f32[] parameter(0)  q = f32[] parameter(1)  ROOT s = f32[] add(p, q) }
+body { t = (f32[80,600], f32[600], s32[]) parameter(0)
+  x = f32[80,600] get-tuple-element(t), index=0  i = s32[] get-tuple-element(t), index=2
+  k = (f32[80,5], s32[80,5]) topk(x), k=5, largest=true  f = f32[80,5] get-tuple-element(k), index=0
+  z = f32[] constant(0)  c = f32[600] reduce(x, z), dimensions={0}, to_apply=add
+  g = f32[80] reduce(f, z), dimensions={1}, to_apply=add
+  w = f32[80,600] broadcast(g), dimensions={0}  y = f32[80,600] subtract(w, x)
+  one = s32[] constant(1)  j = s32[] add(i, one)
+  ROOT u = (f32[80,600], f32[600], s32[]) tuple(y, c, j) }
+cond { t = (f32[80,600], f32[600], s32[]) parameter(0)  i = s32[] get-tuple-element(t), index=2
+  l = s32[] constant(3)  ROOT p = pred[] compare(i, l), direction=LT }
+ENTRY e { x = f32[80,600] parameter(0)  c = f32[600] parameter(1)  i = s32[] constant(0)
+  t = (f32[80,600], f32[600], s32[]) tuple(x, c, i)
+  ROOT l = (f32[80,600], f32[600], s32[]) while(t), condition=cond, body=body }"""
+
+
+def test_functions_that_wait_keep_the_size_of_their_block():
+    module, batch = hlo.parse(LARGEST), Batch()
+    batch.add(module, arguments_of(module, 0))
+    assert not is_one_kernel(batch.cases[0][3])
+    assert not batch.differences()
