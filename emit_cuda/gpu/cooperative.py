@@ -20,22 +20,24 @@ from emit_cuda.gpu.graphs import call, driver
 if TYPE_CHECKING:
     import numpy as np
 
-    from emit_cuda.devices import Dim3
+    from emit_cuda.devices import CudaDevice, Dim3
 
 # The driver's number of an attribute of a device.
 _MULTIPROCESSORS = 16
 
 
 class DriverModule:
-    """A module that the driver has loaded in the context that was current."""
+    """A module that the driver has loaded in the context of a device, which is the current one."""
 
-    def __init__(self, code: bytes) -> None:
-        self._handle = ctypes.c_void_p()
+    def __init__(self, code: bytes, device: CudaDevice) -> None:
+        self._handle, self._device = ctypes.c_void_p(), device
         call("cuModuleLoadData", ctypes.byref(self._handle), ctypes.create_string_buffer(code))
 
     def __del__(self) -> None:
-        """Give it back, unless its context has ended, and with that the module."""
-        driver().cuModuleUnload(self._handle)
+        """Give the module back; with its context it has ended already."""
+        if not getattr(self._device, "closed", True):
+            with self._device.current():
+                driver().cuModuleUnload(self._handle)
 
     def function(self, symbol: str) -> CooperativeFunction:
         """A kernel of the module."""

@@ -57,5 +57,5 @@ class GpuKernels(Kernels):
         if not call.cooperative:
             return self.module.get_function(symbol)
         if not self._own:
-            self._own.append(DriverModule(self.code))
+            self._own.append(DriverModule(self.code, self.device))
         return self._own[0].function(symbol)

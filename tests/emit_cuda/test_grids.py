@@ -160,8 +160,13 @@ def test_the_kernels_compile(architecture):
     for limit in (0, 1):
         module = module_of(ALL, limit)
         batch.add(module, arguments_of(module, 0))
-    usage = nvrtc.compile(batch.kernels.source(""), architecture).usage
-    assert len(usage) >= 2
+    source = batch.kernels.source("")
+    assert len(nvrtc.compile(source, architecture).usage) >= 2
+    # What other blocks have written meanwhile, some loads would not see.
+    kernels = nvrtc.ptx(source, architecture).split(".entry")
+    on_grids = [text for text in kernels if "atom.add.acq_rel" in text]
+    assert len(on_grids) >= 2
+    assert not any("ld.global.nc" in text for text in on_grids)
 
 
 def test_shared_arrays_lie_where_those_of_other_launches_do():
