@@ -73,6 +73,9 @@ def add_arguments(parser: Parser) -> None:
         "--shared", metavar="BYTES", type=at_least(0), default=0, help="of extern __shared__ memory"
     )
     parser.add_argument(
+        "--cooperative", action="store_true", help="all blocks are there at once, and may wait"
+    )
+    parser.add_argument(
         "--arg", metavar="ARG", action="append", default=[], help="of the kernel, in order"
     )
     parser.add_argument(
@@ -129,6 +132,7 @@ def run(arguments: Namespace) -> int:
             given,
             memory=memory,
             seed=arguments.seed,
+            cooperative=arguments.cooperative,
         )
     )
     _show([(arguments.arg[k], arrays[k]) for k in outputs])

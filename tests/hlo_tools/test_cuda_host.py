@@ -53,6 +53,22 @@ def test_a_mistake_is_told_and_is_the_exit_status(capsys):
     assert "1 mistake found" in shown
 
 
+def test_blocks_that_wait_for_each_other(hlo_cuda):
+    words = ["--grid", "3", "--block", "32", "--checked", "--arg", "f32[96]=iota"]
+    words += ["--arg", "f32[96]"]
+    text = (FAULTS / "missing_grid_barrier.cu").read_text()
+    status, shown = hlo_cuda(text, *words, "--cooperative")
+    assert status == 1
+    assert "race between blocks in turned" in shown
+    whole = text.replace("x[i] = y[i];", "x[i] = y[i]; cooperative_groups::this_grid().sync();")
+    status, shown = hlo_cuda(whole, *words, "--cooperative")
+    assert status == 0, shown
+    status, shown = hlo_cuda(whole, *words)
+    assert "a grid waits that was not launched as cooperative" in shown
+    status, shown = hlo_cuda(whole, *words, "--cooperative", "--grid", "17")
+    assert "17 blocks, of which 16 are there at once" in shown
+
+
 def test_a_kernel_that_leaves_its_arrays_does_not_end_the_command(hlo_cuda):
     text = "__global__ void f(float *x) { x[1 << 29] = 1; }"
     status, shown = hlo_cuda(text, "--arg", "f32[8]")
