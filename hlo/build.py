@@ -153,6 +153,16 @@ def _check(opcode: str, spec: AttributeSpec, value: Any) -> None:
         raise HloError("HLO002", f"`{value}` is no {spec.key}", notes=nearest_words(spec, value))
 
 
+def alone(instr: Instruction) -> Computation:
+    """A computation of one instruction, whose operands are parameters."""
+    parameters = tuple(
+        instruction("parameter", name=f"operand.{k}", shape=operand.shape, number=k)
+        for k, operand in enumerate(instr.operands)
+    )
+    root = instr.rewired(parameters, (), instr.called)
+    return Computation(instr.name, (*parameters, root), root)
+
+
 class Builder:
     """Collects the instructions of one computation.
 

@@ -9,35 +9,16 @@ import os
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo.opcode import SEQUENTIAL
-from optimizer.analysis.cost import cost
-from optimizer.analysis.runs import runs
+from optimizer.analysis.runs import operations
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Module
 
 # Operations of a call, of all threads together: some minutes at 100 to 2,000 million a second.
 # Checked kernels take ten to sixty times as long as others.
 MOST_OPERATIONS, CHECKED = 1 << 35, 16
 # Another bound may be set here, in the environment.
 VARIABLE = "PYHLO_CUDA_HOST_OPERATIONS"
-
-
-def operations(module: Module) -> dict[Instruction, int]:
-    """Operations and stored elements of each instruction, in all turns of the loops around it.
-
-    Loops whose trip counts are not known count as 16 turns.
-    """
-    counts: dict[Instruction, int] = {}
-    inside = {c for i in module.instructions() if i.opcode not in SEQUENTIAL for c in i.called}
-    for computation, times in runs(module).items():
-        for instr in () if computation in inside else computation.instructions:
-            if instr.opcode not in SEQUENTIAL:
-                spent = cost(instr)
-                stored = sum(s.size for _, s in instr.shape.leaves() if s.is_array)
-                each = spent.flops + spent.transcendentals + stored * (spent.bytes_written > 0)
-                counts[instr] = times * each
-    return counts
 
 
 def refuse_too_much(module: Module, *, checked: bool = False) -> None:

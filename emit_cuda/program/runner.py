@@ -13,9 +13,10 @@ from codegen.program.trees import nested
 from codegen.program.values import leaves
 from emit_cuda.arrays import fetched
 from emit_cuda.devices import NamedMemory, Purpose
-from emit_cuda.program.host_calls import alone
 from emit_cuda.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall
 from emit_cuda.program.streams import Choice, Iterations, Segment
+from hlo.build import alone
+from hlo.instruction import Module
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -226,7 +227,9 @@ class Runner:
             shapes = (s for _, s in operand.shape.leaves())
             arrays = (self._fetched(s, addresses) if s.is_array else None for s in shapes)
             operands.append(nested(operand.shape, arrays))
-        for value in leaves(evaluate(alone(instr), *operands)):
+        computation = alone(instr)
+        module = Module("host_call", (*instr.called, computation), computation)
+        for value in leaves(evaluate(module, *operands)):
             if value is None:
                 continue
             address = next(addresses)

@@ -17,8 +17,8 @@ import numpy as np
 
 import emit_c
 from hlo.attributes import CustomCall
+from hlo.build import alone
 from hlo.errors.error import HloError
-from hlo.instruction import Computation
 from hlo.types.shape import row_major
 from hlo.walk import rebuild, rebuild_module
 from hlo_jax.engines.callbacks import WHOLE, Keeper, enter
@@ -27,12 +27,11 @@ from hlo_jax.engines.engine import flat
 from interpreter import Device, Frame
 from interpreter.engine.frame import quiet
 from interpreter.engine.lockstep import Lockstep
-from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Computation, Instruction, Module
     from hlo.types.shape import Shape
     from hlo_jax.engines.engine import Arrays, Engine
     from hlo_jax.programs.program import JaxProgram
@@ -128,13 +127,11 @@ def _is_of_device(instr: Instruction) -> bool:
 
 def _callback(instr: Instruction, keepers: list[Keeper]) -> Instruction:
     """A custom call whose function evaluates an instruction on its device."""
-    parameters = [make("parameter", shape=o.shape, number=k) for k, o in enumerate(instr.operands)]
-    only = instr.rewired(tuple(parameters), (), instr.called)
-    alone = Computation(instr.name, (*parameters, only), only)
+    computation = alone(instr)
 
     def evaluate(*operands: Any) -> list[Any]:
         with quiet():
-            value = _here.frame.call(alone, *operands)
+            value = _here.frame.call(computation, *operands)
         return [np.asarray(array) for array in flat(value)]
 
     number, keeper = enter(evaluate)

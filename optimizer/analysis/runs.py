@@ -1,10 +1,12 @@
-"""The number of runs of each computation, by the notes at loops."""
+"""The number of runs of each computation, by the notes at loops, and of operations in them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.opcode import SEQUENTIAL
 from hlo.walk import called_first
+from optimizer.analysis.cost import cost
 from optimizer.settings import settings
 
 if TYPE_CHECKING:
@@ -41,3 +43,20 @@ def trips(loop: Instruction) -> int:
             return int(count)
         case _:
             return UNKNOWN_TRIPS
+
+
+def operations(module: Module) -> dict[Instruction, int]:
+    """Operations and stored elements of each instruction, in all turns of the loops around it.
+
+    Loops whose trip counts are not known count as 16 turns.
+    """
+    counts: dict[Instruction, int] = {}
+    inside = {c for i in module.instructions() if i.opcode not in SEQUENTIAL for c in i.called}
+    for computation, times in runs(module).items():
+        for instr in () if computation in inside else computation.instructions:
+            if instr.opcode not in SEQUENTIAL:
+                spent = cost(instr)
+                stored = sum(s.size for _, s in instr.shape.leaves() if s.is_array)
+                each = spent.flops + spent.transcendentals + stored * (spent.bytes_written > 0)
+                counts[instr] = times * each
+    return counts

@@ -5,7 +5,8 @@ import pytest
 
 import emit_cuda
 import hlo
-from emit_cuda.host.bounds import MOST_OPERATIONS, operations
+from emit_cuda.host.bounds import MOST_OPERATIONS
+from optimizer.analysis.runs import operations
 
 PRODUCT = """HloModule m
 ENTRY e {{
