@@ -149,12 +149,16 @@ class Body:
         unroll: bool = False,
         kind: str = "s64",
     ) -> Generator[Name]:
-        """Run a block for each number from `start` below `stop`; for the options see `For`."""
+        """Run a block for each number from `start` below `stop`, unless it does nothing.
+
+        For the options see `For`.
+        """
         counted = self.name(name)
         with self.block() as statements:
             yield Name(counted)
-        made = For(counted, stop, tuple(statements), start, step, kind=kind)
-        self.add(replace(made, parallel=parallel, unroll=unroll))
+        if statements:
+            made = For(counted, stop, tuple(statements), start, step, kind=kind)
+            self.add(replace(made, parallel=parallel, unroll=unroll))
 
     @contextmanager
     def loops(
@@ -176,7 +180,7 @@ class Body:
             yield tuple(counter(c, s) for c, s in zip(counters, sizes, strict=True))
         inner = tuple(statements)
         for name, size in reversed(list(zip(counters, sizes, strict=True))):
-            if size != 1:
+            if size != 1 and inner:
                 inner = (For(name, size, inner, parallel=parallel, unroll=unroll),)
         self.add(*inner)
 

@@ -144,6 +144,12 @@ def test_phases_may_meet_only_holes():
           "window={size=1 lhs_dilate=2}, dim_labels=b0f_0io->b0f")  # fmt: skip
 
 
+def test_rows_of_a_window_may_meet_only_holes():
+    check("1,1,13,6", "1,16,3,12", "1,2,4,12",
+          "window={size=1x16 stride=3x1 pad=-1_4x-1_-2 lhs_dilate=3x3 rhs_dilate=2x2}, "
+          "dim_labels=b01f_01io->b01f, feature_group_count=2")  # fmt: skip
+
+
 def test_narrow_integers_are_summed_up_in_the_wider_result():
     check("1,9,8", "3,8,32", "1,9,32", "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f", "s8",
           target="s32")  # fmt: skip
