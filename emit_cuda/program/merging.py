@@ -314,8 +314,9 @@ class _Merging:
         if _needs_block(written):
             yield from self._each_block(step, written, values)
             return
-        slot = Name(self.names.unique("slot"))
-        block = step.block[0]
+        if written.stage.waits and self.block % WARP:
+            raise _NotMergedError
+        slot, block = Name(self.names.unique("slot")), step.block[0]
         numbers = {kind: thread_number(block, kind) for kind in ("s64", "u32", "s32")}
         values |= {"blockIdx.x": slot / block, "threadIdx.x": slot % block}
 
@@ -346,8 +347,8 @@ class _Merging:
             yield turns
             return
         _, called = _called(written)
-        if BARRIER.function in called or "blockDim" in called:
-            # These functions wait for the whole block.
+        if BARRIER.function in called or "blockDim" in called or threads % WARP:
+            # These functions wait for the whole block; and a part of one has whole warps.
             raise _NotMergedError
         barrier = Call("barrier_of_first", (Literal(threads),))
         (turns,) = replaced([turns], lambda each: [barrier] if each == BARRIER else None)

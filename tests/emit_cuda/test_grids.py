@@ -206,3 +206,32 @@ def test_functions_that_wait_keep_the_size_of_their_block():
     batch.add(module, arguments_of(module, 0))
     assert not is_one_kernel(batch.cases[0][3])
     assert not batch.differences()
+
+
+# Blocks of a transform of 1000 numbers have 125 threads for a line, and so no whole warps, which the
+# sums of rows need.
+TRANSFORM = """HloModule m
+add { p = f32[] parameter(0)  q = f32[] parameter(1)  ROOT s = f32[] add(p, q) }
+body { t = (f32[16,1000], s32[]) parameter(0)
+  x = f32[16,1000] get-tuple-element(t), index=0  i = s32[] get-tuple-element(t), index=1
+  f = c64[16,501] fft(x), fft_type=RFFT, fft_length={1000}  a = f32[16,501] abs(f)
+  z = f32[] constant(0)  r = f32[16] reduce(a, z), dimensions={1}, to_apply=add
+  h = f32[] constant(0.001)  hs = f32[16] broadcast(h), dimensions={}  g = f32[16] multiply(r, hs)
+  w = f32[16,1000] broadcast(g), dimensions={0}  y = f32[16,1000] subtract(w, x)
+  one = s32[] constant(1)  j = s32[] add(i, one)
+  ROOT u = (f32[16,1000], s32[]) tuple(y, j) }
+cond { t = (f32[16,1000], s32[]) parameter(0)  i = s32[] get-tuple-element(t), index=1
+  l = s32[] constant(9)  ROOT p = pred[] compare(i, l), direction=LT }
+ENTRY e { x = f32[16,1000] parameter(0)  i = s32[] constant(0)
+  t = (f32[16,1000], s32[]) tuple(x, i)
+  ROOT l = (f32[16,1000], s32[]) while(t), condition=cond, body=body }"""
+
+
+def test_warps_stay_whole(monkeypatch):
+    module = hlo.parse(TRANSFORM)
+    arguments = arguments_of(module, 0)
+    found = emit_cuda.compile(module, HostDevice(checked=True, seed=1))(*arguments)
+    monkeypatch.setattr(merging, "MOST_STEPS", 0)
+    wanted = emit_cuda.compile(module, HostDevice())(*arguments)
+    for one, other in zip(found, wanted, strict=True):
+        assert (one == other).all()

@@ -157,6 +157,25 @@ def test_what_one_kernel_does_is_what_the_host_drives(monkeypatch, case, on_devi
     assert (f"({kind}, %w)" in launches.explained(executable.program)) == on_device
 
 
+@pytest.mark.parametrize("checked", [True, False])
+@pytest.mark.parametrize("case", ["loop", "copy", "wide"])
+def test_the_same_on_a_grid(monkeypatch, case, checked):
+    """Loops and branches inside of the loop are parts of its grid, too."""
+    monkeypatch.setattr(merging, "MOST_IN_TURNS", 4)
+    monkeypatch.setattr(merging, "IN_GRID", 32)
+    wide = (LONG[:300] % 40 + 20).astype(np.int32)
+    inside = INSIDE.replace("[9]", "[300]"), "", [(wide, np.bool_(k)) for k in (0, 1)]
+    text, _, calls = (CASES | {"wide": inside})[case]
+    module = hlo.parse(text)
+    executable = emit_cuda.compile(module, HostDevice(checked=checked, seed=3))
+    assert statements_of(executable.program, "one grid")[1].cooperative
+    for arguments in calls:
+        for one, other in zip(
+            executable(*arguments), interpreter.evaluate(module, *arguments), strict=True
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
 def test_a_small_recurrence_is_one_kernel():
     random = np.random.default_rng(0)
     h, w = (random.standard_normal(dims, np.float32) for dims in ((16, 40), (40, 40)))
