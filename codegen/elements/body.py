@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
     from hlo.types.literal import Literal as Constant
     from hlo.types.shape import Shape
-    from optimizer.analysis.indexing import Index, Within
+    from optimizer.analysis.indexing import Index, Sum, Within
 
 
 class Body:
@@ -57,6 +57,10 @@ class Body:
         unique = self.writer.names.unique(name)
         self.add(Let(kind, unique, value))
         return Name(unique)
+
+    def counted(self, name: str, value: Expr, size: int) -> Sum:
+        """Name a number below a size; gives it for index arithmetic."""
+        return counter(self.let("s64", name, value).name, size)
 
     def variable(
         self,

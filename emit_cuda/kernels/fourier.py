@@ -47,7 +47,7 @@ from codegen.opcodes.fourier_lengths import (
     middle_factor,
     radices,
 )
-from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, named
+from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps
 from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
@@ -197,7 +197,7 @@ class _Fourier:
 
         def read_column(number: Sum, k: Sum) -> Pair:
             of, column = delinear(number, [count, columns])
-            return read(of, named(body, k * columns + column, n))
+            return read(of, body.counted("k", indexed(k * columns + column), n))
 
         def write_column(number: Sum, k: Sum, value: Pair) -> None:
             of, column = delinear(number, [count, columns])
@@ -210,7 +210,7 @@ class _Fourier:
 
         def write_row(number: Sum, k: Sum, value: Pair) -> None:
             of, row = delinear(number, [count, rows])
-            write(of, named(body, k * rows + row, n), value)
+            write(of, body.counted("k", indexed(k * rows + row), n), value)
 
         self.found.append(
             self._launch(rows, count * columns, read_column, write_column, side_by_side=True)

@@ -10,17 +10,11 @@ from optimizer.analysis.indexing import Sum, counter
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from codegen.elements.body import Body
     from codegen.opcodes.complex_parts import ComplexParts, Pair
 
 # Words of shared memory after which some are left out: of all gaps up to five words, and steps of
 # two and four, these let threads ask for different banks most often.
 ROW, GAP = 32, 3
-
-
-def named(body: Body, number: Sum, size: int) -> Sum:
-    """A number below a size, as a variable."""
-    return counter(body.let("s64", "k", indexed(number)).name, size)
 
 
 class LineSteps:
@@ -62,7 +56,7 @@ class LineSteps:
             groups = self.n // r
             values: list[Pair] = []
             for m in range(r):
-                k = named(self.body, counter(j.name, groups) + m * groups, self.n)
+                k = self.body.counted("k", indexed(counter(j.name, groups) + m * groups), self.n)
                 values.append(self.numbers.let(*read(k)))
             if done > 1:
                 for m in range(1, r):
@@ -81,9 +75,9 @@ class LineSteps:
         def put(j: Name, first: Sum) -> None:
             begin: Expr = j * r if done == 1 else Group(j / done) * (done * r) + j % done
             for m in range(r):
-                k = self.body.let("s64", "k", begin + m * done if m else begin)
+                k = self.body.counted("k", begin + m * done if m else begin, self.n)
                 re, im = (item(held, first + m) for held in self.held)
-                write(counter(k.name, self.n), (re, im))
+                write(k, (re, im))
 
         self._each(r, put)
 

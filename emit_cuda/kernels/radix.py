@@ -198,7 +198,7 @@ class _RowsOfTiles(RadixTile):
                     i = counter(position.name, self.size)
                     digit = self.digit(self.tile, i, part, Literal(shift))
                     target = Cast("u32", Group(item(self.offsets, digit) + position))
-                    j = counter(body.let("s64", "j", target).name, self.n)
+                    j = body.counted("j", target, self.n)
                     self.store(self.tile, i, j, targets)
         return self.kernel.stage(
             statements, self.rows * self.tiles, THREADS, MOVE, shared=self.shared, resident=4

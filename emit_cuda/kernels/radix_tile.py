@@ -109,8 +109,7 @@ class RadixTile:
         body = self.body
         with body.block() as statements:
             if self.rows > 1:
-                row = body.let("s64", "row", Name("blockIdx.x"))
-                self.row = counter(row.name, self.rows)
+                self.row = body.counted("row", Name("blockIdx.x"), self.rows)
             self.declare()
             with self.own_elements() as (e, j):
                 for k, value in enumerate(self.values):

@@ -285,7 +285,7 @@ class _ColumnReduction(_Reduction):
             block, _, begin, end = self.parts.of_block(body, "block")
             start = body.let("s64", "first", begin + y)
         tile = body.let("s64", "tile", block % tiles if outer else block)
-        number = counter(body.let("s64", "outer", block / tiles).name, others) if outer else Sum(0)
+        number = body.counted("outer", block / tiles, others) if outer else Sum(0)
         words, ragged = columns // width, columns % (WARP * width)
         column = body.let("s64", "column", tile * WARP + x)
         self._begin()

@@ -225,7 +225,7 @@ class _SortedTile:
             self.count = body.let("s64", "count", Choose(whole, Literal(size), self.n - begin))
             block = block / tiles
         if self.lines.count > 1:
-            self.number = counter(body.let("s64", "row", block).name, self.lines.count)
+            self.number = body.counted("row", block, self.lines.count)
 
     def _at(self, j: Sum) -> Index:
         return self.lines.index(self.number, self.begin + j)

@@ -139,11 +139,11 @@ class _TransposedTiles:
         body, edge = self.body, tile.edge
         grid = [*self.others, *(-(-n // edge) for n in self.sizes)]
         with body.block() as statements:
-            block = body.let("s64", "block", Name("blockIdx.x"))
-            *others, down, across = delinear(counter(block.name, prod(grid)), grid)
+            block = body.counted("block", Name("blockIdx.x"), prod(grid))
+            *others, down, across = delinear(block, grid)
             outer = tuple(others)
-            lane = counter(body.let("s64", "lane", Name("threadIdx.x")).name, WARP)
-            warp = counter(body.let("s64", "warp", Name("threadIdx.y")).name, ROWS)
+            lane = body.counted("lane", Name("threadIdx.x"), WARP)
+            warp = body.counted("warp", Name("threadIdx.y"), ROWS)
             computed = self._computed(outer, tile.width)
             reads = self._reads(computed, outer)
             tiles = {
