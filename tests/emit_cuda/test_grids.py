@@ -208,7 +208,7 @@ def test_functions_that_wait_keep_the_size_of_their_block():
     assert not batch.differences()
 
 
-# Blocks of a transform of 1000 numbers have 125 threads for a line, and so no whole warps, which the
+# Blocks of a transform of 1000 numbers have 125 threads for a line, so no whole warps, which the
 # sums of rows need.
 TRANSFORM = """HloModule m
 add { p = f32[] parameter(0)  q = f32[] parameter(1)  ROOT s = f32[] add(p, q) }
