@@ -31,8 +31,9 @@ import interpreter
 import optimizer
 from benchmarks import gpu_dumps
 from emit_cuda.gpu import GpuDevice, missing
-from emit_cuda.launches import device_named, estimates
+from emit_cuda.launches import estimates
 from emit_cuda.program.steps import LibraryCall, flat
+from optimizer.gpu.device import rates_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -226,8 +227,8 @@ def model(n: int) -> None:
     for name, text in cases(n).items():
         module = hlo.parse(text)
         program = emit_cuda.emit(optimizer.prepare(emit_cuda.optimized(module), "gpu"))
-        plain = estimates(emit_cuda.emit(optimizer.prepare(module, "gpu")), device_named("H100"))
-        rows, later = (estimates(program, device_named(gpu)) for gpu in ("H100", "B200"))
+        plain = estimates(emit_cuda.emit(optimizer.prepare(module, "gpu")), rates_of("H100"))
+        rows, later = (estimates(program, rates_of(gpu)) for gpu in ("H100", "B200"))
         full = [row.occupancy.share for row in rows if row.occupancy]
         known = [a for row in rows for a in row.accesses if a.requests and not a.shared]
         requests = sum(a.requests or 0 for a in known)

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 import emit_cuda
 import hlo
 import optimizer
-from emit_cuda.launches import device_named, estimates
+from emit_cuda.launches import estimates
 from hlo.errors.error import HloError
 from hlo.opcode import SEQUENTIAL
 from optimizer.analysis.cost import FREE, cost
+from optimizer.gpu.device import rates_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,7 +86,7 @@ def beside(before: Path, after: Path) -> Beside:
         if one can't be read or compiled.
     """
     made = optimizer.prepare(emit_cuda.optimized(hlo.load(before)))
-    rows = estimates(emit_cuda.emit(made), device_named("H100"))
+    rows = estimates(emit_cuda.emit(made), rates_of("H100"))
     return Beside(len(rows), sum(row.bytes for row in rows), *launched(hlo.load(after)))
 
 

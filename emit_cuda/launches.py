@@ -7,7 +7,6 @@ it is given, each read or written once.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from math import prod
@@ -21,10 +20,9 @@ from emit_cuda.kernels.tensor_cores import ON_TENSOR_CORES, TYPES
 from emit_cuda.libraries.calls import LibraryGemm
 from emit_cuda.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall, flat
 from hlo.attributes import CustomCall
-from hlo.errors.error import HloError
 from hlo.wording import counted, numbered
 from optimizer.analysis.cost import Cost, cost
-from optimizer.gpu.device import A100, DEVICES
+from optimizer.gpu.device import A100
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,23 +76,6 @@ class LaunchEstimate:
                 return f"copy of {size} bytes"
 
 
-def device_named(name: str) -> DeviceRates:
-    """A device of the table, by its name or its architecture.
-
-    Raises
-    ------
-    HloError
-        HLO204 if there is none.
-    """
-    for device in DEVICES.values():
-        if name.lower() in (device.name.lower(), device.architecture):
-            return device
-    names = ", ".join(f"{d.name} ({d.architecture})" for d in DEVICES.values())
-    raise HloError(
-        "HLO204", f"there is no GPU {name!r} in the table", notes=[f"there are: {names}"]
-    )
-
-
 def estimates(program: CudaProgram, device: DeviceRates = A100) -> list[LaunchEstimate]:
     """Estimates of launches and copies; loops count one iteration, conditionals all branches.
 
@@ -112,7 +93,7 @@ def estimates(program: CudaProgram, device: DeviceRates = A100) -> list[LaunchEs
     launches = Counter(step.about for step in steps if isinstance(step, Launch | LibraryCall))
     for step in steps:
         if isinstance(step, Copy):
-            rows.append(LaunchEstimate(step, 2 * step.size, *_least(device, 2 * step.size)))
+            rows.append(LaunchEstimate(step, 2 * step.size, *device.roofline(2 * step.size)))
             continue
         moved = sum(p.size for p in dict.fromkeys(step.arguments) if isinstance(p, BufferSlice))
         if isinstance(step, HostCall):
@@ -123,7 +104,7 @@ def estimates(program: CudaProgram, device: DeviceRates = A100) -> list[LaunchEs
         if instr and launches[step.about] == 1:
             moved = min(moved, spent.bytes_accessed)
         row = LaunchEstimate(
-            step, moved, *_least(device, moved, spent, _rate(device, program, step))
+            step, moved, *device.roofline(moved, spent, _rate(device, program, step))
         )
         if isinstance(step, Launch):
             needs, written = usage.get(step.kernel), program.kernels[step.kernel]
@@ -145,21 +126,6 @@ def _rate(device: DeviceRates, program: CudaProgram, step: Launch | LibraryCall)
         return device.flops
     tiles = program.kernels[step.kernel].stage.shared
     return device.matrix * (2 if any(kind == "s8" for kind, _, _ in tiles) else 1)
-
-
-def _least(
-    device: DeviceRates,
-    moved: int,
-    spent: Cost = Cost(),  # noqa: B008
-    rate: float = math.inf,
-) -> tuple[Cost, float, str]:
-    """The roofline of some bytes and operations: the operations, the seconds, and by which."""
-    work = max(spent.flops / rate, spent.transcendentals / device.transcendentals)
-    memory = moved / device.memory
-    bound = "memory" if memory >= work else "arithmetic"
-    if max(work, memory) < device.launch:
-        bound = "launch"
-    return spent, device.launch + max(work, memory), bound
 
 
 def explained(program: CudaProgram, device: DeviceRates = A100) -> str:

@@ -244,12 +244,13 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
 def cuda_text(module: Module, arguments: Namespace) -> str:
     """The CUDA C of a module, its launches' resources, its PTX or its SASS."""
     from emit_cuda import emit, launches, nvrtc  # noqa: PLC0415
+    from optimizer.gpu.device import rates_of  # noqa: PLC0415
 
     architecture = arguments.arch or "sm_90"
     most = nvrtc.most_shared(architecture) if arguments.arch else nvrtc.MOST_SHARED_BYTES
     program = emit(module, most_shared=most)
     if arguments.explain_launch:
-        return launches.explained(program, launches.device_named(arguments.explain_launch))
+        return launches.explained(program, rates_of(arguments.explain_launch))
     if arguments.stage == "ptx":
         return nvrtc.ptx(program.source, architecture)
     if arguments.stage == "sass":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hlo.errors.error import HloError
 from hlo.opcode import DONE, HOST
-from optimizer.analysis.cost import FREE, cost, operations
+from optimizer.analysis.cost import FREE, Cost, cost, operations
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
+NOTHING = Cost()
 COMPUTE, NETWORK, COPY = "compute", "network", "copy"
 
 
@@ -55,6 +58,29 @@ class DeviceRates:
     multiprocessors: int = 108
     matrix: float = 312e12
 
+    def roofline(
+        self, moved: int, spent: Cost = NOTHING, rate: float = math.inf
+    ) -> tuple[Cost, float, str]:
+        """The least time of some bytes and operations.
+
+        Parameters
+        ----------
+        moved : bytes from and to memory.
+        rate : operations a second.
+
+        Returns
+        -------
+        tuple
+            the operations, the seconds, and the resource that these are spent on: "memory",
+            "arithmetic" or "launch".
+        """
+        work = max(spent.flops / rate, spent.transcendentals / self.transcendentals)
+        memory = moved / self.memory
+        bound = "memory" if memory >= work else "arithmetic"
+        if max(work, memory) < self.launch:
+            bound = "launch"
+        return spent, self.launch + max(work, memory), bound
+
 
 A100 = DeviceRates()
 H100 = DeviceRates(67e12, 4.2e12, 3.35e12, 450e9, 64e9, name="H100", architecture="sm_90",
@@ -63,6 +89,23 @@ H200 = replace(H100, memory=4.8e12, name="H200")
 B200 = DeviceRates(75e12, 4.7e12, 8.0e12, 900e9, 64e9, name="B200", architecture="sm_100",
               multiprocessors=148, matrix=2250e12)  # fmt: skip
 DEVICES = {device.name: device for device in (A100, H100, H200, B200)}
+
+
+def rates_of(name: str) -> DeviceRates:
+    """A device of the table, by its name or its architecture.
+
+    Raises
+    ------
+    HloError
+        HLO204 if there is none.
+    """
+    for device in DEVICES.values():
+        if name.lower() in (device.name.lower(), device.architecture):
+            return device
+    names = ", ".join(f"{d.name} ({d.architecture})" for d in DEVICES.values())
+    raise HloError(
+        "HLO204", f"there is no GPU {name!r} in the table", notes=[f"there are: {names}"]
+    )
 
 
 # What waits for a copy takes no time of its own.

@@ -13,8 +13,9 @@ from codegen.kinds import Pointer
 from codegen.statements import Assign, For, If, Let, LocalVariable
 from emit_cuda.kernels.accesses import accesses
 from emit_cuda.kernels.stages import Stage
-from emit_cuda.launches import device_named, estimates, explained
+from emit_cuda.launches import estimates, explained
 from optimizer import prepare
+from optimizer.gpu.device import rates_of
 
 X, Y, TILE = Name("x"), Name("y"), Name("tile")
 THREAD = Name("threadIdx.x")
@@ -110,18 +111,18 @@ ENTRY e {{
 )
 def test_tensor_cores_have_a_roofline_of_their_own(kind, result, rate):
     program = emit_cuda.emit(prepare(hlo.parse(PRODUCT.format(kind, result))))
-    (row,) = estimates(program, device_named("H100"))
+    (row,) = estimates(program, rates_of("H100"))
     assert row.bound == "arithmetic"
     assert row.seconds == pytest.approx(1e-6 + 2 * 4096**3 / rate)
 
 
 def test_a_kernel_is_explained():
     program = emit_cuda.emit(prepare(hlo.parse(ADD)))
-    (row,) = estimates(program, device_named("sm_100"))
+    (row,) = estimates(program, rates_of("sm_100"))
     assert (row.bytes, row.cost.flops, row.bound) == (3 << 22, 1 << 20, "memory")
     assert row.seconds == pytest.approx(1e-6 + (3 << 22) / 8e12)
     assert all(each.requests == each.least for each in row.accesses)
-    text = explained(program, device_named("H200"))
+    text = explained(program, rates_of("H200"))
     assert text.startswith("s_kernel (loop")
     assert text.endswith("1 step, 12,582,912 bytes, at least 3.6 us on H200")
 
@@ -161,7 +162,7 @@ def test_a_slice_reads_no_more_than_it_takes():
     text = """ENTRY e { x = f32[1024,4096] parameter(0)  i = s32[] parameter(1)
       z = s32[] constant(0)
       ROOT s = f32[1,4096] dynamic-slice(x, i, z), dynamic_slice_sizes={1,4096} }"""
-    (row,) = estimates(emit_cuda.emit(prepare(hlo.parse(text))), device_named("H200"))
+    (row,) = estimates(emit_cuda.emit(prepare(hlo.parse(text))), rates_of("H200"))
     assert row.bytes == 2 * 4096 * 4 + 4
 
 
