@@ -13,7 +13,7 @@ from codegen.statements import For
 from emit_c.table import define_whole
 from hlo import attributes as a
 from optimizer import machine
-from optimizer.analysis.indexing import counter, linear
+from optimizer.analysis.indexing import counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,35 +60,37 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) 
     half = len(instr.operands) // 2
     arrays, initials = instr.operands[:half], instr.operands[half:]
     dims = arrays[0].shape.dims
-    last = len(dims) - 1
-    if not attrs.dimensions or last in attrs.dimensions or dims[last] < 2:
+    # The dimensions behind all that are folded: their elements lie side by side.
+    first = max(attrs.dimensions, default=len(dims)) + 1
+    columns = prod(dims[first:])
+    if first >= len(dims) or columns < 2:
         return None
     # Few rows need no variables that lie side by side: an element's are written out.
     rows = prod(dims[d] for d in attrs.dimensions)
-    if rows <= machine.WRITTEN_OUT_FOLD and dims[last] >= machine.BLOCK_OF_LANES:
+    if rows <= machine.WRITTEN_OUT_FOLD and columns >= machine.BLOCK_OF_LANES:
         return None
     types = [x.shape.element_type for x in arrays]
     starts = [body.scalar(i) for i in initials]
-    kept = [1 if d in attrs.dimensions else dims[d] for d in range(last)]
-    reduced = [dims[d] if d in attrs.dimensions else 1 for d in range(last)]
+    kept = [1 if d in attrs.dimensions else dims[d] for d in range(first)]
+    reduced = [dims[d] if d in attrs.dimensions else 1 for d in range(first)]
     shape = next(s for _, s in instr.shape.leaves())
-    for count, start, width in blocks(dims[last]):
+    for count, start, width in blocks(columns):
         column = body.name("column")
-        names = [*(f"i{d}" for d in range(last)), "block"]
+        names = [*(f"i{d}" for d in range(first)), "block"]
         with body.loops(names, [*kept, count], parallel=True) as counters:
             *outer, block = counters
-            here = block * width + counter(column, width) + start
+            here = delinear(block * width + counter(column, width) + start, dims[first:])
             fold = Fold(
                 body, instr.called[0], types, starts, instr.name, size=width, counter=column
             )
-            with body.block() as rows, body.loops("r" * last, reduced) as inner:
+            with body.block() as rows, body.loops("r" * first, reduced) as inner:
                 at = tuple(o + i for o, i in zip(outer, inner, strict=True))
                 with body.block() as statements:
-                    fold.add([body.element(x, (*at, here)) for x in arrays])
+                    fold.add([body.element(x, (*at, *here)) for x in arrays])
                 body.add(over(column, width, statements))
             body.add(*of_columns(rows, [fold]))
             with body.block() as statements:
-                result = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), here)
+                result = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), *here)
                 for output, kind, value in zip(outputs, types, fold.results, strict=True):
                     number = linear(result, shape.dims)
                     body.assign(item(output, number), store(kind, value))

@@ -19,7 +19,7 @@ from emit_c.kernels.writing import write_loops
 from emit_c.opcodes.folding import blocks, of_columns
 from hlo.opcode import TRANSCENDENTAL
 from optimizer import machine
-from optimizer.analysis.indexing import Sum, counter, linear
+from optimizer.analysis.indexing import Sum, counter, delinear, linear
 from optimizer.fusion.policy import CPU
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def write_sweeps(kernel: CKernel, nest: LoopNest, outputs: Pointers) -> tuple[St
     if not nest.by_columns or _are_written_out(nest):
         _ByRows(kernel, nest, outputs).write()
     else:
-        columns = nest.digits.size(nest.order[-1])
-        for block in blocks(columns, _most_columns(nest)):
+        for block in blocks(_columns(nest), _most_columns(nest)):
             _ByColumns(kernel, nest, outputs, block).write()
             # Scalars computed for one block are not those of the next.
             kernel.body.environment.scalars.clear()
@@ -74,7 +73,7 @@ def _are_written_out(nest: LoopNest) -> bool:
         # Later sweeps fold nothing: their loops are written out if they are shorter.
         return rows <= max(machine.SHORT_LOOPS)
     return (
-        nest.digits.size(nest.order[-1]) >= machine.BLOCK_OF_LANES
+        _columns(nest) >= machine.BLOCK_OF_LANES
         and rows <= machine.WRITTEN_OUT_FOLD
         and rows * len(nest.members) <= machine.MOST_WRITTEN
     )
@@ -90,10 +89,10 @@ class _ByRows:
         # Where whole values lie, for later sweeps to read.
         self.targets: dict[Instruction, Expr] = {}
         # The counters of all sweeps have the same names.
-        sizes = [nest.digits.size(d) for d in nest.folded]
-        self.inner = [(self.body.name("j"), size) for size in sizes]
-        for digit, (name, size) in zip(nest.folded, self.inner, strict=True):
-            self.counters[digit] = counter(name, size)
+        runs = nest.runs(nest.folded)
+        self.inner = [(self.body.name("j"), nest.count(run)) for run in runs]
+        for run, (name, size) in zip(runs, self.inner, strict=True):
+            self._count(run, counter(name, size))
 
     # ------------------------------------------------------------------- loops
 
@@ -109,10 +108,17 @@ class _ByRows:
     @contextmanager
     def _rows(self) -> Generator[None]:
         """The loops over rows."""
-        sizes = [self.nest.digits.size(d) for d in self.nest.kept]
+        runs = self.nest.runs(self.nest.kept)
+        sizes = [self.nest.count(run) for run in runs]
         with self.body.loops(["i"] * len(sizes), sizes, parallel=True) as index:
-            self.counters.update(zip(self.nest.kept, index, strict=True))
+            for run, number in zip(runs, index, strict=True):
+                self._count(run, number)
             yield
+
+    def _count(self, run: DigitIndex, number: Sum) -> None:
+        """Let a number count the digits of a run."""
+        sizes = [self.nest.digits.size(digit) for digit in run]
+        self.counters.update(zip(run, delinear(number, sizes), strict=True))
 
     def _through(self, statements: Sequence[Statement], folds: Sequence[Fold]) -> None:
         """The loops over the reduced dimensions."""
@@ -255,13 +261,14 @@ class _ByColumns(_ByRows):
     @contextmanager
     def _rows(self) -> Generator[None]:
         """The loops over rows, and over blocks of columns."""
-        *outer, last = self.nest.kept
-        sizes = [*(self.nest.digits.size(d) for d in outer), self.count]
+        *outer, last = self.nest.runs(self.nest.kept)
+        sizes = [*(self.nest.count(run) for run in outer), self.count]
         names = [*("i" for _ in outer), "block"]
         with self.body.loops(names, sizes, parallel=True) as (*index, block):
-            self.counters.update(zip(outer, index, strict=True))
+            for run, number in zip(outer, index, strict=True):
+                self._count(run, number)
             column = counter(self.column, self.width)
-            self.counters[last] = block * self.width + column + self.start
+            self._count(last, block * self.width + column + self.start)
             yield
 
     def _through(self, statements: Sequence[Statement], folds: Sequence[Fold]) -> None:
@@ -311,6 +318,11 @@ class _ByColumns(_ByRows):
 def _folded(fold: Instruction) -> tuple[Instruction, ...]:
     """The arrays that a reduce folds."""
     return fold.operands[: len(fold.operands) // 2]
+
+
+def _columns(nest: LoopNest) -> int:
+    """The number of neighbours in memory that belong to different folds."""
+    return nest.count(nest.runs(nest.kept)[-1])
 
 
 def _most_columns(nest: LoopNest) -> int:

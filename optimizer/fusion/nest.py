@@ -17,6 +17,7 @@ cache.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,32 @@ class LoopNest:
     def count(self, index: DigitIndex) -> int:
         """The number of iterations of the loops of some digits."""
         return prod(self.digits.size(d) for d in index)
+
+    def runs(self, index: DigitIndex) -> list[DigitIndex]:
+        """The digits of an index, those together that all values have side by side.
+
+        One loop can count a run, as if it were a single dimension.
+        """
+        found: list[DigitIndex] = []
+        for digit in index:
+            if found and self._are_neighbours(found[-1][-1], digit):
+                found[-1] += (digit,)
+            else:
+                found.append((digit,))
+        return found
+
+    def _are_neighbours(self, first: int, second: int) -> bool:
+        return self._is_known and all(
+            (first in index) == (second in index)
+            and (first not in index or index[index.index(first) :][1:2] == (second,))
+            for index in {self.order, *self.index_of.values()}
+        )
+
+    @cached_property
+    def _is_known(self) -> bool:
+        """Whether each value is read at one index only, but for scalars."""
+        values = {o for member in self.members for o in (member, *member.operands)}
+        return all(v in self.index_of or v.shape.size == 1 for v in values)
 
     def is_cached(self, most: int) -> bool:
         """Whether a cache of some bytes holds a row until the last sweep over it."""

@@ -110,6 +110,14 @@ def test_other_rows(dims, along):
     check(module(JAX, dims, along), special(dims, "f32"), keys=along != 0 or len(dims) == 1)
 
 
+@pytest.mark.parametrize("along", [0, 1])
+def test_columns_of_several_dimensions_are_folded_side_by_side(along):
+    made = module(JAX, (8, 5, 30, 2), along)
+    check(made, special((8, 5, 30, 2), "f32"), keys=False)
+    columns = 60 if along else 300
+    assert f"column < {columns}" in emit_c.compile(made, optimize=False).source
+
+
 def test_places_that_do_not_count_up_to_what_fits():
     check(module(JAX, (9, 200), 1, places="s8"), special((9, 200), "f32"), keys=False)
     check(module(JAX, (9, 20), 1, begin=3), special((9, 20), "f32"), keys=False)

@@ -1,5 +1,7 @@
 """Kernels with several results and several sweeps, in C as in the interpreter."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -98,6 +100,45 @@ def test_folds_and_what_needs_them_are_one_kernel(dims, reduced, function):
 @pytest.mark.parametrize("reduced", [(0,), (1,)])
 def test_narrow_and_wide_types(kind, reduced):
     check(normalize((6, 9), reduced, kind))
+
+
+def loops(source):
+    """The loops of the kernel, without their bodies: counters and limits."""
+    return re.findall(r"for \(s64 (\w+) = 0; \1 < (\d+);", source)
+
+
+@pytest.mark.parametrize(
+    ("dims", "reduced", "written"),
+    [
+        ((40, 2, 30), (2,), ("i", "80")),
+        ((3, 20, 50, 2), (1,), ("column", "100")),
+        ((3, 4, 50, 2), (1,), ("i_1", "100")),
+        ((50, 5, 9), (1, 2), ("j", "45")),
+        ((3, 4, 50, 2, 5), (1, 4), ("i_1", "100")),
+    ],
+    ids=["rows", "columns", "columns of few rows", "what is folded", "rows behind folds"],
+)
+def test_dimensions_that_stay_neighbours_are_one_loop(dims, reduced, written):
+    assert written in loops(check(normalize(dims, reduced)))
+
+
+def test_dimensions_that_a_value_has_apart_stay_two_loops():
+    source = check(
+        hlo.parse("""HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY e {
+  x = f32[40,2,30] parameter(0)
+  bias = f32[2] parameter(1)
+  zero = f32[] constant(0)
+  b = f32[40,2,30] broadcast(bias), dimensions={1}
+  y = f32[40,2,30] add(x, b)
+  total = f32[40,2] reduce(y, zero), dimensions={2}, to_apply=add
+  t = f32[40,2,30] broadcast(total), dimensions={0,1}
+  z = f32[40,2,30] subtract(y, t)
+  ROOT e = f32[40,2,30] tanh(z)
+}""")
+    )
+    assert {("i", "40"), ("i_1", "2")} <= set(loops(source))
 
 
 def test_dear_values_are_computed_once():
