@@ -4,9 +4,10 @@ A kernel is statements, and what these compute are small trees. Transformations 
 text is written once, by a printer that an emitter supplies with a table, and never read again.
 
 The files, in the order in which they stand on each other, and in which they are best read:
-`indexing` (sums of multiples of loop counters), `expressions` (trees, and walks through them),
-`statements` (loops, choices, assignments), `loops` (transformations of loops), `printer` (trees and
-statements as text), `elements` (a kernel in the making, and the table of opcodes), `prelude` (the
-functions that kernels call), `opcodes` and `custom_calls` (the entries of the table), `program`
-(which values are stored, and where, and in which order kernels run).
+`expressions` (trees), `walk` and `evaluation` (walks through trees, and the integers that they
+are), `statements` (loops, choices, assignments), `printer` (trees and statements as text),
+`elements` (a kernel in the making, and the table of opcodes), `loops` (loop nests, and
+transformations of loops), `prelude` (the functions that kernels call), `opcodes` and `custom_calls`
+(the entries of the table), `program` (which values are stored, and where, and in which order
+kernels run).
 """

@@ -1,1 +1,1 @@
-"""Transformations of loops that know no language."""
+"""Loop nests over arrays, and transformations of loops that know no language."""

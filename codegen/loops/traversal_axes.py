@@ -88,7 +88,8 @@ def atoms(trace: AccessTrace) -> Iterator[Atom]:
 
 def divided_counters(trace: AccessTrace) -> set[str]:
     """The counters in a dividend."""
-    return {a.text for atom in atoms(trace) for a, _ in _inside(atom)}
+    divided = (atom.dividend for atom in atoms(trace) if not isinstance(atom, Counter))
+    return {a.text for dividend in divided for a, _ in dividend.terms}
 
 
 def open_counters(trace: AccessTrace) -> set[str]:
@@ -102,8 +103,3 @@ def _atoms_of(stack: list[Sum]) -> Iterator[Atom]:
             yield atom
             if not isinstance(atom, Counter):
                 stack.append(atom.dividend)
-
-
-def _inside(atom: Atom) -> Sequence[tuple[Atom, int]]:
-    """The dividend inside of an atom."""
-    return () if isinstance(atom, Counter) else atom.dividend.terms

@@ -157,7 +157,7 @@ class _LineBlock:
     def twiddle(self, n: int, whole: int, first: Sum) -> None:
         """Multiply numbers k of lines l by roots k l of a whole line of which they are parts."""
         roots = self.transforms.constant(roots_of_unity(whole), "roots")
-        self._call("turn_lines", self.x, roots, n, self.count, indexed(first), work=8 * n)
+        self._call("twiddle_lines", self.x, roots, n, self.count, indexed(first), work=8 * n)
 
     def _call(self, function: str, *arguments: Expr | int, work: int) -> None:
         width = self.transforms.width

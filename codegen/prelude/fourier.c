@@ -5,13 +5,13 @@
 struct lanes_$T { $T real[512 / $W], imaginary[512 / $W]; };
 
 // Numbers k of up to 512 / $W lines: pairs that lie `step` pairs apart in a line, whose beginnings lie
-// `line` pairs apart. With `turned`, real and imaginary parts change places: that turns a transform
+// `line` pairs apart. With `inverse`, real and imaginary parts change places: that turns a transform
 // into its inverse.
 static void take_lines_$T(struct lanes_$T *to, const $T *from, s64 n, s64 count, s64 step,
-                              s64 line, s64 turned) {
+                              s64 line, s64 inverse) {
   const s64 width = 512 / $W;
   for (s64 k = 0; k < n; k++) {
-    const $T *real = from + 2 * k * step + turned, *other = from + 2 * k * step + 1 - turned;
+    const $T *real = from + 2 * k * step + inverse, *other = from + 2 * k * step + 1 - inverse;
     if (line == 1 && count == width) {
       #pragma omp simd
       for (s64 l = 0; l < width; l++) {
@@ -29,10 +29,10 @@ static void take_lines_$T(struct lanes_$T *to, const $T *from, s64 n, s64 count,
 
 // The way back, where all numbers are multiplied by the same one.
 static void give_lines_$T(const struct lanes_$T *from, $T *to, s64 n, s64 count, s64 step,
-                              s64 line, s64 turned, $T scale) {
+                              s64 line, s64 inverse, $T scale) {
   const s64 width = 512 / $W;
   for (s64 k = 0; k < n; k++) {
-    $T *real = to + 2 * k * step + turned, *other = to + 2 * k * step + 1 - turned;
+    $T *real = to + 2 * k * step + inverse, *other = to + 2 * k * step + 1 - inverse;
     if (line == 1 && count == width) {
       #pragma omp simd
       for (s64 l = 0; l < width; l++) {
@@ -49,7 +49,7 @@ static void give_lines_$T(const struct lanes_$T *from, $T *to, s64 n, s64 count,
 }
 
 // One step of a transform of `before * radix * behind` numbers, of which `before` parts are done: the
-// transforms of `radix` numbers that lie `behind` apart, turned by roots of unity.
+// transforms of `radix` numbers that lie `behind` apart, multiplied by roots of unity.
 static inline void fourier_twos_$T(const struct lanes_$T *restrict x, struct lanes_$T *restrict y,
                                    const $T *roots, s64 before, s64 behind) {
   for (s64 k = 0; k < before; k++) {
@@ -131,7 +131,7 @@ static inline void fourier_fours_$T(const struct lanes_$T *restrict x, struct la
   }
 }
 
-// Any odd radix: numbers j and radix - j are turned by conjugate roots, so that their sum and their
+// Any odd radix: numbers j and radix - j are multiplied by conjugate roots, so that their sum and their
 // difference are each multiplied once.
 static inline void fourier_odds_$T(const struct lanes_$T *restrict x, struct lanes_$T *restrict y,
                                    const $T *roots, s64 before, s64 behind, s64 radix) {
@@ -202,7 +202,7 @@ static void hlo_fourier_$T(struct lanes_$T *x, struct lanes_$T *y, const $T *roo
 }
 
 // Turn number k of line l by root k * (first + l): so lines become parts of a longer one.
-static void turn_lines_$T(struct lanes_$T *x, const $T *roots, s64 n, s64 count, s64 first) {
+static void twiddle_lines_$T(struct lanes_$T *x, const $T *roots, s64 n, s64 count, s64 first) {
   for (s64 k = 0; k < n; k++) {
     const $T *root = roots + 2 * k * first;
     #pragma omp simd
@@ -214,11 +214,11 @@ static void turn_lines_$T(struct lanes_$T *x, const $T *roots, s64 n, s64 count,
   }
 }
 
-// Multiply number k of each line by factor k; with `turned`, real and imaginary parts change places
+// Multiply number k of each line by factor k; with `inverse`, real and imaginary parts change places
 // before.
-static void multiply_lines_$T(struct lanes_$T *x, const $T *factors, s64 n, s64 turned) {
+static void multiply_lines_$T(struct lanes_$T *x, const $T *factors, s64 n, s64 inverse) {
   for (s64 k = 0; k < n; k++) {
-    $T *one = turned ? x[k].imaginary : x[k].real, *other = turned ? x[k].real : x[k].imaginary;
+    $T *one = inverse ? x[k].imaginary : x[k].real, *other = inverse ? x[k].real : x[k].imaginary;
     $T cosine = factors[2 * k], sine = factors[2 * k + 1];
     #pragma omp simd
     for (s64 l = 0; l < 512 / $W; l++) {
@@ -266,11 +266,11 @@ static void real_parts_together_$T(const $T *restrict x, $T *restrict y, const $
 // Products of numbers of one line with factors; before or behind that, real and imaginary parts may
 // change places.
 static void multiply_numbers_$T(const $T *x, s64 x_step, $T *y, s64 y_step, const $T *factors, s64 n,
-                                s64 turned, s64 turned_back) {
+                                s64 inverse, s64 inverse_after) {
   for (s64 k = 0; k < n; k++) {
-    $T real = x[2 * k * x_step + turned], imaginary = x[2 * k * x_step + 1 - turned];
+    $T real = x[2 * k * x_step + inverse], imaginary = x[2 * k * x_step + 1 - inverse];
     $T cosine = factors[2 * k], sine = factors[2 * k + 1];
-    y[2 * k * y_step + turned_back] = real * cosine - imaginary * sine;
-    y[2 * k * y_step + 1 - turned_back] = real * sine + imaginary * cosine;
+    y[2 * k * y_step + inverse_after] = real * cosine - imaginary * sine;
+    y[2 * k * y_step + 1 - inverse_after] = real * sine + imaginary * cosine;
   }
 }
