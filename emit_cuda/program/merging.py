@@ -19,7 +19,6 @@ import numpy as np
 
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Expr, Literal, Load, Name, binary
-from codegen.functions import Function, mentions
 from codegen.kinds import Pointer, element_of, is_const
 from codegen.statements import (
     Assign,
@@ -38,7 +37,6 @@ from codegen.statements import (
 )
 from codegen.walk import substitute
 from emit_cuda.code.names import CudaNames
-from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.places import Places, places
 from emit_cuda.kernels.stages import (
@@ -53,12 +51,13 @@ from emit_cuda.kernels.stages import (
 )
 from emit_cuda.kernels.tile_sizes import MULTIPROCESSORS
 from emit_cuda.program.barriers import Barriers
+from emit_cuda.program.parts import NotMergedError, called_by, needs_block, size_in, word_of
 from emit_cuda.program.steps import Branch, Copy, Launch, While, flat
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.write.print import Options, print_instruction
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from emit_cuda.kernels.file import KernelFile, Written
     from emit_cuda.program.barriers import Overlaps
@@ -71,15 +70,13 @@ MOST_IN_BLOCK = 512
 # of such a grid, and the turns that each takes at a launch. With more of them, the blocks of a
 # launch of its own are done earlier, as there are more at once.
 IN_GRID, MOST_BLOCKS, MOST_TURNS = 256, 2 * MULTIPROCESSORS, 4
+# Threads of a launch that the first block of a grid does alone, if that spares barriers.
+MOST_ALONE = MOST_IN_TURNS
 # Numbers of threads below this are counted in 32 bits.
 NARROW = 1 << 30
 # Launches and copies that a kernel does in their place.
 MOST_STEPS = 32
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
-
-
-class _NotMergedError(Exception):
-    """Something inside can't be a part of a kernel."""
 
 
 def merged(
@@ -96,7 +93,7 @@ def merged(
     if len(inside) > MOST_STEPS:
         return None
     try:
-        sizes = [_size(file, each) for each in inside]
+        sizes = [size_in(file, each) for each in inside]
         waiting = max(block for _, block in [(0, 0), *sizes])
         threads = max((count for count, _ in sizes), default=1)
         in_turns = all(count <= (block or MOST_IN_TURNS) for count, block in sizes)
@@ -113,47 +110,8 @@ def merged(
         merging = _Merging(file, block, inside, overlaps, is_grid=not in_turns)
         kind = "one block" if in_turns else "branch" if is_choice else "one grid"
         return merging.launch(instr, (grid, 1, 1), step, kind)
-    except _NotMergedError:
+    except NotMergedError:
         return None
-
-
-def _size(file: KernelFile, step: Step) -> tuple[int, int]:
-    """The threads of a launch, and the block size that it asks for; 0 if any will do."""
-    match step:
-        case Copy(_, _, size):
-            return size // _word(size), 0
-        case Launch(kernel, grid, block):
-            threads, stage = prod(block), file.written[kernel].stage
-            if stage.extern_bytes or grid[1:] != (1, 1):
-                raise _NotMergedError
-            return prod(grid) * threads, threads if _needs_block(file.written[kernel]) else 0
-        case _:
-            raise _NotMergedError
-
-
-def _needs_block(written: Written) -> bool:
-    """Whether a thread needs others than those of its warp, which stay together in any block."""
-    stage = written.stage
-    if not stage.waits or stage.cooperative:
-        return stage.cooperative
-    words, called = _called(written)
-    by_number = "threadIdx" in called or "blockDim" in called
-    if "blockIdx" in called or (by_number and stage.block[1:] != (1, 1)):
-        # Functions would ask for numbers that are others here.
-        raise _NotMergedError
-    waits = BARRIER.function in words or BARRIER.function in called
-    return bool(stage.shared) or waits or by_number
-
-
-def _called(written: Written) -> tuple[Collection[str], str]:
-    """The words of a kernel, and the text of the functions that it calls."""
-    words = mentions(Function("", (), written.statements))
-    return words, prelude(words)
-
-
-def _word(size: int) -> int:
-    """Bytes that are copied at once: arrays of such sizes begin at multiples of them."""
-    return 4 if size % 4 == 0 else 1
 
 
 @dataclass
@@ -164,6 +122,10 @@ class _Merging:
     ----------
     inside : all launches and copies in it.
     is_grid : the blocks of a grid do each part in turns; else the threads of one block.
+
+    Attributes
+    ----------
+    most_alone : threads of a launch that the first block does alone, without waiting for others.
     """
 
     file: KernelFile
@@ -175,6 +137,7 @@ class _Merging:
     given: dict[str, Argument] = field(default_factory=dict[str, Argument])
     shared_bytes: int = 0
     aligned: int = 16
+    most_alone: int = 0
     about: dict[str, None] = field(default_factory=dict[str, None])
     used: dict[str, None] = field(default_factory=dict[str, None])
     barriers: dict[int, bool] = field(default_factory=dict[int, bool])
@@ -194,13 +157,11 @@ class _Merging:
         self, instr: Instruction, grid: tuple[int, int, int], step: While | Branch, kind: str
     ) -> Launch:
         """Add the kernel to the file; gives a launch of it."""
-        barriers = Barriers(self.overlaps, self._own, self._alone)
-        barriers.after([step], frozenset())
-        self.barriers = barriers.before
+        self._place_barriers(step)
         body = tuple(self.step(step))
         cooperative = any(each == GRID_BARRIER for each in nested(body))
         if self.shared_bytes > SHARED_BYTES:
-            raise _NotMergedError
+            raise NotMergedError
         of = (self.block, 1, 1)
         shared = (("u8", "shared_memory", self.shared_bytes),) if self.shared_bytes else ()
         aligned = self.aligned if shared else 0
@@ -213,16 +174,34 @@ class _Merging:
         what = instr.name, kind, 0, cooperative
         return Launch(name, stage.grid, stage.block, at, writes, *what)
 
+    def _place_barriers(self, step: While | Branch) -> None:
+        """Find where to wait, with fewest barriers of the grid.
+
+        The first block takes turns at small launches if that spares some; else the grid does them.
+        """
+        plans: list[tuple[int, int, Barriers]] = []
+        for most in (self.block, MOST_ALONE):
+            self.most_alone = most
+            plan = Barriers(self.overlaps, self._own, self._alone)
+            plan.after([step], frozenset())
+            plans.append((sum(plan.before.values()), most, plan))
+        _, self.most_alone, plan = min(plans, key=lambda each: each[:2])
+        self.barriers = plan.before
+
     def _alone(self, step: Step | None) -> bool:
         """Whether the first block alone does a step; all blocks read predicates."""
         if not self.is_grid or step is None:
             return not self.is_grid
         is_grid = isinstance(step, Launch) and step.cooperative
-        count, block = _size(self.file, step)
-        return not is_grid and count <= (block or self.block)
+        count, block = size_in(self.file, step)
+        return not is_grid and count <= (block or self.most_alone)
 
     def _own(self, pointer: str, *steps: Step) -> bool:
         """Whether each element of an array is used by the same thread in two steps."""
+        # A launch that fills no block has the same threads in turns of one block and of the grid.
+        large = [each for each in steps if size_in(self.file, each)[0] > self.block]
+        if len({self._alone(each) for each in large}) > 1:
+            return False
         one, other = (self._places(pointer, step) for step in steps)
         return bool(one and other and one.each_of_one_thread(other))
 
@@ -233,13 +212,13 @@ class _Merging:
         found = None
         match step:
             case Copy(_, _, size):
-                words = np.arange(size // _word(size))
-                found = Places(words, words, _word(size))
+                words = np.arange(size // word_of(size))
+                found = Places(words, words, word_of(size))
             case Launch(kernel, grid, block, arguments):
                 written = self.file.written[kernel]
                 pairs = zip(arguments, written.arguments, strict=True)
                 names = {argument.name for each, argument in pairs if str(each) == pointer}
-                if not _needs_block(written):
+                if not needs_block(written):
                     found = places(written, grid, block, names)
             case _:
                 pass
@@ -291,7 +270,7 @@ class _Merging:
     def _part(self, step: Step) -> Iterator[Statement]:
         """The statements of a launch or a copy."""
         if isinstance(step, Copy):
-            kind, width = ("u32", 4) if _word(step.size) == 4 else ("u8", 1)
+            kind, width = ("u32", 4) if word_of(step.size) == 4 else ("u8", 1)
             slot = Name(self.names.unique("word"))
             target = self._pointer(str(step.target), writes=True)
             source = self._pointer(str(step.source))
@@ -311,11 +290,11 @@ class _Merging:
             yield from (BARRIER,) if shared else ()
             return
         values["gridDim.x"] = Literal(step.grid[0])
-        if _needs_block(written):
+        if needs_block(written):
             yield from self._each_block(step, written, values)
             return
         if written.stage.waits and self.block % WARP:
-            raise _NotMergedError
+            raise NotMergedError
         slot, block = Name(self.names.unique("slot")), step.block[0]
         numbers = {kind: thread_number(block, kind) for kind in ("s64", "u32", "s32")}
         values |= {"blockIdx.x": slot / block, "threadIdx.x": slot % block}
@@ -346,10 +325,10 @@ class _Merging:
         if threads == self.block:
             yield turns
             return
-        _, called = _called(written)
+        _, called = called_by(written)
         if BARRIER.function in called or "blockDim" in called or threads % WARP:
             # These functions wait for the whole block; and a part of one has whole warps.
-            raise _NotMergedError
+            raise NotMergedError
         barrier = Call("barrier_of_first", (Literal(threads),))
         (turns,) = replaced([turns], lambda each: [barrier] if each == BARRIER else None)
         yield If(binary("<", Name("threadIdx.x"), threads), (turns,))
@@ -370,9 +349,10 @@ class _Merging:
     def _each(self, slot: str, count: int, body: tuple[Statement, ...]) -> Statement:
         """Something for each number below a count, by the threads of all blocks in turns."""
         kind = "s32" if count < NARROW else "s64"
-        if not self.is_grid:
-            start: Expr = Name("threadIdx.x")
-            return For(slot, count, body, start, self.block, kind=kind)
+        if not self.is_grid or self.block < count <= self.most_alone:
+            turns = For(slot, count, body, Name("threadIdx.x"), self.block, kind=kind)
+            first = binary("==", Name("blockIdx.x"), 0)
+            return If(first, (turns,)) if self.is_grid else turns
         start, step = thread_number(self.block, kind), Cast(kind, Name("gridDim.x")) * self.block
         return For(slot, count, body, start, step, kind=kind)
 
@@ -382,7 +362,7 @@ class _Merging:
         for pointer, argument in zip(step.arguments, written.arguments, strict=True):
             kind, writes = element_of(argument.kind), not is_const(argument.kind)
             if not isinstance(kind, str):
-                raise _NotMergedError
+                raise NotMergedError
             values[argument.name] = self._pointer(str(pointer), kind, writes=writes)
         return values
 

@@ -96,6 +96,7 @@ def small_grids(monkeypatch):
     monkeypatch.setattr(merging, "MOST_IN_TURNS", 64)
     monkeypatch.setattr(gemm, "MOST_IN_TURNS", 64)
     monkeypatch.setattr(merging, "IN_GRID", 64)
+    monkeypatch.setattr(merging, "MOST_ALONE", 64)
 
 
 def is_one_kernel(program):
@@ -115,9 +116,11 @@ def test_all_kinds_of_steps(limit, checked):
     assert not batch.differences(checked=checked)
 
 
+@pytest.mark.parametrize("most_alone", [64, 600])
 @settings(max_examples=max(3, settings.default.max_examples // 6))
 @given(st.lists(st.lists(st.integers(0, 8), min_size=2, max_size=7), min_size=6, max_size=6))
-def test_random_loops(lists):
+def test_random_loops(most_alone, lists):
+    merging.MOST_ALONE = most_alone  # until the fixture takes it back
     batch = Batch(optimize=True)
     for k, chosen in enumerate(lists):
         m, n = random.Random(k).choice([(48, 32), (33, 24), (8, 72)])
@@ -125,6 +128,20 @@ def test_random_loops(lists):
         batch.add(module, arguments_of(module, k))
     found = batch.differences(checked=True)
     assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+def test_one_block_does_small_launches_where_that_spares_barriers(monkeypatch):
+    # Two sums of columns, what is done with them, and a product that takes a grid.
+    module, counts = module_of((0, 6, 7, 6, 7, 2), 0, 8, 300), []
+    for most in (64, 600):
+        monkeypatch.setattr(merging, "MOST_ALONE", most)
+        batch = Batch()
+        batch.add(module, arguments_of(module, 0))
+        assert not batch.differences(checked=True)
+        source = batch.kernels.source("")
+        counts.append(source.count(f"{GRID_BARRIER.function}(&"))
+        assert ("if (blockIdx.x == 0)" in source) == (most == 600)
+    assert counts[0] > counts[1]
 
 
 @pytest.mark.parametrize("number", range(4))
