@@ -70,6 +70,8 @@ ONE_OPERAND = {
     f'%r = stablehlo.custom_call @f(%x) {{api_version = 0 : i32, backend_config = "a"}}'
     f" : ({F}) -> {F}":
         'f32[4,8]{1,0} custom-call(%x), custom_call_target="f", backend_config="a"',
+    f"%r = stablehlo.custom_call @mhlo.erf(%x) {{mhlo.attributes = {{}}, mhlo.version = 1 : i64}}"
+    f" : ({F}) -> {F}": "f32[4,8]{1,0} erf(%x)",
     f"%r = stablehlo.custom_call @f(%x) {{api_version = 4 : i32,"
     f' backend_config = {{n = 3 : i64, s = "b"}}}} : ({F}) -> {F}':
         'f32[4,8]{1,0} custom-call(%x), custom_call_target="f",'
@@ -81,6 +83,21 @@ ONE_OPERAND = {
 def test_operations_become_instructions(line):
     result = re.split(r" -> | : ", line)[-1]
     assert entry(body(line, result=result)) == [ONE_OPERAND[line]]
+
+
+def test_top_k_may_be_encoded_as_a_custom_call():
+    call = (
+        "%t:2 = stablehlo.custom_call @mhlo.topk(%x)"
+        " {mhlo.attributes = {k = 3 : i64, largest = false}, mhlo.version = 1 : i64}"
+        f" : ({F}) -> (tensor<4x3xf32>, tensor<4x3xi32>)"
+    )
+    lines = f"{call}\n%r = stablehlo.negate %t#0 : tensor<4x3xf32>"
+    assert entry(body(lines, result="tensor<4x3xf32>")) == [
+        "(f32[4,3]{1,0}, s32[4,3]{1,0}) topk(%x), k=3, largest=false",
+        "s32[4,3]{1,0} get-tuple-element(%t), index=1",
+        "f32[4,3]{1,0} get-tuple-element(%t), index=0",
+        "f32[4,3]{1,0} negate(%t.1)",
+    ]
 
 
 def test_dimensions_of_size_one_are_dropped_before_they_are_repeated():

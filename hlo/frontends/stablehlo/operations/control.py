@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes.calls import API_VERSIONS
 from hlo.errors.error import HloError
 from hlo.frontends.stablehlo.items import Integer, Real
-from hlo.frontends.stablehlo.table import given, integers, translates
+from hlo.frontends.stablehlo.table import given, integers, translates, translation_of
 from hlo.read.quoting import quote
 from hlo.types.shape import Layout, Shape, tuple_of
 from hlo.types.values import OutputOperandAlias
@@ -119,10 +120,19 @@ def outfeed(scope: RegionScope, op: Operation, operands: Operands) -> Instructio
 
 
 @translates("stablehlo.custom_call")
-def custom_call(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
-    """A call of a function that is registered under a name."""
+def custom_call(
+    scope: RegionScope, op: Operation, operands: Operands
+) -> Instruction | Sequence[Instruction]:
+    """A call of a function that is registered under a name.
+
+    A portable file holds operations that StableHLO does not have, as `mhlo.topk`, as calls of their
+    names, with their attributes in one.
+    """
     words = [str(word) for word in given(op, "words", default=()) if str(word).startswith("@")]
     target = words[0].lstrip("@").strip('"') if words else str(given(op, "call_target_name"))
+    if "mhlo.attributes" in op.attributes:
+        held = replace(op, name=target, attributes=op.attributes["mhlo.attributes"])
+        return translation_of(held)(scope, held, operands)
     own: Any = given(op, "backend_config", default="")
     older: Any = given(op, "mhlo.backend_config", default={})
     foreign = cast("dict[str, Any]", own if isinstance(own, dict) else older)
