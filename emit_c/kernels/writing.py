@@ -11,30 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.elements.body import Body
 from codegen.elements.names import comment
+from codegen.elements.results import renumbered, stored_elements
 from codegen.elements.table import Scalar
 from codegen.elements.trace import AccessTrace
-from codegen.expressions import item
 from codegen.functions import Function, Parameter, calling, with_names, without_unused_values
 from codegen.kinds import is_const, unrestricted
 from codegen.loops.traversal import write_nest
 from codegen.sharing import key_of
-from codegen.statements import For, Statement, live, names_in, vectorized
+from codegen.statements import For, Statement, names_in, vectorized
 from emit_c.code.definition import Definition, defined
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.passes import run_passes
 from emit_c.table import emits_c
 from hlo.opcode import SAME_ORDER
-from optimizer.analysis.indexing import delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from codegen.elements.names import Names
-    from codegen.elements.writer import Values
-    from codegen.expressions import Name
+    from codegen.elements.results import Results
     from emit_c.kernels.passes import Watch
     from hlo.instruction import Instruction
-    from hlo.types.shape import Shape
     from optimizer.analysis.indexing import Index
 
 _COPIED = SAME_ORDER - {"bitcast"}
@@ -115,7 +112,7 @@ def _drop_unused(kernel: CKernel, used: Collection[str]) -> None:
 
 def write_loops(
     kernel: CKernel,
-    results: Sequence[tuple[Instruction, Sequence[Name | None]]],
+    results: Results,
     *,
     plain: bool = False,
 ) -> tuple[Statement, ...]:
@@ -123,9 +120,8 @@ def write_loops(
 
     Parameters
     ----------
-    results : instructions, each with the kernel's pointers to the arrays of its value; None for an
-        array that lies there already. Those of other dimensions than the first have their elements
-        in the same row-major order.
+    results : those of other dimensions than the first have their elements in the same row-major
+        order.
     plain : a loop for each dimension, in the order of memory.
     """
     body = kernel.body
@@ -133,19 +129,7 @@ def write_loops(
     flat = all(is_flat(body, instr) for instr, _ in results)
 
     def write(index: Index) -> None:
-        with body.block() as statements:
-            made: list[tuple[Instruction, Sequence[Name | None], Values]] = []
-            for instr, pointers in results:
-                here = _renumbered(index, shape, instr.shape.first_leaf)
-                made.append((instr, pointers, body.elements(instr, here)))
-            number = linear(index, shape.dims)
-            for instr, pointers, values in made:
-                shapes = [s for _, s in instr.shape.leaves()]
-                for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
-                    if pointer is not None:
-                        target = item(pointer, number)
-                        body.assign(target, body.stored(leaf.element_type, value))
-        body.add(*live(statements))
+        body.add(*stored_elements(body, results, index))
 
     if plain:
         with body.loops(["i"] * shape.rank, shape.dims) as index:
@@ -159,26 +143,17 @@ def write_loops(
     return tuple(loops) if plain else vectorized(loops)
 
 
-def _traced(
-    kernel: CKernel, results: Sequence[tuple[Instruction, Sequence[Name | None]]], index: Index
-) -> AccessTrace:
+def _traced(kernel: CKernel, results: Results, index: Index) -> AccessTrace:
     """The work of the elements at an index, found in a kernel that nobody uses."""
     probe = CKernel(kernel.writer.constants, kernel.scope)
     probe.writer.trace = trace = AccessTrace()
     with probe.body.block() as statements:
         for instr, _ in results:
             shape = results[0][0].shape.first_leaf
-            probe.body.elements(instr, _renumbered(index, shape, instr.shape.first_leaf))
+            probe.body.elements(instr, renumbered(index, shape, instr.shape.first_leaf))
     trace.statements = len(statements)
     trace.straight = not any(isinstance(s, For) for s in statements)
     return trace
-
-
-def _renumbered(index: Index, shape: Shape, wanted: Shape) -> Index:
-    """The index, in one shape, of the element that has an index in another one."""
-    if shape.dims == wanted.dims or len(index) != shape.rank:
-        return index
-    return delinear(linear(index, shape.dims), wanted.dims)
 
 
 def is_flat(body: Body, root: Instruction) -> bool:
