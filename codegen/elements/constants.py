@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from codegen.elements.types import literal as number
 from hlo.attributes import Constant
+from hlo.errors.error import HloError
 from hlo.types.literal import literal
 from interpreter.plumbing import evaluate_constant
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from codegen.elements.names import Names
     from codegen.expressions import Expr
     from hlo.instruction import Instruction
     from hlo.types.literal import Literal
@@ -28,6 +32,10 @@ def literal_of(constant: Instruction) -> Literal:
 class Constants:
     """The arrays that a module's kernels read; an emitter's own class says where they lie."""
 
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self._found: dict[tuple[str, bytes], str] = {}
+
     def scalar(self, value: Literal) -> Expr | None:
         """The one number that all elements are; None if they differ."""
         array = value.array
@@ -41,4 +49,16 @@ class Constants:
 
     def pointer(self, literal: Literal, name: str) -> str:
         """The name of a constant array; equal constants have one."""
+        array = literal.array
+        if array is None:
+            raise HloError("HLO181", "a constant that is no array can't be read by a kernel")
+        kind = literal.shape.element_type.name
+        key = kind, array.tobytes()
+        if key not in self._found:
+            self._found[key] = self.names.unique(name, "constant")
+            self.define(self._found[key], kind, np.ascontiguousarray(array))
+        return self._found[key]
+
+    def define(self, name: str, kind: str, array: NDArray[Any]) -> None:
+        """Let there be a new constant array, whose elements have a type."""
         raise NotImplementedError

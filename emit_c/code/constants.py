@@ -10,13 +10,11 @@ import numpy as np
 
 from codegen.elements import constants as shared
 from emit_c.code.foreign import Foreign
-from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_c.code.names import CNames
-    from hlo.types.literal import Literal
 
 # Elements up to which an array stands in the C text; a compiler reads about 1 MB of it a second.
 LARGEST_IN_TEXT = 1024
@@ -66,25 +64,13 @@ class CConstants(shared.Constants):
     """
 
     def __init__(self, names: CNames) -> None:
-        self.names = names
+        super().__init__(names)
         self.definitions: dict[str, ConstantArray] = {}
         self.loaded: list[NDArray[Any]] = []
         self.foreign = Foreign()
-        self._found: dict[tuple[str, bytes], str] = {}
 
-    def pointer(self, literal: Literal, name: str) -> str:
-        """The C name of a constant array; equal constants have one."""
-        array = literal.array
-        if array is None:
-            raise HloError("HLO181", "a constant that is no array can't be read by a kernel")
-        kind = literal.shape.element_type.name
-        key = (kind, array.tobytes())
-        if key not in self._found:
-            self._found[key] = self.names.unique(name, "constant")
-            self._define(self._found[key], kind, np.ascontiguousarray(array))
-        return self._found[key]
-
-    def _define(self, name: str, kind: str, array: NDArray[Any]) -> None:
+    def define(self, name: str, kind: str, array: NDArray[Any]) -> None:
+        """Write a small array into the C; keep a large one, which is handed over."""
         if array.size > LARGEST_IN_TEXT:
             # The digest tells apart modules whose texts are equal otherwise.
             digest = hashlib.sha256(array.tobytes()).hexdigest()[:16]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from codegen.elements import constants, kernel
 from codegen.expressions import Name
 from codegen.statements import Call, live
@@ -13,7 +11,6 @@ from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.stages import Stage
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from emit_cuda.table import emits_cuda
-from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Scope
     from codegen.statements import Statement
     from emit_cuda.kernels.stages import Shared
-    from hlo.types.literal import Literal
 
 # With this, loops that may never end let the processor stop them; a GPU does not listen.
 POLL = Call("poll_for_stop", ())
@@ -39,20 +35,12 @@ class CudaConstants(constants.Constants):
     """
 
     def __init__(self, names: CudaNames) -> None:
-        self.names = names
+        super().__init__(names)
         self.arrays: dict[str, NDArray[Any]] = {}
-        self._found: dict[tuple[str, bytes], str] = {}
 
-    def pointer(self, literal: Literal, name: str) -> str:
-        """The name of a constant array; equal constants have one."""
-        array = literal.array
-        if array is None:
-            raise HloError("HLO181", "a constant that is no array can't be read by a kernel")
-        key = literal.shape.element_type.name, array.tobytes()
-        if key not in self._found:
-            pointer = self._found[key] = self.names.unique(name, "constant")
-            self.arrays[pointer] = np.ascontiguousarray(array)
-        return self._found[key]
+    def define(self, name: str, kind: str, array: NDArray[Any]) -> None:  # noqa: ARG002
+        """Keep an array, by the pointer to it."""
+        self.arrays[name] = array
 
 
 class CudaKernel(kernel.Kernel):

@@ -14,6 +14,7 @@ from codegen.kinds import Pointer
 from codegen.printer import text
 from codegen.statements import Statement
 from emit_c import emit
+from emit_c.code.names import CNames
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.widen_tables import widen_tables
 from optimizer import optimize
@@ -37,7 +38,7 @@ def written(module: hlo.Module) -> str:
 
 def widened(*statements: Statement) -> str:
     """The C in place of statements of a kernel with a table `t` of 256 bytes."""
-    kernel = CKernel(Constants(), Scope())
+    kernel = CKernel(Constants(CNames()), Scope())
     kernel.argument(Pointer("u8", const=True), "caller", "t", 256)
     return text(widen_tables(kernel, statements))
 
