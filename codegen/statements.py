@@ -11,7 +11,7 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Name
-from codegen.walk import callees_of, names_of, substitute
+from codegen.walk import callees_of, children, names_of, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -239,6 +239,14 @@ def trees(statement: Statement) -> Iterator[Expr]:
             yield from arguments
         case Forever():
             pass
+
+
+def values(statement: Statement) -> Iterable[Expr]:
+    """The trees that a statement computes: of an assignment, the value and the index."""
+    if not isinstance(statement, Assign):
+        return trees(statement)
+    inside = children(statement.target)[1:]
+    return (*inside, statement.value)
 
 
 def _are_same(made: tuple[Statement, ...], old: tuple[Statement, ...]) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from codegen.evaluation import COMPARISONS, evaluated
 from codegen.expressions import Expr, Group, Index, Literal, Name, Op, conjoined
-from codegen.loops.work import trip_count
 from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
 from codegen.walk import substitute, walk
 from optimizer.analysis import indexing
@@ -27,7 +26,10 @@ def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
     if not isinstance(statement, For):
         yield statement
         return
-    for iteration in range(trip_count(statement)):
+    assert isinstance(statement.start, int)
+    assert isinstance(statement.stop, int)
+    assert isinstance(statement.step, int)
+    for iteration in range(statement.start, statement.stop, statement.step):
         for each in copied(body, statement.body, {statement.name: Literal(iteration)}):
             yield from written_out(body, each)
 

@@ -39,6 +39,7 @@ from codegen.statements import (
     rewritten,
     straight,
     trees,
+    values,
 )
 from codegen.walk import children, names_of, rebuilt, substitute, walk
 from emit_c.kernels.row_starts import distances
@@ -96,7 +97,7 @@ class _Columns:
         self.varying = (declared | written.keys()) - self.numbers.keys()
         loads = (load for s in loop.body for tree in trees(s) for load in _loads(tree))
         self.loaded = self._interleaved(each for each in loads if base(each) not in written)
-        read = {name for s in every for tree in _values(s) for name in names_of(tree)}
+        read = {name for s in every for tree in values(s) for name in names_of(tree)}
         stores = {s.target for s in loop.body if isinstance(s, Assign)}
         # As many as are written: none is written twice, or in a branch.
         once = Counter(map(base, stores))
@@ -183,14 +184,6 @@ class _Columns:
 
 def _has_loads(tree: Expr) -> bool:
     return any(isinstance(each, Load) for each in walk(tree))
-
-
-def _values(statement: Statement) -> Iterable[Expr]:
-    """The trees that a statement computes: of an assignment, the value and the index."""
-    if isinstance(statement, Assign):
-        inside = children(statement.target)[1:]
-        return (*inside, statement.value)
-    return trees(statement)
 
 
 def _loads(tree: Expr) -> Iterator[Load]:

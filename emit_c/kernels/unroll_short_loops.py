@@ -27,7 +27,21 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Load, Name
 from codegen.loops.work import trip_count, work
 from codegen.loops.written_out import written_out
-from codegen.statements import Assign, For, If, Let, Statement, replaced, straight
+from codegen.statements import (
+    Assign,
+    For,
+    If,
+    Let,
+    Statement,
+    base,
+    names_in,
+    nested,
+    replaced,
+    straight,
+    values,
+)
+from codegen.walk import names_of
+from emit_c.kernels.outline_math import has_long_functions
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -56,10 +70,33 @@ def _work_inside(statement: Statement) -> int:
 
 
 def _without_short_loops(body: Body, statement: Statement) -> Sequence[Statement] | None:
-    if not isinstance(statement, For) or not _is_worth_it(statement):
+    if not isinstance(statement, For):
+        return None
+    if (parts := _distributed(statement)) is not None:
+        return [made for part in parts for made in _without_short_loops(body, part) or [part]]
+    if not _is_worth_it(statement):
         return None
     written = tuple(made for s in statement.body for made in written_out(body, s))
     return [replace(statement, body=written, simd=True)]
+
+
+def _distributed(loop: For) -> tuple[For, For] | None:
+    """A loop over longer ones, and one over short ones of long functions; None where it is one.
+
+    What is put together of pieces is so: its pieces are stored by loops that share nothing.
+    """
+    dear = [s for s in loop.body if isinstance(s, For) and _is_short(s) and has_long_functions(s)]
+    others = [s for s in loop.body if s not in dear]
+    if not dear or all(_is_short(s) for s in others if isinstance(s, For)):
+        return None
+    inside = [s for s in nested(loop.body) if not isinstance(s, For)]
+    written = {base(s.target) for s in inside if isinstance(s, Assign)}
+    read = {name for s in inside for tree in values(s) for name in names_of(tree)}
+    shared = {s.name for s in others if isinstance(s, Let)}.intersection(names_in(dear))
+    plain = all(isinstance(s, For | Assign | Let) for s in loop.body)
+    if not plain or shared or not written.isdisjoint(read):
+        return None
+    return loop.with_body(others), loop.with_body(dear)
 
 
 def _is_worth_it(loop: For) -> bool:
@@ -91,7 +128,7 @@ def _nest(loop: For) -> Iterator[For]:
 
 
 def _is_counted(loop: For) -> bool:
-    return isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
+    return isinstance(loop.start, int) and isinstance(loop.stop, int) and loop.step == 1
 
 
 def _copies(statement: Statement) -> bool:
