@@ -121,11 +121,22 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
         changed = {name: values[name] for name in total.names if name in values}
         if not changed:
             return expr
-        names = {name: value.name for name, value in changed.items() if isinstance(value, Name)}
-        if len(names) == len(changed):
-            return Index(total.renamed(names))
+        known = {name: known for name, value in changed.items() if (known := _known(value)) != ""}
+        if len(known) == len(changed):
+            return Index(total.substituted(known))
         return substitute(spelled_out(total), values)
     return rebuilt(expr, lambda inside: substitute(inside, values))
+
+
+def _known(value: Expr) -> str | int:
+    """A name or an integer that may stand in index arithmetic; "" for other trees."""
+    match value:
+        case Name(name):
+            return name
+        case Literal(int(number), "" | "s64"):
+            return number
+        case _:
+            return ""
 
 
 def spelled_out(total: Sum, made: Expr | None = None) -> Expr:

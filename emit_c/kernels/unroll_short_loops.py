@@ -122,9 +122,9 @@ def _is_short(loop: For) -> bool:
 def _nest(loop: For) -> Iterator[For]:
     """A loop, and those of which alone it consists, from the outermost on."""
     yield loop
-    first, *others = loop.body
-    if isinstance(first, For) and not others:
-        yield from _nest(first)
+    inner = loop.body[0] if len(loop.body) == 1 else None
+    if isinstance(inner, For):
+        yield from _nest(inner)
 
 
 def _is_counted(loop: For) -> bool:

@@ -83,10 +83,13 @@ class Remainder:
         return f"({_operand(self.dividend)} % {self.divisor})"
 
 
-def _renamed(atom: Atom, names: Mapping[str, str]) -> Atom:
+def _substituted(atom: Atom, values: Mapping[str, str | int]) -> Sum:
     if isinstance(atom, Counter):
-        return replace(atom, name=names.get(atom.name, atom.name))
-    return replace(atom, dividend=atom.dividend.renamed(names))
+        value = values.get(atom.name, atom.name)
+        return Sum(value) if isinstance(value, int) else Sum(0, ((replace(atom, name=value), 1),))
+    dividend = atom.dividend.substituted(values)
+    is_quotient = isinstance(atom, Quotient)
+    return dividend // atom.divisor if is_quotient else dividend % atom.divisor
 
 
 def _operand(dividend: Sum) -> str:
@@ -128,10 +131,12 @@ class Sum:
         """The greatest value that it may have."""
         return self.constant + sum(f * (a.high if f > 0 else a.low) for a, f in self.terms)
 
-    def renamed(self, names: Mapping[str, str]) -> Sum:
-        """The sum with other names of counters, whose values are the same."""
-        terms = tuple((_renamed(atom, names), factor) for atom, factor in self.terms)
-        return Sum(self.constant, terms)
+    def substituted(self, values: Mapping[str, str | int]) -> Sum:
+        """The sum with other names of counters, whose values are the same, or with numbers."""
+        total = Sum(self.constant)
+        for atom, factor in self.terms:
+            total += _substituted(atom, values) * factor
+        return total
 
     def __add__(self, other: Sum | int) -> Sum:
         """The sum of both."""

@@ -108,6 +108,49 @@ def test_a_short_fold_over_a_window_is_written_out():
     )
 
 
+def pieces(*inside):
+    """A row put together of seven elements, two of a long function, and others."""
+    copied = For("j", 7, (Assign("y[i * 10 + j]", "x[i * 7 + j]"),), simd=True)
+    dear = For("j", 9, (Assign("y[i * 10 + j]", "exp_f32(x[j - 7])"),), start=7, simd=True)
+    return For("i", 1000, (copied, dear, *inside), parallel=True)
+
+
+def test_short_pieces_of_long_functions_have_a_loop_of_their_own():
+    last = Let("f32", "v", "x[i]"), Assign("y[i * 10 + 9]", "v")
+    assert (
+        text(unroll_short_loops(Names(), [pieces(*last)]))
+        == """\
+  for (s64 i = 0; i < 1000; i++) {
+    #pragma omp simd
+    for (s64 j = 0; j < 7; j++) {
+      y[i * 10 + j] = x[i * 7 + j];
+    }
+    const f32 v = x[i];
+    y[i * 10 + 9] = v;
+  }
+  #pragma omp simd
+  for (s64 i = 0; i < 1000; i++) {
+    y[i * 10 + 7] = exp_f32(x[7 - 7]);
+    y[i * 10 + 8] = exp_f32(x[8 - 7]);
+  }
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        (Assign("x[i]", "z[i]"),),
+        (Assign("z[i]", "y[i]"),),
+        (Variable("f32", "t", "0"), Assign("z[i]", "t")),
+        (If("x[i] > 0", (Assign("z[i]", "x[i]"),), ()),),
+    ],
+    ids=["it is read", "it is written", "a variable", "a branch"],
+)
+def test_pieces_that_share_something_stay_in_one_loop(inside):
+    assert unroll_short_loops(Names(), [pieces(*inside)]) == (pieces(*inside),)
+
+
 def test_rows_that_fill_one_vector_are_enough():
     (loop,) = unroll_short_loops(Names(), nest(2, rows=16))
     assert loop.simd
