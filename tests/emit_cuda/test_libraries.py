@@ -119,7 +119,7 @@ ENTRY e {{ x = f32[{0},{0}] parameter(0)  y = f32[{0},{0}] parameter(1)
   d = f32[{0},{0}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
   b = f32[{0}] parameter(2)  bs = f32[{0},{0}] broadcast(b), dimensions={{1}}
   ROOT s = f32[{0},{0}] add(d, bs) }}"""
-    for size, count in ((32, 0), (256, 1)):
+    for size, count in ((32, 0), (512, 1)):
         module = optimizer.optimize(hlo.parse(text.format(size)), target="gpu")
         program = emit_cuda.emit(optimizer.prepare(module), libraries=found)
         assert sum(isinstance(step, LibraryCall) for step in program.steps) == count
