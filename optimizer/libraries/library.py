@@ -123,8 +123,8 @@ CPU = TargetLibrary(
     loops=8e9,
     call=0.5e-6,
 )
-# A scaled product with a bias and a ReLU: one call of cuBLAS or cuDNN. Our kernels of small products
-# are as fast, and can be parts of a loop's one kernel, which a call can't.
+# A scaled product with a bias and a ReLU: one call of cuBLAS or cuDNN. Our kernels of small
+# products are as fast, and can be parts of a loop's one kernel, which a call can't.
 GPU = TargetLibrary(
     kinds={"dot": "__cublas$gemm", "convolution": "__cudnn$convForward"},
     types=frozenset({"f64", "f32", "bf16", "f16"}),

@@ -186,6 +186,18 @@ ENTRY e {{
     assert f"for (s64 i1 = 0; i1 < {size}; i1++)" in executable.source
 
 
+def test_short_rows_side_by_side_are_copied_in_lanes_of_rows():
+    module = hlo.parse("""HloModule mirrored
+ENTRY e {
+  x = u8[100,3] parameter(0)
+  ROOT y = u8[100,3] reverse(x), dimensions={1}
+}""")
+    x = np.random.default_rng(0).integers(0, 99, (100, 3)).astype(np.uint8)
+    executable = emit_c.compile(module, optimize=False)
+    assert np.array_equal(executable(x), x[:, ::-1])
+    assert "y[i0 * 3 + 2] = x[i0 * 3];" in executable.source
+
+
 def test_choices_by_the_row_are_made_when_rows_are_written_out():
     chosen = If("j < 1", (Let("f32", "u", "x[i]"), Assign("v", "u")), (Assign("v", "z[i] + 1.0f"),))
     folded = (Variable("f32", "v"), chosen, Assign("t", "t + v"))
