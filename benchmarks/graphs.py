@@ -93,3 +93,21 @@ def join(left: Array, right: Array) -> Array:
     keys = right[order]
     at = jnp.minimum(jnp.searchsorted(keys, left), 19999)
     return jnp.where(keys[at] == left, order[at], -1)
+
+
+@program("f32[64,64]", "s32[2]", high=64)
+def breadth_first_search(walls: Array, start: Array) -> Array:
+    """Steps from a cell of a grid to all others, around walls."""
+    far = 9999
+
+    def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        steps, _ = state
+        around = jnp.pad(steps, 1, constant_values=far)
+        up_down = jnp.minimum(around[:-2, 1:-1], around[2:, 1:-1])
+        sides = jnp.minimum(around[1:-1, :-2], around[1:-1, 2:])
+        new = jnp.minimum(steps, jnp.minimum(up_down, sides) + 1)
+        new = jnp.where(walls < -1.3, far, new)
+        return new, (new != steps).any()
+
+    first = jnp.full(walls.shape, far).at[start[0], start[1]].set(0)
+    return lax.while_loop(lambda state: state[1], step, (first, jnp.array(True)))[0]

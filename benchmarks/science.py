@@ -362,3 +362,16 @@ def radial_basis_functions(points: Array, centres: Array, weights: Array) -> Arr
 def weights_of_four_bits(table: Array, codes: Array, x: Array) -> Array:
     """A product with a matrix whose elements are looked up in a table of 16 levels."""
     return (table[codes].astype(jnp.float32) * x).sum(1)
+
+
+@program("f32[64,4096]")
+def medians(rows: Array) -> tuple[Array, Array]:
+    """The medians of rows, and those of the distances to them."""
+    median = jnp.median(rows, axis=1, keepdims=True)
+    return median, jnp.median(jnp.abs(rows - median), axis=1)
+
+
+@program("f32[4681,2,7]", "f32[8,8,1000,2]")
+def partition_functions(energies: Array, scores: Array) -> tuple[Array, Array]:
+    """Logarithms of sums of exponentials of short rows, and the best of eight along the middle."""
+    return jax.nn.logsumexp(energies, axis=2), jnp.argmax(scores, axis=1)

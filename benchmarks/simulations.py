@@ -208,3 +208,22 @@ def mandelbrot(x: Array, y: Array) -> Array:
         return jnp.where(near, z * z + point, z), count + near
 
     return lax.fori_loop(0, 50, step, (0 * point, jnp.zeros(2000, jnp.int32)))[1]
+
+
+@program("f32[4096,13]")
+def rigid_bodies(states: Array) -> Array:
+    """A step of 4,096 bodies: position, velocity, quaternion and turn in a row each."""
+    at, speed, turned, turn = states[:, :3], states[:, 3:6], states[:, 6:10], states[:, 10:]
+    w, x, y, z = (turned / jnp.linalg.norm(turned, axis=1, keepdims=True)).T
+    a, b, c = turn.T
+    change = [-x * a - y * b - z * c, w * a + y * c - z * b, w * b - x * c + z * a]
+    change.append(w * c + x * b - y * a)
+    new = jnp.stack([w, x, y, z], 1) + 0.005 * jnp.stack(change, 1)
+    fallen = speed - 0.01 * jnp.array([0, 0, 9.8])
+    return jnp.concatenate([at + 0.01 * speed, fallen, new, 0.99 * turn], 1)
+
+
+@program("f32[9362,7]")
+def appended_features(rows: Array) -> Array:
+    """Rows of 7 numbers, with sines of two of them appended, and the first once more."""
+    return jnp.concatenate([rows, jnp.sin(rows[:, :2]), rows[:, :1]], 1)
