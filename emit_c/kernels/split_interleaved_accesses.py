@@ -115,7 +115,7 @@ class _Columns:
         return [each for each, n in strides.items() if n and groups[base(each), n] > 1]
 
     def _stride(self, element: Load) -> int:
-        """By how much an index grows with the counter; 0 if unknown, or if it is taken apart."""
+        """The stride of an element's index; 0 if unknown, or if compilers take it apart."""
         index = substitute(element.index, self.numbers)
         names = names_of(index)
         found = list(distances(self.loop.name, index))

@@ -82,10 +82,13 @@ def _without_short_loops(body: Body, statement: Statement) -> Sequence[Statement
 
 
 def _distributed(loop: For) -> tuple[For, For] | None:
-    """A loop over longer ones, and one over short ones of long functions; None where it is one.
+    """Loop fission: a loop without its short loops of long functions, and a loop of only these.
 
-    What is put together of pieces is so: its pieces are stored by loops that share nothing.
+    None if there are no others, or if they share something. A concatenation is computed by such a
+    loop: inside, one loop stores each operand.
     """
+    if not loop.parallel:
+        return None
     dear = [s for s in loop.body if isinstance(s, For) and _is_short(s) and has_long_functions(s)]
     others = [s for s in loop.body if s not in dear]
     if not dear or all(_is_short(s) for s in others if isinstance(s, For)):
@@ -113,7 +116,7 @@ def _is_worth_it(loop: For) -> bool:
 
 
 def _is_short(loop: For) -> bool:
-    """Whether a loop, with those that it consists of, has few iterations in all."""
+    """Whether a perfect nest of loops has few iterations."""
     nest = list(_nest(loop))
     count, innermost = prod(map(trip_count, nest)), nest[-1]
     few = count in (machine.SHORT_FOLDS if innermost.reductions else machine.SHORT_LOOPS)
@@ -121,7 +124,7 @@ def _is_short(loop: For) -> bool:
 
 
 def _nest(loop: For) -> Iterator[For]:
-    """A loop, and those of which alone it consists, from the outermost on."""
+    """The loops of a perfect nest, from the outermost on."""
     yield loop
     inner = loop.body[0] if len(loop.body) == 1 else None
     if isinstance(inner, For):

@@ -1,5 +1,7 @@
 """Short rows are folded and computed in lanes of many rows; C gives what the interpreter gives."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numbered_names import Names
@@ -149,6 +151,12 @@ def test_short_pieces_of_long_functions_have_a_loop_of_their_own():
 )
 def test_pieces_that_share_something_stay_in_one_loop(inside):
     assert unroll_short_loops(Names(), [pieces(*inside)]) == (pieces(*inside),)
+
+
+def test_pieces_of_iterations_in_turn_stay_in_one_loop():
+    """A later iteration may store the same element again."""
+    loop = replace(pieces(), parallel=False)
+    assert unroll_short_loops(Names(), [loop]) == (loop,)
 
 
 def test_rows_that_fill_one_vector_are_enough():
