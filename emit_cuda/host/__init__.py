@@ -3,7 +3,7 @@
     library = emit_cuda.host.compile(source)
     library.launch("add_kernel", (4, 1, 1), (128, 1, 1), 0, (x.ctypes.data, np.int32(500)))
 
-The files, in the order in which they are best read: `cuda_on_host.h` (CUDA's names),
+The files, in the order in which they are best read: `cuda_on_host.h` and `cuda/` (CUDA's names),
 `threads.cpp` (how threads run), `checker.cpp` (checked mode), `compiling`, `findings`, `library`,
 `device` (the same verbs as a GPU has).
 """

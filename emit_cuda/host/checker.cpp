@@ -398,9 +398,11 @@ struct Mismatch {
 };
 
 static Finding ubsan(Fault fault, const Place &place, uint32_t code) {
-    size_t length = strlen(place.file);
-    const char own[] = "cuda_on_host.h";
-    bool is_own = length >= sizeof own - 1 && !strcmp(place.file + length - (sizeof own - 1), own);
+    // The functions of CUDA are in headers beside this file, which the compiler names with their path.
+    const char here[] = __FILE__, headers[] = "cuda/";
+    size_t folder = strrchr(here, '/') + 1 - here;
+    bool is_own = !strncmp(place.file, here, folder) &&
+                  !strncmp(place.file + folder, headers, sizeof headers - 1);
     Finding finding{fault, -3, 0, 0, spot(is_own ? 0 : (int)place.line), {}, ""};
     finding.here.code = code;
     memset(finding.other.block, 0xff, sizeof finding.other.block);

@@ -68,7 +68,7 @@ def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
     watched = (*WATCHED, *(WATCHED_BY_GCC if is_gcc(compiler) else ())) if checked else ()
     command = (*compiler, *machine_flags(compiler), *flags)
     text = as_cpp(file, kernels)
-    own = [path.read_text() for path in sorted(HERE.glob("*.[ch]*")) if path.suffix != ".py"]
+    own = [path.read_text() for path in sorted(HERE.rglob("*")) if path.suffix in (".h", ".cpp")]
     made_of = "\0".join((*command, *watched, version_text(compiler), described(), *own))
     name = f"{_digest(made_of, text)}.cuda.so"
     if kept := find_library(name):

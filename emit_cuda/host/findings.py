@@ -212,7 +212,7 @@ def _memory(each: CFinding, names: Sequence[str]) -> str:
 def lines_of(library: Path, codes: Sequence[int], file: str) -> dict[int, int]:
     """The lines of a file that a library's instructions were compiled from, as far as known.
 
-    An instruction in a function of `cuda_on_host.h` belongs to the line of the file that calls it.
+    An instruction in a function of a header belongs to the line of the file that calls it.
     """
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if not tool or not codes:

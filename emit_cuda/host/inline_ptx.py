@@ -1,4 +1,4 @@
-"""Inline PTX for the processor: some instructions become calls of functions of `cuda_on_host.h`.
+"""Inline PTX for the processor: some instructions become calls of functions of `cuda/`.
 
     asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, ...}, ..." : "=r"(d[0]), ... : ...);
 

@@ -32,7 +32,7 @@ MOST_THREADS = 1024
 MOST_ALONG = (1024, 1024, 64)
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 MOST_SHARED = 227 << 10
-# Of parameters, as cuda_on_host.h numbers them.
+# Of parameters, as cuda/kernels.h numbers them.
 KINDS = ("integer", "pointer", "floating", "structure")
 # Of a cooperative launch, where each block has a processor thread, and each thread a stack.
 MOST_BLOCKS_AT_ONCE, MOST_THREADS_AT_ONCE = 16, 1 << 13

@@ -1,7 +1,7 @@
 // The parts of a launch: for threads.cpp, which lets the threads run, and for checker.cpp, which
 // watches their accesses.
 #pragma once
-#include "cuda_on_host.h"
+#include "cuda/thread.h"
 
 #include <atomic>
 #include <vector>
