@@ -94,7 +94,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """A branch: one of two blocks runs."""
+    """An if statement with two blocks."""
 
     condition: Expr
     then: tuple[Statement, ...]

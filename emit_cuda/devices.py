@@ -128,7 +128,7 @@ class RecordedGraph(Protocol):
 
 
 class CudaDevice(ABC):
-    """A device: it runs kernels, and has a memory of its own.
+    """A device with memory of its own, which runs kernels.
 
     What is written here does for a device whose work has ended when it returns.
 
@@ -202,7 +202,7 @@ class CudaDevice(ABC):
         """Set bytes of the device to one value, in the order of launches."""
 
     def record(self, stream: int) -> Any:  # noqa: ARG002
-        """An event: it comes after all the work that a stream was given until now."""
+        """An event that happens when all work is done that a stream was given until now."""
         return None
 
     def wait(self, stream: int, event: Any) -> None:  # noqa: B027

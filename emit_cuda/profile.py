@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A launch: the instruction that it is about, and its seconds."""
+    """The measured seconds of a launch, and its instruction."""
 
     kernel: str
     about: str
@@ -104,7 +104,7 @@ class CudaProfile:
         return sorted(rows, key=lambda row: -row.seconds)
 
     def trace(self) -> str:
-        """Chrome's format: the launches as measured, and below as the roofline would have them."""
+        """The launches in Chrome's trace format, as measured, and as the roofline predicts them."""
         events: list[dict[str, Any]] = []
         begin = [0.0, 0.0]
         for each in self.times:

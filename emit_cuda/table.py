@@ -41,7 +41,7 @@ ON_HOST = frozenset(CUSTOM_CALLS) - custom_calls.targets - set(EXPANSIONS)
 
 @custom_calls(*sorted(ON_HOST))
 def write_no_kernel(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
-    """Nothing: the schedule has a step of its own for it."""
+    """Write nothing, for the schedule has a step of its own for this opcode."""
 
 
 def is_on_host(instr: Instruction) -> bool:

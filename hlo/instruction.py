@@ -127,15 +127,15 @@ class Instruction(Operators):
         )
 
     def __repr__(self) -> str:
-        """One line: its text, without metadata and long constants."""
+        """The text in one line, without metadata and long constants."""
         return _instruction_writers[-1](self)
 
     def __copy__(self) -> Self:
-        """Itself: nothing can change it."""
+        """The same object, for it is immutable."""
         return self
 
     def __deepcopy__(self, _: object) -> Self:
-        """Itself: nothing can change it."""
+        """The same object, for it is immutable."""
         return self
 
     def __reduce__(self) -> NoReturn:
@@ -156,11 +156,11 @@ class _Frozen(Instruction):
         """Do nothing: `__new__` has set the fields."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: others hold the instruction too."""
+        """Raise an error: instructions are immutable."""
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
     def __delattr__(self, name: str) -> None:
-        """Refuse: others hold the instruction too."""
+        """Raise an error: instructions are immutable."""
         raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
@@ -216,11 +216,11 @@ class Computation:
         return frozenset([i.opcode for i in self.instructions])
 
     def __copy__(self) -> Self:
-        """Itself: nothing can change it."""
+        """The same object, for it is immutable."""
         return self
 
     def __deepcopy__(self, _: object) -> Self:
-        """Itself: nothing can change it."""
+        """The same object, for it is immutable."""
         return self
 
     def __reduce__(self) -> NoReturn:
@@ -287,11 +287,11 @@ class Module:
             yield from computation.instructions
 
     def __copy__(self) -> Self:
-        """Itself: nothing can change it."""
+        """The same object, for it is immutable."""
         return self
 
     def __deepcopy__(self, _: object) -> Self:
-        """Itself: nothing can change it."""
+        """The same object, for it is immutable."""
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Module], tuple[str, str]]:

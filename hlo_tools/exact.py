@@ -51,7 +51,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class InstructionError:
-    """An instruction with its error: all of it, and what it adds itself to those of its operands.
+    """The error of an instruction: all of it, and the part that is not its operands'.
 
     Attributes
     ----------

@@ -84,7 +84,7 @@ def _traced(path: str) -> Generator[Observer]:
 
 
 def tracer(file: TextIO) -> Observer:
-    """An observer that writes a line a value: where it arose, the opcode, and what it is."""
+    """An observer that writes a line for each value: its path, the opcode, and the value."""
 
     def observe(event: Evaluation) -> None:
         value = spell_in_a_line(event.value)

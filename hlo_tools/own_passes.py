@@ -63,7 +63,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Own:
-    """A pass of the user's: what it does wrong is told as an error at a line of its file."""
+    """A pass of the user's, whose exceptions become errors at a line of its file."""
 
     inner: Pass
     path: str

@@ -59,7 +59,7 @@ def chosen_tolerance(arguments: Namespace) -> Promise:
 
 
 def spell_tolerance(promise: Promise) -> str:
-    """For people: `promise: ROUNDING`, or `rtol: 0.001, ulps: 2`."""
+    """The text of a tolerance: `promise: ROUNDING`, or `rtol: 0.001, ulps: 2`."""
     if promise in PROMISES.values():
         return f"promise: {promise}"
     given = {"rtol": promise.rtol, "atol": promise.atol, "ulps": promise.ulps}

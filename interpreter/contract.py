@@ -93,7 +93,7 @@ def matrix_product(
 
 
 def _mend_infinities(product: Array, lhs: Array, rhs: Array, exists: Array | None) -> None:
-    """Sum up once more where sums are not finite: by definition, and only what is there.
+    """Compute sums that are not finite again, by definition, over the elements that exist.
 
     BLAS multiplies each complex sum by 1 + 0i, which makes NaN of an infinity; but not for all
     sizes.

@@ -144,7 +144,7 @@ def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices
 
 
 def _interleave(batch: list[int], window: list[int], window_dims: tuple[int, ...]) -> list[int]:
-    """One list: window elements at the positions `window_dims`, the batch at the others."""
+    """The index of an element: that in the window at `window_dims`, of the batch elsewhere."""
     rest, inside = iter(batch), dict(zip(window_dims, window, strict=True))
     return [inside[i] if i in inside else next(rest) for i in range(len(batch) + len(window))]
 

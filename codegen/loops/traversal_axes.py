@@ -19,7 +19,7 @@ Range = tuple[int, int]  # the first, and the one after the last
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A loop: over a dimension of the array, or part of it.
+    """A loop over a dimension of an array, or over a part of one.
 
     Attributes
     ----------

@@ -71,7 +71,7 @@ class ComplexParts:
         return self.let(binary(sign, x[0], y[0]), binary(sign, x[1], y[1]))
 
     def _transformed_odd(self, x: list[Pair]) -> list[Pair]:
-        """Of an odd count: roots m and r - m have equal cosines and opposite sines."""
+        """Transform an odd number r of elements: roots m and r - m have opposite sines."""
         r, middle = len(x), len(x) // 2 + 1
         sums = [self._sum(x[m], x[r - m]) for m in range(1, middle)]
         offs = [self._sum(x[m], x[r - m], "-") for m in range(1, middle)]

@@ -91,7 +91,7 @@ class Products:
 
     @property
     def lanes(self) -> tuple[tuple[str, str], ...]:
-        """For OpenMP: how vector lanes are put together; () where they can't be."""
+        """The clause with which OpenMP reduces over vector lanes; () where there is none."""
         return () if self.type.is_complex or self.type.kind == "pred" else (("+", self.name.name),)
 
 

@@ -54,7 +54,7 @@ _ALIASES = SAME_ORDER - {"bitcast"}
 
 @dataclass(slots=True)
 class Local:
-    """Memory inside one instruction: from its first step to its last."""
+    """Memory that is live inside of one instruction, from its first step to its last."""
 
     bytes: int
     kind: str
@@ -199,7 +199,7 @@ class Schedule:
         self.locals.clear()
 
     def arrays(self, shape: Shape, target: object, name: str) -> object:
-        """Arrays for a value inside a fusion: those it is aimed at, or local ones."""
+        """The arrays of a value inside of a fusion: those of the fusion's result, or local ones."""
         if shape.is_tuple:
             targets = (
                 cast("tuple[object, ...]", target)
@@ -252,7 +252,7 @@ class Schedule:
         """Take note that one more instruction is written."""
 
     def _write_sequential(self, instr: Instruction) -> None:
-        """An instruction outside of fusions: where it lies is known."""
+        """Write an instruction outside of fusions, whose buffer is known."""
         scope = self.scope
         tree = self.tree(instr)
         if tree is None and not (instr.shape.is_token and has_effect(instr)):
@@ -288,7 +288,7 @@ class Schedule:
             self._write_loops(scope, instr)
 
     def _write_fusion(self, scope: Scope, instr: Instruction) -> None:
-        """A fusion, or a call inside of one: kernels for what is stored of it."""
+        """Write a fusion, or a call inside of one, as kernels for the values that are stored."""
         called = instr.called[0]
         inner = Scope(scope, dict(zip(called.parameters, instr.operands, strict=True)))
         target = scope.targets.get(instr)

@@ -127,7 +127,7 @@ class Cutting:
 
     @property
     def _batch(self) -> int:
-        """Of how many contractions this is a batch: their inputs and kernels lie apart."""
+        """The number of contractions in this batch, whose inputs and kernels lie apart."""
         return prod(d.size for d in self.panels if d.input > self.row.input)
 
     def _is_in_place(self, few: bool) -> bool:

@@ -70,7 +70,7 @@ class _FewRows:
         return 2 if self.kind.is_complex else 1
 
     def write_side_by_side(self, output: Name) -> None:
-        """For each block of columns: rows of the matrix, times a number of each vector."""
+        """Write, for each block of columns, the products of rows with a number of each vector."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
         most = machine.SUMS_OF_A_PRODUCT
@@ -103,7 +103,7 @@ class _FewRows:
             body.add(over(column, width, statements))
 
     def write_in_lanes(self, output: Name) -> None:
-        """For some rows of the matrix at once: their products with all vectors."""
+        """Write the products of some rows of the matrix with all vectors."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
         many = largest_divisor(

@@ -74,7 +74,7 @@ class Tile:
 
     @property
     def name(self) -> str:
-        """Of the C function: all that a process which looks for a compiled one knows of it."""
+        """The name of the C function, by which another process finds it compiled."""
         size = f"{self.rows}x{self.vectors}x{self.lanes}"
         each = self.each if self.apart is None else f"{self.each}{self.apart}"
         kind = f"{self.signs}8" if self.signs else self.kind

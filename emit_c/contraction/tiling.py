@@ -156,7 +156,7 @@ class Tiling(Cutting):
                             self._tile(body, here, target, where, (rows, run))
 
     def _each_row(self, body: Body) -> Iterator[tuple[Sum, int]]:
-        """Inside of loops over the tiles below each other: which it is, and how many rows it has.
+        """The loops over tiles below each other, with the number of each and its rows.
 
         The last tile may have fewer rows, if it must not meet the one before.
         """
@@ -169,7 +169,7 @@ class Tiling(Cutting):
             yield Sum(whole), rest
 
     def _each_run(self, body: Body, target: ElementType) -> Iterator[tuple[Index, Sum, TileRun]]:
-        """Inside of loops over panels and blocks of lanes: where tiles begin that one call makes.
+        """The loops over panels and blocks of lanes, with the offsets of the tiles of a call.
 
         Those are whole blocks beside each other; or, where there is one block, a panel's tiles.
         """

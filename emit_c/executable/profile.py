@@ -77,7 +77,7 @@ class ProfileRow:
 
     @property
     def share(self) -> float:
-        """Of the roofline: 1 is as fast as can be."""
+        """The share of the roofline, of which 1 is as fast as can be."""
         return self.least_seconds / self.seconds if self.seconds else 0.0
 
 

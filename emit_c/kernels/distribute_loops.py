@@ -86,7 +86,7 @@ class _DistributedRows:
         self.kept = {s.name: s for s in made if s.name in used}
 
     def _again(self) -> list[Statement]:
-        """Those of the first that are the same for both loops, and cheap: no results of folds."""
+        """The cheap statements of the first loop that the second one repeats, without folds."""
         changed = {s.name for s in self.loop.body if isinstance(s, LocalVariable)}
         found: list[Statement] = []
         for s in self.first:

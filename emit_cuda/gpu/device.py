@@ -208,7 +208,7 @@ class GpuDevice(CudaDevice):
             self._driver.memset_d8_async(address, byte, size, self.stream())
 
     def record(self, stream: int) -> Any:
-        """An event: it comes after all the work that a stream was given until now."""
+        """An event that happens when all work is done that a stream was given until now."""
         with self.current(), self._errors("recording an event"):
             event = self._driver.Event(self._driver.event_flags.DISABLE_TIMING)
             return event.record(self.stream(stream))

@@ -158,7 +158,7 @@ class Strip:
         return kind if self.width == 1 else f"{kind}x{self.width}"
 
     def _share_out(self) -> None:
-        """Deal out a tile: how many threads lie along each side, and how often each reads."""
+        """Distribute a tile over threads: how many lie along a side, and how often each loads."""
         width, threads, depth = self.width, self.tiles.threads, self.tiles.tile_depth
         if self.contracted_last:
             along = max(self.tiles.least_depth // width, threads // self.size, 1)

@@ -71,7 +71,7 @@ class _SelectingBlock:
 
     @property
     def width(self) -> int:
-        """Threads whose least word is looked at: of small k there are four such groups for each."""
+        """The number of groups of threads whose least words are compared."""
         return 1 << min(2, max(0, (self.threads // (4 * self.k)).bit_length() - 1))
 
     @property

@@ -181,7 +181,7 @@ def _usage(log: str, names: Mapping[str, str]) -> dict[str, Usage]:
 
 
 def _written(compiled: Compiled) -> bytes:
-    """For the cache: a line of JSON, and the code after it."""
+    """The bytes for the cache: a line of JSON, and the code after it."""
     usage = {name: asdict(each) for name, each in compiled.usage.items()}
     head = {"names": dict(compiled.names), "usage": usage, "log": compiled.log}
     return json.dumps(head).encode() + b"\n" + compiled.code

@@ -240,7 +240,7 @@ class Runner:
         return fetched(self.device, next(addresses), shape.dims, shape.element_type.dtype)
 
     def _memory(self, step: Launch) -> list[NamedMemory]:
-        """All that a kernel may use: its arguments, each with its name."""
+        """The memory that a kernel may use: its arguments, each with its name."""
         slices = {p for p in step.arguments if isinstance(p, BufferSlice)}
         memory: list[NamedMemory] = []
         for used in sorted(slices, key=lambda p: (self._address(p), p.size, p.name)):

@@ -126,7 +126,7 @@ class While:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One of several lists of steps runs: that of a number, and the last one out of range.
+    """A choice between lists of steps by a number; the last one, if the number is out of range.
 
     Attributes
     ----------

@@ -178,7 +178,7 @@ def _delete(managed: int) -> None:
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _forget(capsule: int) -> None:
-    """A capsule ends: if nobody took the memory, nobody needs it."""
+    """Release the memory of a capsule that nobody consumed."""
     is_valid, pointer_of = _dying("PyCapsule_IsValid", ctypes.c_int), _dying("PyCapsule_GetPointer")
     if is_valid(capsule, _NAME):
         _lent.pop(pointer_of(capsule, _NAME), None)

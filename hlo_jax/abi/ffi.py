@@ -81,7 +81,7 @@ DATA_TYPES: Final[dict[ElementType, int]] = {
 
 @struct
 class ArrayArgument(Args):
-    """An array: an argument or a result."""
+    """An array that is an argument or a result."""
 
     dtype: Int
     data: Address

@@ -33,7 +33,7 @@ class Engine(Protocol):
     def code_bytes(self) -> int: ...  # noqa: D102
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
-        """Call the program: by device, from its arguments to its results.
+        """Run the program on the arguments of each device, and return the results of each.
 
         Arguments are not changed. Results may share memory with them.
         """

@@ -259,7 +259,7 @@ def _create_error(address: int) -> int:
 
 
 def _call(struct: type[Args], answer: Answer, address: int) -> int:
-    """Answer a call: an error's number, or 0."""
+    """Answer a call with an error's number, or 0."""
     try:
         answer(struct.from_address(address))
     except HandlerError as error:

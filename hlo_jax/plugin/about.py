@@ -107,7 +107,7 @@ def topology(args: s.ClientTopologyDescription) -> None:
 
 @answers("PJRT_TopologyDescription_Create")
 def create_topology(_args: s.TopologyCreate) -> None:
-    """Refuse: a program compiled for absent devices could run nowhere else."""
+    """Raise an error: a program that is compiled for absent devices could run nowhere else."""
     message = "topology not implemented: PyHLO's devices are known by its client only"
     raise PjrtError(ErrorCode.UNIMPLEMENTED, message)
 
@@ -135,7 +135,7 @@ def _device(handle: int) -> PjrtDevice:
 
 @answers("PJRT_Device_GetDescription")
 def description(args: s.DeviceGetDescription) -> None:
-    """The device itself: nothing more is known when there is a client."""
+    """The description of a device, which is the device itself."""
     args.device_description = args.device
 
 
@@ -153,7 +153,7 @@ def local_hardware_id(args: s.DeviceLocalHardwareId) -> None:
 
 @answers("PJRT_DeviceDescription_Kind")
 def device_kind(args: s.Text) -> None:
-    """As XLA calls it: every device is the processor."""
+    """The kind of device as XLA calls it, which is the processor for every device."""
     args.text, args.text_size = text("cpu")
 
 

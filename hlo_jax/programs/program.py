@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProgramArray:
-    """A parameter or a result: an array.
+    """An array that is a parameter or a result.
 
     Attributes
     ----------

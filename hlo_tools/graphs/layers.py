@@ -295,7 +295,7 @@ class _Drawing:
 
 
 def layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each box: below all that it uses, and what only it uses right above it."""
+    """The layer of each box, below the layers of all boxes that it uses."""
     uses: list[list[int]] = [[] for _ in range(count)]
     used: list[list[int]] = [[] for _ in range(count)]
     for source, target in edges:

@@ -180,7 +180,7 @@ def _edges(placed: PlacedScene, left: float, top: float) -> Iterator[str]:
 
 
 def _thickness(size: int) -> float:
-    """Of an edge: more for more bytes."""
+    """The width of an edge's line, which grows with its bytes."""
     return 1.1 + max(0.0, log10(max(size, 1) / 1024)) * 0.7
 
 

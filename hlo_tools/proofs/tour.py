@@ -99,11 +99,11 @@ class Tour(Random):
         return [left.pop(self.one_of(len(left))) for _ in range(k)]
 
     def gauss(self, mu: float = 0.0, sigma: float = 1.0) -> float:
-        """The mean: values are no choices."""
+        """The mean, for random numbers are no choice of the solver's."""
         return mu + 0 * sigma
 
     def uniform(self, a: float, b: float) -> float:
-        """The middle: values are no choices."""
+        """The middle of the range, for random numbers are no choice of the solver's."""
         return (a + b) / 2
 
 

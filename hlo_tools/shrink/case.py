@@ -37,7 +37,7 @@ class Case:
 
     @cached_property
     def size(self) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
-        """Instructions, then shapes, then constants: the smaller case has the smaller size."""
+        """The size by which cases are compared: instructions, then shapes, then constants."""
         instructions = list(self.module.instructions())
         computed = sum(i.opcode not in GIVEN for i in instructions)
         tied = sum(len(i.control_predecessors) for i in instructions)

@@ -151,7 +151,7 @@ class Console(cmd.Cmd):
         self.show(self.stepper.cont())
 
     def do_return(self, words: str) -> None:
-        """r(eturn): do the rest of what this pass does."""
+        """r(eturn): run the pass to its end."""
         nothing("return", words)
         self.show(self.stepper.finish())
 
@@ -160,7 +160,7 @@ class Console(cmd.Cmd):
         self.show(self.stepper.go(number(words)))
 
     def do_bisect(self, words: str) -> None:
-        """Bisect: go to the first rewrite that makes the result wrong by itself."""
+        """bisect: go to the first rewrite that makes the result wrong by itself."""
         nothing("bisect", words)
         self.show(self.stepper.bisect())
 
@@ -191,7 +191,7 @@ class Console(cmd.Cmd):
         self.show(self.stepper.list(words))
 
     def do_longlist(self, words: str) -> None:
-        """ll: the whole module."""
+        """ll: print the whole module."""
         nothing("ll", words)
         self.show(self.stepper.list(whole=True))
 
@@ -201,7 +201,7 @@ class Console(cmd.Cmd):
         self.show(self.stepper.change())
 
     def do_print(self, words: str) -> None:
-        """p(rint) INSTR: its value before and after the last change."""
+        """p(rint) INSTR: print an instruction's value before and after the last change."""
         self.show(self.stepper.value(one("p INSTR", words)))
 
     def do_whatis(self, words: str) -> None:
@@ -209,7 +209,7 @@ class Console(cmd.Cmd):
         self.show(self.stepper.what_is(one("whatis INSTR", words)))
 
     def do_args(self, words: str) -> None:
-        """a(rgs): what the variables of the last rule stand for."""
+        """a(rgs): print the instructions that the variables of the last rule stand for."""
         nothing("args", words)
         self.show(self.stepper.variables())
 
@@ -225,7 +225,7 @@ class Console(cmd.Cmd):
         self.show(self.stepper.why(rule.strip(), name))
 
     def do_help(self, arg: str) -> None:
-        """h(elp) [COMMAND]: what commands there are, or what one does."""
+        """h(elp) [COMMAND]: list the commands, or describe one."""
         known = sorted(n.removeprefix("do_") for n in self.get_names() if n.startswith("do_"))
         for name in [arg] if arg else known:
             lines = [line.strip() for line in (self.command(name).__doc__ or "").splitlines()]

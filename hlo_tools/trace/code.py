@@ -27,7 +27,7 @@ class CodeLine:
 
 @dataclass(frozen=True)
 class CodeSection:
-    """A part of the file: what stands before all kernels, a kernel, or what calls them."""
+    """A part of the file: the text before all kernels, a kernel, or the calls of kernels."""
 
     title: str
     lines: tuple[CodeLine, ...]

@@ -141,7 +141,7 @@ class Document:
     # ------------------------------------------------------------------------------------ values
 
     def _values(self) -> list[list[int]]:
-        """For the module before all passes and after each that changes it: row, text, row, ...
+        """The rows and texts of values, before all passes and after each that changes the module.
 
         Only what is not as it was before is listed.
         """

@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> int:
 
 
 def report(sections: list[DiffSection]) -> Iterator[Text]:
-    """The lines to print: `-` before what was, `+` before what is."""
+    """The lines to print, old ones with `-` and new ones with `+`."""
     for section in sections:
         whole = "" if section.kind == "changed" else f" {section.kind}"
         yield Text(section.title + whole, "bold")

@@ -71,7 +71,7 @@ def count(table: OpTable[Any]) -> int:
 
 
 def description(row: Opcode, tables: Tables, *, locations: bool = True) -> list[str]:
-    """One opcode: what it means, its traits, computations, attributes and tables.
+    """The lines that describe an opcode: meaning, traits, computations, attributes and tables.
 
     Parameters
     ----------

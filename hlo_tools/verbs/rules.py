@@ -133,7 +133,7 @@ def _limits(arguments: Namespace) -> str:
 
 
 def reasons(rules: list[Rule], module: Module, name: str | None) -> list[str]:
-    """A line a rule: why it does not rewrite an instruction.
+    """The reasons why rules do not rewrite an instruction, a line for each.
 
     Raises
     ------

@@ -192,7 +192,7 @@ class _MemoryPicture:
     def bar(
         self, panel: Panel, buffer: Buffer, start: int, span: tuple[int, int, int], value: Value
     ) -> str:
-        """One stay of a value in its buffer: from when to when, and how far it can be seen."""
+        """The bar of a value in its buffer: its live range, and how far the bar is visible."""
         x, end = self.across(span[0]), self.across(span[1] + 1)
         y, bottom = panel.up(start + buffer.bytes), panel.up(start)
         width, height = max(end - x, 0.1), max(bottom - y, 0.1)

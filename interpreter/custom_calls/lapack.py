@@ -45,7 +45,7 @@ def library_file() -> Path:
 
 
 def lapack(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> int:
-    """Call a routine, which returns: 0, or the number of the pivot at which it failed.
+    """Call a LAPACK routine; gives its `info`: 0, or the number of the pivot at fault.
 
     Parameters
     ----------

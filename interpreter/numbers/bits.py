@@ -70,7 +70,7 @@ def mulhi(x: Array, y: Array) -> Array:
 
 
 def _mulhi_64(x: Array, y: Array) -> Array:
-    """As `mulhi`, of 32-bit digits: the school's way to multiply numbers of two digits."""
+    """The high half of a product of 64-bit integers, by long multiplication of 32-bit digits."""
     low, ux, uy = 0xFFFFFFFF, as_unsigned(x), as_unsigned(y)
     x0, x1, y0, y1 = ux & low, ux >> 32, uy & low, uy >> 32
     middle = x1 * y0 + (x0 * y0 >> 32)

@@ -280,7 +280,7 @@ class Dataflow:
         return self._computation(instr.called[0], [self.at[o] for o in instr.operands])
 
     def _async_start(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
-        """((operands), result, contexts): what it is given is needed until it is done."""
+        """The leaves of ((operands), result, contexts); operands live until the done."""
         operands = [leaf for o in instr.operands for leaf in self.at[o]]
         known = [*operands, *self._call(instr, home)]
         rest = list(instr.shape.leaves())[len(known) :]

@@ -124,7 +124,7 @@ def wasted(branch: Computation) -> bool:
 
 
 def element(site: ConditionalSite, whole: Instruction, i: int) -> Instruction:
-    """An element of a tuple: what was put there if that can be seen."""
+    """An element of a tuple: the operand of a `tuple` instruction, else a get-tuple-element."""
     if whole.opcode == "tuple":
         return whole.operands[i]
     return site.named(make("get-tuple-element", whole, index=i))

@@ -93,7 +93,7 @@ def pad(module: Module) -> Module:
 
 
 def _given(value: Instruction) -> Tree:
-    """A value that the module is given: what is dynamic in it, padded."""
+    """A value that is a parameter of the module, its dynamic dimensions padded."""
     if value.shape.is_tuple:
         count = len(value.shape.elements)
         return tuple(_given(make("get-tuple-element", value, index=i)) for i in range(count))
@@ -109,7 +109,7 @@ def _given(value: Instruction) -> Tree:
 
 
 def _yielded(tree: Tree, shape: Shape) -> Instruction:
-    """A value that the module yields: what is dynamic in it, cut."""
+    """A value that is a result of the module, its dynamic dimensions cut to their sizes."""
     if isinstance(tree, tuple):
         pairs = zip(cast("tuple[Tree, ...]", tree), shape.elements, strict=True)
         return make("tuple", *(_yielded(*pair) for pair in pairs))

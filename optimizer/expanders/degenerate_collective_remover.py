@@ -118,7 +118,7 @@ def permute(site: ExpansionSite) -> Instruction | None:
 
 
 def gather_start(site: ExpansionSite) -> Instruction | None:
-    """all-gather-start: the operands, and what they become."""
+    """all-gather-start yields its operands, and the results."""
     if not is_alone(site.instr) or not _copies(site.instr, site.instr.shape.elements[1]):
         return None
     both = _value(site.instr.operands)
@@ -126,7 +126,7 @@ def gather_start(site: ExpansionSite) -> Instruction | None:
 
 
 def permute_start(site: ExpansionSite) -> Instruction | None:
-    """collective-permute-start: the operands, what they become, and contexts without meaning."""
+    """collective-permute-start yields its operands, the results, and contexts without meaning."""
     result, shape = permute(site), site.instr.shape
     if result is None or not shape.is_tuple:
         return result

@@ -58,7 +58,7 @@ def to_dims(x: Instruction, dims: Sequence[int]) -> Instruction:
 
 
 def spread(x: Instruction, dims: Sequence[int], at: Sequence[int] = ()) -> Instruction:
-    """Repeated: operand dimension i becomes result dimension at[i]."""
+    """A broadcast in which operand dimension i becomes result dimension at[i]."""
     if x.shape.dims == tuple(dims) and tuple(at) == tuple(range(len(dims))):
         return x
     return make("broadcast", x, shape=x.shape.with_dims(tuple(dims)), dimensions=tuple(at))

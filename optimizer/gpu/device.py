@@ -152,7 +152,7 @@ def lane(instr: Instruction) -> str:
 
 
 def seconds(instr: Instruction, device: DeviceRates) -> float:
-    """About how long an instruction runs: the longest of what it computes and what it moves."""
+    """An estimate of an instruction's time: the longer of its arithmetic and its memory traffic."""
     if not runs(instr):
         return 0.0
     inner = _inner(instr)

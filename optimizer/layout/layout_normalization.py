@@ -120,7 +120,7 @@ class Normalizer:
         return self.put(instr.with_(operands=operands, control_predecessors=before))
 
     def forget(self, placed: int, viewed: int) -> None:
-        """Drop the last instructions and views: what they were made for is not done."""
+        """Drop the last instructions and views, which belong to a rewrite that is not done."""
         while len(self.order) > placed:
             self.order.popitem()
         while len(self.views) > viewed:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def dead_elements(site: LoopSite) -> Instruction | None:
-    """Removes elements that nobody needs: after the loop, in its condition, or for other elements.
+    """Removes elements that neither the loop's users, its condition nor other elements use.
 
     One that the loop never changes may be used after it, since it is still what it was at first.
 

@@ -64,7 +64,7 @@ def flatten_nested_tuples(site: LoopSite) -> Instruction | None:
 def leaf_of(
     whole: Instruction, path: tuple[int, ...], named: Callable[[Instruction], Instruction]
 ) -> Instruction:
-    """A leaf of nested tuples: what was put there if that can be seen, else taken from there."""
+    """A leaf of nested tuples: the operand of a `tuple` instruction, else a get-tuple-element."""
     for i in path:
         if whole.opcode == "tuple":
             whole = whole.operands[i]

@@ -60,7 +60,7 @@ StandIns = dict[int, "int | Affine | Instruction | None"]
 
 
 def narrowed(site: LoopSite, gone: StandIns) -> Instruction:
-    """A loop without some elements of its state: the tuple of what the whole loop gave.
+    """A loop without some elements of its state, as the tuple of all elements that the loop had.
 
     An element without stand-in must be one that nobody uses after the loop, or that the loop never
     changes: in its place stands what it was at first.

@@ -154,7 +154,7 @@ class Checker:
     # ------------------------------------------------------------- control flow
 
     def _while(self, instr: Instruction, state: Leaves) -> Leaves:
-        """No iteration at all, or several: what one leaves is the next one's state."""
+        """Check no iteration and two: the state that one leaves is that of the next."""
         condition, body = instr.called
         self._read(condition.root, *self._computation(condition, [state]))
         ends = [(self.memory.copy(), state)]

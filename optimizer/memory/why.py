@@ -120,7 +120,7 @@ def _key(refusal: Refusal) -> tuple[str, int, str]:
 
 
 def _concerned(refusal: Refusal) -> list[Instruction]:
-    """Whose copy it is: of what makes the value, or of what wants to overwrite it."""
+    """The instructions that a copy concerns: those that make the value, and its overwriter."""
     wish = refusal.wish
     source = wish.source
     values = source if isinstance(source, Several) else (source,)

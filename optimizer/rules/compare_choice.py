@@ -37,7 +37,7 @@ def comparison_of_pred(x: Instruction, c: Instruction, p: str) -> Instruction:
 def comparison_of_converted_pred(
     x: Instruction, c: Instruction, p: str, root: Instruction
 ) -> Instruction:
-    """The converted pred is 1 or 0: compare both, and look what the pred has to do with it."""
+    """Compare 1 and 0, values of a converted pred: gives the pred, its opposite or a constant."""
     dtype = root.operands[0].shape.element_type.dtype
     return _of_two(x, np.asarray(1).astype(dtype), np.asarray(0).astype(dtype), c, p)
 

@@ -80,7 +80,7 @@ def _squeezed(x: Instruction, gone: Dims) -> Instruction:
 
 @guard
 def widens_bytes(x: Instruction, y: Instruction, a: Instruction) -> bool:
-    """A sum in s32 of products of s8 or u8: some processors add up four of them at once."""
+    """Sums in s32 of products of s8 or u8, four of which some processors add at once."""
     bytes_ = all(o.shape.element_type.name in ("s8", "u8") for o in (x, y))
     return bytes_ and all(o.shape.element_type.name == "s32" for o in (a, *a.operands))
 
