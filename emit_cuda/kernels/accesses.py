@@ -16,35 +16,30 @@ Memory Banks.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from codegen.elements.types import vector_parts
-from codegen.evaluation import evaluated
-from codegen.expressions import Cast, Group, Load, Name, Op
-from codegen.kinds import Pointer, base_of
-from codegen.statements import Assign, Call, For, If, Let, LocalVariable, blocks, trees
+from codegen.expressions import Cast, Group, Load, Name, Op, tree
+from codegen.kinds import Pointer
+from codegen.statements import Call, For, values
 from codegen.walk import children
 from emit_cuda.kernels.stages import WARP
-from hlo.types.element_type import ELEMENT_TYPES
+from emit_cuda.kernels.threads import WORD, Threads, pointed, size_of
 from hlo.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from codegen.elements.kernel import Argument
     from codegen.expressions import Expr
     from codegen.kinds import Kind
-    from codegen.statements import Statement
+    from codegen.statements import Forever, Statement
     from emit_cuda.kernels.stages import Stage
+    from emit_cuda.kernels.threads import Lanes, Mask
 
-    Lanes = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
-
-SECTOR, BANKS, WORD = 32, 32, 4
+SECTOR, BANKS = 32, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +88,27 @@ def accesses(
     statements, parameters : the kernel's.
     """
     warp = _Warp(stage, parameters)
-    warp.statements(statements, np.ones(warp.threads, bool))
+    warp.statements(statements, np.ones(len(warp.numbers), bool))
     return list(dict.fromkeys(warp.found))
 
 
-class _Warp:
-    """The first warp of a block, as it goes through a kernel; a value that is unknown is None."""
+# Functions of the prelude that give other values for other warps, as they do for the first one.
+_OF_WARP: Mapping[str, Callable[[Lanes, Lanes], Lanes]] = {
+    "row_of_fragment": lambda fragment, columns: fragment // (columns // 16) * 64,
+    "column_of_fragment": lambda fragment, columns: fragment % (columns // 16) * 16,
+}
+
+
+class _Warp(Threads):
+    """The first warp of a block, in the first iteration of each loop."""
+
+    functions = _OF_WARP
 
     def __init__(self, stage: Stage, parameters: Sequence[Argument]) -> None:
-        x, y, z = stage.block
-        self.threads = min(WARP, x * y * z)
-        lane = np.arange(self.threads)
-        blocks_of = [min(1, n - 1) for n in stage.grid]
-        self.values: dict[str, Lanes | None] = {
-            "threadIdx.x": lane % x, "threadIdx.y": lane // x % y, "threadIdx.z": lane // (x * y),
-        }  # fmt: skip
-        sizes = {"blockIdx": blocks_of, "blockDim": stage.block, "gridDim": stage.grid}
-        for name, dims in sizes.items():
-            for axis, n in zip("xyz", dims, strict=True):
-                self.values[f"{name}.{axis}"] = np.full(self.threads, n)
+        threads = min(WARP, prod(stage.block))
+        x, y, z = (min(1, n - 1) for n in stage.grid)
+        second = x + stage.grid[0] * (y + stage.grid[1] * z)
+        super().__init__(np.arange(threads) + second * prod(stage.block), stage.grid, stage.block)
         # Of each array: the bytes of an element, and whether it is shared.
         self.arrays = {a.name: (size_of(a.kind), False) for a in parameters}
         self.arrays |= {name: (size_of(kind), True) for kind, name, _ in stage.shared}
@@ -119,58 +116,46 @@ class _Warp:
         self.pointers: dict[str, tuple[str, Lanes | None]] = {}
         self.found: list[Access] = []
 
-    def statements(self, statements: Sequence[Statement], mask: Mask) -> None:
-        """Go through statements, in the threads of a mask."""
-        for statement in statements:
-            for each in trees(statement):
-                self._loads(each, mask, is_target=_is_target(each, statement))
-            match statement:
-                case Call("copy_16_bytes", (Op("&", (Load() as target,)), *_)):
-                    self._access(target, "store", mask)
-                case Assign(Load() as target, _):
-                    self._access(target, "store", mask)
-                case Assign(Name(name), value):
-                    self._declare("", name, value)
-                case Let(kind, name, value) | LocalVariable(kind, name, value) if value is not None:
-                    self._declare(kind, name, value)
-                case _:
-                    for block, inside in zip(
-                        blocks(statement), self._masks(statement, mask), strict=False
-                    ):
-                        if inside.any():
-                            self.statements(block, inside)
+    def visit(self, statement: Statement, mask: Mask) -> None:
+        """Note the loads of a statement, and its store."""
+        computed, target = values(statement), getattr(statement, "target", None)
+        match statement:
+            case Call("copy_16_bytes", (Op("&", (Load() as target,)), *others)):
+                computed = target.index, *others
+            case _:
+                pass
+        for load in (load for each in computed for load in _loads(each)):
+            self._access(load, "load", mask)
+        if isinstance(target, Load):
+            self._access(target, "store", mask)
 
-    def _masks(self, statement: Statement, mask: Mask) -> Sequence[Mask]:
-        """The threads that go through each block of a statement."""
-        if isinstance(statement, If):
-            holds = self.value(statement.condition)
-            return (mask, mask) if holds is None else (mask & (holds != 0), mask & (holds == 0))
-        if isinstance(statement, For):
-            start, stop = self.value(statement.start), self.value(statement.stop)
-            self.values[statement.name] = start
+    def assign(self, name: str, value: Expr) -> None:
+        """Give another value to a variable."""
+        self.declare("", name, value)
+
+    def loop(self, loop: For | Forever, mask: Mask) -> None:
+        """Go through the first iteration."""
+        if isinstance(loop, For):
+            self.declare(loop.kind, loop.name, tree(loop.start))
+            start, stop = self.value(loop.start), self.value(loop.stop)
             if start is not None and stop is not None:
-                return (mask & (start < stop),)
-        return (mask,)
+                mask = mask & (start < stop)
+        self.statements(loop.body, mask)
 
-    def _declare(self, kind: Kind, name: str, value: Expr) -> None:
+    def declare(self, kind: Kind, name: str, value: Expr | None) -> None:
+        """Declare a variable, or a pointer into an array."""
         if not isinstance(kind, Pointer):
-            self.values[name] = self.value(value)
-        elif (address := self.address_of(value)) is not None:
+            super().declare(kind, name, value)
+        elif value is not None and (address := self.address_of(value)) is not None:
             self.pointers[name] = address
             self.arrays.setdefault(name, (size_of(kind), self.arrays[address[0]][1]))
 
-    def _loads(self, expr: Expr, mask: Mask, *, is_target: bool = False) -> None:
-        for each in children(expr):
-            self._loads(each, mask, is_target=is_target and isinstance(expr, Op))
-        if isinstance(expr, Load) and not is_target:
-            self._access(expr, "load", mask)
-
     def _access(self, load: Load, verb: str, mask: Mask) -> None:
         address = self.address_of(load.pointer)
-        if address is None or not mask.any():
+        if address is None:
             return
         array, offset = address
-        kind, (size, shared) = _pointed(load.pointer), self.arrays[array]
+        (_, kind), (size, shared) = pointed(load.pointer), self.arrays[array]
         if kind:
             size = size_of(kind)
         elif isinstance(load.pointer, Name):
@@ -189,7 +174,7 @@ class _Warp:
             case Name(name) if name in self.pointers:
                 address = self.pointers[name]
             case Name(name) if name in self.arrays:
-                address = name, np.zeros(self.threads, np.int64)
+                address = name, np.zeros(len(self.numbers), np.int64)
             case Cast(_, inside) | Group(inside):
                 address = self.address_of(inside)
             case Op("&", (Load(inside, index),)) | Op("+", (inside, index)):
@@ -206,25 +191,13 @@ class _Warp:
             return address and (address[0], None)
         return address[0], address[1] + number * self.arrays[address[0]][0]
 
-    def value(self, expr: Expr | int) -> Lanes | None:
-        """The integer that each thread computes; None where it depends on data."""
-        known = {name: each for name, each in self.values.items() if each is not None}
-        try:
-            found = expr if isinstance(expr, int) else evaluated(expr, known, _OF_WARP)
-        except LookupError:
-            return None
-        return np.full(self.threads, found)
 
-
-def _is_target(expr: Expr, statement: Statement) -> bool:
-    """Whether an expression is the target of a statement that stores."""
-    match statement:
-        case Assign(target, _):
-            return expr is target
-        case Call("copy_16_bytes", (target, *_)):
-            return expr is target
-        case _:
-            return False
+def _loads(expr: Expr) -> Iterator[Load]:
+    """The loads in a tree, each after those that its index needs."""
+    for inside in children(expr):
+        yield from _loads(inside)
+    if isinstance(expr, Load):
+        yield expr
 
 
 def _sectors(at: Lanes, size: int) -> int:
@@ -246,28 +219,3 @@ def _least(threads: int, size: int, *, shared: bool) -> int:
     if shared:
         return -(-threads * max(size, WORD) // (WARP * WORD))
     return -(-threads * size // SECTOR)
-
-
-def _pointed(pointer: Expr) -> Kind | None:
-    """The type of the elements that a pointer was converted to point to."""
-    match pointer:
-        case Cast(kind, _):
-            return kind
-        case Group(inside):
-            return _pointed(inside)
-        case _:
-            return None
-
-
-def size_of(kind: Kind) -> int:
-    """The bytes of an element of a type, or of a pointer's: f32, or a vector as f32x4."""
-    word = base_of(kind)
-    element, count = vector_parts(word) or (ELEMENT_TYPES.get(word), 1)
-    return element.bytes * count if element else WORD
-
-
-# Functions of the prelude that give other values for other warps, as they do for the first one.
-_OF_WARP: Mapping[str, Callable[[Lanes, Lanes], Lanes]] = {
-    "row_of_fragment": lambda fragment, columns: fragment // (columns // 16) * 64,
-    "column_of_fragment": lambda fragment, columns: fragment % (columns // 16) * 16,
-}

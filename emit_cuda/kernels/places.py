@@ -5,28 +5,16 @@ The index of each load and store is evaluated for all threads at once, in all it
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from codegen.evaluation import evaluated
-from codegen.expressions import Cast, Group, Load, Name
-from codegen.statements import (
-    Assign,
-    For,
-    Forever,
-    If,
-    Let,
-    LocalVariable,
-    names_in,
-    nested,
-    trees,
-)
+from codegen.expressions import Load, Name
+from codegen.statements import For, Forever, names_in, nested, trees
 from codegen.walk import walk
-from emit_cuda.kernels.accesses import size_of
+from emit_cuda.kernels.threads import Threads, pointed, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -35,8 +23,8 @@ if TYPE_CHECKING:
     from codegen.kinds import Kind
     from codegen.statements import Statement
     from emit_cuda.devices import Dim3
-    from emit_cuda.kernels.accesses import Lanes, Mask
     from emit_cuda.kernels.file import Written
+    from emit_cuda.kernels.threads import Lanes, Mask
 
 # Threads of a launch that is looked at, and iterations of all loops around an access.
 MOST_LOOKED_AT, MOST_ITERATIONS = 1 << 17, 64
@@ -82,7 +70,7 @@ def places(written: Written, grid: Dim3, block: Dim3, names: Collection[str]) ->
     mentioned = sum(names_in(statements).count(name) for name in names)
     if threads > MOST_LOOKED_AT or len(direct) != mentioned or len(sizes) != 1:
         return None
-    found = _Threads(threads, grid, block, kinds)
+    found = _AllThreads(threads, grid, block, kinds)
     try:
         found.statements(statements, np.ones(threads, bool))
     except LookupError:
@@ -97,97 +85,64 @@ def _all(statements: Sequence[Statement]) -> Iterator[Expr]:
         yield from trees(statement)
 
 
-def _loads(tree: Expr, kinds: Collection[str]) -> Iterator[tuple[Load, str, Kind | None]]:
+def _loads(tree: Expr, arrays: Collection[str]) -> Iterator[tuple[Load, str, Kind | None]]:
     """The loads from arrays in a tree: with the array, and the type that it is converted to."""
     for load in walk(tree):
-        pointer, kind = load.pointer if isinstance(load, Load) else None, None
-        while isinstance(pointer, Cast | Group):
-            if isinstance(pointer, Cast):
-                kind = kind or pointer.kind
-            pointer = pointer.value if isinstance(pointer, Cast) else pointer.inside
-        if isinstance(load, Load) and isinstance(pointer, Name) and pointer.name in kinds:
-            yield load, pointer.name, kind
+        if isinstance(load, Load):
+            pointer, kind = pointed(load.pointer)
+            if isinstance(pointer, Name) and pointer.name in arrays:
+                yield load, pointer.name, kind
 
 
-class _Threads:
-    """All threads of a launch, as they go through a kernel.
+class _AllThreads(Threads):
+    """All threads of a launch, in all iterations of loops.
+
+    Parameters
+    ----------
+    kinds : of the arrays that are looked at.
 
     Attributes
     ----------
-    values : the integers that names stand for, where no data decide that.
     places : the elements that were used so far, and by which threads.
     """
 
     def __init__(self, threads: int, grid: Dim3, block: Dim3, kinds: dict[str, Kind]) -> None:
-        self.kinds, self.numbers = kinds, np.arange(threads)
-        inside, x = self.numbers % prod(block), block[0]
-        self.values: dict[str, Lanes] = {
-            "blockIdx.x": self.numbers // prod(block), "gridDim.x": np.full(threads, grid[0]),
-            "threadIdx.x": inside % x, "threadIdx.y": inside // x,
-        }  # fmt: skip
+        super().__init__(np.arange(threads), grid, block)
+        self.kinds = kinds
         self.places: list[tuple[Lanes, Lanes]] = []
         self.iterations = 1
 
-    def statements(self, statements: Sequence[Statement], mask: Mask) -> None:
-        """Go through statements, in the threads of a mask; of unknown ones, both blocks.
+    def visit(self, statement: Statement, mask: Mask) -> None:
+        """Note the elements that a statement uses; a `LookupError` where nobody knows which."""
+        for tree in trees(statement):
+            for load, name, kind in _loads(tree, self.kinds):
+                each, rest = divmod(size_of(kind or self.kinds[name]), size_of(self.kinds[name]))
+                if rest:
+                    raise LookupError(name)
+                # One element, or several at once.
+                first, numbers = self._sure(load.index)[mask] * each, self.numbers[mask]
+                self.places += [(first + k, numbers) for k in range(each)]
 
-        Raises
-        ------
-        LookupError
-            if nobody knows which elements are used.
-        """
-        for statement in statements:
-            for tree in trees(statement):
-                for load, name, kind in _loads(tree, self.kinds):
-                    self._use(load, name, kind, mask)
-            match statement:
-                case Let(_, name, value) | LocalVariable(_, name, value):
-                    self._name(name, value)
-                case Assign(Name(name)):
-                    self._name(name, None)
-                case If(condition, then, otherwise):
-                    try:
-                        holds = self._value(condition) != 0
-                        sides = mask & holds, mask & ~holds
-                    except LookupError:
-                        sides = mask, mask
-                    self.statements(then, sides[0])
-                    self.statements(otherwise, sides[1])
-                case For():
-                    self._loop(statement, mask)
-                case Forever():
-                    raise LookupError(statement)
-                case _:
-                    pass
-
-    def _value(self, expr: Expr | int) -> Lanes:
-        """The integer that each thread computes."""
-        found = expr if isinstance(expr, int) else evaluated(expr, self.values)
-        return np.broadcast_to(found, self.numbers.shape)
-
-    def _name(self, name: str, value: Expr | None) -> None:
-        self.values.pop(name, None)
-        if value is not None:
-            with suppress(LookupError):
-                self.values[name] = self._value(value)
-
-    def _loop(self, loop: For, mask: Mask) -> None:
-        """Go through all iterations."""
-        start, stop, step = map(self._value, (loop.start, loop.stop, loop.step))
+    def loop(self, loop: For | Forever, mask: Mask) -> None:
+        """Go through all iterations; a `LookupError` if nobody knows how many, or too many."""
+        match loop:
+            case For(name, stop, start=start, step=step):
+                start, stop, step = map(self._sure, (start, stop, step))
+            case Forever():
+                raise LookupError(loop)
         outside = self.iterations
         while (going := mask & (start < stop)).any():
             self.iterations += 1
             if self.iterations > MOST_ITERATIONS or (step <= 0).any():
-                raise LookupError(loop.name)
-            self.values[loop.name] = start
+                raise LookupError(loop)
+            self.values[name] = start
             self.statements(loop.body, going)
             start = start + step
         self.iterations = outside
 
-    def _use(self, load: Load, name: str, kind: Kind | None, mask: Mask) -> None:
-        """Note an access to one element, or to several at once."""
-        each, rest = divmod(size_of(kind or self.kinds[name]), size_of(self.kinds[name]))
-        if rest:
-            raise LookupError(name)
-        first, numbers = self._value(load.index)[mask] * each, self.numbers[mask]
-        self.places += [(first + k, numbers) for k in range(each)]
+    def _sure(self, expr: Expr | int) -> Lanes:
+        """The integer that each thread computes; a `LookupError` where data decide it."""
+        found = self.value(expr)
+        if found is None:
+            raise LookupError(expr)
+        return found

@@ -1,0 +1,122 @@
+"""Threads of a launch, as they go through a kernel side by side.
+
+What an integer expression is for each of them is known where no data decide it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from codegen.elements.types import vector_parts
+from codegen.evaluation import evaluated
+from codegen.expressions import Cast, Group, Name, tree
+from codegen.kinds import base_of
+from codegen.statements import Assign, For, Forever, If, Let, LocalVariable
+from hlo.types.element_type import ELEMENT_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from codegen.expressions import Expr
+    from codegen.kinds import Kind
+    from codegen.statements import Statement
+    from emit_cuda.devices import Dim3
+
+    Lanes = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+WORD = 4
+
+
+class Threads(ABC):
+    """Threads of a launch; a subclass says which accesses count, and which iterations.
+
+    Parameters
+    ----------
+    numbers : of the threads, in the launch.
+
+    Attributes
+    ----------
+    values : the integers that names stand for, where no data decide that.
+    functions : of the prelude that expressions may apply.
+    """
+
+    functions: Mapping[str, Callable[..., Lanes]] = {}
+
+    def __init__(self, numbers: Lanes, grid: Dim3, block: Dim3) -> None:
+        self.numbers = numbers
+        self.values: dict[str, Lanes] = {}
+        inside, outside = numbers % prod(block), numbers // prod(block)
+        for axis, across, along in zip("xyz", block, grid, strict=True):
+            self.values[f"threadIdx.{axis}"], inside = inside % across, inside // across
+            self.values[f"blockIdx.{axis}"], outside = outside % along, outside // along
+            self.values[f"blockDim.{axis}"] = np.full_like(numbers, across)
+            self.values[f"gridDim.{axis}"] = np.full_like(numbers, along)
+
+    @abstractmethod
+    def visit(self, statement: Statement, mask: Mask) -> None:
+        """Look at a statement, before those inside of it."""
+
+    @abstractmethod
+    def loop(self, loop: For | Forever, mask: Mask) -> None:
+        """Go through a loop."""
+
+    def assign(self, name: str, _value: Expr) -> None:
+        """Forget a variable that gets another value, as not all threads need come here."""
+        self.values.pop(name, None)
+
+    def declare(self, _kind: Kind, name: str, value: Expr | None) -> None:
+        """Declare a variable or a constant, with its value."""
+        self.values.pop(name, None)
+        if value is not None and (known := self.value(value)) is not None:
+            self.values[name] = known
+
+    def statements(self, statements: Sequence[Statement], mask: Mask) -> None:
+        """Go through statements, in the threads of a mask; of unknown ones, both blocks."""
+        for statement in statements if mask.any() else ():
+            self.visit(statement, mask)
+            match statement:
+                case Let(kind, name, value) | LocalVariable(kind, name, value):
+                    self.declare(kind, name, value)
+                case Assign(Name(name), value):
+                    self.assign(name, value)
+                case If(condition, then, otherwise):
+                    holds = self.value(condition)
+                    self.statements(then, mask if holds is None else mask & (holds != 0))
+                    self.statements(otherwise, mask if holds is None else mask & (holds == 0))
+                case For() | Forever():
+                    self.loop(statement, mask)
+                case _:
+                    pass
+
+    def value(self, expr: Expr | int) -> Lanes | None:
+        """The integer that each thread computes; None where data decide it."""
+        try:
+            found = evaluated(tree(expr), self.values, self.functions)
+        except LookupError:
+            return None
+        return np.broadcast_to(found, self.numbers.shape)
+
+
+def pointed(pointer: Expr) -> tuple[Expr, Kind | None]:
+    """The pointer that was converted, and the type of elements that it was converted to."""
+    match pointer:
+        case Cast(kind, inside):
+            return pointed(inside)[0], kind
+        case Group(inside):
+            return pointed(inside)
+        case _:
+            return pointer, None
+
+
+def size_of(kind: Kind) -> int:
+    """The bytes of an element of a type, or of a pointer's: f32, or a vector as f32x4."""
+    word = base_of(kind)
+    element, count = vector_parts(word) or (ELEMENT_TYPES.get(word), 1)
+    return element.bytes * count if element else WORD
