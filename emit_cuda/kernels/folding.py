@@ -11,7 +11,7 @@ from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, it
 from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Let, LocalVariable, Statement
-from emit_cuda.kernels.stages import BARRIER, WARP
+from emit_cuda.kernels.stages import ALL_LANES, BARRIER, WARP
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum
 
@@ -99,8 +99,7 @@ class SharedFold:
     def _shuffled(self, shuffle: str, kind: str, name: str, step: int, width: int) -> Expr:
         wide = _SHUFFLED.get(kind, kind)
         value: Expr = Name(name) if wide == kind else Cast(wide, Name(name))
-        mask = Literal(0xFFFFFFFF, "u32", hexadecimal=True)
-        call = Apply(shuffle, (mask, value, Literal(step), Literal(width)))
+        call = Apply(shuffle, (ALL_LANES, value, Literal(step), Literal(width)))
         return call if wide == kind else Cast(kind, call)
 
     def _join_warps(self, warps: int, *, everywhere: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.opcodes.matrix_products import PRODUCTS
+from emit_cuda.kernels.narrow_tiles import NarrowTiles
 from emit_cuda.kernels.stages import MOST_IN_TURNS
 from emit_cuda.kernels.tensor_cores import TensorCores, fits
 from emit_cuda.kernels.thread_tiles import ThreadTiles
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Name
+    from codegen.opcodes.matrix_products import Product
     from emit_cuda.kernels.kernel import CudaKernel
     from emit_cuda.kernels.stages import Stage
+    from emit_cuda.kernels.tiles import Tiles
     from hlo.instruction import Instruction
 
 # Smaller products, if not for tensor cores, are left to a thread for each element.
@@ -42,14 +45,22 @@ def gemm_stages(
     product = PRODUCTS[dot.opcode](kernel.body, dot)
     if product.type.kind == "pred" or 0 in (product.batch, product.depth):
         return None
-    on_tensor_cores = fits(product)
-    if not on_tensor_cores and min(product.rows, product.columns, product.depth) < LEAST:
-        return None
     sums = product.rows * product.columns
     results = product.batch * sums
     few = results <= MOST_IN_TURNS and results * product.depth <= MOST_REPEATED
     if (kernel.repeats and few) or (sums <= FEWEST and product.depth <= SIDE):
         return None
     kind = "product" if dot.opcode == "dot" else "convolution"
-    writer = (TensorCores if on_tensor_cores else ThreadTiles)(kernel, product, root or dot)
-    return writer.launches(outputs[0], kind)
+    writer = _writer(kernel, product, root or dot)
+    return writer and writer.launches(outputs[0], kind)
+
+
+def _writer(kernel: CudaKernel, product: Product, root: Instruction) -> Tiles | None:
+    """The way of multiplying tiles that suits a product, if any does."""
+    if fits(product):
+        return TensorCores(kernel, product, root)
+    narrow = NarrowTiles(kernel, product, root)
+    if narrow.fits():
+        return narrow
+    enough = min(product.rows, product.columns, product.depth) >= LEAST
+    return ThreadTiles(kernel, product, root) if enough else None

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 # Threads of a block; a multiple of a warp's 32.
 BLOCK, WARP = 128, 32
 BARRIER = Call("__syncthreads", ())
+# The mask of the lanes that take part in a shuffle.
+ALL_LANES = Literal(0xFFFFFFFF, "u32", hexadecimal=True)
 # Of all blocks of a cooperative launch, with a counter of those that are there.
 GRID_COUNTER = "blocks_here"
 GRID_BARRIER = Call("grid_barrier", (Op("&", (Name(GRID_COUNTER),)),))

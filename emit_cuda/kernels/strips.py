@@ -146,10 +146,10 @@ class Strip:
             if whole and width > 1:
                 array = Cast(Pointer(self._vector()), self.array)
                 at = self.layout.vector_number(*where)
-                body.assign(item(array, self._in_buffer(buffer, at, width)), here)
+                body.assign(item(array, self.in_buffer(buffer, at, width)), here)
                 return
             with body.loops(["i"], [width], unroll=True) as (i,):
-                at = self._in_buffer(buffer, self._element(where, i))
+                at = self.in_buffer(buffer, self._element(where, i))
                 body.assign(item(self.array, at), here if width == 1 else item(here, i))
 
     def _vector(self) -> str:
@@ -211,7 +211,7 @@ class Strip:
             slow = added(times(slow, self.width), i)
         return self.layout.element(grouped(slow), grouped(quick))
 
-    def _in_buffer(self, buffer: Expr, at: Expr, unit: int = 1) -> Expr:
+    def in_buffer(self, buffer: Expr, at: Expr, unit: int = 1) -> Expr:
         """An offset in one of the buffers of shared memory."""
         if buffer == Literal(0):
             return at
@@ -255,7 +255,7 @@ class Strip:
         if source is None or width != self.layout.vector:
             return False
         array = Cast(Pointer(self._vector()), self.array)
-        at = self._in_buffer(
+        at = self.in_buffer(
             buffer, self.layout.vector_number(*map(grouped, self._in_tile(e, f))), width
         )
         count: Expr = Literal(BYTES)

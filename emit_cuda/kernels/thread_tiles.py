@@ -94,7 +94,7 @@ class ThreadTiles(Tiles):
         self.x = body.let(kind, "x", warp % 2 * 8 + thread % 8)
         self.sums = body.variable(self._vector(self.group), "sums", size=count // self.group)
         with body.loops(["s", "n"], [count // self.group, self.group], unroll=True) as (s, n):
-            body.assign(_part(self.sums, s, n, self.group), self.nothing)
+            body.assign(part_of(self.sums, s, n, self.group), self.nothing)
 
     def _vector(self, group: int) -> str:
         """The type of neighbours that are read at once."""
@@ -102,7 +102,7 @@ class ThreadTiles(Tiles):
 
     def total(self, m: Sum, h: Sum, n: Sum) -> Expr:
         """One sum of a thread's own: in row `m`, the `n`th of group `h`."""
-        return _part(self.sums, m * (self.each[1] // self.group) + h, n, self.group)
+        return part_of(self.sums, m * (self.each[1] // self.group) + h, n, self.group)
 
     def multiply(self) -> None:
         """Add the products of two tiles."""
@@ -116,8 +116,8 @@ class ThreadTiles(Tiles):
             sizes = rows, columns // across, across
             with body.loops(["m", "h", "n"], sizes, unroll=True) as (m, h, n):
                 total = self.total(m, h, n)
-                factors = _part(left, m // down, m % down, down), _part(right, h, n, across)
-                body.assign(total, self._sum(total, *factors))
+                factors = part_of(left, m // down, m % down, down), part_of(right, h, n, across)
+                body.assign(total, self.sum(total, *factors))
 
     def _factors(self, strip: Strip, k: Sum, own: Name) -> Name:
         """A thread's factors of a row of a tile, as registers."""
@@ -131,7 +131,7 @@ class ThreadTiles(Tiles):
             body.assign(item(made, g), item(source, added(begin, k * pitch + g * SIDE)))
         return made
 
-    def _sum(self, total: Expr, left: Expr, right: Expr) -> Expr:
+    def sum(self, total: Expr, left: Expr, right: Expr) -> Expr:
         """A sum and one more product."""
         kind = self.product.type
         if kind.name in FUSED:
@@ -157,7 +157,7 @@ class ThreadTiles(Tiles):
         return added(row, rows), added(column, further), self.total(m, h, inner)
 
 
-def _part(vectors: Name, number: Sum, part: Sum, group: int) -> Expr:
+def part_of(vectors: Name, number: Sum, part: Sum, group: int) -> Expr:
     """One number of several vectors; of single numbers, where a group is one."""
     vector = item(vectors, number)
     return vector if group == 1 else item(vector, part)

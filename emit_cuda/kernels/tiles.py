@@ -90,6 +90,9 @@ class Tiles(TileReader):
     def multiply(self) -> None:
         """Add the products of two tiles."""
 
+    def read_ahead(self, batch: Sum, tile_k: Expr) -> None:
+        """Read the elements of the next tiles that a thread keeps for itself."""
+
     def finish(self) -> None:
         """Bring the sums to where `sum_at` finds them, if they are elsewhere."""
 
@@ -163,10 +166,10 @@ class Tiles(TileReader):
             block = body.let(kind, "tile", block % (down * across))
         self.tile = self._tile(block, down, across)
         self.begin()
-        self._make_strips()
+        self.make_strips()
         self._multiply_strips(batch)
         self.finish()
-        self._store_all(batch, output)
+        self.store_all(batch, output)
         return blocks * self.parts
 
     def _tile(self, block: Expr, down: int, across: int) -> tuple[Name, Name]:
@@ -183,7 +186,7 @@ class Tiles(TileReader):
             column = block % many / TOGETHER
         return body.let(kind, "tile_row", row), body.let(kind, "tile_column", column)
 
-    def _make_strips(self) -> None:
+    def make_strips(self) -> None:
         """Decide how the tiles of both operands come into shared memory."""
         self.strips = [Strip(self, side, self.tile[side]) for side in range(2)]
         if not all(strip.copies for strip in self.strips):
@@ -214,7 +217,8 @@ class Tiles(TileReader):
             self._multiply_ahead(batch, copied, others)
             return
         with body.loop("tile_k", self.depth, step=self.tile_depth, kind=self.index_kind) as tile_k:
-            at = self._at(tile_k)
+            self.read_ahead(batch, tile_k)
+            at = self.at(tile_k)
             for strip in others:
                 strip.fetch(batch, at)
                 strip.bring(Literal(0))
@@ -232,7 +236,7 @@ class Tiles(TileReader):
         self.part_depth = -(-self.product.depth // (parts * self.tile_depth)) * self.tile_depth
         self.parts = -(-self.product.depth // self.part_depth)
 
-    def _at(self, tile_k: Expr) -> Expr:
+    def at(self, tile_k: Expr) -> Expr:
         """The index along the contraction that is so far after the first one of a block's part."""
         if self.begins == Literal(0):
             return tile_k
@@ -246,9 +250,10 @@ class Tiles(TileReader):
         if copied:
             self._copy_first(batch, copied, ahead)
         for strip in others:
-            strip.fetch(batch, self._at(Literal(0)))
+            strip.fetch(batch, self.at(Literal(0)))
         with body.loop("tile_k", self.depth, step=self.tile_depth, kind=kind) as tile_k:
             self.buffer = body.let(kind, "buffer", tile_k / self.tile_depth % self.buffers)
+            self.read_ahead(batch, tile_k)
             for strip in others:
                 strip.bring(self.buffer)
             if copied:
@@ -257,7 +262,7 @@ class Tiles(TileReader):
             if others:
                 following = body.let(kind, "next_k", tile_k + self.tile_depth)
                 with body.when(binary("<", following, self.depth)):
-                    at = self._at(following)
+                    at = self.at(following)
                     for strip in others:
                         strip.fetch(batch, at)
             if copied:
@@ -276,7 +281,7 @@ class Tiles(TileReader):
             least = self.product.depth - (self.parts - 1) * self.part_depth
             sure = (ahead - 1) * self.tile_depth < least
             with body.when(None if sure else binary("<", tile_k, self.depth)):
-                at = self._at(tile_k)
+                at = self.at(tile_k)
                 for strip in strips:
                     strip.copy(batch, at, spelled_out(n))
             body.call("end_copies")
@@ -287,12 +292,12 @@ class Tiles(TileReader):
         later = body.let(kind, "later_k", tile_k + ahead * self.tile_depth)
         with body.when(binary("<", later, self.depth)):
             free = body.let(kind, "free_buffer", later / self.tile_depth % self.buffers)
-            at = self._at(later)
+            at = self.at(later)
             for strip in strips:
                 strip.copy(batch, at, free)
         body.call("end_copies")
 
-    def _store_all(self, batch: Sum, output: Name) -> None:
+    def store_all(self, batch: Sum, output: Name) -> None:
         """Store the sums; or compute all elements of a thread anew, where a sum may be lost."""
         body = self.body
         if self.parts > 1 or not self.product.may_be_lost:

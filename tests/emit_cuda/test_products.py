@@ -9,7 +9,7 @@ import emit_cuda
 import hlo
 from codegen.loops import narrow_indices
 from emit_cuda import nvrtc
-from emit_cuda.kernels import tile_sizes
+from emit_cuda.kernels import narrow_tiles, tile_sizes
 from emit_cuda.kernels.thread_tiles import MANY, OWN_BYTES
 from emit_cuda.kernels.tile_sizes import SIDE, SIZES, WARP_SIZES
 from emit_cuda.launches import estimates
@@ -39,6 +39,12 @@ narrow {
   f = f32[40,72] convert(x)
   d = f32[40,132] dot(f, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   ROOT r = bf16[40,132] convert(d)
+}
+few {
+  x = bf16[150,136] parameter(0)  w = f32[136,5] parameter(1)
+  f = f32[150,136] convert(x)
+  d = f32[150,5] dot(f, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = bf16[150,5] convert(d)
 }
 gated {
   x = bf16[40,72] parameter(0)  w = bf16[72,132] parameter(1)  b = f32[132] parameter(2)
@@ -115,6 +121,25 @@ ON_TENSOR_CORES = {
     "convolution": "x = bf16[2,10,10,16] parameter(0)  w = bf16[3,3,16,48] parameter(1)"
     "  ROOT r = bf16[2,8,8,48] convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f",
 }
+# The same with few columns or rows, beside a large operand that is read along the contraction.
+NARROW = {
+    "few columns": "x = f32[140,268] parameter(0)  y = f32[268,10] parameter(1)"
+    "  ROOT r = f32[140,10] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "fewer than of a tile": "x = f32[130,128] parameter(0)  y = f32[3,128] parameter(1)"
+    "  ROOT r = f32[130,3] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+    "few rows": "x = f32[12,132] parameter(0)  y = f32[256,132] parameter(1)"
+    "  ROOT r = f32[12,256] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+    "batches": "x = s32[140,2,128] parameter(0)  y = s32[128,2,16] parameter(1)"
+    "  ROOT r = s32[2,140,16] dot(x, y), lhs_batch_dims={1}, rhs_batch_dims={1},"
+    " lhs_contracting_dims={2}, rhs_contracting_dims={0}",
+    "f64": "x = f64[64,66] parameter(0)  y = f64[66,16] parameter(1)"
+    "  ROOT r = f64[64,16] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "prologue and epilogue": "x = bf16[150,136] parameter(0)  w = f32[136,5] parameter(1)"
+    "  ROOT r = bf16[150,5] fusion(x, w), kind=kCustom, calls=few",
+    "convolution": "x = f32[2,10,9,128] parameter(0)  w = f32[2,1,128,6] parameter(1)"
+    "  ROOT r = f32[2,11,9,6] convolution(x, w), window={size=2x1 pad=1_1x0_0},"
+    " dim_labels=b01f_01io->b01f",
+}
 # Types of 8 bytes, of which a thread has fewer sums.
 WIDE = ("f64", "s64", "c64")
 LARGE = """HloModule m
@@ -169,6 +194,25 @@ def test_parts_of_sums_are_added_up_in_a_second_launch(monkeypatch, parts, check
     assert ["product on tensor cores", "sums of a product"] in kinds
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+@CHECKED_AND_NOT
+def test_threads_share_the_contraction_of_few_columns(monkeypatch, checked):
+    """A sum is made of parts of eight threads; the small operand alone is in shared memory."""
+    monkeypatch.setattr(narrow_tiles, "LEAST_BLOCKS", 1)
+    batch = batch_of(NARROW.values())
+    for module, *_, program in batch.cases:
+        assert "__shfl_down_sync" in batch.kernels.texts[program.steps[0].kernel], module
+    assert not batch.differences(checked=checked)
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_sums_of_few_columns_stay_in_registers(monkeypatch, architecture):
+    monkeypatch.setattr(narrow_tiles, "LEAST_BLOCKS", 1)
+    source = batch_of(NARROW.values()).kernels.source("")
+    for name, usage in nvrtc.compile(source, architecture).usage.items():
+        assert usage.spilled_bytes <= 48, (name, usage)
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
