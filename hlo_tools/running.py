@@ -8,6 +8,7 @@ import numpy as np
 
 from hlo.opcode import SEQUENTIAL
 from hlo.walk import called_first
+from interpreter.engine.device import Device
 from interpreter.engine.evaluate import evaluate
 from interpreter.groups import devices_named
 from interpreter.numbers.widths import type_of
@@ -50,14 +51,14 @@ def run(
     module: Module,
     arguments: Sequence[Value],
     most: int = MOST_EVENTS,
-    devices: int | None = None,
+    devices: int | Sequence[Device] | None = None,
 ) -> Value:
     """The values of a module on as many devices as it names, with each other's arguments turned.
 
     Parameters
     ----------
     most : how many instructions may run.
-    devices : on so many; None for as many as the module is for.
+    devices : on these, or on so many; None for as many as the module is for.
 
     Raises
     ------
@@ -67,11 +68,12 @@ def run(
         if it gives what can't be compared, such as a handle.
     """
     devices = devices or devices_of(module)
-    per_device = [[turned(a, device) for a in arguments] for device in range(devices)]
-    values = evaluate(module, per_device=per_device, observe=Limit(most))
+    on = [Device() for _ in range(devices)] if isinstance(devices, int) else devices
+    per_device = [[turned(a, device) for a in arguments] for device in range(len(on))]
+    values = evaluate(module, per_device=per_device, devices=on, observe=Limit(most))
     for leaf in leaves(tuple(values)):
         type_of(leaf)
-    return values[0] if devices == 1 else tuple(values)
+    return values[0] if len(on) == 1 else tuple(values)
 
 
 def devices_of(module: Module) -> int:

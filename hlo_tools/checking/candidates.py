@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.opcode import TUPLES, having
 from hlo.types.element_type import BF16, C64, F16, F32, F64
 from hlo.verify import verify
 from hlo_tools.generate.embedding import beside
@@ -18,7 +19,7 @@ from hlo_tools.generate.expansion_samplers import SAMPLERS
 from hlo_tools.generate.instances import instance
 from hlo_tools.generate.layouts import laid_out
 from hlo_tools.generate.modules import LAID_OUT, random_module
-from hlo_tools.generate.mutation import mutated, one_waits
+from hlo_tools.generate.mutation import mutated, one_given_up, one_put_out, one_retupled, one_waits
 from hlo_tools.generate.operands import ARITHMETIC, TYPES, UnfitError
 from hlo_tools.generate.seeds import all_seeds
 from hlo_tools.generate.values import nasty, tame
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction, Module
     from hlo_tools.checking.aim import Aim
+    from hlo_tools.generate.mutation import Mutation
     from hlo_tools.generate.seeds import Seed
     from optimizer.rewriting.rule import Rule
 
@@ -48,8 +50,13 @@ MOST_INSTANCES = 6
 FIRST_SEEDS, MOST_SEEDS = 12, 60
 # Modules that a pass has changed: so many of the latest are kept to be mutated.
 MOST_CHANGED = 60
+# How many modules also give values to the host, and how many results take a parameter's memory.
+TALKATIVE, DONATING = 0.1, 0.05
 # In these types a rounding error is small enough to tell it from a mistake.
 ROUNDED_TYPES = (F32, F32, F64, F16, BF16, C64)
+
+
+EFFECTS = having("effect")
 
 
 class Candidates:
@@ -71,7 +78,14 @@ class Candidates:
         self.first = own + [s for s in self.seeds if s not in own][:FIRST_SEEDS]
         self.rules = self._in_turn()
         self.hard: set[str] = set()
-        self.ties = "control_predecessors" in aim.words
+        # Each with the chance that a module gets it.
+        gives = bool({"input_output_alias", "buffer_donor"} & aim.words)
+        self.extensions = (
+            (one_waits, 0.5 if "control_predecessors" in aim.words else 0),
+            (one_put_out, 0.5 if aim.opcodes.keys() & EFFECTS else TALKATIVE),
+            (one_retupled, 0.3 if aim.opcodes.keys() & TUPLES else 0),
+            (one_given_up, 0.5 if gives else DONATING),
+        )
         self.waits = bool({"copy", "is_scheduled", "copy_insertion"} & aim.words)
 
     def __iter__(self) -> Iterator[Module]:
@@ -104,14 +118,20 @@ class Candidates:
             sources += [self._mutated_change] * (2 if self.aim.rules else 4)
         while True:
             made = self.random.choice(sources)()
-            if made is not None and self.ties and self.random.random() < 0.5:
-                made = tied(made, self.random)
-            if made is not None and communicates(made) and self.random.random() < 0.5:
-                made = on_several_devices(made)
-            if made is not None and self.random.random() < LAID_OUT and is_free(made):
-                made = laid_out(made, self.random)
-            if made is not None and is_sound(made):
+            if made is not None and is_sound(made := self._extended(made)):
                 return made
+
+    def _extended(self, module: Module) -> Module:
+        """The module, sometimes with what few have: ties, effects, aliases, devices, layouts."""
+        random = self.random
+        for mutation, chance in self.extensions:
+            if random.random() < chance:
+                module = varied_by(mutation, module, random, random.randint(1, 4))
+        if communicates(module) and random.random() < 0.5:
+            module = on_several_devices(module)
+        if random.random() < LAID_OUT and is_free(module):
+            module = laid_out(module, random)
+        return module
 
     def _aimed(self) -> Module:
         made = random_module(self.random, self.random.choice((4, 8, 12)), self.types, self.favoured)
@@ -195,12 +215,14 @@ def on_several_devices(module: Module) -> Module:
     return replace(module, header=replace(module.header, replica_count=count))
 
 
-def tied(module: Module, random: Random) -> Module:
-    """The module with one more control dependency, where there is place for one."""
+def varied_by(mutation: Mutation, module: Module, random: Random, times: int = 1) -> Module:
+    """The module after one mutation, done some times, as far as there is place for it."""
     try:
-        return one_waits(module, random)
+        for _ in range(times):
+            module = mutation(module, random)
     except UnfitError:
-        return module
+        pass
+    return module
 
 
 def is_free(module: Module) -> bool:

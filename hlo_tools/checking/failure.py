@@ -1,8 +1,9 @@
 """Holds a pass against the interpreter on one module.
 
 A pass is wrong if it raises, makes a module that the verifier refuses, changes a value by more than
-it promises, lets something run before what it must wait for, lets values overwrite each other,
-finds something to do in what it made itself, or rewrites although there is no fuel.
+it promises, loses an effect, breaks the contract with callers, lets something run before what it
+must wait for, lets values overwrite each other, finds something to do in what it made itself, or
+rewrites although there is no fuel.
 """
 
 from __future__ import annotations
@@ -15,6 +16,12 @@ from typing import TYPE_CHECKING, Any
 from hlo.errors.error import HloError
 from hlo.instruction import Module
 from hlo.verify import verify
+from hlo_tools.checking.effects import (
+    broken_contract,
+    different_effects,
+    fed_devices,
+    lost_effect,
+)
 from hlo_tools.checking.judging import difference
 from hlo_tools.checking.order import broken_memory, broken_order
 from hlo_tools.own_passes import Promising
@@ -35,6 +42,7 @@ from optimizer.rewriting.rule import Rule
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from interpreter.engine.device import Device
     from interpreter.numbers.compare import Promise
     from optimizer.log import Event, Observer, Pass
 
@@ -48,7 +56,8 @@ class Failure:
 
     Attributes
     ----------
-    kind : "error", "invalid", "value", "order", "memory", "unstable" or "fuel".
+    kind : "error", "invalid", "value", "effect", "contract", "order", "memory", "unstable" or
+        "fuel".
     message : what is wrong, in a line.
     before, after : the module and what the pass made of it; None where it raised.
     arguments : of the module.
@@ -180,15 +189,16 @@ def compare_values(
     ----------
     devices : on so many; None for as many as the module is for.
     """
-    compared, devices = False, devices or devices_of(module)
+    compared, count = False, devices or devices_of(module)
     for given in arguments:
+        on = fed_devices(module, count)
         try:
-            want = run(module, given, most, devices)
+            want = run(module, given, most, on)
         except Exception:
             # The module itself fails on these arguments, so there is nothing to compare.
             continue
         compared = True
-        found = wrong_result(promise, module, after, given, want, most_after, devices)
+        found = wrong_result(promise, module, after, given, want, most_after, on)
         if found is not None:
             return Failure(*found, module, given, after), compared
     return None, compared
@@ -242,9 +252,15 @@ def wrong_result(
     arguments: Arguments,
     want: Any,
     most: int,
-    devices: int,
+    before: Sequence[Device],
 ) -> tuple[str, str] | None:
-    """Kind and message if a result does not give the value that is wanted."""
+    """Kind and message if a result does not give the value that is wanted.
+
+    Parameters
+    ----------
+    before : the devices on which the module has run.
+    """
+    devices = fed_devices(module, len(before))
     try:
         got = run(after, arguments, most, devices)
     except EndlessError as error:
@@ -253,7 +269,10 @@ def wrong_result(
     except Exception as error:
         return "value", f"its result fails: {error}"
     found = difference(module, after, arguments, promise, want, got)
-    return ("value", f"the value changes: {found}") if found else None
+    if found:
+        return "value", f"the value changes: {found}"
+    wrong = different_effects(before, devices, promise)
+    return ("effect", wrong) if wrong else None
 
 
 def steps(module: Module) -> int:
@@ -265,6 +284,10 @@ def steps(module: Module) -> int:
 def broken_promise(pass_: Pass, module: Module, after: Module) -> tuple[str, str] | None:
     """Kind and message if a pass breaks a promise of all passes besides values."""
     if after is not module:
+        if gone := lost_effect(module, after):
+            return "effect", gone
+        if broken := broken_contract(module, after):
+            return "contract", broken
         if lost := broken_order(module, after):
             return "order", lost
         if overwritten := broken_memory(module, after):

@@ -1,7 +1,8 @@
 """Order, which values do not show: instructions that wait, and memory not to be overwritten.
 
 No value tells whether an instruction ran after another on which it does not depend. A control
-dependency says that it must; so where both are still there, it still must. In the same way no value
+dependency says that it must, and so does a token that comes from an instruction with an effect; so
+where both are still there, it still must. In the same way no value
 of the interpreter, which never reuses memory, tells that a copy is missing: that buffers can be
 assigned to a module that is scheduled has to be proved before the pass and after it.
 """
@@ -11,12 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from optimizer.effects import has_effect
 from optimizer.fusion.kernels import sequential_computations
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.check import check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from hlo.instruction import Computation, Instruction, Module
 
@@ -28,7 +30,7 @@ def broken_order(before: Module, after: Module) -> str | None:
     """The instruction that may now run before one for which it had to wait; None if none may."""
     found = {c.name: c for c in after.computations}
     for computation in before.computations:
-        if not any(i.control_predecessors for i in computation.instructions):
+        if not any(i.control_predecessors or has_token(i) for i in computation.instructions):
             continue
         left = found.get(computation.name)
         if left is None or after.header.is_scheduled:
@@ -43,18 +45,35 @@ def broken_order(before: Module, after: Module) -> str | None:
 def _lost_dependency(before: Computation, after: Computation) -> tuple[Instruction, ...] | None:
     """Two instructions that stayed, but whose order did not."""
     there = {i.name: i for i in after.instructions}
-    behind: dict[Instruction, set[str]] = {}
-    for instr in after.instructions:
-        needs = (*instr.operands, *instr.control_predecessors)
-        behind[instr] = {n.name for n in needs}.union(*(behind[n] for n in needs))
+    behind = _earlier(after, lambda i: (*i.operands, *i.control_predecessors))
+    by_token = _earlier(before, lambda i: tuple(filter(has_token, i.operands)))
     for instr in before.instructions:
-        for first in instr.control_predecessors:
+        acting = [i for i in by_token[instr] if has_effect(i)] if has_effect(instr) else []
+        for first in (*instr.control_predecessors, *acting):
             second = there.get(instr.name)
             if second is None or first.name not in there or second.opcode != instr.opcode:
                 continue
-            if first.name not in behind[second]:
+            if there[first.name] not in behind[second]:
                 return first, instr
     return None
+
+
+def has_token(instr: Instruction) -> bool:
+    """Whether the value is a token, or a tuple with one."""
+    return any(shape.is_token for _, shape in instr.shape.leaves())
+
+
+def _earlier(
+    computation: Computation, needs: Callable[[Instruction], tuple[Instruction, ...]]
+) -> dict[Instruction, dict[Instruction, None]]:
+    """The instructions that each one needs, at any depth, in order."""
+    found: dict[Instruction, dict[Instruction, None]] = {}
+    for instr in computation.instructions:
+        needed = needs(instr)
+        found[instr] = dict.fromkeys(needed)
+        for each in needed:
+            found[instr] |= found[each]
+    return found
 
 
 def broken_memory(before: Module, after: Module) -> str | None:

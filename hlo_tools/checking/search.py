@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hlo_tools.checking.aim import aim_of
 from hlo_tools.checking.candidates import Candidates
 from hlo_tools.checking.failure import Failure, find_failure, try_pass
-from hlo_tools.generate.values import STYLES
+from hlo_tools.generate.values import STYLES, sized
 from hlo_tools.running import rounds
 from hlo_tools.shrink.case import Case
 from hlo_tools.shrink.shrink import shrink
@@ -128,7 +128,8 @@ def arguments_for(module: Module, random: Random, pass_: Pass) -> list[list[Any]
     first = "tame" if rounds(promise_of(pass_)) else "nasty"
     others = [style for style in STYLES if style != first]
     styles = [first, *random.sample(others, 2)]
-    return [[STYLES[s](p.shape, random) for p in module.entry.parameters] for s in styles]
+    shapes = [p.shape for p in module.entry.parameters]
+    return [[STYLES[s](shape, random) for shape in sized(shapes, random)] for s in styles]
 
 
 def smallest(pass_: Pass, failure: Failure, seconds: float = 10) -> Failure:

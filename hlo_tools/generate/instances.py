@@ -12,7 +12,7 @@ from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction, Module
 from hlo.names import NameSupply
 from hlo.opcode import EXPLICIT_SHAPE, OPCODES
-from hlo.types.element_type import PRED, ElementType
+from hlo.types.element_type import PRED, S32, ElementType
 from hlo.types.literal import literal
 from hlo.types.shape import Shape, array, tuple_of
 from hlo_tools.generate.operands import (
@@ -198,6 +198,8 @@ def instance(
     shape = random_shape(random, types)
     if set(pattern.opcodes) <= {"compare", "is-finite"}:
         shape = shape.with_type(PRED)
+    if pattern.opcodes == ("get-dimension-size",):
+        shape = array(S32)
     if pattern.opcodes == ("tuple",):
         shape = tuple_of(*(random_shape(random, types) for _ in range(random.randint(0, 3))))
     return Instance(random, **options).build(pattern, shape)

@@ -155,7 +155,7 @@ class ComputationMaker:
         there = [i for i in self.made if i.shape.compatible(shape)]
         if there and self.random.random() < 0.4:
             return self.random.choice(there)
-        if height > 0 and self.left > 0:
+        if height > 0 and self.left > 0 and not shape.is_dynamic:
             for _ in range(TRIES):
                 self.left -= 1
                 try:
@@ -165,8 +165,9 @@ class ComputationMaker:
         return self.random.choice(there) if there else self.leaf(shape)
 
     def leaf(self, shape: Shape) -> Instruction:
-        """A parameter or a constant."""
-        if self.may_add_parameters and self.random.random() < 0.7:
+        """A parameter or a constant; if it has a run-time size, a parameter."""
+        need(self.may_add_parameters or not shape.is_dynamic)
+        if self.may_add_parameters and (shape.is_dynamic or self.random.random() < 0.7):
             new = self.builder.parameter(shape)
             self.made.append(new)
             return new
@@ -259,8 +260,12 @@ class ComputationMaker:
         return self.keep("conditional", index, *arguments, called=branches)
 
     def loop(self, shape: Shape) -> Instruction:
-        """A while that counts to a small number and changes a value at each iteration."""
-        state_shape = tuple_of(array(S32), shape)
+        """A while that counts to a small number and changes a value at each iteration.
+
+        Some pass other values of the same shape on, each in its place or in another's.
+        """
+        passed = self.random.choice((0, 0, 1, 2))
+        state_shape = tuple_of(array(S32), *[shape] * (1 + passed))
         names = self.maker.names
         iterations = self.random.choice((0, 1, 2, 3))
         condition = Builder(names.unique("condition"), names)
@@ -271,15 +276,21 @@ class ComputationMaker:
         body = Builder(names.unique("body"), names)
         state = body.parameter(state_shape)
         counter = body.add("get-tuple-element", state, index=0)
-        value = body.add("get-tuple-element", state, index=1)
+        value, *others = (
+            body.add("get-tuple-element", state, index=1 + n) for n in range(1 + passed)
+        )
         step = body.constant(literal(1, array(S32)))
         following = body.add("add", counter, step)
         changed = body.add("call", value, called=[self.inner("iteration", [shape], shape)])
-        body.add("tuple", following, changed)
+        values = [changed, *others]
+        if self.random.random() < 0.5:
+            self.random.shuffle(values)
+        body.add("tuple", following, *values)
         start = self.keep("constant", shape=array(S32), literal=literal(0, array(S32)))
-        initial = self.keep("tuple", start, self.value(shape, 2))
+        initial = self.keep("tuple", start, *[self.value(shape, 2) for _ in values])
         final = self.keep("while", initial, called=[condition.build(), body.build()])
-        return self.keep("get-tuple-element", final, index=1)
+        index = self.random.randint(1, len(values))
+        return self.keep("get-tuple-element", final, index=index)
 
 
 # Importing it has filled the table further.

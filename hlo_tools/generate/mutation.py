@@ -11,12 +11,14 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Constant
+from hlo.build import instruction
 from hlo.instruction import Instruction, Module
 from hlo.opcode import GIVEN, OPCODES
 from hlo.types.element_type import PRED
 from hlo.types.literal import literal
+from hlo.types.values import InputOutputAlias
 from hlo.verify import verify
-from hlo.walk import names_of
+from hlo.walk import names_of, rebuild_module
 from hlo_tools.generate.changing import changed, shown, some
 from hlo_tools.generate.embedding import embedded
 from hlo_tools.generate.layouts import another_layout, another_order, one_in_two_orders, one_read
@@ -24,6 +26,7 @@ from hlo_tools.generate.operands import ARITHMETIC, TYPES, UnfitError, need
 from hlo_tools.generate.resizing import reshaped
 from hlo_tools.generate.values import nasty, small
 from interpreter.arithmetic import MEANINGS
+from optimizer.fusion.kernels import sequential_computations
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -213,6 +216,61 @@ def one_waits(module: Module, random: Random) -> Module:
     return changed(module, where, {instr: new})
 
 
+def one_put_out(module: Module, random: Random) -> Module:
+    """A value goes to the host as well, in the entry computation or wherever else that may be.
+
+    It goes there after some that go there already.
+    """
+    where = random.choice((module.entry, *sequential_computations(module)))
+    instr = random.choice(where.instructions)
+    need(instr.shape.is_array)
+    names = names_of(module)
+    there = [i for i in where.instructions if i.opcode == "outfeed"]
+    first = random.sample(there, random.randint(0, len(there)))
+    token = instruction("after-all", first, name=names.unique("after-all"))
+    put = make("outfeed", instr, token).with_(name=names.unique("outfeed"))
+    at = max(map(where.instructions.index, (instr, *first))) + 1
+    instructions = (*where.instructions[:at], token, put, *where.instructions[at:])
+    new = replace(where, instructions=instructions)
+    return rebuild_module(module, lambda c: new if c is where else c)
+
+
+def one_given_up(module: Module, random: Random) -> Module:
+    """A result may lie in the memory of a parameter of its shape, or has to."""
+    entry, header = module.entry, module.header
+    given = [(p, at, s) for p in entry.parameters for at, s in p.shape.leaves() if s.is_array]
+    results = [(at, s) for at, s in entry.root.shape.leaves()]
+    pairs = [(out, p, at) for p, at, s in given for out, shape in results if s == shape]
+    need(bool(pairs) and not header.input_output_alias and not header.buffer_donor)
+    out, parameter, at = random.choice(pairs)
+    number = entry.parameters.index(parameter)
+    alias = InputOutputAlias(out, number, at, must=random.random() < 0.5)
+    return replace(module, header=replace(header, input_output_alias=(alias,)))
+
+
+def one_retupled(module: Module, random: Random) -> Module:
+    """A tuple is made again of its elements; those of the same shape may change places."""
+    where, instr = some(module, random, lambda i: len(i.shape.elements) > 1)
+    order = list(range(len(instr.shape.elements)))
+    for n, m in ((n, random.choice(order)) for n in list(order)):
+        if instr.shape.elements[n] == instr.shape.elements[m]:
+            order[n], order[m] = order[m], order[n]
+    names = names_of(module)
+    taken = [make("get-tuple-element", instr, index=n) for n in order]
+    new = make("tuple", *[t.with_(name=names.unique(t.opcode)) for t in taken])
+    return changed(module, where, {instr: new.with_(name=names.unique("tuple"))})
+
+
+def two_exchanged(module: Module, random: Random) -> Module:
+    """Two operands of the same shape change places."""
+    where, instr = some(module, random, lambda i: len(i.operands) > 1)
+    m, n = random.sample(range(len(instr.operands)), 2)
+    operands = list(instr.operands)
+    need(operands[m].shape.compatible(operands[n].shape) and operands[m] is not operands[n])
+    operands[m], operands[n] = operands[n], operands[m]
+    return changed(module, where, {instr: instr.with_(operands=tuple(operands))})
+
+
 def another_type(module: Module, random: Random) -> Module:
     """All arrays of one type have another."""
     types = {i.shape.element_type for i in module.instructions() if i.shape.is_array}
@@ -242,9 +300,9 @@ def somewhere_else(module: Module, random: Random) -> Module:
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    *(another_operand, another_opcode, one_more, one_more, one_twice),
+    *(another_operand, two_exchanged, another_opcode, one_more, one_more, one_twice),
     *(another_constant, constant_or_parameter, another_attribute, another_attribute),
-    *(one_shown, one_shown, one_copied, one_waits, another_type, another_type),
+    *(one_shown, one_shown, one_copied, one_waits, one_retupled, another_type, another_type),
     *(another_size, another_size, somewhere_else),
     *(another_layout, another_order, one_read, one_in_two_orders),
 )

@@ -33,6 +33,7 @@ _NAMES = (
     *("f16", "bf16", "f32", "f64", "f8e5m2", "f8e4m3fn", "c64", "c128"),
 )
 Types = tuple[ElementType, ...]
+Dims = tuple[int, ...]
 TYPES: Types = tuple(ELEMENT_TYPES[name] for name in _NAMES)
 EQUAL_SIZES = 0.3
 SIZES = (0, 1, 1, 2, 2, 2, 3, 3, 3, 4)
@@ -151,6 +152,36 @@ for _opcode, _row in OPCODES.items():
 operands_for.define("copy", lambda _random, shape, _given: Wanted([shape]))
 
 
+@operands_for("bitcast-convert")
+def _bitcast_convert(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+    """From a type of as many bits, or of fewer ones with a dimension more."""
+    wanted = shape.element_type
+    types: Types = given.get("types", TYPES)
+    alike = [t for t in types if t.bits == wanted.bits and PRED not in (t, wanted)]
+    narrower = [t for t in types if t.bits < wanted.bits and PRED not in (t, wanted)]
+    need(shape.is_array and bool(alike) and not wanted.is_complex)
+    if narrower and random.random() < 0.3:
+        chosen = random.choice(narrower)
+        need(not chosen.is_complex)
+        parts = (*shape.dims, wanted.bits // chosen.bits)
+        return Wanted([shape.with_type(chosen).with_dims(parts)])
+    chosen = random.choice(alike)
+    need(not chosen.is_complex)
+    return Wanted([shape.with_type(chosen)])
+
+
+@operands_for("get-dimension-size")
+def _get_dimension_size(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+    """Of an array with a size that is known at run time, along that dimension or another."""
+    need(shape == array(S32))
+    measured = random_shape(random, given.get("types", TYPES))
+    need(measured.rank > 0)
+    bounded = random.randrange(measured.rank)
+    dynamic = tuple(d == bounded for d in range(measured.rank))
+    along = random.randrange(measured.rank)
+    return Wanted([measured.with_dims(measured.dims, dynamic)], {"dimensions": (along,)})
+
+
 @operands_for("compare")
 def _compare(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
     """Two operands of any type; complex ones have no order."""
@@ -181,7 +212,8 @@ def _tuple(_random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
 def _get_tuple_element(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
     """From anywhere in a tuple of up to three."""
     types = given.get("types", TYPES)
-    around = [random_shape(random, types) for _ in range(random.randint(0, 2))]
+    others = (shape, random_shape(random, types))
+    around = [random.choice(others) for _ in range(random.randint(0, 2))]
     index = random.randint(0, len(around))
     return Wanted([tuple_of(*around[:index], shape, *around[index:])], {"index": index})
 
@@ -303,18 +335,34 @@ def _dynamic_update_slice(random: Random, shape: Shape, _given: dict[str, Any]) 
 def _dot(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
     """Batch dimensions first, then those of the left side, then those of the right."""
     need(shape.element_type.kind != "pred")
-    batch = random.randint(0, min(1, shape.rank))
-    free = random.randint(batch, shape.rank)
+    batch = shape.dims[: random.randint(0, min(2, shape.rank))]
+    free = random.randint(len(batch), shape.rank)
     summed = tuple(random.choice(SIZES) for _ in range(random.choice((0, 1, 1, 1, 2))))
-    lhs = (*shape.dims[:free], *summed)
-    rhs = (*shape.dims[:batch], *summed, *shape.dims[free:])
-    attrs = {
-        "lhs_batch_dims": tuple(range(batch)),
-        "rhs_batch_dims": tuple(range(batch)),
-        "lhs_contracting_dims": tuple(range(free, len(lhs))),
-        "rhs_contracting_dims": tuple(range(batch, batch + len(summed))),
-    }
-    return Wanted([shape.with_dims(lhs), shape.with_dims(rhs)], attrs)
+    attrs: dict[str, Any] = {}
+    operands: list[Shape] = []
+    for side, kept in (("lhs", shape.dims[len(batch) : free]), ("rhs", shape.dims[free:])):
+        dims, batch_dims, contracting = _interleaved(random, kept, batch, summed)
+        operands.append(shape.with_dims(dims))
+        attrs[f"{side}_batch_dims"], attrs[f"{side}_contracting_dims"] = batch_dims, contracting
+    return Wanted(operands, attrs)
+
+
+def _interleaved(random: Random, kept: Dims, batch: Dims, summed: Dims) -> tuple[Dims, Dims, Dims]:
+    """The dimensions of one side of a dot, and where batch and contracted ones are among them.
+
+    Half the time batch dimensions come first and contracted ones after them, as most have it.
+    """
+    size = len(kept) + len(batch) + len(summed)
+    places = random.sample(range(size), size) if random.random() < 0.5 else list(range(size))
+    batch_dims = tuple(places[: len(batch)])
+    contracting = tuple(places[len(batch) : len(batch) + len(summed)])
+    sizes = dict(zip((*batch_dims, *contracting), (*batch, *summed), strict=True))
+    rest = iter(kept)
+    return (
+        tuple(sizes[d] if d in sizes else next(rest) for d in range(size)),
+        batch_dims,
+        contracting,
+    )
 
 
 @operands_for("reduce")

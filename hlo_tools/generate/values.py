@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from hlo.types.shape import tuple_of
 from hlo_tools.arrays import tree
 
 if TYPE_CHECKING:
@@ -99,6 +100,29 @@ def _complex(shape: Shape, random: Random, part: Any) -> Array:
     whole = np.empty(shape.dims, shape.element_type.dtype)
     whole.real, whole.imag = part(real, random), part(real, random)
     return whole
+
+
+def sized(shapes: Sequence[Shape], random: Random) -> list[Shape]:
+    """Shapes without run-time sizes: each gets a size, and equal bounds, half the time, the same.
+
+    Arrays that are added up must be of one size, and each may be of any.
+    """
+    known: dict[int, int] = {}
+    alike = random.random() < 0.5
+
+    def size(bound: int) -> int:
+        chosen = random.choice((bound, random.randint(0, bound)))
+        return known.setdefault(bound, chosen) if alike else chosen
+
+    def change(shape: Shape) -> Shape:
+        if shape.is_tuple:
+            return tuple_of(*map(change, shape.elements))
+        if not shape.is_array or not shape.is_dynamic:
+            return shape
+        pairs = zip(shape.dims, shape.dynamic, strict=True)
+        return shape.with_dims(tuple(size(n) if bounded else n for n, bounded in pairs))
+
+    return list(map(change, shapes))
 
 
 def small(shape: Shape, random: Random) -> Any:

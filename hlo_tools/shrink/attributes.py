@@ -24,10 +24,11 @@ SIZES = ("slice_sizes", "dynamic_slice_sizes")
 
 
 def cuts(instructions: Sequence[Instruction]) -> Iterator[Edit]:
-    """One instruction each that pads less, or takes a shorter slice."""
+    """One instruction each that pads less, takes a shorter slice, or has a smaller stride."""
     for instr in instructions:
         for attrs in shorter(instr.attrs):
             yield (lambda shape: shape), {instr: attrs}
+        yield from smaller_strides(instr)
 
 
 def shorter(attrs: Attrs) -> Iterator[Attrs]:
@@ -46,6 +47,23 @@ def shorter(attrs: Attrs) -> Iterator[Attrs]:
         sizes: Any = getattr(attrs, name, ())
         for less in _less(sizes) if all(isinstance(n, int) for n in sizes) else ():
             yield replace(attrs, **{name: less})
+
+
+def smaller_strides(instr: Instruction) -> Iterator[Edit]:
+    """A slice of as many elements that lie closer together, from an operand that ends with them."""
+    if not isinstance(instr.attrs, Slice):
+        return
+    whole = instr.operands[0].shape.dims
+    for d, (s, count) in enumerate(zip(instr.attrs.slice, instr.shape.dims, strict=True)):
+        for stride in range(1, s.stride if count > 1 else 1):
+            limit = s.start + (count - 1) * stride + 1
+            dims = _with(instr.attrs.slice, d, SliceDim(s.start, limit, stride))
+            less = _with(whole, d, limit)
+
+            def change(shape: Shape, less: tuple[int, ...] = less) -> Shape:
+                return shape.with_dims(less) if shape.dims == whole else shape
+
+            yield change, {instr: replace(instr.attrs, slice=dims)}
 
 
 def _less(numbers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

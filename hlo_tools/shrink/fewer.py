@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from hlo.build import module as module_of
 from hlo.errors.error import HloError
 from hlo.opcode import GIVEN, SEQUENTIAL
 from hlo.walk import names_of, post_order, rebuild, rebuild_module
+from hlo_tools.arrays import tree
 from hlo_tools.generate.resizing import with_entry
 from hlo_tools.running import EndlessError, run, running
 from hlo_tools.shrink.case import Case, bare
@@ -21,7 +25,10 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from hlo.instruction import Computation, Instruction, Module
+    from hlo.types.shape import Shape
 
 Value = Any  # an array, None for a token, or a tuple of values
 
@@ -32,6 +39,7 @@ def fewer(case: Case) -> Iterator[Case]:
     yield Case(bare(module), case.arguments)
     yield from roots(case)
     yield from dead_alone(case)
+    yield from callees_alone(case)
     yield from opened(case)
     yield from without_parts(case)
     yield from operands_instead(case)
@@ -70,6 +78,23 @@ def dead_alone(case: Case) -> Iterator[Case]:
             left = tuple(i for i in entry.instructions if i in needed)
             if root is not instr and len(left) < len(entry.instructions):
                 yield case.with_entry(replace(entry, instructions=left, root=root), dead=True)
+
+
+def zero_array(shape: Shape) -> NDArray[Any]:
+    """The array of a shape that is zero everywhere."""
+    return np.zeros(shape.dims, shape.element_type.dtype)
+
+
+def callees_alone(case: Case) -> Iterator[Case]:
+    """A computation that is called as the entry, on zeros; what is dead in it is still there."""
+    for computation in running(case.module):
+        shapes = [p.shape for p in computation.parameters]
+        if computation is not case.module.entry and not any(s.is_dynamic for s in shapes):
+            zeros = tuple(
+                tree(s, lambda leaf: np.zeros(leaf.dims, leaf.element_type.dtype)) for s in shapes
+            )
+            given = None if case.arguments is None else zeros
+            yield Case(module_of(computation, case.module.name), given)
 
 
 def without_parts(case: Case) -> Iterator[Case]:

@@ -1,0 +1,92 @@
+"""Effects of a module, and its contract with callers: what a pass must keep besides values.
+
+A value does not show that an outfeed is gone, nor that an argument may now be overwritten.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from hlo.attributes import CustomCall
+from hlo_tools.generate.values import counting
+from interpreter.engine.device import Device
+from interpreter.numbers.compare import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hlo.instruction import Computation, Module
+    from interpreter.numbers.compare import Promise
+
+# Values that wait in the infeed queue of a device.
+INFEEDS = 64
+
+
+def fed_devices(module: Module, count: int) -> list[Device]:
+    """New devices, with values to take in where all infeeds of a module take the same shape."""
+    shapes = {i.shape.elements[0] for i in module.instructions() if i.opcode == "infeed"}
+    devices = [Device() for _ in range(count)]
+    for shape in shapes if len(shapes) == 1 else ():
+        for device in devices:
+            device.infeed = deque(counting(shape, Random(n)) for n in range(INFEEDS))
+    return devices
+
+
+def different_effects(
+    before: Sequence[Device], after: Sequence[Device], promise: Promise
+) -> str | None:
+    """The difference between what two runs have done to their devices; None if there is none.
+
+    Parameters
+    ----------
+    promise : floats that are sent may differ so much; if it forgives rounding, by anything.
+    """
+    want, got = _sent(before), _sent(after)
+    found = compare(got, want, promise)
+    if found is not None and (found.reason or not promise.ulps):
+        return f"the values that go to the host change: {found}"
+    if [d.state for d in before] != [d.state for d in after]:
+        return "the random generator is left in another state"
+    if [len(d.infeed) for d in before] != [len(d.infeed) for d in after]:
+        return "the number of values that are taken from the host changes"
+    return None
+
+
+def _sent(devices: Sequence[Device]) -> Any:
+    """All values that devices have given to the host."""
+    return tuple(
+        (tuple(d.outfeed), tuple(tuple(sent) for _, sent in sorted(d.to_host.items(), key=str)))
+        for d in devices
+    )
+
+
+def lost_effect(before: Module, after: Module) -> str | None:
+    """The target of a custom call that always runs and has an effect, if a pass has removed it."""
+    left = Counter(target for c in after.computations for target in _acting(c))
+    for target, count in Counter(_acting(before.entry)).items():
+        if left[target] < count:
+            return f"a custom call of {target!r} is gone, though it has a side effect"
+    return None
+
+
+def _acting(computation: Computation) -> Iterator[str]:
+    """The targets of custom calls that have effects of their own."""
+    for instr in computation.instructions:
+        if instr.opcode == "custom-call" and CustomCall.of(instr).custom_call_has_side_effect:
+            yield CustomCall.of(instr).custom_call_target
+
+
+def broken_contract(before: Module, after: Module) -> str | None:
+    """Memory that callers rely on: arguments that are not given up, and results in their place."""
+    old, new = before.header, after.header
+    offered = {(d.parameter, d.parameter_index) for d in old.buffer_donor}
+    offered |= {(a.parameter, a.parameter_index) for a in old.input_output_alias}
+    for taken in (*new.input_output_alias, *new.buffer_donor):
+        if (taken.parameter, taken.parameter_index) not in offered:
+            return f"parameter {taken.parameter} may be overwritten, which its caller did not allow"
+    for alias in old.input_output_alias:
+        if alias.must and alias not in new.input_output_alias:
+            return f"a result no longer lies in the memory of parameter {alias.parameter}"
+    return None
