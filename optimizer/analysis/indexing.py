@@ -231,7 +231,10 @@ def _product(atom: Atom, factor: int) -> str:
 
 
 def _joined(total: Sum) -> Sum:
-    """Put quotients and remainders of the same division together: c (x / c) + x % c is x."""
+    """Put quotients and remainders of the same division together.
+
+    c (x / c) + x % c is x, and b (x / b % c) + x % b is x % (b c).
+    """
     for atom, factor in total.terms:
         if not isinstance(atom, Remainder):
             continue
@@ -240,7 +243,21 @@ def _joined(total: Sum) -> Sum:
             if factors.get(twin) == factor * atom.divisor:
                 del factors[twin], factors[atom]
                 return Sum(total.constant, tuple(factors.items())) + atom.dividend * factor
+        finer = _finer(atom)
+        if finer and dict(total.terms).get(finer, 0) * finer.divisor == factor:
+            kept = tuple((a, f) for a, f in total.terms if a not in (atom, finer))
+            joined = finer.dividend % (atom.divisor * finer.divisor)
+            return Sum(total.constant, kept) + joined * (factor // finer.divisor)
     return total
+
+
+def _finer(remainder: Remainder) -> Remainder | None:
+    """Of x / b % c the remainder x % b; None of others."""
+    match remainder.dividend:
+        case Sum(0, ((Quotient(dividend, divisor), 1),)):
+            return Remainder(dividend, divisor)
+        case _:
+            return None
 
 
 def _quotients(remainder: Remainder) -> Iterator[Quotient]:

@@ -34,11 +34,12 @@ def sums(draw):
         total = total + counter(name, size) * draw(st.integers(0, 9))
     for _ in range(draw(st.integers(0, 3))):
         divisor = draw(st.integers(1, 12))
-        kind = draw(st.sampled_from(["/", "%", "+", "*"]))
+        kind = draw(st.sampled_from(["/", "%", "+", "%+", "*"]))
         total = {
             "/": lambda t, d: t // d,
             "%": lambda t, d: t % d,
             "+": lambda t, d: t // d * d + t % d,
+            "%+": lambda t, d: t // d % 3 * d + t % d,
             "*": lambda t, d: t * d,
         }[kind](total, divisor)
     return total
@@ -66,6 +67,14 @@ def test_where_conditions_hold_the_index_is_the_same(total, asked):
         if all(eval(shown(c), {}, dict(values)) for w in known for c in conditions_of(w)):
             assert made.low <= evaluate(made.text, values) <= made.high
             assert evaluate(made.text, values) == evaluate(total.text, values)
+
+
+def test_remainders_of_neighbouring_dimensions_are_one():
+    """So a row of 224 pixels with 3 colours is one of 672 numbers, which can be read in vectors."""
+    x = counter("x", 1000) * 4 + counter("v", 4)
+    assert (x // 3 % 224 * 3 + x % 3) * 2 == x % 672 * 2
+    assert (x % 672).text == "(x % 168) * 4 + v"
+    assert x // 3 % 224 * 4 + x % 3 != x % 672
 
 
 def test_where_a_condition_holds_less_is_divided():
