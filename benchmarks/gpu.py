@@ -30,9 +30,9 @@ import hlo
 import interpreter
 import optimizer
 from benchmarks import gpu_dumps
+from codegen.program.steps import LibraryCall, flat
 from emit_cuda.gpu import GpuDevice, missing
 from emit_cuda.launches import estimates
-from emit_cuda.program.steps import LibraryCall, flat
 from optimizer.gpu.device import rates_of
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# The x, y and z of a grid or a block.
-Dim3 = tuple[int, int, int]
+    from codegen.program.steps import Dim3
 
 
 @dataclass(frozen=True, slots=True)

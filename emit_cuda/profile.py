@@ -11,12 +11,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from codegen.program.steps import Launch
 from emit_cuda.devices import Kernels
 from emit_cuda.executable import CudaExecutable
 from emit_cuda.launches import estimates
 from emit_cuda.nvrtc import most_shared
 from emit_cuda.program.emit import emit
-from emit_cuda.program.steps import Launch
 from optimizer.gpu.device import A100
 from optimizer.pipelines import prepare
 

@@ -35,7 +35,7 @@ emits_cuda: OpTable[Entry] = OpTable(
 )
 # The kernels of custom calls.
 custom_calls = table.CustomCallKernels(table.kernel)
-# The processor computes these in their place: see `emit_cuda.program.host_calls`.
+# The processor computes these in their place: see `codegen.program.host_calls`.
 ON_HOST = frozenset(CUSTOM_CALLS) - custom_calls.targets - set(EXPANSIONS)
 
 

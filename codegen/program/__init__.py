@@ -1,1 +1,1 @@
-"""A whole module: which values are stored, and where the memory of nested values is."""
+"""A whole module: which values are stored and where, and the steps of a program of a device."""

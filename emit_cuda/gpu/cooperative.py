@@ -20,7 +20,8 @@ from emit_cuda.gpu.graphs import call, driver
 if TYPE_CHECKING:
     import numpy as np
 
-    from emit_cuda.devices import CudaDevice, Dim3
+    from codegen.program.steps import Dim3
+    from emit_cuda.devices import CudaDevice
 
 # The driver's number of an attribute of a device.
 _MULTIPROCESSORS = 16

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from codegen.program.steps import Dim3
     from emit_cuda.cuda_file import CudaFile
-    from emit_cuda.devices import Dim3
 
 # In the order of `Fault` in threads.h: a name, and a sentence of it.
 FAULTS: Final = {

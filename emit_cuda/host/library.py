@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from emit_cuda.devices import Dim3, NamedMemory
+    from codegen.program.steps import Dim3
+    from emit_cuda.devices import NamedMemory
     from emit_cuda.host.findings import Finding
 
 # CUDA's limits, of every processor since 2012; of shared memory those of an H100.

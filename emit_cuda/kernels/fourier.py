@@ -47,7 +47,7 @@ from codegen.opcodes.fourier_lengths import (
     middle_factor,
     radices,
 )
-from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps
+from codegen.opcodes.fourier_lines import GAP, ROW, LineSteps
 from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear

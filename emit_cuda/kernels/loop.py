@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.results import stored_elements
-from emit_cuda.kernels import vectors
+from codegen.loops import vectors
 from emit_cuda.kernels.stages import Stage, alone, each_thread
 from emit_cuda.kernels.transposing import transpose_stage
 from optimizer.analysis.indexing import delinear

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Literal, Name, binary, grouped, item
 from codegen.kinds import Pointer
+from codegen.loops.vectors import BYTES
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, spelled_out
 from emit_cuda.kernels.layouts import PaddedRows
@@ -21,7 +22,6 @@ from emit_cuda.kernels.stages import ALL_LANES, SHARED_BYTES
 from emit_cuda.kernels.strips import Strip
 from emit_cuda.kernels.thread_tiles import ThreadTiles, part_of
 from emit_cuda.kernels.tile_sizes import MULTIPROCESSORS, TileSize, best
-from emit_cuda.kernels.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum
 

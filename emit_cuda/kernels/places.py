@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from codegen.kinds import Kind
+    from codegen.program.steps import Dim3
     from codegen.statements import Statement
-    from emit_cuda.devices import Dim3
     from emit_cuda.kernels.file import Written
     from emit_cuda.kernels.threads import Lanes, Mask
 

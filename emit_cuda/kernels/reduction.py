@@ -24,9 +24,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name, binary, conjoined, indexed, item
+from codegen.loops import vectors
 from codegen.loops.packs import Pack
 from codegen.statements import LocalVariable, renamed
-from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import SharedFolds, column_folds, shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts, RowGroups, threads_for
 from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP

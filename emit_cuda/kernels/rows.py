@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import load, wide
 from codegen.expressions import Name, binary, indexed, item
+from codegen.loops import vectors
 from codegen.loops.packs import Pack
 from codegen.loops.pairs import TYPES as PAIRED
-from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import shared_fold
 from emit_cuda.kernels.groups import RowGroups, threads_for
 from optimizer.analysis.indexing import Counter, Sum, counter, delinear, linear

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 from codegen.elements.folds import neutral
 from codegen.elements.types import store
 from codegen.expressions import Choose, Expr, Name, at_most, binary, indexed, item
+from codegen.loops import vectors
 from codegen.loops.packs import Pack
 from codegen.opcodes.axis_lines import DirectedAxisLines
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
-from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import shared_fold
 from emit_cuda.kernels.groups import STEP, FoldParts
 from emit_cuda.kernels.stages import BARRIER, WARP, each_thread, in_turns

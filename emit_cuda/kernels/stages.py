@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from codegen.elements.body import Body
-    from emit_cuda.devices import Dim3
+    from codegen.program.steps import Dim3
 
 # Threads of a block; a multiple of a warp's 32.
 BLOCK, WARP = 128, 32

@@ -26,9 +26,9 @@ from codegen.expressions import (
 )
 from codegen.kinds import Pointer
 from codegen.loops.packs import Pack
+from codegen.loops.vectors import BYTES
 from codegen.statements import For, live
 from codegen.walk import added, names_of, times
-from emit_cuda.kernels.vectors import BYTES
 from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, apply, item
 from codegen.kinds import Pointer
+from codegen.loops.vectors import BYTES
 from codegen.walk import added, spelled_out, times
 from emit_cuda.kernels import tile_sizes
 from emit_cuda.kernels.layouts import SwizzledRows
@@ -34,7 +35,6 @@ from emit_cuda.kernels.stages import WARP
 from emit_cuda.kernels.strips import Strip
 from emit_cuda.kernels.tile_sizes import best
 from emit_cuda.kernels.tiles import Tiles
-from emit_cuda.kernels.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
 from codegen.kinds import Pointer
+from codegen.loops.vectors import BYTES
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, times
 from emit_cuda.kernels import tile_sizes
@@ -18,7 +19,6 @@ from emit_cuda.kernels.layouts import PaddedRows
 from emit_cuda.kernels.stages import SHARED_BYTES, WARP
 from emit_cuda.kernels.tile_sizes import SIDE, best
 from emit_cuda.kernels.tiles import Tiles
-from emit_cuda.kernels.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:

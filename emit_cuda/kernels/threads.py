@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from codegen.kinds import Kind
+    from codegen.program.steps import Dim3
     from codegen.statements import Statement
-    from emit_cuda.devices import Dim3
 
     Lanes = NDArray[np.int64]
     Mask = NDArray[np.bool_]

@@ -1,8 +1,8 @@
 """Calls of NVIDIA's libraries in the place of kernels: cuBLASLt for products, cuFFT for transforms.
 
-`gemm-rewriter` says which products a library computes faster; `calls` says whether the library can
-compute an instruction as it is, `cublas` and `cufft` call it. Without a library, or with
-`--no-library`, kernels compute everything.
+`gemm-rewriter` says which products a library computes faster; `codegen.program.library_calls` says
+whether a library can compute an instruction as it is, `cublas` and `cufft` call it. Without a
+library, or with `--no-library`, kernels compute everything.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from emit_cuda.libraries.calls import LibraryFft, LibraryGemm
+from codegen.program.library_calls import LibraryFft, LibraryGemm
 from emit_cuda.libraries.cublas import Cublas
 from emit_cuda.libraries.cufft import Cufft
 from emit_cuda.nvrtc.library import libraries_named
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from emit_cuda.libraries.calls import LibraryFunction
+    from codegen.program.library_calls import LibraryFunction
 
 
 @dataclass(frozen=True, slots=True)

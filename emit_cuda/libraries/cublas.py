@@ -20,7 +20,7 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.libraries.calls import LibraryGemm
+    from codegen.program.library_calls import LibraryGemm
 
 WORKSPACE = 4 << 20
 # cudaDataType.

@@ -15,7 +15,7 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.libraries.calls import LibraryFft
+    from codegen.program.library_calls import LibraryFft
 
 # Of each kind: cufftType of 32 and of 64 bits, and the functions that execute it.
 _KINDS = {

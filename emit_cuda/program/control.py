@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from codegen.elements.table import is_of_scalars
+from codegen.program.steps import Branch, Launch, While, flat
 from codegen.program.trees import leaves
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.program.merging import merged
 from emit_cuda.program.schedule import CudaSchedule
-from emit_cuda.program.steps import Branch, Launch, While, flat
 from emit_cuda.table import emits_cuda
 from optimizer.effects import has_effect
 from optimizer.loops.state import loop_of
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.program.schedule import Control
+    from codegen.program.steps import Step
     from emit_cuda.program.module import CudaModuleWriter
-    from emit_cuda.program.steps import Step
     from hlo.instruction import Computation, Instruction
 
 

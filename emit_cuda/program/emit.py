@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
+from codegen.program.steps import Launch, flat
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.libraries import Libraries
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from emit_cuda.program.control import write_steps
 from emit_cuda.program.module import CudaModuleWriter
 from emit_cuda.program.random import seed_random_state
-from emit_cuda.program.steps import Launch, flat
 from emit_cuda.table import custom_calls, emits_cuda
 from hlo.verify import verify_once
 from hlo.wording import counted
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from codegen.program.steps import Step
     from emit_cuda.kernels.file import Written
-    from emit_cuda.program.steps import Step
     from hlo.instruction import Module
 
 

@@ -20,6 +20,8 @@ import numpy as np
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Expr, Literal, Load, Name, binary
 from codegen.kinds import Pointer, element_of, is_const
+from codegen.program.barriers import Barriers
+from codegen.program.steps import Branch, Copy, Launch, While, flat
 from codegen.statements import (
     Assign,
     Break,
@@ -50,18 +52,16 @@ from emit_cuda.kernels.stages import (
     thread_number,
 )
 from emit_cuda.kernels.tile_sizes import MULTIPROCESSORS
-from emit_cuda.program.barriers import Barriers
 from emit_cuda.program.parts import NotMergedError, called_by, needs_block, size_in, word_of
-from emit_cuda.program.steps import Branch, Copy, Launch, While, flat
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.write.print import Options, print_instruction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from codegen.program.barriers import Overlaps
+    from codegen.program.steps import Step
     from emit_cuda.kernels.file import KernelFile, Written
-    from emit_cuda.program.barriers import Overlaps
-    from emit_cuda.program.steps import Step
     from hlo.instruction import Instruction
 
 # Of the one block.

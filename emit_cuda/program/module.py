@@ -6,9 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.program.buffers import Memory
-from emit_cuda.code.names import CudaNames
-from emit_cuda.kernels.kernel import CudaConstants
-from emit_cuda.program.steps import (
+from codegen.program.steps import (
     Branch,
     BufferSlice,
     Copy,
@@ -18,6 +16,8 @@ from emit_cuda.program.steps import (
     Step,
     While,
 )
+from emit_cuda.code.names import CudaNames
+from emit_cuda.kernels.kernel import CudaConstants
 from emit_cuda.table import emits_cuda
 from optimizer.memory.alias_info import ALIAS_INFO
 from optimizer.memory.buffer_assignment import block

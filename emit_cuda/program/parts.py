@@ -6,15 +6,15 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.functions import Function, mentions
+from codegen.program.steps import Copy, Launch
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.stages import BARRIER
-from emit_cuda.program.steps import Copy, Launch
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from codegen.program.steps import Step
     from emit_cuda.kernels.file import KernelFile, Written
-    from emit_cuda.program.steps import Step
 
 
 class NotMergedError(Exception):

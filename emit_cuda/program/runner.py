@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall
+from codegen.program.streams import Choice, Iterations, Segment
 from codegen.program.trees import nested
 from codegen.program.values import leaves
 from emit_cuda.arrays import fetched
 from emit_cuda.devices import NamedMemory, Purpose
-from emit_cuda.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall
-from emit_cuda.program.streams import Choice, Iterations, Segment
 from hlo.build import alone
 from hlo.instruction import Module
 from interpreter.engine.evaluate import evaluate
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from codegen.program.steps import BufferRef, Work
+    from codegen.program.streams import Part
     from emit_cuda.devices import CudaDevice, Kernels, RecordedGraph
     from emit_cuda.libraries import Libraries
-    from emit_cuda.program.steps import BufferRef, Work
-    from emit_cuda.program.streams import Part
     from hlo.types.shape import Shape
 
 Addresses = dict[str, tuple[int, ...]]

@@ -12,7 +12,10 @@ from codegen.expressions import Cast, Literal, Load, Name, Op
 from codegen.kinds import Pointer, is_const
 from codegen.loops.narrow_indices import fits_32_bits, in_32_bits
 from codegen.program.about import about
+from codegen.program.host_calls import host_call
+from codegen.program.library_calls import LibraryFft, LibraryGemm, fft_of, gemm_of
 from codegen.program.schedule import Schedule
+from codegen.program.steps import Copy, Launch, LibraryCall
 from codegen.program.trees import leaves
 from codegen.statements import Assign
 from emit_cuda.kernels.gemm import gemm_stages
@@ -22,10 +25,7 @@ from emit_cuda.kernels.passes import KINDS
 from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
 from emit_cuda.kernels.stages import CopyStage, Stage, each_thread, stages
-from emit_cuda.libraries.calls import LibraryFft, LibraryGemm, fft_of, gemm_of
 from emit_cuda.libraries.cublas import WORKSPACE
-from emit_cuda.program.host_calls import host_call
-from emit_cuda.program.steps import Copy, Launch, LibraryCall
 from emit_cuda.table import emits_cuda, is_on_host
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Scope
     from codegen.program.buffers import Home
     from codegen.program.schedule import Pointers
+    from codegen.program.steps import Step
     from codegen.statements import Statement
     from emit_cuda.kernels.stages import Launches
     from emit_cuda.program.module import CudaModuleWriter
-    from emit_cuda.program.steps import Step
     from hlo.instruction import Computation, Instruction
 
 

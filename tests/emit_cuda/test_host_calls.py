@@ -6,9 +6,9 @@ import pytest
 import emit_cuda
 import hlo
 import interpreter
+from codegen.program.steps import HostCall
+from codegen.program.streams import Segment, parts
 from emit_cuda.launches import explained
-from emit_cuda.program.steps import HostCall
-from emit_cuda.program.streams import Segment, parts
 
 TEXT = """HloModule m
 body { s = (s32[], f32[3,3]) parameter(0)

@@ -10,9 +10,9 @@ import emit_cuda
 import hlo
 import interpreter
 import optimizer
+from codegen.program.steps import LibraryCall
 from emit_cuda.host import HostDevice
 from emit_cuda.libraries import Libraries, libraries
-from emit_cuda.program.steps import LibraryCall
 
 STAND_IN = Path(__file__).parent / "stand_in" / "libraries.cpp"
 RANDOM = np.random.default_rng(0)

@@ -10,12 +10,12 @@ import pytest
 import emit_cuda
 import hlo
 import interpreter
+from codegen.loops import vectors
+from codegen.program.steps import BufferSlice, Copy, Launch, While
+from codegen.program.streams import parts, side_by_side, uses_of_buffers
 from emit_cuda.arrays import DeviceArray
 from emit_cuda.host import HostDevice, HostKernels
-from emit_cuda.kernels import vectors
 from emit_cuda.program import merging
-from emit_cuda.program.steps import BufferSlice, Copy, Launch, While
-from emit_cuda.program.streams import parts, side_by_side, uses
 from hlo.support import dlpack
 from optimizer.pipelines import prepare
 
@@ -243,7 +243,7 @@ def test_the_predicate_comes_before_what_it_does_not_need():
     about = [[getattr(q.step, "about", "copy") for q in part.queue] for part in (early, late)]
     assert about == [["j", "n", "p"], ["u", "v", "copy", "copy"]]
     # Nothing else in the loop uses the predicate's memory.
-    used = [p for q in late.queue for p, _ in uses(q.step)]
+    used = [p for q in late.queue for p, _ in uses_of_buffers(q.step)]
     assert not any(p.overlaps(iterations.step.predicate) for p in used)
 
 

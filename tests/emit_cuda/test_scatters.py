@@ -6,9 +6,9 @@ import pytest
 import emit_cuda
 import hlo
 import interpreter
+from codegen.program.steps import Launch
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.program.steps import Launch
 from optimizer.gpu import atomics
 
 TEXT = """HloModule m

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.program.steps import HostCall
 from codegen.program.trees import leaves
-from emit_cuda.program.steps import HostCall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from emit_cuda.devices import Dim3
-    from emit_cuda.libraries.calls import LibraryFunction
+    from codegen.program.library_calls import LibraryFunction
     from hlo.instruction import Instruction
 
+# Sizes of a grid of blocks, or of a block of threads.
+Dim3 = tuple[int, int, int]
 MemoryKind = Literal["argument", "result", "arena", "constant"]
 
 
@@ -154,3 +155,11 @@ def flat(steps: Sequence[Step]) -> Iterator[Work | HostCall]:
                     yield from flat(branch)
             case _:
                 yield step
+
+
+def uses(step: Work) -> Iterator[tuple[BufferRef, bool]]:
+    """The memory that a step uses, and whether it may write there."""
+    if isinstance(step, Copy):
+        yield from ((step.target, True), (step.source, False))
+    else:
+        yield from zip(step.arguments, step.writes, strict=True)

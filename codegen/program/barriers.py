@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from emit_cuda.program.steps import Branch, Copy, Launch, While
+from codegen.program.steps import Branch, HostCall, While, uses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from emit_cuda.program.steps import Step
+    from codegen.program.steps import Step
 
     # Whether two pointers may lead to the same bytes.
     Overlaps = Callable[[str, str], bool]
@@ -68,8 +68,11 @@ class Barriers:
                 case Branch(number, _, branches):
                     used = self._behind(step, [Use(str(number), False, None)], used)
                     used = frozenset[Use]().union(*(self.after(each, used) for each in branches))
+                case HostCall():
+                    raise AssertionError(step)
                 case _:
-                    used = self._behind(step, uses(step), used)
+                    new = [Use(str(pointer), writes, step) for pointer, writes in uses(step)]
+                    used = self._behind(step, new, used)
         return used
 
     def _loop(self, loop: While, used: frozenset[Use]) -> frozenset[Use]:
@@ -105,14 +108,3 @@ class Barriers:
         if one.pointer != other.pointer or one.step is None or other.step is None:
             return True
         return not self.own(one.pointer, one.step, other.step)
-
-
-def uses(step: Step) -> Iterator[Use]:
-    """The pointers that a launch or a copy uses, before buffers are assigned."""
-    match step:
-        case Copy(target, source):
-            yield from (Use(str(target), True, step), Use(str(source), False, step))
-        case Launch(arguments=arguments, writes=writes):
-            yield from (Use(str(a), w, step) for a, w in zip(arguments, writes, strict=True))
-        case _:
-            raise AssertionError(step)

@@ -18,12 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from emit_cuda.program.steps import Branch, BufferSlice, Copy, HostCall, Launch, While
+from codegen.program.steps import Branch, BufferSlice, Copy, HostCall, Launch, While, uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from emit_cuda.program.steps import Step, Work
+    from codegen.program.steps import Step, Work
 
 # Cooperative launches take all multiprocessors, and those of one kernel share a counter: as if they
 # wrote to one place.
@@ -205,7 +205,7 @@ def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
     history: dict[tuple[str, int], list[tuple[BufferSlice, bool, int]]] = {}
     for number, step in enumerate(steps):
         needed: set[int] = set()
-        for used, writes in uses(step):
+        for used, writes in uses_of_buffers(step):
             before = history.setdefault((used.memory, used.number), [])
             kept: list[tuple[BufferSlice, bool, int]] = []
             for entry in before:
@@ -221,16 +221,11 @@ def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
         yield needed
 
 
-def uses(step: Work) -> Iterator[tuple[BufferSlice, bool]]:
+def uses_of_buffers(step: Work) -> Iterator[tuple[BufferSlice, bool]]:
     """The memory that a step uses, and whether it may write to it."""
-    slices: tuple[object, ...]
-    if isinstance(step, Copy):
-        slices, writes = (step.target, step.source), (True, False)
-    else:
-        slices, writes = step.arguments, step.writes
-        if isinstance(step, Launch) and step.cooperative:
-            yield _WHOLE_GPU, True
-    for used, wrote in zip(slices, writes, strict=True):
+    if isinstance(step, Launch) and step.cooperative:
+        yield _WHOLE_GPU, True
+    for used, wrote in uses(step):
         assert isinstance(used, BufferSlice)
         if used.memory != "constant":
             yield used, wrote
