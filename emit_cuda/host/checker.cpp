@@ -202,7 +202,7 @@ void checker_ends() {
     launched = nullptr;
 }
 
-void checker_fences() { fenced[self->number] = 1; }
+void checker_fences() { fenced[current->number] = 1; }
 
 // Each lane that met now knows all that any of them knew.
 void checker_meets(const Meeting &meeting) {
@@ -223,7 +223,7 @@ void checker_meets(const Meeting &meeting) {
 enum Kind { READS, WRITES, ATOMIC, SWAPS };
 
 static Access access_of_self(Kind kind, uint32_t code) {
-    return {epoch, (uint16_t)self->number, (uint16_t)(kind >= ATOMIC), self->clock[here.lane], code};
+    return {epoch, (uint16_t)current->number, (uint16_t)(kind >= ATOMIC), current->clock[here.lane], code};
 }
 
 static bool is_of_this_block(const Access &access) { return block_of_epoch[access.epoch] == block_number(); }
@@ -231,8 +231,8 @@ static bool is_of_this_block(const Access &access) { return block_of_epoch[acces
 static bool happened_before(const Access &access) {
     if (access.epoch <= grid_epoch) return true;
     if (!is_of_this_block(access)) return acquired[block_of_epoch[access.epoch]];
-    if (access.epoch < epoch || access.thread == self->number) return true;
-    return access.thread / 32 == self->number / 32 && self->clock[access.thread % 32] > access.step;
+    if (access.epoch < epoch || access.thread == current->number) return true;
+    return access.thread / 32 == current->number / 32 && current->clock[access.thread % 32] > access.step;
 }
 
 // ---- findings -----------------------------------------------------------------------------------
@@ -290,13 +290,13 @@ static void race(const Access &other, bool other_writes, uint64_t address, size_
     finding.other = spot_of(other);
     if (!other.atomic) finding.other.writes = other_writes;
     if (kind == READS && other.atomic)
-        pending.push_back({self->number, address, finding});
+        pending.push_back({current->number, address, finding});
     else
         report(finding, false);
 }
 
 static bool by_self(const Access &access) {
-    return access.epoch == epoch && access.thread == self->number;
+    return access.epoch == epoch && access.thread == current->number;
 }
 
 static void visit(Cell &cell, Shadow &shadow, uint64_t address, size_t bytes, Kind kind, uint32_t code) {
@@ -325,7 +325,7 @@ static void visit(Cell &cell, Shadow &shadow, uint64_t address, size_t bytes, Ki
 
 static void access(const volatile void *where, size_t bytes, Kind kind, uint32_t code, size_t alignment) {
     uint64_t address = (uint64_t)where;
-    if (!self || (address >= (uint64_t)stacks->begin && address < (uint64_t)stacks->end)) return;
+    if (!current || (address >= (uint64_t)stacks->begin && address < (uint64_t)stacks->end)) return;
     if (address - (uint64_t)&here < sizeof here) return;
     Shadow *shadow = shadow_of(address);
     if (!shadow || address + bytes > shadow->end) {
@@ -348,12 +348,12 @@ void atomic_access(const volatile void *address, size_t size, Update kind, int l
     uint64_t at = (uint64_t)address;
     if (kind == COMPARE_AND_SWAP && !pending.empty())
         pending.erase(std::remove_if(pending.begin(), pending.end(),
-                                     [=](Pending &p) { return p.thread == self->number && p.address == at; }),
+                                     [=](Pending &p) { return p.thread == current->number && p.address == at; }),
                       pending.end());
     auto found = released.find(at);
     if (found != released.end())
         for (unsigned block : found->second) acquired[block] = 1;
-    if (fenced[self->number]) {
+    if (fenced[current->number]) {
         std::vector<unsigned> &blocks = released[at];
         if (blocks.empty() || blocks.back() != block_number()) blocks.push_back(block_number());
     }
@@ -416,7 +416,7 @@ static long long value(const Type *type, uint64_t word) {
 }
 
 static void overflow(const Overflow *data, uint64_t x, char sign, uint64_t y, uint32_t code) {
-    if (!self) return;
+    if (!current) return;
     Finding finding = ubsan(OVERFLOW_, data->place, code);
     snprintf(finding.text, sizeof finding.text, "%lld %c %lld does not fit in %s", value(data->type, x), sign,
              value(data->type, y), data->type->name);
@@ -454,14 +454,14 @@ void __ubsan_handle_sub_overflow(Overflow *d, uint64_t x, uint64_t y) { overflow
 void __ubsan_handle_mul_overflow(Overflow *d, uint64_t x, uint64_t y) { overflow(d, x, '*', y, CODE); }
 void __ubsan_handle_negate_overflow(Overflow *d, uint64_t x) { overflow(d, 0, '-', x, CODE); }
 void __ubsan_handle_out_of_bounds(Bounds *data, uint64_t index) {
-    if (!self) return;
+    if (!current) return;
     Finding finding = ubsan(OUT_OF_BOUNDS, data->place, CODE);
     snprintf(finding.text, sizeof finding.text, "index %lld of an array of type %s", value(data->index, index),
              data->array->name);
     report(finding, true);
 }
 void __ubsan_handle_type_mismatch_v1(Mismatch *data, uint64_t address) {
-    if (!self || !address) return;
+    if (!current || !address) return;
     Finding finding = ubsan(MISALIGNED, data->place, CODE);
     locate(finding, address);
     snprintf(finding.text, sizeof finding.text, "the address of a %s must be a multiple of %d", data->type->name,

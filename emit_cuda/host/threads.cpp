@@ -125,7 +125,7 @@ static void give_stack(Stack *stack) {
 
 // ---- the threads of one block -----------------------------------------------------------------
 __thread Here here;
-__thread Thread *self;
+__thread Thread *current;
 
 static std::mutex findings_lock;
 
@@ -193,7 +193,7 @@ struct Worker {
     void close(Warp &, Meeting &);
     void explain_deadlock();
     void give_up();
-    bool interrupted();
+    bool is_interrupted();
 };
 static __thread Worker *worker;
 
@@ -207,13 +207,13 @@ void Worker::run_threads() {
     for (;;) {
         while (next < threads.size() && !*stop) {
             Thread &thread = threads[order.at[next++]];
-            self = &thread;
+            current = &thread;
             here.thread = thread.index;
             here.lane = thread.number & 31;
             launch->run(launch->arguments);
             finish(thread);
         }
-        self = nullptr;
+        current = nullptr;
         spare.push_back(stack);
         go_on();
     }
@@ -247,11 +247,11 @@ void Worker::go_on() {
 }
 
 void Worker::wait() {
-    Thread &thread = *self;
+    Thread &thread = *current;
     thread.stack = stack;
     go_on();
     thread.stack = nullptr;
-    self = &thread;
+    current = &thread;
     here.thread = thread.index;
     here.lane = thread.number & 31;
 }
@@ -272,16 +272,16 @@ void Worker::finish(Thread &thread) {
 void Worker::pass_barrier() {
     if (checked && at_barrier.size() < threads.size()) {
         Finding finding{DIVERGENT, -3, 0, 0, {}, {}, ""};
-        Thread *runs = self;
-        self = at_barrier[0];
-        finding.here = spot(self->barrier_line);
-        self = runs;
+        Thread *runs = current;
+        current = at_barrier[0];
+        finding.here = spot(current->barrier_line);
+        current = runs;
         Thread *ended = nullptr;
         for (Thread &thread : threads)
             if (thread.finished) ended = ended ? ended : &thread;
-        self = ended;
+        current = ended;
         finding.other = spot(0);
-        self = runs;
+        current = runs;
         snprintf(finding.text, sizeof finding.text, "%zu of %zu threads wait at a barrier, the others have ended",
                  at_barrier.size(), threads.size());
         report(finding, false);
@@ -289,12 +289,12 @@ void Worker::pass_barrier() {
     for (Thread *thread : at_barrier)
         if (checked && thread->barrier_line != at_barrier[0]->barrier_line) {
             Finding finding{DIVERGENT, -3, 0, 0, {}, {}, "threads of a block wait at different barriers"};
-            Thread *runs = self;
-            self = at_barrier[0];
-            finding.here = spot(self->barrier_line);
-            self = thread;
+            Thread *runs = current;
+            current = at_barrier[0];
+            finding.here = spot(current->barrier_line);
+            current = thread;
             finding.other = spot(thread->barrier_line);
-            self = runs;
+            current = runs;
             report(finding, false);
             break;
         }
@@ -304,7 +304,7 @@ void Worker::pass_barrier() {
     if (for_grid && turns) turns->last = spot(at_barrier[0]->barrier_line);
     for (Thread *thread : at_barrier) {
         thread->barrier_line = 0, thread->for_grid = false;
-        if (thread != self) wake(thread);
+        if (thread != current) wake(thread);
     }
     at_barrier.clear();
     if (checked) checker_passes_barrier();
@@ -316,8 +316,8 @@ Votes barrier(int vote, int line) {
     w.counted.count += vote != 0;
     w.counted.all &= vote != 0;
     w.counted.any |= vote != 0;
-    self->barrier_line = line;
-    w.at_barrier.push_back(self);
+    current->barrier_line = line;
+    w.at_barrier.push_back(current);
     if (w.at_barrier.size() + w.finished == w.threads.size())
         w.pass_barrier();
     else
@@ -327,12 +327,12 @@ Votes barrier(int vote, int line) {
 
 void barrier_of_first(unsigned threads, int line) {
     Worker &w = *worker;
-    self->barrier_line = line;
-    w.at_part.push_back(self);
+    current->barrier_line = line;
+    w.at_part.push_back(current);
     if (w.at_part.size() < threads) return w.wait();
     for (Thread *thread : w.at_part) {
         thread->barrier_line = 0;
-        if (thread != self) w.wake(thread);
+        if (thread != current) w.wake(thread);
     }
     w.at_part.clear();
     if (checked) checker_passes_barrier();
@@ -381,7 +381,7 @@ void Worker::give_turn(Turns::State now) {
 
 void grid_barrier(int line) {
     if (!worker->turns) fail("a grid waits that was not launched as cooperative", line);
-    self->for_grid = true;
+    current->for_grid = true;
     barrier(0, line);
 }
 
@@ -393,12 +393,12 @@ void Worker::close(Warp &warp, Meeting &meeting) {
     if (checked && ended) {
         Finding finding{ABSENT, -3, 0, 0, {}, {}, ""};
         unsigned first = __builtin_ctz(meeting.lanes), other = __builtin_ctz(ended);
-        Thread *runs = self;
-        self = &threads[meeting.begin + first];
+        Thread *runs = current;
+        current = &threads[meeting.begin + first];
         finding.here = spot(meeting.line);
-        self = &threads[meeting.begin + other];
+        current = &threads[meeting.begin + other];
         finding.other = spot(0);
-        self = runs;
+        current = runs;
         snprintf(finding.text, sizeof finding.text, "%s names lane %u in its mask, which has ended", meeting.what,
                  other);
         report(finding, false);
@@ -406,7 +406,7 @@ void Worker::close(Warp &warp, Meeting &meeting) {
     for (unsigned lane = 0; lane < 32; ++lane)
         if (meeting.lanes >> lane & 1) {
             Thread &thread = threads[meeting.begin + lane];
-            if (&thread != self) wake(&thread);
+            if (&thread != current) wake(&thread);
             thread.meeting = nullptr;
         }
     if (checked) checker_meets(meeting);
@@ -414,7 +414,7 @@ void Worker::close(Warp &warp, Meeting &meeting) {
 
 const Exchange &meet(unsigned mask, uint64_t word, const char *what, int line, Order order) {
     Worker &w = *worker;
-    Warp &warp = w.warps[self->number / 32];
+    Warp &warp = w.warps[current->number / 32];
     unsigned me = 1u << here.lane;
     if (checked && !(mask & me)) {
         Finding finding{ABSENT, -3, 0, 0, spot(line), {}, ""};
@@ -435,10 +435,10 @@ const Exchange &meet(unsigned mask, uint64_t word, const char *what, int line, O
     if (!found->open) {
         found->mask = mask, found->lanes = 0, found->reading = 0, found->open = true;
         found->order = order, found->what = what, found->line = line;
-        found->begin = self->number & ~31u;
+        found->begin = current->number & ~31u;
     } else if (checked && strcmp(found->what, what)) {
         Finding finding{DIVERGENT, -3, 0, 0, spot(line), spot(found->line), ""};
-        unsigned begin = self->number & ~31u;
+        unsigned begin = current->number & ~31u;
         memcpy(finding.other.thread, &w.threads[begin + __builtin_ctz(found->lanes)].index, sizeof(uint3));
         snprintf(finding.text, sizeof finding.text, "%s meets %s in one warp", what, found->what);
         report(finding, false);
@@ -446,7 +446,7 @@ const Exchange &meet(unsigned mask, uint64_t word, const char *what, int line, O
     found->word[here.lane] = word;
     found->lanes |= me;
     if (mask & warp.alive & ~found->lanes) {
-        self->meeting = found;
+        current->meeting = found;
         w.wait();
     } else {
         w.close(warp, *found);
@@ -470,12 +470,12 @@ void absent(unsigned lane, const char *what, int line) {
 // ---- copies to shared memory ---------------------------------------------------------------------
 __thread uintptr_t shared_place;
 
-void begin_copy(const Copy &copy) { self->copies.push_back({copy, self->copy_group}); }
+void begin_copy(const Copy &copy) { current->copies.push_back({copy, current->copy_group}); }
 
-void end_copies() { ++self->copy_group; }
+void end_copies() { ++current->copy_group; }
 
 bool finished_copy(unsigned but_for, Copy &copy) {
-    Thread &thread = *self;
+    Thread &thread = *current;
     if (thread.first_copy == thread.copies.size()) {
         thread.copies.clear(), thread.first_copy = 0;
         return false;
@@ -496,7 +496,7 @@ void fence() {
 Spot spot(int line, const void *code, int writes) {
     extern char library_begin asm("__ehdr_start") __attribute__((visibility("hidden")));
     Spot made{{0, 0, 0}, {0, 0, 0}, line, writes, code ? (uint64_t)((const char *)code - &library_begin) : 0};
-    if (self) memcpy(made.thread, &self->index, sizeof made.thread);
+    if (current) memcpy(made.thread, &current->index, sizeof made.thread);
     memcpy(made.block, &here.block, sizeof made.block);
     return made;
 }
@@ -529,7 +529,7 @@ void Worker::give_up() {
 }
 
 // Whether Python raised an exception, on its way to a function that does nothing.
-bool Worker::interrupted() {
+bool Worker::is_interrupted() {
     if (!python) return false;
     const Python &calls = *launch->python;
     calls.restore(python);
@@ -576,20 +576,20 @@ void Worker::explain_deadlock() {
     Finding finding{DIVERGENT, -3, 0, 0, {}, {}, ""};
     memset(finding.other.block, 0xff, sizeof finding.other.block);
     if (in_warp) {
-        self = in_warp;
+        current = in_warp;
         finding.here = spot(in_warp->meeting->line);
         unsigned missing = in_warp->meeting->mask & ~in_warp->meeting->lanes;
         snprintf(finding.text, sizeof finding.text, "%s waits for lanes 0x%x for ever", in_warp->meeting->what,
                  missing);
     }
     if (in_block) {
-        self = in_block;
+        current = in_block;
         (in_warp ? finding.other : finding.here) = spot(in_block->barrier_line);
         if (!in_warp)
             snprintf(finding.text, sizeof finding.text, "%zu of %zu threads wait at a barrier for ever",
                      waiting.size(), threads.size());
     }
-    self = nullptr;
+    current = nullptr;
     report(finding, false);
 }
 
@@ -640,10 +640,10 @@ void Worker::run_block(unsigned number) {
     do {
         asks = false;
         outside.change_to(stack->context);
-        if (asks && interrupted()) *stop = true;
+        if (asks && is_interrupted()) *stop = true;
     } while (asks);
     stack = nullptr;
-    self = nullptr;
+    current = nullptr;
     if (finished < threads.size() && !*stop) {
         explain_deadlock();
         *stop = true;
@@ -711,7 +711,7 @@ extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch
     if (!launch->cooperative) work(caller);
     for (std::unique_lock<std::mutex> hold(lock); running;) {
         ended.wait_for(hold, milliseconds(20));
-        if (running && !stop && caller.interrupted()) stop = true;
+        if (running && !stop && caller.is_interrupted()) stop = true;
     }
     for (std::thread &other : others) other.join();
     if (launch->python) launch->python->restore(caller.python);

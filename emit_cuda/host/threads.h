@@ -84,7 +84,7 @@ struct Warp {
 
 extern const bool checked;
 extern std::atomic<bool> starved;  // of memory; the launch then fails
-extern __thread Thread *self;      // the thread that runs; null between threads
+extern __thread Thread *current;      // the thread that runs; null between threads
 Thread *thread_numbered(unsigned number);
 unsigned block_number();
 // Notes a finding, once for each pair of lines; ends the launch if nothing can go on after it.
