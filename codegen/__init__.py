@@ -9,5 +9,5 @@ are), `statements` (loops, choices, assignments), `printer` (trees and statement
 `elements` (a kernel in the making, and the table of opcodes), `loops` (loop nests, and
 transformations of loops), `prelude` (the functions that kernels call), `opcodes` and `custom_calls`
 (the entries of the table), `program` (which values are stored, and where, and in which order
-kernels run).
+kernels run), `grids` (kernels whose iterations are threads of a GPU).
 """

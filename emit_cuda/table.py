@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from codegen.custom_calls import table
 from codegen.elements.constants import literal_of
 from codegen.elements.table import Element, Entry, Scalar, WholeArray
+from codegen.grids.scattering import write_scatter_in_parallel
 from codegen.opcodes import elements
 from codegen.opcodes.ordering import write_sort, write_topk
 from codegen.opcodes.scalar import WRAPPING, write_elementwise
-from emit_cuda.opcodes.scattering import write_scatter_in_parallel
 from hlo.attributes import CustomCall
 from hlo.opcode import HOST
 from hlo.table import OpTable

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.names import comment
 from codegen.functions import Function, Parameter, mentions
+from codegen.grids.stages import GRID_COUNTER, Written
 from codegen.kinds import is_const, unrestricted
 from codegen.loops.pairs import in_pairs
 from codegen.loops.retries import with_retries
@@ -16,7 +17,6 @@ from codegen.statements import names_in
 from emit_cuda.code.names import CudaNames
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.spelling import all_in_cuda
-from emit_cuda.kernels.stages import GRID_COUNTER
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from codegen.elements.kernel import Argument
+    from codegen.grids.stages import Stage
     from codegen.statements import Statement
     from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
 
     # Is shown the instruction that a launch is about, the launch, and the name of its kernel.
     Watch = Callable[[str, Stage, str], None]
@@ -57,22 +57,6 @@ def _declared(array: tuple[str, str, int], aligned: str) -> str:
         return f"  __shared__ {aligned}{kind} {name}[{size}];\n"
     parts = f"  __shared__ {_PARTS[kind]} {name}_parts[{2 * size}];\n"
     return f"{parts}  {kind} *const {name} = ({kind} *){name}_parts;\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A kernel of the file.
-
-    Attributes
-    ----------
-    stage : the first launch of it.
-    statements : in CUDA's words.
-    arguments : its parameters.
-    """
-
-    stage: Stage
-    statements: tuple[Statement, ...]
-    arguments: tuple[Argument, ...]
 
 
 class KernelFile:

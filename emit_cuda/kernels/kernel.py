@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements import constants, kernel
-from codegen.expressions import Name
-from codegen.statements import Call, live
+from codegen.elements import constants
+from codegen.grids.kernel import GridKernel
+from codegen.statements import Call
 from emit_cuda.code.names import CudaNames
-from emit_cuda.kernels.stages import Stage
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from emit_cuda.table import emits_cuda
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Self
 
     from numpy.typing import NDArray
 
     from codegen.elements.kernel import Scope
-    from codegen.statements import Statement
-    from emit_cuda.kernels.stages import Shared
 
 # With this, loops that may never end let the processor stop them; a GPU does not listen.
 POLL = Call("poll_for_stop", ())
@@ -43,20 +39,8 @@ class CudaConstants(constants.Constants):
         self.arrays[name] = array
 
 
-class CudaKernel(kernel.Kernel):
-    """A kernel in the making, in CUDA C.
-
-    Parameters
-    ----------
-    scope : of the instructions that it computes.
-    repeats : it is in a loop, where launches are dear, and one block may do small ones in turns.
-    most_shared : bytes of shared memory that a block may ask for.
-
-    Attributes
-    ----------
-    rooms : memory of the device in which one launch leaves something to the next: by its name in
-        the kernel the element type and how many there are.
-    """
+class CudaKernel(GridKernel):
+    """A kernel in the making, in CUDA C; its parameters are those of `GridKernel`."""
 
     def __init__(
         self,
@@ -66,39 +50,12 @@ class CudaKernel(kernel.Kernel):
         repeats: bool = False,
         most_shared: int = MOST_SHARED_BYTES,
     ) -> None:
-        super().__init__(emits_cuda, CudaNames(), constants, scope)
+        names = CudaNames()
+        super().__init__(
+            emits_cuda, names, constants, scope, repeats=repeats, most_shared=most_shared
+        )
         self.writer.wraps, self.writer.poll, self.writer.has_extremes = False, POLL, True
-        self.repeats, self.most_shared = repeats, most_shared
-        self.rooms: dict[str, tuple[str, int]] = {}
-        self._shared: list[tuple[str, str, int]] = []
 
-    def room(self, kind: str, wanted: str, size: int) -> Name:
-        """An array that one launch leaves to the next."""
-        name = self.body.name(wanted)
-        self.rooms[name] = kind, size
-        return Name(name)
-
-    def shared_array(self, kind: str, wanted: str, size: int) -> Name:
-        """An array in the memory that a block's threads share, for the launch that comes next."""
-        name = self.body.name(wanted)
-        self._shared.append((kind, name, size))
-        return Name(name)
-
-    def stage(
-        self,
-        statements: Sequence[Statement],
-        blocks: int,
-        threads: int | tuple[int, int],
-        kind: str,
-        *,
-        shared: Shared = (),
-        aligned: int = 0,
-        resident: int = 1,
-    ) -> Stage:
-        """A launch, with the shared arrays that were asked for; its other fields: see `Stage`."""
-        x, y = threads if isinstance(threads, tuple) else (threads, 1)
-        shared, self._shared = (*shared, *self._shared), []
-        return Stage(
-            live(statements), (blocks, 1, 1), (x, y, 1), shared,
-            kind=kind, aligned=aligned, resident=resident,
-        )  # fmt: skip
+    def trial(self) -> Self:
+        """A kernel of the same scope, which is thrown away."""
+        return type(self)(self.writer.constants, self.scope)

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from codegen.grids.concatenating import concatenate_stage
+from codegen.grids.fourier import fourier_stages
+from codegen.grids.gemm import gemm_stages
+from codegen.grids.loop import loop_stage
+from codegen.grids.matrices import cholesky_stages, solve_stages
+from codegen.grids.radix import KINDS as RADIX
+from codegen.grids.radix import radix_stages
+from codegen.grids.reduction import reduction_stages
+from codegen.grids.rows import row_stage
+from codegen.grids.scan import scan_stages
+from codegen.grids.sorting import sort_stages
+from codegen.grids.stages import ALONE, PARALLEL, Stage, stages
+from codegen.grids.topk import topk_stages
+from codegen.grids.transposing import transpose_stage
 from codegen.printer import text
-from emit_cuda.kernels.concatenating import concatenate_stage
-from emit_cuda.kernels.fourier import fourier_stages
-from emit_cuda.kernels.gemm import gemm_stages
-from emit_cuda.kernels.loop import loop_stage
-from emit_cuda.kernels.matrices import cholesky_stages, solve_stages
-from emit_cuda.kernels.radix import KINDS as RADIX
-from emit_cuda.kernels.radix import radix_stages
-from emit_cuda.kernels.reduction import reduction_stages
-from emit_cuda.kernels.rows import row_stage
-from emit_cuda.kernels.scan import scan_stages
-from emit_cuda.kernels.sorting import sort_stages
 from emit_cuda.kernels.spelling import all_in_cuda
-from emit_cuda.kernels.stages import ALONE, PARALLEL, Stage, stages
-from emit_cuda.kernels.topk import topk_stages
-from emit_cuda.kernels.transposing import transpose_stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from emit_cuda.kernels.stages import Launches
+    from codegen.grids.stages import Launches
 
     # Gives launches, for a kernel, an instruction and its arrays; None where loops are better.
     Write = Callable[..., Stage | Launches | None]

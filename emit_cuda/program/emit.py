@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from codegen.grids.stages import Written
     from codegen.program.steps import Step
-    from emit_cuda.kernels.file import Written
     from hlo.instruction import Module
 
 

@@ -19,6 +19,18 @@ import numpy as np
 
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Expr, Literal, Load, Name, binary
+from codegen.grids.places import Places, places
+from codegen.grids.stages import (
+    BARRIER,
+    BLOCK,
+    GRID_BARRIER,
+    MOST_IN_TURNS,
+    SHARED_BYTES,
+    WARP,
+    Stage,
+    thread_number,
+)
+from codegen.grids.tile_sizes import MULTIPROCESSORS
 from codegen.kinds import Pointer, element_of, is_const
 from codegen.program.barriers import Barriers
 from codegen.program.steps import Branch, Copy, Launch, While, flat
@@ -40,18 +52,6 @@ from codegen.statements import (
 from codegen.walk import substitute
 from emit_cuda.code.names import CudaNames
 from emit_cuda.kernels.kernel import POLL
-from emit_cuda.kernels.places import Places, places
-from emit_cuda.kernels.stages import (
-    BARRIER,
-    BLOCK,
-    GRID_BARRIER,
-    MOST_IN_TURNS,
-    SHARED_BYTES,
-    WARP,
-    Stage,
-    thread_number,
-)
-from emit_cuda.kernels.tile_sizes import MULTIPROCESSORS
 from emit_cuda.program.parts import NotMergedError, called_by, needs_block, size_in, word_of
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.write.print import Options, print_instruction
@@ -59,9 +59,10 @@ from hlo.write.print import Options, print_instruction
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from codegen.grids.stages import Written
     from codegen.program.barriers import Overlaps
     from codegen.program.steps import Step
-    from emit_cuda.kernels.file import KernelFile, Written
+    from emit_cuda.kernels.file import KernelFile
     from hlo.instruction import Instruction
 
 # Of the one block.

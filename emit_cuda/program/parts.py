@@ -6,15 +6,16 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.functions import Function, mentions
+from codegen.grids.stages import BARRIER
 from codegen.program.steps import Copy, Launch
 from emit_cuda.code.prelude import prelude
-from emit_cuda.kernels.stages import BARRIER
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from codegen.grids.stages import Written
     from codegen.program.steps import Step
-    from emit_cuda.kernels.file import KernelFile, Written
+    from emit_cuda.kernels.file import KernelFile
 
 
 class NotMergedError(Exception):

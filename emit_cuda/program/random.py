@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.kernel import Scope
+from codegen.grids.stages import alone
 from codegen.program.steps import Launch
 from codegen.statements import Call
 from emit_cuda.kernels.kernel import CudaKernel
-from emit_cuda.kernels.stages import alone
 
 if TYPE_CHECKING:
     from emit_cuda.program.module import CudaModuleWriter

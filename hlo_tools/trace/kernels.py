@@ -14,9 +14,9 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.grids.stages import Stage
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
-    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Module
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import emit_cuda
 import hlo
+from codegen.grids import radix, sorting
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import radix, sorting
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo_tools.generate.values import nasty, tame
 from interpreter.numbers.compare import BITS, compare

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import emit_cuda
 import hlo
 import optimizer
+from codegen.grids import rows as kernel
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import rows as kernel
 from hlo_tools.generate.values import nasty, tame
 from interpreter.numbers.compare import BITS
 from optimizer.fusion.softmax_rewriter_triton import SoftmaxRewriterTriton

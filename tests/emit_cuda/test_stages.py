@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import emit_cuda
 import hlo
+from codegen.grids import groups, reduction, scan, sorting
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import groups, reduction, scan, sorting
 from hlo_tools.generate.values import nasty, tame
 from interpreter.numbers.compare import BITS
 

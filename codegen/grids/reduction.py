@@ -24,12 +24,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name, binary, conjoined, indexed, item
+from codegen.grids.folding import SharedFolds, column_folds, shared_fold
+from codegen.grids.groups import STEP, FoldParts, RowGroups, threads_for
+from codegen.grids.stages import BARRIER, SHARED_BYTES, WARP
 from codegen.loops import vectors
 from codegen.loops.packs import Pack
 from codegen.statements import LocalVariable, renamed
-from emit_cuda.kernels.folding import SharedFolds, column_folds, shared_fold
-from emit_cuda.kernels.groups import STEP, FoldParts, RowGroups, threads_for
-from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.expressions import Expr
+    from codegen.grids.folding import SharedFold
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
     from codegen.statements import Statement
-    from emit_cuda.kernels.folding import SharedFold
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -58,7 +58,7 @@ LINE, WORD = 128, 8
 
 
 def reduction_stages(
-    kernel: CudaKernel,
+    kernel: GridKernel,
     instr: Instruction,
     outputs: Sequence[Name],
     others: Sequence[Instruction] = (),
@@ -105,7 +105,7 @@ class _Reduction(ABC):
     kind = ""
 
     def __init__(
-        self, kernel: CudaKernel, fold: SharedFold, count: int, outputs: Sequence[Name]
+        self, kernel: GridKernel, fold: SharedFold, count: int, outputs: Sequence[Name]
     ) -> None:
         self.kernel, self.body, self.fold = kernel, kernel.body, fold
         self.count, self.outputs = count, outputs
@@ -170,7 +170,7 @@ class _RowReduction(_Reduction):
 
     def __init__(
         self,
-        kernel: CudaKernel,
+        kernel: GridKernel,
         fold: SharedFold,
         count: int,
         outputs: Sequence[Name],
@@ -336,7 +336,7 @@ class _ColumnReduction(_Reduction):
             self.fold.store(self.outputs, number)
 
 
-def _read(kernel: CudaKernel, instr: Instruction) -> list[Instruction]:
+def _read(kernel: GridKernel, instr: Instruction) -> list[Instruction]:
     """The arrays in memory that a reduce may read, itself or in its fusion."""
     arrays = (*instr.operands[: len(instr.operands) // 2], *kernel.scope.arguments)
     return [i for i in arrays if i.shape.rank and kernel.scope.tree(i) is not None]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.grids.narrow_tiles import NarrowTiles
+from codegen.grids.stages import MOST_IN_TURNS
+from codegen.grids.tensor_cores import TensorCores, fits
+from codegen.grids.thread_tiles import ThreadTiles
+from codegen.grids.tile_sizes import SIDE
 from codegen.opcodes.matrix_products import PRODUCTS
-from emit_cuda.kernels.narrow_tiles import NarrowTiles
-from emit_cuda.kernels.stages import MOST_IN_TURNS
-from emit_cuda.kernels.tensor_cores import TensorCores, fits
-from emit_cuda.kernels.thread_tiles import ThreadTiles
-from emit_cuda.kernels.tile_sizes import SIDE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Name
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
+    from codegen.grids.tiles import Tiles
     from codegen.opcodes.matrix_products import Product
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
-    from emit_cuda.kernels.tiles import Tiles
     from hlo.instruction import Instruction
 
 # Smaller products, if not for tensor cores, are left to a thread for each element.
@@ -33,7 +33,7 @@ MOST_REPEATED = 1 << 17
 
 
 def gemm_stages(
-    kernel: CudaKernel, dot: Instruction, outputs: Sequence[Name], root: Instruction | None = None
+    kernel: GridKernel, dot: Instruction, outputs: Sequence[Name], root: Instruction | None = None
 ) -> Sequence[Stage] | None:
     """Launches that compute a product in tiles; None where it is too small for that.
 
@@ -55,7 +55,7 @@ def gemm_stages(
     return writer and writer.launches(outputs[0], kind)
 
 
-def _writer(kernel: CudaKernel, product: Product, root: Instruction) -> Tiles | None:
+def _writer(kernel: GridKernel, product: Product, root: Instruction) -> Tiles | None:
     """The way of multiplying tiles that suits a product, if any does."""
     if fits(product):
         return TensorCores(kernel, product, root)

@@ -20,6 +20,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Name, binary, conjoined, indexed, item
+from codegen.grids.groups import WAVE
+from codegen.grids.stages import BARRIER, SHARED_BYTES, WARP
 from codegen.kinds import number_of
 from codegen.loops.packs import Pack
 from codegen.loops.transposed_reads import (
@@ -29,8 +31,6 @@ from codegen.loops.transposed_reads import (
     transposed_sides,
 )
 from codegen.statements import Let, Statement, live
-from emit_cuda.kernels.groups import WAVE
-from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP
 from optimizer.analysis.indexing import Sum, counter, delinear
 from optimizer.fusion.policy import TILED
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.expressions import Expr
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index as ElementIndex
 
     # Gives a kernel's statements that compute and store the element of an index.
-    Write = Callable[[CudaKernel, ElementIndex], Sequence[Statement]]
+    Write = Callable[[GridKernel, ElementIndex], Sequence[Statement]]
 
 # Rows of a block's threads.
 ROWS = 8
@@ -77,7 +77,7 @@ class TileShape:
         return self.edge + max(1, WORD // (read.bytes * self.width))
 
 
-def transpose_stage(kernel: CudaKernel, roots: Sequence[Instruction], write: Write) -> Stage | None:
+def transpose_stage(kernel: GridKernel, roots: Sequence[Instruction], write: Write) -> Stage | None:
     """A launch that computes arrays of equal dimensions by tiles; None where loops are as good.
 
     Parameters
@@ -88,7 +88,7 @@ def transpose_stage(kernel: CudaKernel, roots: Sequence[Instruction], write: Wri
     if prod(dims) < TILED * TILED or not may_transpose(kernel.scope, roots):
         return None
     # A trial kernel, which is thrown away, shows the shared memory that the tile needs.
-    trial = type(kernel)(kernel.writer.constants, kernel.scope)
+    trial = kernel.trial()
     sides = transposed_sides(trial, dims, partial(write, trial))
     if sides is None:
         return None
@@ -105,7 +105,7 @@ class _TransposedTiles:
     """
 
     def __init__(
-        self, kernel: CudaKernel, dims: Sequence[int], sides: tuple[range, range], write: Write
+        self, kernel: GridKernel, dims: Sequence[int], sides: tuple[range, range], write: Write
     ) -> None:
         self.kernel, self.body, self.dims, self.sides = kernel, kernel.body, dims, sides
         self.write = write

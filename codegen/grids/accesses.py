@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.expressions import Cast, Group, Load, Name, Op, tree
+from codegen.grids.stages import WARP
+from codegen.grids.threads import WORD, Threads, pointed, size_of
 from codegen.kinds import Pointer
 from codegen.statements import Call, For, values
 from codegen.walk import children
-from emit_cuda.kernels.stages import WARP
-from emit_cuda.kernels.threads import WORD, Threads, pointed, size_of
 from hlo.wording import counted
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from codegen.elements.kernel import Argument
     from codegen.expressions import Expr
+    from codegen.grids.stages import Stage
+    from codegen.grids.threads import Lanes, Mask
     from codegen.kinds import Kind
     from codegen.statements import Forever, Statement
-    from emit_cuda.kernels.stages import Stage
-    from emit_cuda.kernels.threads import Lanes, Mask
 
 SECTOR, BANKS = 32, 32
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.expressions import Name, apply, item
+from codegen.grids.stages import each_thread
 from codegen.opcodes.matrices import system_of, typed
-from emit_cuda.kernels.stages import each_thread
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.literal import Literal as Constant
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Expr
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
     from hlo.instruction import Instruction
 
 # Rows and columns of a tile, words of its rows, threads of a block, and rows of the least matrix.
@@ -40,7 +40,7 @@ TILE, PITCH, THREADS, LEAST = 32, 33, 256, 16
 
 
 def cholesky_stages(
-    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that factor each matrix of a batch; None for small ones."""
     *batch, n, _ = instr.shape.dims
@@ -72,7 +72,7 @@ def cholesky_stages(
 
 
 def solve_stages(
-    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """A launch that solves each system of a batch; None for small ones."""
     *batch, rows, columns = instr.shape.dims
@@ -90,7 +90,7 @@ def solve_stages(
 
 
 def _tiled(
-    kernel: CudaKernel, function: str, arguments: Sequence[Expr | int], blocks: int, role: str
+    kernel: GridKernel, function: str, arguments: Sequence[Expr | int], blocks: int, role: str
 ) -> Stage:
     """A launch whose blocks call a function of the prelude with two tiles in shared memory."""
     # All launches of a function are one kernel.

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Literal, Name, binary, grouped, item
+from codegen.grids.layouts import PaddedRows
+from codegen.grids.stages import ALL_LANES, SHARED_BYTES
+from codegen.grids.strips import Strip
+from codegen.grids.thread_tiles import ThreadTiles, part_of
+from codegen.grids.tile_sizes import MULTIPROCESSORS, TileSize, best
 from codegen.kinds import Pointer
 from codegen.loops.vectors import BYTES
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, spelled_out
-from emit_cuda.kernels.layouts import PaddedRows
-from emit_cuda.kernels.stages import ALL_LANES, SHARED_BYTES
-from emit_cuda.kernels.strips import Strip
-from emit_cuda.kernels.thread_tiles import ThreadTiles, part_of
-from emit_cuda.kernels.tile_sizes import MULTIPROCESSORS, TileSize, best
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum
 

@@ -3,7 +3,7 @@
 Where a comparator compares keys (see `codegen.opcodes.comparators`), each element has a word of the
 same order. A digit is 8 bits of such a word. Elements of equal digits stay in order, so that the
 sort is stable. Where a row is one tile, the block goes on with the next digit; of longer rows see
-`emit_cuda.kernels.radix`.
+`codegen.grids.radix`.
 
 Elements of few bytes are moved themselves, and their words are computed again for each digit. Of
 others a word and a number are moved, and the elements are fetched at last.
@@ -26,21 +26,21 @@ from codegen.expressions import (
     indexed,
     item,
 )
+from codegen.grids.stages import BARRIER, WARP
 from codegen.opcodes.axis_lines import AxisLines
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import operands_of, parts_of, word_of_key
 from codegen.statements import LocalVariable
-from emit_cuda.kernels.stages import BARRIER, WARP
 from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Sequence
 
     from codegen.expressions import Expr
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Shared, Stage
     from codegen.opcodes.comparators import SortKey
     from codegen.opcodes.ordering import Part
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Shared, Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -74,7 +74,7 @@ class RadixTile:
 
     def __init__(
         self,
-        kernel: CudaKernel,
+        kernel: GridKernel,
         instr: Instruction,
         axis: int,
         outputs: Sequence[Name],

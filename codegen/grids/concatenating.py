@@ -18,9 +18,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Group, Name, binary, item
+from codegen.grids.stages import BLOCK, Stage
 from codegen.loops import vectors
 from codegen.statements import If, Let, live
-from emit_cuda.kernels.stages import BLOCK, Stage
 from hlo import attributes as a
 from optimizer.analysis.indexing import delinear, linear
 

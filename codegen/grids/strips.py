@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from contextlib import AbstractContextManager
 
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.layouts import TileLayout
     from codegen.opcodes.matrix_products import Product
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.layouts import TileLayout
     from optimizer.analysis.indexing import Index
 
 
@@ -66,7 +66,7 @@ class TileReader(ABC):
     layouts: Sequence[TileLayout]
     copies: bool
 
-    def __init__(self, kernel: CudaKernel, product: Product) -> None:
+    def __init__(self, kernel: GridKernel, product: Product) -> None:
         self.kernel, self.product, self.body = kernel, product, kernel.body
 
     @abstractmethod

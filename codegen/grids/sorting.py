@@ -5,7 +5,7 @@ one comes first, so that every sort is stable; padding up to a power of two come
 comparator compares a key of 32 bits, an element is one word: its key above its number, and words
 are exchanged by their size alone.
 
-Longer rows are sorted by digits where the comparator compares keys (`emit_cuda.kernels.radix`). Of
+Longer rows are sorted by digits where the comparator compares keys (`codegen.grids.radix`). Of
 others that do not fit, blocks sort tiles, and each further launch merges pairs of sorted runs. It
 has a thread for each element, which comes in the merged run after those before it in its own run,
 and after those of the other run that a binary search finds to come first; of equal ones, those of
@@ -38,21 +38,21 @@ from codegen.expressions import (
     item,
     tree,
 )
+from codegen.grids.radix import MOST_LENGTH, digits, radix_stages
+from codegen.grids.stages import BARRIER, SHARED_BYTES, WARP, each_thread, in_turns
 from codegen.opcodes.axis_lines import AxisLines
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import word_of_key
 from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
-from emit_cuda.kernels.radix import MOST_LENGTH, digits, radix_stages
-from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES, WARP, each_thread, in_turns
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -70,7 +70,7 @@ PADDING = ~Cast("u64", Literal(0))
 
 
 def sort_stages(
-    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that sort all rows; None for short rows, and for complex numbers without keys."""
     attrs = a.Sort.of(instr)
@@ -131,7 +131,7 @@ def _has_word(instr: Instruction) -> bool:
 
 
 def _merge(
-    kernel: CudaKernel,
+    kernel: GridKernel,
     instr: Instruction,
     axis: int,
     run: int,
@@ -206,7 +206,7 @@ class _SortedTile:
 
     order_name, order_kind = "order", "s32"
 
-    def __init__(self, kernel: CudaKernel, instr: Instruction, axis: int, size: int) -> None:
+    def __init__(self, kernel: GridKernel, instr: Instruction, axis: int, size: int) -> None:
         body = self.body = kernel.body
         self.instr, self.size = instr, size
         self.lines = AxisLines(instr.operands[0].shape.dims, axis)

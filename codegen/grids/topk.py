@@ -17,18 +17,18 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Literal, Name, apply, at_most, binary, item
+from codegen.grids.sorting import LEAST, PADDING, numbered
+from codegen.grids.stages import BARRIER, WARP, in_turns
 from codegen.opcodes.comparators import SortKey
-from emit_cuda.kernels.sorting import LEAST, PADDING, numbered
-from emit_cuda.kernels.stages import BARRIER, WARP, in_turns
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
     from codegen.statements import Statement
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -41,7 +41,7 @@ FILLS, RESIDENT, LEAST_STEPS = 528, 8, 4
 
 
 def topk_stages(
-    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> list[Stage] | None:
     """Launches for keys of up to 32 bits, and k up to the threads of a block; None for others."""
     attrs, operand = a.TopK.of(instr), instr.operands[0]
@@ -89,7 +89,7 @@ class _SelectingBlock:
 class _Selection:
     """Writes the launches of a topk."""
 
-    def __init__(self, kernel: CudaKernel, instr: Instruction, key: SortKey) -> None:
+    def __init__(self, kernel: GridKernel, instr: Instruction, key: SortKey) -> None:
         self.kernel, self.body, self.instr, self.key = kernel, kernel.body, instr, key
         (self.operand,), self.k = instr.operands, a.TopK.of(instr).k
         *self.others, self.n = self.operand.shape.dims

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import load, wide
 from codegen.expressions import Name, binary, indexed, item
+from codegen.grids.folding import shared_fold
+from codegen.grids.groups import RowGroups, threads_for
 from codegen.loops import vectors
 from codegen.loops.packs import Pack
 from codegen.loops.pairs import TYPES as PAIRED
-from emit_cuda.kernels.folding import shared_fold
-from emit_cuda.kernels.groups import RowGroups, threads_for
 from optimizer.analysis.indexing import Counter, Sum, counter, delinear, linear
 from optimizer.fusion.row_passes import row_passes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.kernels.folding import SharedFold
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
+    from codegen.grids.folding import SharedFold
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
     from optimizer.analysis.indexing import Index
@@ -45,7 +45,7 @@ MOST_KEPT, REGISTERS, OTHERS = 96, 1 << 16, 14
 
 
 def row_stage(
-    kernel: CudaKernel,
+    kernel: GridKernel,
     rows: Rows,
     computation: Computation,
     outputs: Sequence[tuple[Instruction, Name]],
@@ -79,7 +79,7 @@ class _RowKernel:
 
     def __init__(
         self,
-        kernel: CudaKernel,
+        kernel: GridKernel,
         rows: Rows,
         passes: RowPasses,
         outputs: Outputs,

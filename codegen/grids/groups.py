@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Literal, Name, at_most, binary, conjoined
-from emit_cuda.kernels.stages import WARP
+from codegen.grids.stages import WARP
 from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:

@@ -20,23 +20,23 @@ from typing import TYPE_CHECKING
 from codegen.elements.folds import neutral
 from codegen.elements.types import store
 from codegen.expressions import Choose, Expr, Name, at_most, binary, indexed, item
+from codegen.grids.folding import shared_fold
+from codegen.grids.groups import STEP, FoldParts
+from codegen.grids.stages import BARRIER, WARP, each_thread, in_turns
 from codegen.loops import vectors
 from codegen.loops.packs import Pack
 from codegen.opcodes.axis_lines import DirectedAxisLines
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
-from emit_cuda.kernels.folding import shared_fold
-from emit_cuda.kernels.groups import STEP, FoldParts
-from emit_cuda.kernels.stages import BARRIER, WARP, each_thread, in_turns
 from optimizer.analysis.indexing import Sum, counter, linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.grids.folding import SharedFold
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
     from codegen.statements import Statement
-    from emit_cuda.kernels.folding import SharedFold
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -49,7 +49,7 @@ LEAST_PART = 64
 
 
 def scan_stages(
-    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches for a reduce-window that is a running fold along one dimension; None for others."""
     windows = windows_of(instr)
@@ -74,7 +74,7 @@ def scan_stages(
 
 
 def _columns(
-    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name], lines: DirectedAxisLines
+    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name], lines: DirectedAxisLines
 ) -> Stage:
     """A thread for each row or column, which runs through it."""
     body, windows = kernel.body, windows_of(instr)
@@ -88,7 +88,7 @@ def _columns(
 
 
 def _running_parts(
-    kernel: CudaKernel, fold: SharedFold, lines: DirectedAxisLines, size: int, output: Name
+    kernel: GridKernel, fold: SharedFold, lines: DirectedAxisLines, size: int, output: Name
 ) -> list[Stage]:
     """A thread for each part of a column, which begins with the fold of all parts before it."""
     body, count, instr = kernel.body, lines.count, fold.instr
@@ -133,7 +133,7 @@ class _RunningFold:
     """Writes the launches of a running fold."""
 
     def __init__(
-        self, kernel: CudaKernel, instr: Instruction, fold: SharedFold, lines: DirectedAxisLines
+        self, kernel: GridKernel, instr: Instruction, fold: SharedFold, lines: DirectedAxisLines
     ) -> None:
         self.kernel, self.body, self.fold = kernel, kernel.body, fold
         self.instr, self.lines = instr, lines

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from codegen.elements.folds import all_joined, joined, neutral
 from codegen.elements.types import store
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, item
+from codegen.grids.stages import ALL_LANES, BARRIER, WARP
 from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Let, LocalVariable, Statement
-from emit_cuda.kernels.stages import ALL_LANES, BARRIER, WARP
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.grids.kernel import GridKernel
     from codegen.opcodes.folding import Fold
-    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -37,7 +37,7 @@ class SharedFold:
     """
 
     def __init__(
-        self, kernel: CudaKernel, instr: Instruction, fold: Fold, begun: list[Statement]
+        self, kernel: GridKernel, instr: Instruction, fold: Fold, begun: list[Statement]
     ) -> None:
         self.kernel, self.body = kernel, kernel.body
         self.instr, self.fold, self.begun = instr, fold, begun
@@ -225,7 +225,7 @@ def _wrapped(kind: str | None, value: Expr) -> Expr:
     return value
 
 
-def column_folds(kernel: CudaKernel, instr: Instruction, last: int) -> ColumnFolds | None:
+def column_folds(kernel: GridKernel, instr: Instruction, last: int) -> ColumnFolds | None:
     """The folds of the columns along a dimension of a reduce's operand; None as `shared_fold`."""
     columns = instr.operands[0].shape.dims[last]
     folds = [shared_fold(kernel, instr) for _ in range(columns)]
@@ -234,7 +234,7 @@ def column_folds(kernel: CudaKernel, instr: Instruction, last: int) -> ColumnFol
     return ColumnFolds(known, sum(d not in reduced for d in range(last))) if known else None
 
 
-def shared_fold(kernel: CudaKernel, instr: Instruction) -> SharedFold | None:
+def shared_fold(kernel: GridKernel, instr: Instruction) -> SharedFold | None:
     """A reduce that threads can share; None where the order of its elements counts."""
     with kernel.body.block() as begun:
         fold = fold_of(kernel.body, instr)

@@ -21,21 +21,21 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal, wide
 from codegen.expressions import Expr, Literal, Name, at_most, binary, conjoined, item
+from codegen.grids.stages import BARRIER, Stage, each_thread
+from codegen.grids.strips import Strip, TileReader
 from codegen.loops.narrow_indices import index_kind
 from codegen.loops.packs import Pack
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import If, Statement, live
 from codegen.walk import spelled_out
-from emit_cuda.kernels.stages import BARRIER, Stage, each_thread
-from emit_cuda.kernels.strips import Strip, TileReader
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.grids.kernel import GridKernel
     from codegen.opcodes.matrix_products import Product
-    from emit_cuda.kernels.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -70,7 +70,7 @@ class Tiles(TileReader):
     in_flight = 0
     suffix = ""
 
-    def __init__(self, kernel: CudaKernel, product: Product, root: Instruction) -> None:
+    def __init__(self, kernel: GridKernel, product: Product, root: Instruction) -> None:
         super().__init__(kernel, product)
         self.root, self.kind = root, wide(product.type)
         self.index_kind = index_kind((root, product.dot))

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.expressions import Load, Name
+from codegen.grids.threads import Threads, pointed, size_of
 from codegen.statements import For, Forever, names_in, nested, trees
 from codegen.walk import walk
-from emit_cuda.kernels.threads import Threads, pointed, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from codegen.expressions import Expr
+    from codegen.grids.stages import Written
+    from codegen.grids.threads import Lanes, Mask
     from codegen.kinds import Kind
     from codegen.program.steps import Dim3
     from codegen.statements import Statement
-    from emit_cuda.kernels.file import Written
-    from emit_cuda.kernels.threads import Lanes, Mask
 
 # Threads of a launch that is looked at, and iterations of all loops around an access.
 MOST_LOOKED_AT, MOST_ITERATIONS = 1 << 17, 64

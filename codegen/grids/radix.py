@@ -1,6 +1,6 @@
 """Sorts by keys: digit by digit, the lowest first, in a launch for each.
 
-A row of one tile is sorted by one block (`emit_cuda.kernels.radix_tile`). Of longer rows one launch
+A row of one tile is sorted by one block (`codegen.grids.radix_tile`). Of longer rows one launch
 counts all digits, which gives a histogram of each digit for each row, and another one for each
 digit moves the elements. The blocks of a row tell each other how often their tiles have which
 digit (*decoupled look-back*). A block waits only for blocks that began before it.
@@ -27,19 +27,19 @@ from codegen.expressions import (
     indexed,
     item,
 )
+from codegen.grids.radix_tile import BITS, SORT, THREADS, RadixTile
+from codegen.grids.stages import BARRIER, each_thread, in_turns, thread_number
 from codegen.opcodes.comparators import keys
 from codegen.opcodes.ordering import operands_of
 from codegen.statements import Assign, Call
-from emit_cuda.kernels.radix_tile import BITS, SORT, THREADS, RadixTile
-from emit_cuda.kernels.stages import BARRIER, each_thread, in_turns, thread_number
 from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Expr
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
     from hlo.instruction import Instruction
 
     Arrays = Sequence[Name]
@@ -63,7 +63,7 @@ def digits(instr: Instruction) -> int:
 
 
 def radix_stages(
-    kernel: CudaKernel, instr: Instruction, axis: int, outputs: Sequence[Name]
+    kernel: GridKernel, instr: Instruction, axis: int, outputs: Sequence[Name]
 ) -> list[Stage]:
     """Launches that sort all rows by the keys that the comparator compares.
 

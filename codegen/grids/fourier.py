@@ -38,6 +38,7 @@ from codegen.expressions import (
     indexed,
     item,
 )  # fmt: skip
+from codegen.grids.stages import BARRIER, SHARED_BYTES
 from codegen.opcodes.axis_lines import AxisLines
 from codegen.opcodes.complex_parts import ComplexParts, Pair
 from codegen.opcodes.fourier_lengths import (
@@ -48,15 +49,14 @@ from codegen.opcodes.fourier_lengths import (
     radices,
 )
 from codegen.opcodes.fourier_lines import GAP, ROW, LineSteps
-from emit_cuda.kernels.stages import BARRIER, SHARED_BYTES
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.kernels.kernel import CudaKernel
-    from emit_cuda.kernels.stages import Stage
+    from codegen.grids.kernel import GridKernel
+    from codegen.grids.stages import Stage
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -70,7 +70,7 @@ Write = Callable[[Sum, Sum, Pair], None]
 
 
 def fourier_stages(
-    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that transform one dimension after the other; None where lines are too long."""
     attrs, operand = a.Fft.of(instr), instr.operands[0]
@@ -97,7 +97,7 @@ def _parts(n: int, kind: ElementType) -> tuple[int, ...]:
 class _Fourier:
     """Writes the launches of a transform."""
 
-    def __init__(self, kernel: CudaKernel, instr: Instruction, output: Name) -> None:
+    def __init__(self, kernel: GridKernel, instr: Instruction, output: Name) -> None:
         self.kernel, self.body, self.instr, self.output = kernel, kernel.body, instr, output
         self.type = a.Fft.of(instr).fft_type
         self.is_inverse = self.type in ("IFFT", "IRFFT")

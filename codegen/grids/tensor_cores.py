@@ -26,15 +26,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, apply, item
+from codegen.grids import tile_sizes
+from codegen.grids.layouts import SwizzledRows
+from codegen.grids.stages import WARP
+from codegen.grids.strips import Strip
+from codegen.grids.tile_sizes import best
+from codegen.grids.tiles import Tiles
 from codegen.kinds import Pointer
 from codegen.loops.vectors import BYTES
 from codegen.walk import added, spelled_out, times
-from emit_cuda.kernels import tile_sizes
-from emit_cuda.kernels.layouts import SwizzledRows
-from emit_cuda.kernels.stages import WARP
-from emit_cuda.kernels.strips import Strip
-from emit_cuda.kernels.tile_sizes import best
-from emit_cuda.kernels.tiles import Tiles
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.results import stored_elements
+from codegen.grids.stages import Stage, alone, each_thread
+from codegen.grids.transposing import transpose_stage
 from codegen.loops import vectors
-from emit_cuda.kernels.stages import Stage, alone, each_thread
-from emit_cuda.kernels.transposing import transpose_stage
 from optimizer.analysis.indexing import delinear
 
 if TYPE_CHECKING:
     from codegen.elements.results import Results
+    from codegen.grids.kernel import GridKernel
     from codegen.statements import Statement
-    from emit_cuda.kernels.kernel import CudaKernel
     from optimizer.analysis.indexing import Index, Sum
 
 
-def loop_stage(kernel: CudaKernel, results: Results) -> Stage:
+def loop_stage(kernel: GridKernel, results: Results) -> Stage:
     """A launch that computes arrays of equal dimensions.
 
     Parameters
@@ -31,7 +31,7 @@ def loop_stage(kernel: CudaKernel, results: Results) -> Stage:
     """
     count, name = results[0][0].shape.first_leaf.size, "thread"
 
-    def computed(kernel: CudaKernel, index: Index) -> tuple[Statement, ...]:
+    def computed(kernel: GridKernel, index: Index) -> tuple[Statement, ...]:
         return stored_elements(kernel.body, results, index)
 
     tiled = transpose_stage(kernel, [i for i, _ in results], computed)

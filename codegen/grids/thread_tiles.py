@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
+from codegen.grids import tile_sizes
+from codegen.grids.layouts import PaddedRows
+from codegen.grids.stages import SHARED_BYTES, WARP
+from codegen.grids.tile_sizes import SIDE, best
+from codegen.grids.tiles import Tiles
 from codegen.kinds import Pointer
 from codegen.loops.vectors import BYTES
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, times
-from emit_cuda.kernels import tile_sizes
-from emit_cuda.kernels.layouts import PaddedRows
-from emit_cuda.kernels.stages import SHARED_BYTES, WARP
-from emit_cuda.kernels.tile_sizes import SIDE, best
-from emit_cuda.kernels.tiles import Tiles
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.kernels.strips import Strip
+    from codegen.grids.strips import Strip
     from optimizer.analysis.indexing import Index, Sum
 
 # Elements along the contraction that neighbouring threads read at least: a sector of f32.
