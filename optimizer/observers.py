@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.errors.error import HloError
 from hlo.names import sanitize
 from hlo.verify import verify
+from hlo.wording import counted
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, Promise, compare
 from optimizer.log import Event, Log, Pass, Silent
@@ -93,7 +94,9 @@ class Timer(Silent):
     def report(self) -> str:
         """A line a pass, the slowest first."""
         rows = sorted(self.seconds.items(), key=lambda row: -row[1])
-        return "\n".join(f"{s:8.3f} s {self.runs[name]:>4} runs  {name}" for name, s in rows)
+        return "\n".join(
+            f"{s:8.3f} s {counted(self.runs[name], 'run'):>9}  {name}" for name, s in rows
+        )
 
 
 @dataclass

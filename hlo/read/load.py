@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
 
 
+# A file of MLIR's bytecode begins with this; what `jax.export` serializes has it a little later.
+BYTECODE = b"ML\xefR"
+
+
 def load(path: str | PathLike[str]) -> Module:
     """Parse a file of HLO text.
 
@@ -55,6 +59,7 @@ def decoded(raw: bytes, name: str) -> str:
     HloError
         HLO201 if it is binary.
     """
+    refuse_bytecode(raw, name)
     if b"\0" in raw:
         raise HloError(
             "HLO201",
@@ -65,3 +70,16 @@ def decoded(raw: bytes, name: str) -> str:
             ],
         )
     return raw.decode("utf-8", "surrogateescape")
+
+
+def refuse_bytecode(raw: bytes, name: str) -> None:
+    """Raise an error if a file is StableHLO in MLIR's bytecode.
+
+    Raises
+    ------
+    HloError
+        HLO201 if it is.
+    """
+    if BYTECODE in raw[:4096]:
+        note = "its text can be read: JAX's `exported.mlir_module()` or `lowered.as_text()`"
+        raise HloError("HLO201", f"{name} is StableHLO in MLIR's bytecode", notes=[note])

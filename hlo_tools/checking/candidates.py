@@ -122,7 +122,7 @@ class Candidates:
                 return made
 
     def _extended(self, module: Module) -> Module:
-        """The module, sometimes with what few have: ties, effects, aliases, devices, layouts."""
+        """The module, sometimes with control dependencies, effects, aliases, devices or layouts."""
         random = self.random
         for mutation, chance in self.extensions:
             if random.random() < chance:

@@ -37,7 +37,7 @@ def fed_devices(module: Module, count: int) -> list[Device]:
 def different_effects(
     before: Sequence[Device], after: Sequence[Device], promise: Promise
 ) -> str | None:
-    """The difference between what two runs have done to their devices; None if there is none.
+    """The difference between the effects of two runs on their devices; None if there is none.
 
     Parameters
     ----------

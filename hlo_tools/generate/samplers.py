@@ -8,10 +8,10 @@ import numpy as np
 
 from hlo.build import Builder, module
 from hlo.instruction import Module
-from hlo.types.element_type import ELEMENT_TYPES, F32, F64, U8
+from hlo.types.element_type import ELEMENT_TYPES, F32, F64, S8, S32, U8
 from hlo.types.literal import literal
 from hlo.types.shape import array, tuple_of
-from hlo_tools.generate.operands import random_shape
+from hlo_tools.generate.operands import operands_for, random_shape
 
 # (random, function that makes values of a shape) -> a module whose root the rule matches
 Sampler = Callable[[Random, Any], Module]
@@ -63,6 +63,17 @@ def _narrow_arithmetic(random: Random, _values: Any) -> Module:
     opcode = random.choice(("add", "subtract", "multiply", "and", "or", "xor"))
     made = builder.add(opcode, x, y)
     return module(builder.build(builder.add("convert", made, shape=narrow)))
+
+
+@sampler("dot_of_widened_bytes")
+def _dot_of_widened_bytes(random: Random, _values: Any) -> Module:
+    builder = Builder()
+    wanted = operands_for["dot"](random, random_shape(random).with_type(S32), {})
+    widened = [
+        builder.add("convert", builder.parameter(s.with_type(random.choice((S8, U8)))), shape=s)
+        for s in wanted.operands
+    ]
+    return module(builder.build(builder.add("dot", *widened, **wanted.attrs)))
 
 
 @sampler("abs_(x) => x")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import hlo
 from hlo.errors.error import HloError
+from hlo.read.load import refuse_bytecode
 from hlo_tools.protobuf.left_out import left_out
 from hlo_tools.protobuf.schema import message
 from hlo_tools.protobuf.shapes import literal_of
@@ -96,6 +97,7 @@ def _message(raw: bytes, name: str) -> Any:
         found = _parsed(raw, name, message(kind))
         if found is not None and _module(found).computations:
             return found
+    refuse_bytecode(raw, name)
     raise HloError("HLO201", f"{name} is no HloModuleProto, HloProto or HloSnapshot of XLA")
 
 

@@ -86,7 +86,7 @@ def zero_array(shape: Shape) -> NDArray[Any]:
 
 
 def callees_alone(case: Case) -> Iterator[Case]:
-    """A computation that is called as the entry, on zeros; what is dead in it is still there."""
+    """A called computation as the entry, on zeros, with its dead instructions."""
     for computation in running(case.module):
         shapes = [p.shape for p in computation.parameters]
         if computation is not case.module.entry and not any(s.is_dynamic for s in shapes):

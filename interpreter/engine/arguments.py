@@ -97,6 +97,9 @@ def _as_array(argument: Any, shape: Shape, name: str, span: Span | None) -> np.n
         # Everybody means a Python float to be rounded to f32; nobody means 300 to wrap to s8.
         if not element_type.is_integer or (converted.astype(object) == array.astype(object)).all():
             return converted
+    if array.dtype == object:
+        message = f"{name}: {type(argument).__name__} instead of {shape.text_without_layout}"
+        raise HloError("HLO112", message, span)
     given = element_type_of(array.dtype)
     raise HloError(
         "HLO112",

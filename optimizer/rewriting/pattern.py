@@ -80,11 +80,12 @@ def one_of(*constructors: Constructor) -> Constructor:
 CONSTRUCTORS: Final = {python_name(opcode): Constructor((opcode,)) for opcode in OPCODES}
 
 
-def __getattr__(name: str) -> Constructor:
-    """The constructor of an opcode: `from optimizer.pattern import add, transpose`."""
-    if name not in CONSTRUCTORS:
-        raise AttributeError(f"there is no opcode for {name!r}")
-    return CONSTRUCTORS[name]
+globals().update(CONSTRUCTORS)
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Constructor:
+        """The constructor of an opcode: `from optimizer.rewriting.pattern import add, dot`."""
+        ...
 
 
 x, y, z, a, b = (Variable(letter) for letter in "xyzab")

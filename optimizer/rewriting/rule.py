@@ -50,6 +50,11 @@ if TYPE_CHECKING:
     from optimizer.rewriting.guard import Guard
     from optimizer.rewriting.make import Number
 
+# Without an operand that is an instruction, a constructor cannot tell that one is meant.
+HOW_TO_MAKE = (
+    "`optimizer.rewriting.make` has `make`, `constant` and `splat` for what has no operands: "
+    'make("iota", shape=root.shape, iota_dimension=0)'
+)
 RightSide = Callable[..., "Instruction | None"]
 
 
@@ -115,7 +120,13 @@ class Rule:
         return inf if self.where is not None and self.where.far else self.left.depth + 1
 
     def replacement(self, match: Match) -> Instruction | None:
-        """The replacement of a match; None where the rule does not apply after all."""
+        """The replacement of a match; None where the rule does not apply after all.
+
+        Raises
+        ------
+        TypeError
+            if the right side returns a pattern.
+        """
         if self.where is not None and not self.where.holds(match):
             return None
         if not callable(self.right):
@@ -123,7 +134,11 @@ class Rule:
         bindings = {**match.found, "root": match.root}
         if "names" in self.arguments:
             bindings["names"] = match.names or NameSupply()
-        return self.right(*[bindings[name] for name in self.arguments])
+        made = self.right(*[bindings[name] for name in self.arguments])
+        if isinstance(made, Term):
+            message = f"{self.name} returns the pattern `{made}`, not an instruction"
+            raise TypeError(f"{message}; {HOW_TO_MAKE}")
+        return made
 
     def rewritten(
         self, instr: Instruction, names: NameSupply

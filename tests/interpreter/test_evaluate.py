@@ -262,3 +262,10 @@ def test_elided_constants_count_on_so_that_no_two_are_equal() -> None:
         module(f"{text}c = s32[2] constant({{...}})\nROOT r = tuple(a, b, c)")
     )
     assert (a.tolist(), b.tolist(), c.tolist()) == ([0, 1], [3, 4], [5, 6])
+
+
+def test_what_is_no_array_is_named() -> None:
+    module = parse("HloModule m\nENTRY e { ROOT x = f32[2] parameter(0) }")
+    with pytest.raises(HloError, match=r"%x: NoneType instead of f32\[2\]") as caught:
+        interpreter.evaluate(module, None)
+    assert not caught.value.notes

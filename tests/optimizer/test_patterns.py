@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import optimizer.rewriting.pattern
 import optimizer.rewriting.rule
+from hlo.names import NameSupply
 from hlo.opcode import OPCODES
 from hlo.types.element_type import BF16, S4, S8, U8
 from hlo.types.shape import array
@@ -20,6 +21,7 @@ from optimizer.rewriting.pattern import (
     add,
     c,
     concatenate,
+    iota,
     maximum,
     minimum,
     multiply,
@@ -34,7 +36,7 @@ from optimizer.rewriting.pattern import (
     xs,
     y,
 )
-from optimizer.rewriting.rule import explain
+from optimizer.rewriting.rule import explain, rule
 from optimizer.rewriting.term import ConstantVariable, Exactly, Variable
 
 
@@ -155,3 +157,20 @@ def test_rest_means_the_same_operands_again():
     assert twice.mismatch(same, {}) is None
     assert "other operands than *xs" in explain(twice, other)
     assert tuple_(x, y, xs).mismatch(module("ROOT t = (f32[2,3]) tuple(x)").entry.root, {})
+
+
+def test_all_constructors_can_be_imported_at_once():
+    names: dict = {}
+    exec("from optimizer.rewriting.pattern import *", names)
+    assert names.keys() >= optimizer.rewriting.pattern.CONSTRUCTORS.keys()
+    assert names["select"] is optimizer.rewriting.pattern.select
+
+
+def test_pattern_on_a_right_side_is_refused_with_a_hint():
+    @rule(negate(x))
+    def numbers(root):
+        return iota(0, shape=root.shape)
+
+    instr = module("ROOT n = f32[2,3] negate(x)").entry.root
+    with pytest.raises(TypeError, match=r"numbers returns the pattern `iota.*make\(\"iota\""):
+        numbers.rewritten(instr, NameSupply())
