@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from codegen.loops.narrow_counters import narrow_counters
 from codegen.statements import scalar
 from emit_c.kernels.block_reductions import block_reductions
+from emit_c.kernels.collapse_loops import collapse_loops
 from emit_c.kernels.distribute_loops import distribute_loops
 from emit_c.kernels.gather_short_rows import gather_short_rows
 from emit_c.kernels.hoist_masks import hoist_masks
@@ -87,6 +88,14 @@ PASSES = (
         "Reductions of a whole array are cut into blocks for threads to share, while a reduction"
         " is one loop still.",
         lambda kernel, _, statements: block_reductions(kernel.body, statements),
+    ),
+    KernelPass(
+        "collapse-loops",
+        "Rows of few columns are collapsed into one loop in lanes, several at a time; after folds"
+        " of columns are cut into blocks, which have rows as well.",
+        lambda kernel, _, statements: collapse_loops(
+            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+        ),
     ),
     KernelPass(
         "vectorize-reductions",

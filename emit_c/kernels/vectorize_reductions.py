@@ -23,10 +23,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from codegen.elements.folds import SUM_OF_FLOATS, all_joined, neutral
+from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Load, Name, Op, tree
-from codegen.functions import Function, Parameter
-from codegen.kinds import Pointer, number_of
+from codegen.kinds import number_of
 from codegen.loops.work import trip_count
 from codegen.statements import (
     Assign,
@@ -45,6 +44,7 @@ from codegen.statements import (
     trees,
 )
 from codegen.walk import names_of
+from emit_c.kernels.fold_lanes import NAMES, folding_lanes
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
@@ -53,9 +53,6 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
-
-_NAMES = {"+": "sum", SUM_OF_FLOATS: "sum", "*": "product", "max": "maximum", "min": "minimum",
-          "&": "and", "|": "or", "^": "xor"}  # fmt: skip
 
 
 def vectorize_reductions(
@@ -284,32 +281,11 @@ class _LaneFold:
             else:
                 groups.append([part])
         for group in groups:
-            named = [(part, f"lanes{k}" if k else "lanes") for k, part in enumerate(group)]
-            wanted = f"{_NAMES[group[0].operation]}_of_lanes"
-            function = body.function(wanted, partial(self._halves, named, not called))
+            wanted = f"{NAMES[group[0].operation]}_of_lanes"
+            folds = [(part.operation, part.kind) for part in group]
+            define = partial(folding_lanes, folds=folds, lanes=self.lanes, is_inline=not called)
+            function = body.function(wanted, define)
             yield Call(function, tuple(Name(part.lanes) for part in group))
             yield from all_joined(
                 [(p.operation, Name(p.variable), Load(Name(p.lanes), tree(0))) for p in group]
             )
-
-    def _halves(
-        self,
-        parts: Sequence[tuple[_LanePart, str]],
-        is_inline: bool,
-        name: str,
-    ) -> Function:
-        """A function that folds lanes into the first: half into the other half, and so on."""
-        steps: list[Statement] = []
-        count = self.lanes
-        while count > 2:
-            count //= 2
-            lane, other = Name("k"), Name("k") + count
-            made = all_joined(
-                [(p.operation, Load(Name(n), lane), Load(Name(n), other)) for p, n in parts]
-            )
-            steps.append(For("k", count, made, simd=True))
-        steps += all_joined(
-            [(p.operation, Load(Name(n), tree(0)), Load(Name(n), tree(1))) for p, n in parts]
-        )
-        parameters = tuple(Parameter(Pointer(part.kind), lanes) for part, lanes in parts)
-        return Function(name, parameters, tuple(steps), is_inline=is_inline)

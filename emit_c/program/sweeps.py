@@ -71,7 +71,7 @@ def _are_written_out(nest: LoopNest) -> bool:
         return False
     if nest.sweeps > 1:
         # Later sweeps fold nothing: their loops are written out if they are shorter.
-        return rows <= max(machine.SHORT_LOOPS)
+        return rows <= max(machine.SHORT_LOOPS) and _columns(nest) >= machine.LANES
     return (
         _columns(nest) >= machine.BLOCK_OF_LANES
         and rows <= machine.WRITTEN_OUT_FOLD
@@ -275,7 +275,7 @@ class _ByColumns(_ByRows):
         """The loops over the reduced dimensions, and inside them the one over columns."""
         loops: tuple[Statement, ...] = (self._over_columns(statements),)
         for name, size in reversed(self.inner):
-            loops = (For(name, size, loops),)
+            loops = (For(name, size, loops, parallel=not folds),)
         self.body.add(*(of_columns(loops, folds) if self.inner else loops))
 
     def _over_columns(self, statements: Sequence[Statement]) -> For:
