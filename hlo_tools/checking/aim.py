@@ -17,6 +17,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+from hlo.attributes.annotations import Annotations
 from hlo.opcode import GIVEN, OPCODES, TUPLES
 from hlo.types.element_type import ELEMENT_TYPES, ElementType
 from hlo_tools.generate.seeds import all_seeds
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 MANY = 25
 # An attribute that more opcodes have says nothing either.
 FEW = 4
+# Keys of annotations, as seeds spell them.
+ANNOTATIONS = {f.name for f in fields(Annotations)}
 # Opcodes that nearly every pass handles; a pass for them alone names no other.
 USUAL = GIVEN | TUPLES
 
@@ -71,14 +74,17 @@ class Aim:
         return [s for s in all_seeds() if s.pass_name in self.folders and "/after" not in s.name]
 
     def other_seeds(self) -> list[Seed]:
-        """Modules with opcodes that it names, those with most of the rare ones first."""
+        """Modules with opcodes or annotations that it names, those with most rare ones first."""
         named, common = set(self.named()), _common()
+        keys = [f"{name}=" for name in sorted(ANNOTATIONS & self.words)]
 
         def worth(seed: Seed) -> float:
-            return sum(1 / common[o] for o in seed.opcodes & named) / len(seed.opcodes) ** 0.5
+            opcodes = sum(1 / common[o] for o in seed.opcodes & named)
+            return (opcodes + sum(key in seed.text for key in keys)) / len(seed.opcodes) ** 0.5
 
-        found = [s for s in all_seeds() if s.opcodes & named and s.pass_name not in self.folders]
-        return sorted(found, key=worth, reverse=True)
+        found = [(s, worth(s)) for s in all_seeds() if s.pass_name not in self.folders]
+        found.sort(key=lambda pair: pair[1], reverse=True)
+        return [seed for seed, value in found if value > 0]
 
 
 @cache

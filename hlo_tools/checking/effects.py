@@ -10,6 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import CustomCall
+from hlo.wording import counted
 from hlo_tools.generate.values import counting
 from interpreter.engine.device import Device
 from interpreter.numbers.compare import compare
@@ -43,10 +44,13 @@ def different_effects(
     ----------
     promise : floats that are sent may differ so much; if it forgives rounding, by anything.
     """
-    want, got = _sent(before), _sent(after)
-    found = compare(got, want, promise)
-    if found is not None and (found.reason or not promise.ulps):
-        return f"the values that go to the host change: {found}"
+    for old, new in zip(before, after, strict=True):
+        want, got = _sent(old), _sent(new)
+        if len(got) != len(want):
+            return f"{counted(len(want), 'value')} went to the host, and {len(got)} go there now"
+        found = compare(got, want, promise)
+        if found is not None and (found.reason or not promise.ulps):
+            return f"the values that go to the host change: {found}"
     if [d.state for d in before] != [d.state for d in after]:
         return "the random generator is left in another state"
     if [len(d.infeed) for d in before] != [len(d.infeed) for d in after]:
@@ -54,12 +58,10 @@ def different_effects(
     return None
 
 
-def _sent(devices: Sequence[Device]) -> Any:
-    """All values that devices have given to the host."""
-    return tuple(
-        (tuple(d.outfeed), tuple(tuple(sent) for _, sent in sorted(d.to_host.items(), key=str)))
-        for d in devices
-    )
+def _sent(device: Device) -> tuple[Any, ...]:
+    """All values that a device has given to the host."""
+    by_channel = sorted(device.to_host.items(), key=str)
+    return (*device.outfeed, *(value for _, sent in by_channel for value in sent))
 
 
 def lost_effect(before: Module, after: Module) -> str | None:
