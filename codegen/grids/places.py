@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from codegen.expressions import Expr
-    from codegen.grids.stages import Written
     from codegen.grids.threads import Lanes, Mask
+    from codegen.grids.written import Written
     from codegen.kinds import Kind
     from codegen.program.steps import Dim3
     from codegen.statements import Statement

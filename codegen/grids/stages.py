@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from codegen.elements.body import Body
-    from codegen.elements.kernel import Argument
     from codegen.program.steps import Dim3
 
 # Threads of a block; a multiple of a warp's 32.
@@ -90,22 +89,6 @@ class Stage:
         """Bytes of shared memory for which the launch asks, as there are more than always."""
         size = sum(ELEMENT_TYPES[kind].bytes * count for kind, _, count in self.shared)
         return size if size > SHARED_BYTES else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A kernel that is written.
-
-    Attributes
-    ----------
-    stage : the first launch of it.
-    statements : in the words of its language.
-    arguments : its parameters.
-    """
-
-    stage: Stage
-    statements: tuple[Statement, ...]
-    arguments: tuple[Argument, ...]
 
 
 @dataclass(frozen=True, slots=True)

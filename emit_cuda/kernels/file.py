@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.elements.names import comment
 from codegen.functions import Function, Parameter, mentions
-from codegen.grids.stages import GRID_COUNTER, Written
+from codegen.grids.stages import GRID_COUNTER
+from codegen.grids.written import Written, WrittenKernels
 from codegen.kinds import is_const, unrestricted
 from codegen.loops.pairs import in_pairs
 from codegen.loops.retries import with_retries
@@ -16,12 +17,13 @@ from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.names import CudaNames
 from emit_cuda.code.prelude import prelude
+from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.spelling import all_in_cuda
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from codegen.elements.kernel import Argument
     from codegen.grids.stages import Stage
@@ -59,7 +61,7 @@ def _declared(array: tuple[str, str, int], aligned: str) -> str:
     return f"{parts}  {kind} *const {name} = ({kind} *){name}_parts;\n"
 
 
-class KernelFile:
+class KernelFile(WrittenKernels):
     """The kernels of a module, in the order in which they are first needed.
 
     Parameters
@@ -75,6 +77,8 @@ class KernelFile:
     about : by name, the HLO that each computes.
     words : the functions and types that they use, for the prelude.
     """
+
+    poll = POLL
 
     def __init__(self, watch: Watch | None = None, most_shared: int = MOST_SHARED_BYTES) -> None:
         self.names, self.watch, self.most_shared = CudaNames(), watch, most_shared
@@ -109,6 +113,14 @@ class KernelFile:
             parameters = [replace(a, kind=unrestricted(a.kind)) for a in parameters]
         name = self._add(parameters, wanted, about, stage, statements, kernel.names.meant)
         return name, list(used)
+
+    def new_names(self) -> CudaNames:
+        """The names of a new kernel's variables, none of which is taken."""
+        return CudaNames()
+
+    def functions(self, words: Collection[str]) -> str:
+        """The text of the functions that are called by some words, directly or through others."""
+        return prelude(words)
 
     def add_merged(
         self,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from codegen.grids.stages import Written
+    from codegen.grids.written import Written
     from codegen.program.steps import Step
     from hlo.instruction import Module
 

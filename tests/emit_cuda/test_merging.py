@@ -7,6 +7,7 @@ from cuda_batches import ARCHITECTURES
 import emit_cuda
 import hlo
 import interpreter
+from codegen.grids import merging
 from codegen.grids.stages import GRID_BARRIER
 from codegen.program.barriers import Barriers
 from codegen.program.steps import Branch, Copy, Launch, While, flat
@@ -14,7 +15,6 @@ from codegen.statements import nested
 from emit_cuda import launches, nvrtc
 from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels.file import KernelFile
-from emit_cuda.program import merging
 from optimizer.pipelines import prepare
 
 # Halves and reverses an array until its sum is small: a reduction, a scalar and two arrays.

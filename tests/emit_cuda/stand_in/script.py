@@ -16,13 +16,13 @@ import pytest
 import emit_cuda
 import hlo
 import interpreter
+from codegen.grids import merging
 from codegen.program.steps import Branch, While
 from emit_cuda import host
 from emit_cuda.arrays import lent
 from emit_cuda.devices import Purpose
 from emit_cuda.gpu import GpuDevice, missing, shared_gpu
 from emit_cuda.nvrtc import Compiled
-from emit_cuda.program import merging
 
 ADD = """
 extern "C" __global__ void add(const float *x, float *y, int n, float c) {

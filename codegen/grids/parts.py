@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING
 from codegen.functions import Function, mentions
 from codegen.grids.stages import BARRIER
 from codegen.program.steps import Copy, Launch
-from emit_cuda.code.prelude import prelude
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from codegen.grids.stages import Written
+    from codegen.grids.written import Written, WrittenKernels
     from codegen.program.steps import Step
-    from emit_cuda.kernels.file import KernelFile
 
 
 class NotMergedError(Exception):
     """Something inside can't be a part of a kernel."""
 
 
-def size_in(file: KernelFile, step: Step) -> tuple[int, int]:
+def size_in(file: WrittenKernels, step: Step) -> tuple[int, int]:
     """The threads of a launch, and the block size that it asks for; 0 if any will do."""
     match step:
         case Copy(_, _, size):
@@ -31,17 +29,17 @@ def size_in(file: KernelFile, step: Step) -> tuple[int, int]:
             threads, stage = prod(block), file.written[kernel].stage
             if stage.extern_bytes or grid[1:] != (1, 1):
                 raise NotMergedError
-            return prod(grid) * threads, threads if needs_block(file.written[kernel]) else 0
+            return prod(grid) * threads, threads if needs_block(file, file.written[kernel]) else 0
         case _:
             raise NotMergedError
 
 
-def needs_block(written: Written) -> bool:
+def needs_block(file: WrittenKernels, written: Written) -> bool:
     """Whether a thread needs others than those of its warp, which stay together in any block."""
     stage = written.stage
     if not stage.waits or stage.cooperative:
         return stage.cooperative
-    words, called = called_by(written)
+    words, called = called_by(file, written)
     by_number = "threadIdx" in called or "blockDim" in called
     if "blockIdx" in called or (by_number and stage.block[1:] != (1, 1)):
         # Functions would ask for numbers that are others here.
@@ -50,10 +48,10 @@ def needs_block(written: Written) -> bool:
     return bool(stage.shared) or waits or by_number
 
 
-def called_by(written: Written) -> tuple[Collection[str], str]:
+def called_by(file: WrittenKernels, written: Written) -> tuple[Collection[str], str]:
     """The words of a kernel, and the text of the functions that it calls."""
     words = mentions(Function("", (), written.statements))
-    return words, prelude(words)
+    return words, file.functions(words)
 
 
 def word_of(size: int) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Expr, Literal, Load, Name, binary
+from codegen.grids.parts import NotMergedError, called_by, needs_block, size_in, word_of
 from codegen.grids.places import Places, places
 from codegen.grids.stages import (
     BARRIER,
@@ -50,19 +51,16 @@ from codegen.statements import (
     rewritten,
 )
 from codegen.walk import substitute
-from emit_cuda.code.names import CudaNames
-from emit_cuda.kernels.kernel import POLL
-from emit_cuda.program.parts import NotMergedError, called_by, needs_block, size_in, word_of
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.write.print import Options, print_instruction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from codegen.grids.stages import Written
+    from codegen.elements.names import Names
+    from codegen.grids.written import Written, WrittenKernels
     from codegen.program.barriers import Overlaps
     from codegen.program.steps import Step
-    from emit_cuda.kernels.file import KernelFile
     from hlo.instruction import Instruction
 
 # Of the one block.
@@ -81,7 +79,7 @@ _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_c
 
 
 def merged(
-    file: KernelFile, instr: Instruction, step: While | Branch, overlaps: Overlaps
+    file: WrittenKernels, instr: Instruction, step: While | Branch, overlaps: Overlaps
 ) -> Launch | None:
     """A launch that carries out a loop or a branch; None where it must be the host's.
 
@@ -108,7 +106,9 @@ def merged(
         if not (is_choice or in_turns) and blocks > MOST_TURNS * MOST_BLOCKS:
             return None
         grid = blocks if is_choice else min(blocks, MOST_BLOCKS)
-        merging = _Merging(file, block, inside, overlaps, is_grid=not in_turns)
+        merging = _Merging(
+            file, block, inside, overlaps, is_grid=not in_turns, names=file.new_names()
+        )
         kind = "one block" if in_turns else "branch" if is_choice else "one grid"
         return merging.launch(instr, (grid, 1, 1), step, kind)
     except NotMergedError:
@@ -129,12 +129,12 @@ class _Merging:
     most_alone : threads of a launch that the first block does alone, without waiting for others.
     """
 
-    file: KernelFile
+    file: WrittenKernels
     block: int
     inside: Sequence[Step]
     overlaps: Overlaps
     is_grid: bool
-    names: CudaNames = field(default_factory=CudaNames)
+    names: Names
     given: dict[str, Argument] = field(default_factory=dict[str, Argument])
     shared_bytes: int = 0
     aligned: int = 16
@@ -219,7 +219,7 @@ class _Merging:
                 written = self.file.written[kernel]
                 pairs = zip(arguments, written.arguments, strict=True)
                 names = {argument.name for each, argument in pairs if str(each) == pointer}
-                if not needs_block(written):
+                if not needs_block(self.file, written):
                     found = places(written, grid, block, names)
             case _:
                 pass
@@ -254,7 +254,7 @@ class _Merging:
         condition, go = tuple(self.steps(loop.condition)), self.names.unique("goes_on")
         predicate = Load(self._pointer(str(loop.predicate), "pred"), Literal(0))
         check = (Let("pred", go, predicate), Break(binary("==", Name(go), 0)))
-        return Forever((POLL, *condition, *self._before(loop), *check, *body))
+        return Forever((self.file.poll, *condition, *self._before(loop), *check, *body))
 
     def _branch(self, branch: Branch) -> Iterator[Statement]:
         """A choice between the statements of branches."""
@@ -291,7 +291,7 @@ class _Merging:
             yield from (BARRIER,) if shared else ()
             return
         values["gridDim.x"] = Literal(step.grid[0])
-        if needs_block(written):
+        if needs_block(self.file, written):
             yield from self._each_block(step, written, values)
             return
         if written.stage.waits and self.block % WARP:
@@ -326,7 +326,7 @@ class _Merging:
         if threads == self.block:
             yield turns
             return
-        _, called = called_by(written)
+        _, called = called_by(self.file, written)
         if BARRIER.function in called or "blockDim" in called or threads % WARP:
             # These functions wait for the whole block; and a part of one has whole warps.
             raise NotMergedError
