@@ -151,6 +151,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             *([ConvertMover()] if target == "gpu" else []),
             *stages.passes_of(stages.TOP_K[target], strict=strict),
             *stages.passes_of(stages.AFTER, strict=strict),
+            *stages.passes_of(stages.LONG_ROWS[target], strict=strict),
             Dce(),
             Cse(),
             *stages.passes_of(stages.LAST, strict=strict),

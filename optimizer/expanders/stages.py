@@ -88,6 +88,8 @@ AFTER_LAYOUTS: dict[str, tuple[str, ...]] = {
     "cpu": ("transpose-folding",),
     "gpu": ("transpose-folding{fast=false}",),
 }
+# On a GPU, a block of threads keeps rows of some length.
+LONG_ROWS: dict[str, tuple[str, ...]] = {"cpu": (), "gpu": ("long-softmax-splitter",)}
 # At the very end.
 LAST: tuple[str, ...] = (
     "cse_barrier_expander",
