@@ -112,7 +112,7 @@ class Names:
         return frozenset(self._taken)
 
     @property
-    def meant(self) -> Mapping[str, str]:
+    def hlo_names(self) -> Mapping[str, str]:
         """The name that was wanted for each identifier: in most cases that of an instruction."""
         return self._taken
 

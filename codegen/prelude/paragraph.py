@@ -106,9 +106,9 @@ def is_complex_function(text: str) -> bool:
     return _OF_COMPLEX.search(text) is not None
 
 
-def with_words(text: str, meant: Mapping[str, str]) -> str:
+def with_words(text: str, others: Mapping[str, str]) -> str:
     """A paragraph with other words in the place of some."""
-    return _WORD.sub(lambda word: meant.get(word[0], word[0]), text)
+    return _WORD.sub(lambda word: others.get(word[0], word[0]), text)
 
 
 def number_function(text: str) -> NumberFunction | None:

@@ -44,7 +44,7 @@ class ModuleKernels:
     ----------
     functions : by name, each after the functions that it alone calls.
     entries : the names of the kernels themselves.
-    meant : for each of these kernels, the HLO name behind each of its identifiers.
+    hlo_names : for each of these kernels, the HLO name behind each of its identifiers.
     watch : is shown the statements that each pass makes of a kernel.
     plain : kernels stay plain loops, which no pass makes faster.
     """
@@ -53,7 +53,7 @@ class ModuleKernels:
         self.names, self.watch, self.plain = names, watch, plain
         self.functions: dict[str, Definition] = {}
         self.entries: set[str] = set()
-        self.meant: dict[str, Mapping[str, str]] = {}
+        self.hlo_names: dict[str, Mapping[str, str]] = {}
         self._names: dict[Any, str] = {}
 
     def add(self, kernel: CKernel, name: str, about: str, statements: Sequence[Statement]) -> str:
@@ -73,7 +73,7 @@ class ModuleKernels:
             unique = self._names[key] = self.names.unique(name, "kernel")
             self.functions[unique] = defined(replace(made, name=unique, about=comment(about)))
             self.entries.add(unique)
-            self.meant[unique] = kernel.names.meant
+            self.hlo_names[unique] = kernel.names.hlo_names
         return self._names[key]
 
     def _add_own(self, kernel: CKernel) -> dict[str, str]:

@@ -52,7 +52,7 @@ class Program:
     sites : the calls of kernels, if their times are measured, by the number that each reports.
     units : the files that were handed to compilers already, if any were.
     assignment : the buffer of every array, and the scratch memory of single instructions.
-    meant : for each C function, the HLO name behind each of its identifiers; under "", the HLO
+    hlo_names : for each C function, the HLO name behind each of its identifiers; under "", the HLO
         names behind the functions themselves.
     """
 
@@ -65,7 +65,7 @@ class Program:
     assignment: BufferAssignment
     sites: tuple[KernelSite, ...] = ()
     units: Units | None = None
-    meant: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
+    hlo_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
 
     def __repr__(self) -> str:
         """The number of lines of C, and the memory of a call."""
@@ -137,7 +137,7 @@ def emit(
     return Program(
         parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
         memory.assignment, tuple(writer.sites or ()), units,
-        {**writer.kernels.meant, **writer.meant, "": writer.names.meant},
+        {**writer.kernels.hlo_names, **writer.hlo_names, "": writer.names.hlo_names},
     )  # fmt: skip
 
 

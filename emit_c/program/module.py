@@ -38,7 +38,7 @@ class ModuleWriter:
     ----------
     functions : the functions of computations, by name.
     written : the names of these functions, by the computation that each runs.
-    meant : for each function, the HLO name that each of its identifiers stands for.
+    hlo_names : for each function, the HLO name that each of its identifiers stands for.
     slot_bytes : memory that the neediest kernel takes for each thread.
     prologue : what the entry does first.
     memory : where everything lies.
@@ -67,7 +67,7 @@ class ModuleWriter:
         self.slot_bytes = 0
         self.prologue: tuple[Statement, ...] = ()
         self.written: dict[Computation, str] = {}
-        self.meant: dict[str, Mapping[str, str]] = {}
+        self.hlo_names: dict[str, Mapping[str, str]] = {}
 
     def function(self, computation: Computation, role: str, name: str | None = None) -> str:
         """The name of a computation's C function, which is written when it is first needed.

@@ -39,7 +39,7 @@ def write_function(
     """The C function of a computation, in which addresses are still missing."""
     schedule = ScheduledFunction(module, computation, name)
     schedule.write()
-    module.meant[name] = schedule.names.meant
+    module.hlo_names[name] = schedule.names.hlo_names
     return schedule.finish()
 
 

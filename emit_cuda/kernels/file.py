@@ -73,7 +73,7 @@ class KernelFile(WrittenKernels):
     ----------
     texts : by name.
     written : by name, as data.
-    meant : by name, the HLO name that each identifier of the kernel stands for.
+    hlo_names : by name, the HLO name that each identifier of the kernel stands for.
     about : by name, the HLO that each computes.
     words : the functions and types that they use, for the prelude.
     """
@@ -84,7 +84,7 @@ class KernelFile(WrittenKernels):
         self.names, self.watch, self.most_shared = CudaNames(), watch, most_shared
         self.texts: dict[str, str] = {}
         self.written: dict[str, Written] = {}
-        self.meant: dict[str, Mapping[str, str]] = {}
+        self.hlo_names: dict[str, Mapping[str, str]] = {}
         self.about: dict[str, str] = {}
         self.words: dict[str, None] = {}
         # Kernels whose work another one does, and may be in the file for nothing.
@@ -111,7 +111,7 @@ class KernelFile(WrittenKernels):
         if len(written) > 1:
             # Several results may lie where operands do.
             parameters = [replace(a, kind=unrestricted(a.kind)) for a in parameters]
-        name = self._add(parameters, wanted, about, stage, statements, kernel.names.meant)
+        name = self._add(parameters, wanted, about, stage, statements, kernel.names.hlo_names)
         return name, list(used)
 
     def new_names(self) -> CudaNames:
@@ -132,8 +132,8 @@ class KernelFile(WrittenKernels):
     ) -> str:
         """Add a kernel that does the work of others; its statements are in CUDA's words."""
         self.replaced |= dict.fromkeys(others)
-        meant = {k: v for name in others for k, v in self.meant[name].items()}
-        return self._add(parameters, wanted, about, stage, stage.statements, meant)
+        hlo_names = {k: v for name in others for k, v in self.hlo_names[name].items()}
+        return self._add(parameters, wanted, about, stage, stage.statements, hlo_names)
 
     def _add(
         self,
@@ -142,14 +142,14 @@ class KernelFile(WrittenKernels):
         about: str,
         stage: Stage,
         statements: tuple[Statement, ...],
-        meant: Mapping[str, str],
+        hlo_names: Mapping[str, str],
     ) -> str:
         parameters = tuple(Parameter(a.kind, a.name) for a in given)
         function = Function("", parameters, statements)
         key = key_of(function), stage.block, stage.shared, stage.aligned, stage.resident
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
-            self.meant[name], self.about[name] = meant, about
+            self.hlo_names[name], self.about[name] = hlo_names, about
             self.written[name] = Written(stage, statements, tuple(given))
             listed = ", ".join(declared(p.kind, p.name, "__restrict__") for p in parameters)
             shared = _shared(stage)
@@ -171,7 +171,7 @@ class KernelFile(WrittenKernels):
         self._launched.update(launched)
         names = {name: key for key, name in self._names.items()}
         for name in self.replaced.keys() - self._launched:
-            del self.texts[name], self.written[name], self.meant[name], self.about[name]
+            del self.texts[name], self.written[name], self.hlo_names[name], self.about[name]
             del self._names[names[name]]
         self.replaced.clear()
 

@@ -100,8 +100,8 @@ def _order(shape: Shape) -> tuple[int, ...]:
 
 def _fits(array: np.ndarray, shape: Shape) -> bool:
     """Whether an array lies in memory as a shape says."""
-    turned = array.transpose(_order(shape))
-    return bool(turned.flags.c_contiguous) and array.ctypes.data % ALIGNMENT == 0
+    transposed = array.transpose(_order(shape))
+    return bool(transposed.flags.c_contiguous) and array.ctypes.data % ALIGNMENT == 0
 
 
 def _empty(shape: Shape) -> np.ndarray:

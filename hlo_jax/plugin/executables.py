@@ -10,7 +10,7 @@ from hlo_jax.abi.structs import ExecuteOptions, PjrtProgram
 from hlo_jax.plugin.arrays import buffer_with, held_value_of, value_of
 from hlo_jax.plugin.buffers import ready_event
 from hlo_jax.plugin.errors import PjrtError
-from hlo_jax.plugin.loaded import Loaded, bury, loaded
+from hlo_jax.plugin.loaded import Loaded, loaded, release_dead
 from hlo_jax.plugin.memory import no_deleter, numbers_array, read_numbers, text
 from hlo_jax.plugin.table import answers
 from hlo_jax.private import trace_annotation
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @answers("PJRT_Client_Compile")
 def compile_program(args: s.ClientCompile) -> None:
     """Read a program and make it ready."""
-    bury()
+    release_dead()
     given = PjrtProgram.from_address(args.program)
     code = ctypes.string_at(given.code, given.code_size)
     program_format = ctypes.string_at(given.format, given.format_size).decode()

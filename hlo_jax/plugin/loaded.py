@@ -135,8 +135,8 @@ def loaded(handle: int) -> Loaded:
     return found
 
 
-def bury() -> None:
-    """Let go of the executables that died since."""
+def release_dead() -> None:
+    """Release the executables that no client holds any more."""
     handle: int = shim().take_dead()
     while handle:
         dead = BY_HANDLE.pop(handle)

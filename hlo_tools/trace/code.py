@@ -53,10 +53,11 @@ def c_sections(module: Module) -> list[CodeSection]:
     first = next(iter(kernels.values()), functions)
     start = source.find(first)
     head = source[:start].split("\n\n", 1)[-1]  # without the module, which has its own pane
-    calls = _agreeing([meant for name, meant in program.meant.items() if name not in kernels])
+    calls = _agreeing([n for name, n in program.hlo_names.items() if name not in kernels])
     sections = [CodeSection("prelude", tuple(linked(head, {}, known)))]
     for name, text in kernels.items():
-        sections.append(CodeSection(name, tuple(linked(text, program.meant.get(name, {}), known))))
+        lines = linked(text, program.hlo_names.get(name, {}), known)
+        sections.append(CodeSection(name, tuple(lines)))
     sections.append(CodeSection("calls", tuple(linked(functions, calls, known))))
     return sections
 
@@ -80,7 +81,7 @@ def cuda_sections(module: Module) -> list[CodeSection]:
     head = source[: source.find(first)] if first else source
     sections = [CodeSection("prelude", tuple(linked(head.lstrip("\n"), {}, known)))]
     for name, text in kernels.texts.items():
-        sections.append(CodeSection(name, tuple(linked(text, kernels.meant[name], known))))
+        sections.append(CodeSection(name, tuple(linked(text, kernels.hlo_names[name], known))))
     return [*sections, CodeSection("steps", tuple(_step_lines(program.steps, known)))]
 
 
@@ -122,14 +123,14 @@ def _agreeing(tables: list[Mapping[str, str]]) -> dict[str, str]:
     return merged
 
 
-def linked(text: str, meant: Mapping[str, str], known: set[str]) -> Iterator[CodeLine]:
+def linked(text: str, hlo_names: Mapping[str, str], known: set[str]) -> Iterator[CodeLine]:
     """The lines of a text, with the known names that their identifiers stand for."""
     for line in text.rstrip("\n").split("\n"):
         if line.startswith("// %"):
             # A kernel's head: the line of an instruction that it computes.
             names = [line.removeprefix("// %").partition(" = ")[0]]
         else:
-            names = [meant.get(word, "") for word in _IDENTIFIER.findall(line)]
+            names = [hlo_names.get(word, "") for word in _IDENTIFIER.findall(line)]
         yield CodeLine(line, tuple(name for name in dict.fromkeys(names) if name in known))
 
 

@@ -136,7 +136,7 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
             # A pass may move a part of the loops into a function, which is shown above them.
             own = kernel.writer.functions.values()
             whole = "".join(f"{definition(each)}\n" for each in own) + made
-            code = tuple(linked(whole, kernel.names.meant, set(known))) if whole else ()
+            code = tuple(linked(whole, kernel.names.hlo_names, set(known))) if whole else ()
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
             found.append(KernelState(name, pass_, why, location, code, computes))
         last[name] = made
@@ -177,12 +177,12 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
         mapped = [
             line
             for stage, name in made
-            for line in linked(passes.launch_text(stage), kernels.meant[name], known)
+            for line in linked(passes.launch_text(stage), kernels.hlo_names[name], known)
         ]
         spelled = [
             line
             for name in dict.fromkeys(name for _, name in made)
-            for line in linked(kernels.texts[name], kernels.meant[name], known)
+            for line in linked(kernels.texts[name], kernels.hlo_names[name], known)
             if not line.text.startswith("//")
         ]
         locations = location_of(passes.writer_of(made[0][0])), location_of(passes.all_in_cuda)

@@ -50,7 +50,7 @@ def solve_tridiagonal(site: ExpansionSite) -> Instruction:
 def _adjoint(x: Instruction) -> Instruction:
     """The conjugate transpose of each matrix."""
     rank = x.shape.rank
-    turned = permuted(x, [*range(rank - 2), rank - 1, rank - 2])
+    transposed = permuted(x, [*range(rank - 2), rank - 1, rank - 2])
     if not x.shape.element_type.is_complex:
-        return turned
-    return make("complex", make("real", turned), make("negate", make("imag", turned)))
+        return transposed
+    return make("complex", make("real", transposed), make("negate", make("imag", transposed)))

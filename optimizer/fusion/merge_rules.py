@@ -156,7 +156,7 @@ def vectors(merge: Merge) -> str | None:
     )
 
 
-def turned(merge: Merge) -> str | None:
+def large_transpose(merge: Merge) -> str | None:
     """A large array is transposed by tiles, not as its elements are folded."""
     found = next(filter(merge.policy.is_large_transpose, merge.kernel.members), None)
     if found is None or not merge.kernel.folds:
@@ -178,6 +178,6 @@ MERGE_RULES: dict[str, Callable[[Merge], str | None]] = {
     "folds": folds,
     "cache": cache,
     "vectors": vectors,
-    "turned": turned,
+    "large-transpose": large_transpose,
     "benefit": benefit,
 }

@@ -228,7 +228,7 @@ def columns(setting: Setting, demand: GroupDemand) -> str | None:
     return None
 
 
-def turned(setting: Setting, demand: GroupDemand) -> str | None:
+def large_transpose(setting: Setting, demand: GroupDemand) -> str | None:
     """A large array is transposed by tiles, not as its elements are folded."""
     for group in filter(lambda g: g.reductions, demand.by_group):
         members = demand.instr, *group.members
@@ -359,7 +359,7 @@ RULES: dict[str, Rule] = {
     "skew": skew,
     "vectors": vectors,
     "columns": columns,
-    "turned": turned,
+    "large-transpose": large_transpose,
     "expensive": expensive,
     "repetition": repetition,
     "rows": rows,

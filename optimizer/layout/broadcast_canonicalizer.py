@@ -36,5 +36,5 @@ def sort_dimensions(root: Instruction, x: Instruction, p: Dims) -> Instruction:
     """Puts a transpose in front of broadcasts whose dimensions are not in order."""
     order = inverse(p)
     shape = x.shape.with_dims(tuple(x.shape.dims[d] for d in order))
-    turned = make("transpose", x, shape=shape, dimensions=order)
-    return make("broadcast", turned, shape=root.shape, dimensions=tuple(sorted(p)))
+    transposed = make("transpose", x, shape=shape, dimensions=order)
+    return make("broadcast", transposed, shape=root.shape, dimensions=tuple(sorted(p)))

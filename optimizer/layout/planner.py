@@ -142,7 +142,7 @@ class LayoutPlanner:
         """The order that an array has for free; None where it can have any."""
         if settled := self.given(instr, index):
             return settled[0]
-        if source := behind(instr, index):
+        if source := forwarded(instr, index):
             return self.offers.get(source)
         if instr.opcode == "tuple":
             return self.offers.get((instr.operands[index[0]], index[1:]))
@@ -174,12 +174,12 @@ class LayoutPlanner:
     def settle(self, instr: Instruction) -> None:
         """Choose the layouts of an instruction, whose users have voted; vote for its operands."""
         for index, leaf in choosable(instr.shape):
-            source = behind(instr, index)
+            source = forwarded(instr, index)
             if source is None:
                 self.choices[instr, index] = self.chosen(instr, index, leaf)
             else:
                 self.votes.setdefault(source, []).extend(self.votes.get((instr, index), ()))
-        if behind(instr, ()) is None:
+        if forwarded(instr, ()) is None:
             wishes = self.wishes[instr] = list["Shape"]()
             for number, operand in enumerate(instr.operands):
                 shape, rule = self.wanted(instr, number)
@@ -291,7 +291,7 @@ class LayoutPlanner:
 
     def follow(self, instr: Instruction, index: Index) -> None:
         """Elements of tuples have the layout that the tuple has."""
-        source = behind(instr, index)
+        source = forwarded(instr, index)
         if source is not None:
             chosen = self.choices[source]
             self.choices[instr, index] = LayoutChoice(
@@ -303,7 +303,7 @@ class LayoutPlanner:
         return laid_out(instr.shape.at(index), lambda at: self.choices[instr, at].order, index)
 
 
-def behind(instr: Instruction, index: Index) -> ArrayKey | None:
+def forwarded(instr: Instruction, index: Index) -> ArrayKey | None:
     """The array that an instruction hands on as it is, in the same memory; None if it makes it."""
     if instr.opcode == "get-tuple-element":
         number = a.GetTupleElement.of(instr).index

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes.annotations import Annotations
 from optimizer.layout.flow import carries, result_order
 from optimizer.layout.orders import order_of, same_memory
-from optimizer.layout.planner import behind
+from optimizer.layout.planner import forwarded
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class RelaidBuilder:
     def operand(self, instr: Instruction, number: int, result: Shape) -> Instruction:
         """An operand in the layout that an instruction wants of it."""
         operand = self.done[instr.operands[number]]
-        if behind(instr, ()) is not None:
+        if forwarded(instr, ()) is not None:
             return operand
         wanted = self.planner.wishes[instr][number]
         if carries(instr) and operand.shape.is_array and result.rank > 1:

@@ -41,8 +41,8 @@ def group_dimensions(root: Instruction, x: Instruction, p: tuple[int, ...]) -> I
     grouped = _read(x, x.shape.with_dims(tuple(sizes)))
     permutation = tuple(order.index(i) for i in range(len(groups)))
     if permutation != tuple(range(len(groups))):
-        turned = grouped.shape.with_dims(tuple(sizes[i] for i in permutation))
-        grouped = make("transpose", grouped, shape=turned, dimensions=permutation)
+        permuted = grouped.shape.with_dims(tuple(sizes[i] for i in permutation))
+        grouped = make("transpose", grouped, shape=permuted, dimensions=permutation)
     return _read(grouped, root.shape)
 
 

@@ -106,7 +106,7 @@ def whole(x: Instruction, *, lower: bool) -> Instruction:
 def rotate(
     matrix: Instruction, vectors: Instruction, p: Instruction, q: Instruction
 ) -> list[Instruction]:
-    """The matrix whose element (p, q) is 0, and the vectors turned likewise."""
+    """The matrix whose element (p, q) is 0, and the vectors rotated likewise."""
     at = {key: block(matrix, *key, 1, 1) for key in ((p, p), (q, q), (p, q))}
     complex_ = matrix.shape.element_type.is_complex
     low, high = (make("real", at[i, i]) if complex_ else at[i, i] for i in (p, q))
@@ -126,12 +126,12 @@ def rotate(
     phase = make("select", nothing, full(1, at[p, q]), make("divide", at[p, q], safe))
     iteration = (p, q, cosine, sine, conjugate(phase))
     # The rows of A are, conjugated, the columns of A^H.
-    half = columns_turned(matrix, *iteration)
-    turned = flipped(conjugate(columns_turned(flipped(conjugate(half)), *iteration)))
-    return [turned, columns_turned(vectors, *iteration)]
+    half = rotated_columns(matrix, *iteration)
+    rotated = flipped(conjugate(rotated_columns(flipped(conjugate(half)), *iteration)))
+    return [rotated, rotated_columns(vectors, *iteration)]
 
 
-def columns_turned(
+def rotated_columns(
     x: Instruction,
     p: Instruction,
     q: Instruction,

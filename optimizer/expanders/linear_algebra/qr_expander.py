@@ -69,10 +69,10 @@ def reflections(site: ExpansionSite) -> Instruction:
         beta, tau, vector = reflection(site, alpha, below)
         at_diagonal = make("compare", rows, here, direction="EQ")
         whole = make("select", at_diagonal, full(1, column), vector)
-        turned = reflected(matrix, whole, conjugate(tau))
+        reflected_matrix = reflected(matrix, whole, conjugate(tau))
         columns = counting(S32, matrix.shape.dims, matrix.shape.rank - 1)
         later = make("compare", columns, spread(j, matrix.shape.dims), direction="GT")
-        matrix = make("select", later, turned, matrix)
+        matrix = make("select", later, reflected_matrix, matrix)
         column = make("select", at_diagonal, repeated(beta, m), column)
         column = make("select", is_below, vector, column)
         offset = [*[number(0)] * len(batch), j]

@@ -39,5 +39,5 @@ def rank(x: Instruction) -> Instruction:
     signed, unsigned = (S32, U32) if x.shape.element_type.bits == 32 else (S64, U64)
     bits = bits_of(x, signed)
     largest = 2 ** (signed.bits - 1) - 1
-    turned = bits_of(make("subtract", largest, bits_of(x, unsigned)), signed)
-    return make("select", less(bits, 0), turned, bits)
+    mirrored = bits_of(make("subtract", largest, bits_of(x, unsigned)), signed)
+    return make("select", less(bits, 0), mirrored, bits)
