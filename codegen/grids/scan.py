@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
-# Threads of a block, neighbours that each folds, and shorter rows that one thread runs through.
-THREADS, EACH, LEAST = 256, 4, 32
-# So many columns side by side need no block each; nor so many rows of less than a block's threads.
+# Threads of a block, and neighbouring elements that each of them folds at a time.
+THREADS, EACH = 256, 4
+# Rows of fewer elements are no work for a kernel like this.
+LEAST = 32
+# So many rows or columns keep a GPU busy with a thread each; but long rows get a block each.
 MANY = 2048
-# Elements of a part of a column at least.
+# The least number of elements in a part of a column.
 LEAST_PART = 64
 
 
@@ -92,27 +94,27 @@ def _running_parts(
 ) -> list[Stage]:
     """A thread for each part of a column, which begins with the fold of all parts before it."""
     body, count, instr = kernel.body, lines.count, fold.instr
-    number = -(-lines.length // size)
+    parts = -(-lines.length // size)
     ((kind, variable),) = fold.variables
-    partial = kernel.room(kind, "partial", count * (number - 1))
+    partial = kernel.room(kind, "partial", count * (parts - 1))
 
     def index(column: Sum, i: Name) -> Index:
         return lines.in_turn(column, counter(i.name, lines.length))
 
     with body.block() as first:
-        thread = counter("thread", count * (number - 1))
+        thread = counter("thread", count * (parts - 1))
         begin = body.let("s64", "first", indexed(thread // count * size))
         fold.begin()
         with body.loop("i", begin + size, start=begin) as i:
             fold.fold.add([body.element(instr.operands[0], index(thread % count, i))])
         body.assign(item(partial, Name("thread")), Name(variable))
     with body.block() as second:
-        thread = counter("thread", count * number)
+        thread = counter("thread", count * parts)
         column = thread % count
         begin = body.let("s64", "first", indexed(thread // count * size))
         fold.begin()
         with body.loop("p", indexed(thread // count)) as p:
-            body.add(*fold.join([item(partial, counter(p.name, number - 1) * count + column)]))
+            body.add(*fold.join([item(partial, counter(p.name, parts - 1) * count + column)]))
         fold.finish()
         end: Expr = begin + size
         if lines.length % size:
@@ -124,8 +126,8 @@ def _running_parts(
             (result,), (element_type,) = fold.fold.results, fold.fold.types
             body.assign(item(output, linear(at, instr.shape.dims)), store(element_type, result))
     return [
-        each_thread("thread", count * (number - 1), live(first), "first stage of a running fold"),
-        each_thread("thread", count * number, live(second), "running fold of columns"),
+        each_thread("thread", count * (parts - 1), live(first), "first stage of a running fold"),
+        each_thread("thread", count * parts, live(second), "running fold of columns"),
     ]
 
 
@@ -222,6 +224,23 @@ class _RunningFold:
             fold.fold.add([body.element(self.instr.operands[0], element(e))])
             body.assign(item(folded, Name(e)), total)
         each(e, load)
+        base = self._before_thread(carry, warps)
+        e = body.name("e")
+        with body.block() as store:
+            body.assign(total, base)
+            body.add(*fold.join([item(folded, Name(e))]))
+            fold.store([output], linear(element(e), self.instr.shape.dims))
+        each(e, store)
+
+    def _before_thread(self, carry: Name, warps: Name) -> Name:
+        """The fold of all elements before a thread's own; `carry` becomes that of the whole tile.
+
+        Parameters
+        ----------
+        carry : the fold of all tiles before this one.
+        warps : room in shared memory for the fold of each warp.
+        """
+        body, total, x = self.body, self.total, Name("threadIdx.x")
         lane = body.let("s64", "lane", x % WARP)
         before = self._before_in_warp(lane)
         last_lane = binary("==", lane, WARP - 1)
@@ -229,17 +248,12 @@ class _RunningFold:
         body.assign(total, carry)
         with body.loop("w", THREADS // WARP, unroll=True) as w:
             other = body.let(self.kind, "other", item(warps, w))
-            body.add(If(binary("<", w, x / WARP), fold.join([other])))
+            body.add(If(binary("<", w, x / WARP), self.fold.join([other])))
             body.add(*self._joined(carry, other))
-        body.add(*fold.join([before]))
+        body.add(*self.fold.join([before]))
         base = body.let(self.kind, "base", total)
         body.add(BARRIER)
-        e = body.name("e")
-        with body.block() as store:
-            body.assign(total, base)
-            body.add(*fold.join([item(folded, Name(e))]))
-            fold.store([output], linear(element(e), self.instr.shape.dims))
-        each(e, store)
+        return base
 
     def _before_in_warp(self, lane: Name) -> Name:
         """The fold of the lanes before this one; the variable holds that and this lane's number."""

@@ -298,9 +298,9 @@ class Tiles(TileReader):
         body.call("end_copies")
 
     def store_all(self, batch: Sum, output: Name) -> None:
-        """Store the sums; or compute all elements of a thread anew, where a sum may be lost."""
+        """Store the sums; or compute all of a thread's anew, where filling zeros made one NaN."""
         body = self.body
-        if self.parts > 1 or not self.product.may_be_lost:
+        if self.parts > 1 or not self.product.zero_filled:
             self.each_sum(batch, partial(self._store, output), one_by_one=False, unroll=True)
             return
         lost = body.variable("pred", "lost", 0)
@@ -347,9 +347,9 @@ class Tiles(TileReader):
                 body.add(*Pack(self.kernel, counted, width).around(statements))
 
     def _store_whole(self, output: Name, at: Index, total: Expr) -> None:
-        """Store one sum, after the epilogue; where it is NaN and may be lost, compute it anew."""
+        """Store one sum, after the epilogue; or compute it anew, if filling zeros made it NaN."""
         body = self.body
-        if not self.product.may_be_lost:
+        if not self.product.zero_filled:
             self._store_sum(output, at, total)
             return
         with body.block() as repeated:

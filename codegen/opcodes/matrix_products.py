@@ -36,16 +36,18 @@ class Product(ABC):
 
     Parameters
     ----------
-    batches, frees, depths : sizes of the dimensions that a batch, the rows and the columns, and the
-        contraction are made of.
+    batches : sizes of the batch dimensions.
+    frees : sizes of the dimensions that make up the rows, and of those that make up the columns.
+    depths : sizes of the contracted dimensions.
 
     Attributes
     ----------
     type : in which products are added up.
-    may_be_lost : holes in the left matrix may make sums NaN.
+    zero_filled : whether the left matrix has zeros in the place of missing floats, so that an
+        infinity or NaN in the right one makes sums NaN that are none.
     """
 
-    may_be_lost = False
+    zero_filled = False
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ class ConvolutionProduct(Product):
         )
         row, k = counter("row", self.rows), counter("k", self.depth)
         condition, _ = self.operand(0, counter("group", groups), row, k)
-        self.may_be_lost = condition is not None and not self.type.is_integer
+        self.zero_filled = condition is not None and not self.type.is_integer
 
     def contracted_last(self, side: int) -> bool:
         """Whether features are last in the input and the contraction, or last in the kernel."""

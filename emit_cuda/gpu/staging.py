@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Of a piece; and how many there are on their way at once.
-PIECE, MOST_PIECES = 4 << 20, 8
+# Bytes of a piece.
+PIECE = 4 << 20
+# Pieces whose copies are under way at once.
+MOST_PIECES = 8
 
 
 class Staging:
@@ -54,7 +56,10 @@ class Staging:
             reads.popleft()()
 
     def ask(self, address: int, flat: NDArray[np.uint8], stream: Any) -> Callable[[], None]:
-        """Begin to copy a piece from the GPU, in the order of a stream; gives a wait for it."""
+        """Begin to copy a piece from the GPU, and return a function that waits for it to arrive.
+
+        The copy runs in the order of a stream.
+        """
         staged = self._pool.allocate((flat.size,), np.uint8)
         self._driver.memcpy_dtoh_async(staged, address, stream)
         event = self._event(stream)

@@ -4,9 +4,9 @@
 
     cuda_on_host::mma<32, cuda_on_host::s32, ...>(cuda_on_host::registers(a[0], ...), ..., d[0]);
 
-Beside `mma.sync` these are `ldmatrix`, `cp.async` with its groups, `cvt` between f32 and a type of
-16 bits or a pair of these, `add`, `sub` and `mul` of such pairs, and `max.NaN` and `min.NaN` of f32
-and of pairs, and `rcp.approx` of f32. Other instructions are left as they are: the C++ compiler
+Beside `mma.sync` these are `ldmatrix`; `cp.async` with its groups; `cvt` between f32 and a type of
+16 bits, or a pair of these; `add`, `sub` and `mul` of such pairs; `max.NaN` and `min.NaN` of f32
+and of pairs; and `rcp.approx` of f32. Other instructions are left as they are: the C++ compiler
 refuses them.
 
 References

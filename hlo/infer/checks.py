@@ -117,7 +117,7 @@ def expect_same_type(a: Shape, b: Shape) -> None:
 
 @cache
 def _precision(element_type: ElementType) -> tuple[bool, int, int, int, bool]:
-    """Order element types: complex above real, then by range, precision, width and sign."""
+    """The rank of an element type: complex above real, then by range, precision, width, sign."""
     part, exponent, digits = element_type.real, -1, -1
     if part.is_floating:
         info: Any = cast("Any", ml_dtypes).finfo(part.dtype)
@@ -235,7 +235,7 @@ def expect_parameters(computation: Computation, count: int) -> tuple[Shape, ...]
 def expect_arguments(
     computation: Computation, arguments: Sequence[Shape], *, precision: bool = True
 ) -> None:
-    """HLO040 unless a called computation's parameters are as the arguments."""
+    """HLO040 unless a called computation's parameters have the shapes of the arguments."""
     parameters = expect_parameters(computation, len(arguments))
     for i, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
         if not compatible(parameter, argument, precision=precision):

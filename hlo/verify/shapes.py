@@ -40,8 +40,8 @@ def verify_shape(instr: Instruction, known: set[int]) -> None:
     inferred = infer(instr)
     if compatible(declared, inferred, precision=instr.opcode in EXACT):
         return
-    chosen = "contraction" in instr.row.traits and declared.is_array
-    if chosen and compatible(declared, inferred.with_type(declared.element_type)):
+    may_choose_type = "contraction" in instr.row.traits and declared.is_array
+    if may_choose_type and compatible(declared, inferred.with_type(declared.element_type)):
         _verify_chosen_type(instr, declared, inferred)
         return
     refuse(
@@ -52,14 +52,14 @@ def verify_shape(instr: Instruction, known: set[int]) -> None:
 
 
 def _verify_chosen_type(instr: Instruction, declared: Shape, inferred: Shape) -> None:
-    """A convolution of integers may be wider than they are, but not narrower."""
+    """Check a declared element type: a convolution of integers may widen them, but not narrow."""
     chosen, own = declared.element_type, inferred.element_type
     if instr.opcode == "convolution" and own.is_integer and chosen.bits < own.bits:
         refuse(instr, "HLO022", f"makes {chosen} of {own}: a result may not be narrower")
 
 
 def _verify_form(instr: Instruction, shape: Shape) -> None:
-    """Sizes are countable, known, and the layout is an order of all dimensions."""
+    """Check that sizes are countable and known, and that layouts are orders of all dimensions."""
     for index, leaf in shape.leaves():
         try:
             expect_bounded(leaf)

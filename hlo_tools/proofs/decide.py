@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
+# Choices by which a question is split into cases.
 MOST_SPLITS = 4
+# Steps of the simplifier that writes polynomials as sums of monomials.
 MOST_STEPS = 200_000
-LATE = ("timeout", "canceled", "max. resource limit exceeded")
+# The solver's words where it has run out of steps.
+OUT_OF_STEPS = ("timeout", "canceled", "max. resource limit exceeded")
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def difference_at(promise: Promise) -> Callable[[Solved, Solved], Solved]:
 
 
 def decide(different: Sequence[Solved], assumed: Solved, steps: int) -> SolverAnswer:
-    """Whether any of some differences is possible.
+    """The solver's answer about some differences: whether none of them is possible.
 
     Parameters
     ----------
@@ -92,7 +95,7 @@ def decide(different: Sequence[Solved], assumed: Solved, steps: int) -> SolverAn
 
 
 def solve(question: Solved, steps: int) -> SolverAnswer:
-    """Whether nothing makes a term hold.
+    """The solver's answer about a term: it is proved if nothing makes the term hold.
 
     The question is copied into a context of its own: how many steps an answer takes depends on
     the terms that a context has seen before.
@@ -107,8 +110,11 @@ def solve(question: Solved, steps: int) -> SolverAnswer:
     if found == z3.unsat:
         return SolverAnswer(proved=True)
     why = solver.reason_unknown()
-    late = f"the solver gave up after {steps / 1e6:g} million steps"
-    return SolverAnswer(proved=False, reason=late if why in LATE else f"the solver says: {why}")
+    if why in OUT_OF_STEPS:
+        why = f"the solver gave up after {steps / 1e6:g} million steps"
+    else:
+        why = f"the solver says: {why}"
+    return SolverAnswer(proved=False, reason=why)
 
 
 def all_false(questions: Iterable[Solved], steps: int) -> bool:

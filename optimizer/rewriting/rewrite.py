@@ -271,7 +271,7 @@ class Sweep:
 
     @staticmethod
     def is_like(instr: Instruction, before: Instruction) -> bool:
-        """Whether all but the operands of two instructions is the same."""
+        """Whether two instructions are the same but for their operands."""
         return (
             instr.attrs is before.attrs
             and instr.called == before.called
@@ -285,12 +285,12 @@ class Sweep:
     def updated(self, old: Instruction) -> Instruction:
         """The instruction over its operands' replacements; it keeps its name."""
         became = self.became
-        unchanged, before = became.keys().isdisjoint, old.control_predecessors
-        if unchanged(old.operands) and (not before or unchanged(before)):
+        unchanged, predecessors = became.keys().isdisjoint, old.control_predecessors
+        if unchanged(old.operands) and (not predecessors or unchanged(predecessors)):
             return old
         operands = tuple([became.get(o, o) for o in old.operands])
-        before = before and tuple([became.get(p, p) for p in before])
-        new = old.rewired(operands, before, old.called)
+        predecessors = predecessors and tuple([became.get(p, p) for p in predecessors])
+        new = old.rewired(operands, predecessors, old.called)
         self.uses[new] = self.uses.get(old, 0)
         return new
 

@@ -59,25 +59,25 @@ def scatter_once(
 
     Parameters
     ----------
-    unordered, sequential : only those whose bits would depend on the order of a GPU's threads, or
-        of which one thread would do much.
+    unordered : only scatters whose result would depend on the order of a GPU's threads.
+    sequential : only scatters that a GPU would run on one thread. With both options, either kind.
     """
-    chosen = not (unordered or sequential)
-    chosen = chosen or (unordered and not is_deterministic(site.instr))
-    chosen = chosen or (sequential and is_sequential(site.instr))
-    if not chosen or not can_combine(site.instr):
+    wanted = not (unordered or sequential)
+    wanted = wanted or (unordered and not is_deterministic(site.instr))
+    wanted = wanted or (sequential and is_sequential(site.instr))
+    if not wanted or not can_combine(site.instr):
         return None
     instr = without_batching_scatter(site.instr)
     attrs, (x, indices, updates) = Scatter.of(instr), instr.operands
     rows, _ = rows_of(indices, attrs.index_vector_dim)
-    news = updates_in_rows(updates, attrs, rows.shape.dims[0])
+    updates = updates_in_rows(updates, attrs, rows.shape.dims[0])
     bounds = [x.shape.dims[d] for d in attrs.scatter_dims_to_operand_dims]
     targets = numbered(rows, bounds)
     if targets is None:
         return None
     order = sorted_order(site, targets)
-    targets, rows, news = (in_order(each, order) for each in (targets, rows, news))
-    combined = combined_in_runs(instr.called[0], targets, news)
+    targets, rows, updates = (in_order(each, order) for each in (targets, rows, updates))
+    combined = combined_in_runs(instr.called[0], targets, updates)
     nowhere = full(integer_range(rows.shape.element_type)[1], rows)
     last = spread(is_last(targets), rows.shape.dims, (0,))
     return make(
@@ -85,7 +85,7 @@ def scatter_once(
         x,
         make("select", last, rows, nowhere),
         combined,
-        update_window_dims=tuple(range(1, news.shape.rank)),
+        update_window_dims=tuple(range(1, updates.shape.rank)),
         inserted_window_dims=attrs.inserted_window_dims,
         scatter_dims_to_operand_dims=attrs.scatter_dims_to_operand_dims,
         index_vector_dim=1,
@@ -159,18 +159,18 @@ def in_order(x: Instruction, order: Instruction) -> Instruction:
     )
 
 
-def combined_in_runs(body: Computation, targets: Instruction, news: Instruction) -> Instruction:
+def combined_in_runs(body: Computation, targets: Instruction, updates: Instruction) -> Instruction:
     """Each update combined with all before it that have the same target."""
     count, reach = targets.shape.dims[0], 1
-    zero = number(0, news.shape.element_type)
+    zero = number(0, updates.shape.element_type)
     while reach < count:
         earlier = padded(cut(targets, 0, 0, count - reach), number(-1), 0, reach, 0)
-        same = spread(equal(earlier, targets), news.shape.dims, (0,))
-        behind = padded(cut(news, 0, 0, count - reach), zero, 0, reach, 0)
-        (both,) = applied(body, [behind, news])
-        news = make("select", same, both, news)
+        same = spread(equal(earlier, targets), updates.shape.dims, (0,))
+        behind = padded(cut(updates, 0, 0, count - reach), zero, 0, reach, 0)
+        (both,) = applied(body, [behind, updates])
+        updates = make("select", same, both, updates)
         reach *= 2
-    return news
+    return updates
 
 
 def is_last(targets: Instruction) -> Instruction:
