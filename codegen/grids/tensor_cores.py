@@ -81,6 +81,8 @@ class TensorCores(Tiles):
             self.copies = all(Strip(self, side, Name("tile")).copies for side in range(2))
         most = self.kernel.most_shared
         sizes = [s for s in tile_sizes.WARP_SIZES if s.shared_bytes <= most]
+        if not self.product.in_memory:
+            sizes = [s for s in sizes if not s.in_memory]
         if self.type.bytes == 1:
             sizes = [s for s in sizes if not s.in_warpgroups or s.columns > s.rows]
         if not self.copies or not sizes:

@@ -58,6 +58,7 @@ class WarpSize(TileSize):
     buffers : tiles of each operand in shared memory.
     in_warpgroups : four warps multiply whole tiles, as `multiply_tiles_bf16` of the prelude does.
     in_flight : products of tiles that they still compute while the next ones begin.
+    in_memory : only matrices that lie in memory have it, not the windows of a convolution.
     """
 
     depth_bytes: int = 64
@@ -66,6 +67,7 @@ class WarpSize(TileSize):
     buffers: int = 4
     in_warpgroups: bool = False
     in_flight: int = 0
+    in_memory: bool = False
 
     @property
     def shared_bytes(self) -> int:
@@ -90,11 +92,14 @@ SIZES = (
     TileSize(SIDE, 2 * SIDE, 34, depth=64),
     TileSize(SIDE, SIDE, 25, depth=64),
 )
-# Measured on an H200 with products of 4096 cubed, and of 512 x 64 by 64 x 512.
+# Measured on an H200 with products of 4096 cubed, of 512 x 64 by 64 x 512, and of 1024 x 1024 by
+# 1024 x 64. A convolution has addresses to compute: there, more blocks at once are faster.
 WARP_SIZES = (
     WarpSize(128, 256, 2800, 4e-6, 128, 64, 64, 4, in_warpgroups=True, in_flight=1),
     WarpSize(128, 128, 2240, 1.2e-6, 128, 64, 64, 3, in_warpgroups=True),
     WarpSize(128, 128, 1700, 1.2e-6, 64, 64, 64, 4),
+    WarpSize(128, 64, 1900, 8e-7, 128, 32, 64, 2, in_memory=True),
+    WarpSize(128, 64, 1160, 8e-7, 64, 32, 64, 4),
     WarpSize(64, 64, 1100, 5e-7, 64, 32, 32, 4),
     # Of few rows or columns.
     WarpSize(16, 128, 400, 5e-7, 128, 16, 32, 4),

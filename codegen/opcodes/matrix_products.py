@@ -45,9 +45,10 @@ class Product(ABC):
     type : in which products are added up.
     zero_filled : whether the left matrix has zeros in the place of missing floats, so that an
         infinity or NaN in the right one makes sums NaN that are none.
+    in_memory : whether each matrix lies in memory, though its dimensions may be in another order.
     """
 
-    zero_filled = False
+    zero_filled, in_memory = False, True
 
     def __init__(
         self,
@@ -118,6 +119,8 @@ class ConvolutionProduct(Product):
     The contraction goes through the kernel as it lies in memory, and rows through images and their
     positions; but what comes last in the input, features or images, comes last here.
     """
+
+    in_memory = False
 
     def __init__(self, body: Body, convolution: Instruction) -> None:
         attrs = a.Convolution.of(convolution)
