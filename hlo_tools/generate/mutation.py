@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Constant
 from hlo.build import instruction
-from hlo.instruction import Instruction, Module
+from hlo.instruction import Computation, Instruction, Module
 from hlo.opcode import GIVEN, OPCODES
 from hlo.types.element_type import PRED
 from hlo.types.literal import literal
@@ -205,6 +205,24 @@ def one_copied(module: Module, random: Random) -> Module:
     return changed(module, where, {user: user.with_(operands=operands)})
 
 
+def one_called_twin(module: Module, random: Random) -> Module:
+    """A computation is there twice, or nearly so: the second has the same root or another one."""
+    calls = [i for i in module.entry.instructions if i.opcode == "call"]
+    need(bool(calls))
+    call = random.choice(calls)
+    callee, names = call.called[0], names_of(module)
+    twins: dict[Instruction, Instruction] = {}
+    for instr in callee.instructions:
+        operands = tuple(twins[o] for o in instr.operands)
+        before = tuple(twins[p] for p in instr.control_predecessors)
+        twin = instr.rewired(operands, before, instr.called)
+        twins[instr] = twin.with_(name=names.unique(instr.name))
+    alike = [i for i in callee.instructions if i.shape.compatible(callee.root.shape)]
+    root = twins[random.choice((callee.root, *alike))]
+    second = Computation(names.unique(callee.name), tuple(twins.values()), root)
+    return shown(module, call.with_(name=names.unique(call.name), called=(second,)))
+
+
 def one_waits(module: Module, random: Random) -> Module:
     """An instruction runs only after one that it does not use."""
     where, instr = some(module, random)
@@ -302,7 +320,16 @@ def somewhere_else(module: Module, random: Random) -> Module:
 MUTATIONS: tuple[Mutation, ...] = (
     *(another_operand, two_exchanged, another_opcode, one_more, one_more, one_twice),
     *(another_constant, constant_or_parameter, another_attribute, another_attribute),
-    *(one_shown, one_shown, one_copied, one_waits, one_retupled, another_type, another_type),
+    *(
+        one_shown,
+        one_shown,
+        one_copied,
+        one_waits,
+        one_called_twin,
+        one_retupled,
+        another_type,
+        another_type,
+    ),
     *(another_size, another_size, somewhere_else),
     *(another_layout, another_order, one_read, one_in_two_orders),
 )

@@ -103,6 +103,26 @@ def passed_on(instr: Instruction) -> Instruction | None:
     return get_tuple_element(loop.operands[0], n).with_(name=instr.name)
 
 
+def same_body(computation: Computation, log) -> Computation:
+    """Computations with the same instructions are one, whichever of these is the root."""
+    first: dict = {}
+    plan = {}
+    for call in computation.instructions:
+        if call.opcode != "call":
+            continue
+        callee = call.called[0]
+        place = {instr: n for n, instr in enumerate(callee.instructions)}
+        body = tuple(
+            (i.opcode, i.attrs, i.shape, i.called, tuple(place[o] for o in i.operands))
+            for i in callee.instructions
+        )
+        known = first.setdefault(body, callee)
+        new = call.with_(called=(known,))
+        if known is not callee and known.root.shape == callee.root.shape:
+            plan |= {call: new} if log.rewrite("same body", call, new) else {}
+    return rebuild(computation, plan)
+
+
 def own_copies(module):
     """Nobody needs to share memory: a result may always lie somewhere else."""
     return replace(module.header, input_output_alias=())
@@ -147,6 +167,7 @@ PASSES = (
     replacing("one_token", one_token),
     replacing("whole_tuple", whole_tuple),
     replacing("passed_on", passed_on),
+    Changing("same_body", same_body),
     Heading("own_copies", own_copies),
     Heading("in_the_arguments", in_the_arguments),
 )
