@@ -121,7 +121,8 @@ class Parser(argparse.ArgumentParser):
         for action in self._actions:
             value = getattr(given, action.dest, None)
             if value == "" or (isinstance(value, list) and "" in value):
-                name = action.option_strings[-1] if action.option_strings else action.metavar
+                metavar = action.metavar or action.dest
+                name = action.option_strings[-1] if action.option_strings else metavar
                 self.error(f"argument {name} is empty")
         self._check_choices(given)
         for options, conditions in self._needs:

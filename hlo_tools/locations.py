@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo_tools.rooms import HOME
 from optimizer.log import location_of
+from optimizer.rewriting.rule import Rule
 
 if TYPE_CHECKING:
     from optimizer.log import SourceLine
@@ -25,6 +26,8 @@ def defined(entry: Any) -> str:
     """The location of a function, or of one inside of an entry of a table."""
     if isinstance(entry, type):
         entry = getattr(entry, "expansion", getattr(entry, "run", entry))
+    if isinstance(entry, Rule):
+        return spell_location(entry.location)
     for candidate in (entry, getattr(entry, "function", None), getattr(entry, "func", None)):
         if callable(candidate) and (found := spell_location(location_of(candidate))):
             return found

@@ -130,6 +130,8 @@ def _from_script(error: Exception, script: str) -> TracebackType | None:
     found = error.__traceback__
     while found is not None and found.tb_frame.f_code.co_filename != script:
         found = found.tb_next
+    if isinstance(error, SyntaxError) and error.filename == script:
+        return None
     return found or error.__traceback__
 
 

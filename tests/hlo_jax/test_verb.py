@@ -102,3 +102,13 @@ def test_devices_are_made(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hlo_tools", "jax", str(path), "--devices", "3"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "3\n"
+
+
+def test_a_script_that_is_no_python_is_shown_as_python_shows_it(
+    script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(script).write_text("HloModule m\n")
+    assert cli.main(["jax", script, "--compare"]) == 1
+    err = capsys.readouterr().err
+    assert err.lstrip().startswith(f'File "{script}", line 1')
+    assert "hlo_tools" not in err

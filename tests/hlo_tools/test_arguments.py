@@ -71,6 +71,7 @@ EMPTY = [
         "aot - -o d --name",
         "rules",
         "ops",
+        "ops",
         "passes",
     ),
     *("explain", "run", "verify", "bisect - --passes"),
@@ -120,6 +121,7 @@ def test_an_empty_word_is_refused(hlo, words: str, tmp_path: Path, monkeypatch) 
     result = hlo(*words.split(), "", stdin=ADD)
     assert (result.status, result.out) == (2, "")
     assert "is empty" in result.err
+    assert "None" not in result.err
     assert not list(tmp_path.iterdir())
 
 

@@ -123,6 +123,8 @@ def test_passes_are_listed_with_their_options(hlo) -> None:
     out = hlo("passes").out
     assert all(re.search(rf"^{name} +\w", out, re.MULTILINE) for name in optimizer.PASSES)
     assert re.search(r"^ +strict=false$", out, re.MULTILINE)
+    assert "optimizer/expanders/optimization_barrier_expander.py:" in out
+    assert "()" not in out, "each has a location"
 
 
 def test_rules_are_listed_with_their_promises(hlo) -> None:
