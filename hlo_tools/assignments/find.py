@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hlo_tools.assignments.bugs import Bug
 
 # Searches for a wrong pass, modules in each, and random modules for a wrong plan.
-SEEDS, MODULES, PLANS = 12, 150, 60
+SEEDS, MODULES, PLANS = 12, 150, 240
 REAL = (F32, S32, PRED)
 
 
