@@ -142,7 +142,7 @@ def test_c_has_the_buffers_that_are_shown(path):
     for function, body in FUNCTION.findall(program.source):
         for pointer, base, offset in POINTER.findall(body):
             place = base, int(offset or 0)
-            own = places.get(program.meant[function].get(pointer), everywhere)
+            own = places.get(program.hlo_names[function].get(pointer), everywhere)
             assert place in own or is_scratch(assignment, *place)
 
 
