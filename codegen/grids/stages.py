@@ -205,18 +205,9 @@ def _grid(
             return None
         checked = (replace(statement, then=inside.statements),)
         return replace(inside, statements=(*needed(values, checked), *checked))
-    loops, body = _nest(statement)
-    bounds = [each for each in map(_bounds, loops) if each]
-    counts = [max(0, -(-(stop - start) // step)) for start, stop, step in bounds]
-    total = prod(counts)
-    if not loops or total < 1:
+    total, iteration = iterations(statement)
+    if not total:
         return None
-    index = delinear(counter("iteration", total), counts)
-    counters = [
-        Let("s64", loop.name, indexed(number * step + start))
-        for loop, number, (start, _, step) in zip(loops, index, bounds, strict=True)
-    ]
-    iteration = (*counters, *body)
     if not own_bytes:
         stage = each_thread("iteration", total, iteration, PARALLEL)
         return replace(stage, statements=(*needed(values, stage.statements), *stage.statements))
@@ -233,6 +224,23 @@ def _grid(
     size = blocks * block * own_bytes
     grid, of = (blocks, 1, 1), (block, 1, 1)
     return Stage(stage, grid, of, own_bytes=size, kind=PARALLEL, waits=False)
+
+
+def iterations(statement: Statement) -> tuple[int, tuple[Statement, ...]]:
+    """The number of iterations of nested parallel loops, and the statements of number `iteration`.
+
+    Of other statements the number is 0.
+    """
+    loops, body = _nest(statement)
+    bounds = [each for each in map(_bounds, loops) if each]
+    counts = [max(0, -(-(stop - start) // step)) for start, stop, step in bounds]
+    total = prod(counts) if loops else 0
+    index = delinear(counter("iteration", total), counts) if total > 0 else ()
+    counters = [
+        Let("s64", loop.name, indexed(number * step + start))
+        for loop, number, (start, _, step) in zip(loops, index, bounds, strict=False)
+    ]
+    return total, (*counters, *body)
 
 
 def _nest(statement: Statement) -> tuple[list[For], tuple[Statement, ...]]:

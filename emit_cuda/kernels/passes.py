@@ -18,6 +18,7 @@ from codegen.grids.radix import radix_stages
 from codegen.grids.reduction import reduction_stages
 from codegen.grids.rows import row_stage
 from codegen.grids.scan import scan_stages
+from codegen.grids.scattering import scatter_stages
 from codegen.grids.sorting import sort_stages
 from codegen.grids.stages import ALONE, PARALLEL, Stage, stages
 from codegen.grids.topk import topk_stages
@@ -63,6 +64,7 @@ _WRITERS: Final[Sequence[tuple[Write, Sequence[str], Sequence[str]]]] = (
         ["reduce-window"],
         ["running fold", "running fold of columns", "first stage of a running fold"],
     ),
+    (scatter_stages, ["scatter"], ["scatter in shared memory"]),
     (solve_stages, ["triangular-solve"], ["triangular solve"]),
     (sort_stages, ["sort"], ["sort", "sort of tiles", "merge of sorted runs"]),
     (stages, [], [PARALLEL, ALONE]),

@@ -6,6 +6,7 @@ import pytest
 import emit_cuda
 import hlo
 import interpreter
+from codegen.grids import scattering
 from codegen.program.steps import Launch
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
@@ -58,6 +59,42 @@ def test_many_updates_without_an_atomic_operation_are_sorted(monkeypatch, many):
     kinds = [getattr(step, "kind", "copy") for step in made.steps]
     assert len(found) == 1
     assert ("sort" in kinds, "one thread" in kinds) == (many, not many)
+
+
+FEW = """HloModule m
+op {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT s = {0}[] {1}(a, b) }}
+ENTRY e {{
+  x = {0}[7,3] parameter(0)  i = s32[600,1] parameter(1)  u = {0}[600,3] parameter(2)
+  ROOT r = {0}[7,3] scatter(x, i, u), update_window_dims={{1}}, inserted_window_dims={{0}},
+    scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=op
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "operation"),
+    [
+        *((kind, "add") for kind in ("s32", "u32", "s64", "u64", "f32", "f64")),
+        *(("s32", name) for name in ("maximum", "minimum", "and", "or", "xor")),
+        *(("u64", name) for name in ("maximum", "minimum", "and", "or", "xor")),
+    ],
+)
+def test_many_updates_of_few_elements_meet_in_shared_memory(monkeypatch, kind, operation):
+    """Each block has a copy; not all indices are those of an element."""
+    monkeypatch.setattr(scattering, "MULTIPROCESSORS", 2)
+    monkeypatch.setattr(scattering, "BLOCKS", 3)
+    monkeypatch.setattr(scattering, "THREADS", 64)
+    module = hlo.parse(FEW.format(kind, operation))
+    dtype = module.entry.root.shape.element_type.dtype
+    given = (
+        RANDOM.integers(0, 99, (7, 3)).astype(dtype),
+        RANDOM.integers(-2, 9, (600, 1)).astype(np.int32),
+        RANDOM.integers(0, 99, (600, 3)).astype(dtype),
+    )
+    made = emit_cuda.compile(module, HostDevice(checked=True, seed=1))
+    assert "scatter in shared memory" in [getattr(s, "kind", "") for s in made.program.steps]
+    np.testing.assert_array_equal(made(*given), interpreter.evaluate(module, *given))
+    if not nvrtc.missing():
+        assert nvrtc.compile(made.source, "sm_90").usage
 
 
 WINDOWS = """HloModule m
