@@ -203,7 +203,8 @@ class Body:
     def holds(self, parts: Iterable[Within]) -> Expr | None:
         """A condition that decides how an element is computed: see `condition_of`."""
         known = tuple(parts)
-        if self.writer.trace:
+        # Where one part never holds, no other one decides anything.
+        if self.writer.trace and not any(part.is_impossible for part in known):
             self.writer.trace.conditions += known
         return condition_of(known)
 

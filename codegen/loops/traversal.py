@@ -34,7 +34,7 @@ from optimizer import machine
 from optimizer.analysis.indexing import Quotient, Remainder, Sum, delinear, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.elements.trace import AccessTrace
@@ -209,9 +209,37 @@ def _worth_cutting(
         cuts = _cuts(nest.axes[k], ranges[k], trace)
         alone, pieces = pieces == 1, pieces * (1 + len(cuts))
         if pieces > most and not (alone and _are_parts(nest, ranges, trace, k, cuts)):
-            break
+            pieces = _pieces(nest, ranges, trace, {*found, k}, most)
+            if pieces > most:
+                break
         found.add(k)
     return frozenset(found)
+
+
+def _pieces(
+    nest: TraversalNest,
+    ranges: Sequence[Range],
+    trace: AccessTrace,
+    cut: Collection[int],
+    most: int,
+) -> int:
+    """The number of pieces along some axes, up to one more than `most`.
+
+    They are fewer than the product of those along each axis where a piece along an outer one leaves
+    nothing open, as padding does.
+    """
+    if not cut:
+        return 1
+    k, *later = sorted(cut)
+    total = 0
+    cuts = _cuts(nest.axes[k], ranges[k], trace)
+    for piece in _ranges(ranges[k], cuts, None):
+        narrowed = (*ranges[:k], piece, *ranges[k + 1 :])
+        known = nest.traced(nest.index(narrowed)) if cuts else trace
+        total += _pieces(nest, narrowed, known, later, most - total)
+        if total > most:
+            break
+    return total
 
 
 def _are_parts(

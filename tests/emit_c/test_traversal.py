@@ -115,8 +115,8 @@ def test_padding_and_parts_get_loops_without_conditions():
     assert "if (" not in source
 
 
-def test_the_innermost_loops_are_cut_first():
-    """Three parts in each of four dimensions are 81 pieces, which are too many."""
+def test_padding_of_many_dimensions_leaves_no_conditions():
+    """Beside the array, in any dimension, nothing is cut any more: 9 pieces, not 81."""
     source = agree(
         [
             "x = f32[3,4,5,6] parameter(0)",
@@ -126,6 +126,22 @@ def test_the_innermost_loops_are_cut_first():
         ],
         numbers((3, 4, 5, 6)),
     )
+    assert "if (" not in source
+    assert len(re.findall(r"n\[i.*\] = ", source)) == 9
+
+
+def test_the_innermost_loops_are_cut_first():
+    """Three parts in each of four dimensions are 81 pieces, which are too many."""
+    dims = [5, 6, 7, 9]
+    lines = ["z = f32[] constant(1)"]
+    for k in range(4):
+        shape = ",".join(str(n - 3 * (d == k)) for d, n in enumerate(dims))
+        padding = "x".join("1_2" if d == k else "0_0" for d in range(4))
+        lines.append(f"x{k} = f32[{shape}] parameter({k})")
+        lines.append(f"p{k} = f32[5,6,7,9] pad(x{k}, z), padding={padding}")
+    lines += ["a = f32[5,6,7,9] add(p0, p1)", "b = f32[5,6,7,9] add(p2, p3)"]
+    arrays = [numbers(tuple(n - 3 * (d == k) for d, n in enumerate(dims))) for k in range(4)]
+    source = agree([*lines, "ROOT n = f32[5,6,7,9] multiply(a, b)"], *arrays)
     asked = re.findall(r"(?:const s64 limit\w* =|if \((?!i3 < limit)).*", source)
     assert asked
     assert all("i0" in line and "i3" not in line for line in asked)
