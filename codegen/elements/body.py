@@ -203,7 +203,7 @@ class Body:
     def holds(self, parts: Iterable[Within]) -> Expr | None:
         """A condition that decides how an element is computed: see `condition_of`."""
         known = tuple(parts)
-        # Where one part never holds, no other one decides anything.
+        # A part that never holds decides the whole condition: the others are no reason to cut.
         if self.writer.trace and not any(part.is_impossible for part in known):
             self.writer.trace.conditions += known
         return condition_of(known)

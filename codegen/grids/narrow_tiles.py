@@ -1,10 +1,10 @@
-"""Products with few columns, or few rows: threads share the contraction, as in a row reduction.
+"""Products with few columns or few rows, whose threads share the contraction as in a reduction.
 
     x[100000,1024] @ w[1024,10]: 8 threads have 4 rows of x, and 10 sums of each.
 
-The large operand is read once, so its bytes bound the time. Each thread reads its vectors straight
-into registers, where they are multiplied by all columns of the other operand: those are in shared
-memory, along the contraction too. At last neighbouring threads add up their sums.
+The large operand is read once, so its bytes bound the time. Each thread reads vectors of that
+operand straight into registers, and multiplies them by all columns of the small operand, which
+are in shared memory, along the contraction too. At last neighbouring threads add up their sums.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class NarrowTiles(ThreadTiles):
             return Strip(self, self.large, Name("tile")).width == self.vector
 
     def _by_side(self, large: T, small: T) -> tuple[T, T]:
-        """Something of the large operand and of the small one, as of the left and the right."""
+        """Order a pair (large operand, small operand) as (left, right)."""
         return (small, large) if self.large else (large, small)
 
     def make_strips(self) -> None:

@@ -1,4 +1,4 @@
-"""Elements of an array that each thread of a launch uses, where no data decide that.
+"""The elements of arrays that each thread of a launch loads and stores, if independent of data.
 
 The index of each load and store is evaluated for all threads at once, in all iterations of loops.
 """

@@ -1,6 +1,6 @@
-"""Threads of a launch, as they go through a kernel side by side.
+"""A walk of all threads of a launch through a kernel, side by side.
 
-What an integer expression is for each of them is known where no data decide it.
+The value of an integer expression is known for each thread where it depends on no data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The kernels of a program that are written, of which others may be made."""
+"""The finished kernels of a program, and the interface by which an emitter adds merged ones."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A kernel that is written.
+    """A finished kernel, in the words of the emitter's language.
 
     Attributes
     ----------
-    stage : the first launch of it.
-    statements : in the words of its language.
-    arguments : its parameters.
+    stage : the launch, with its grid, block and shared arrays.
+    statements : the kernel's code.
+    arguments : the kernel's parameters.
     """
 
     stage: Stage
@@ -32,12 +32,12 @@ class Written:
 
 
 class WrittenKernels(ABC):
-    """The kernels of a program.
+    """The finished kernels of a program, to which an emitter can add kernels that merge several.
 
     Attributes
     ----------
-    written, about : by name, the kernel, and the HLO that it computes.
-    poll : lets endless loops stop, where nobody else can stop them.
+    written, about : the kernel of each name, and the HLO text that the kernel computes.
+    poll : a statement for loops that may never end; on the processor it looks for an interrupt.
     """
 
     written: dict[str, Written]

@@ -225,8 +225,8 @@ def _pieces(
 ) -> int:
     """The number of pieces along some axes, up to one more than `most`.
 
-    They are fewer than the product of those along each axis where a piece along an outer one leaves
-    nothing open, as padding does.
+    The count is less than the product of the cuts of all axes where a piece along an outer axis
+    decides every condition, as a piece in the padding does.
     """
     if not cut:
         return 1

@@ -252,7 +252,7 @@ def _joined(total: Sum) -> Sum:
 
 
 def _finer(remainder: Remainder) -> Remainder | None:
-    """Of x / b % c the remainder x % b; None of others."""
+    """The remainder x % b that belongs to x / b % c; None for any other remainder."""
     match remainder.dividend:
         case Sum(0, ((Quotient(dividend, divisor), 1),)):
             return Remainder(dividend, divisor)
