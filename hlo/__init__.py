@@ -5,9 +5,9 @@ checks it.
 """
 
 from hlo.errors.error import HloError, Source, Span
+from hlo.files import load
 from hlo.infer import infer
 from hlo.instruction import Computation, Instruction, Module
-from hlo.read.load import load
 from hlo.read.parse import parse
 from hlo.types.literal import Literal, literal
 from hlo.types.shape import Layout, Shape

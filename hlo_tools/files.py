@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import hlo
 from hlo.errors.error import HloError
-from hlo.frontends import stablehlo
-from hlo.read.load import decoded, read_bytes
-from hlo.read.other_language import is_stablehlo
+from hlo.files import decoded, parse_either, read_bytes
 from hlo.verify import verify
 from hlo.wording import counted
 from hlo_tools.protobuf.reading import is_message, read_message
@@ -46,8 +44,7 @@ def read_module(path: str) -> Module:
     raw = sys.stdin.buffer.read() if path == STANDARD else read_bytes(path)
     if is_message(raw, name):
         return read_message(raw, name)
-    text = decoded(raw, name)
-    return stablehlo.parse(text, name) if is_stablehlo(text) else hlo.parse(text, name)
+    return parse_either(decoded(raw, name), name)
 
 
 def module_in(folder: str) -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo.files import load
 from hlo.opcode import OPCODES
-from hlo.read.load import load
 from hlo.types.element_type import F32, PRED, S32
 from hlo_tools.arrays import tree
 from hlo_tools.exercises.cases import one_instruction
@@ -36,7 +36,7 @@ WANTED, MOST_LINES = 6, 24
 # Of the examples that are good to read, so many are tried for a picture that says something.
 TRIED = 10
 # Where no generator makes a good one.
-FOLDER = Path(inspect.getfile(load)).parents[2] / "docs" / "opcodes" / "examples"
+FOLDER = Path(inspect.getfile(load)).parents[1] / "docs" / "opcodes" / "examples"
 # How much larger the numbers of each device are than those of the one before it.
 APART = 10
 

@@ -245,8 +245,9 @@ CODES: Final[dict[str, Code]] = {
     "HLO201": Code(
         "the input is no HLO text",
         "The input is binary, or in another language. `hlo.parse` and `hlo.load` read HLO as "
-        "text, the form that `compiled.as_text()` in JAX and `--xla_dump_to` give. The command "
-        "`hlo` also reads serialized messages (`.pb`), and `hlo print` writes them as text.",
+        "text, the form that `compiled.as_text()` in JAX and `--xla_dump_to` give; `hlo.load` "
+        "also reads StableHLO as text, as `lowered.as_text()` gives it. The command `hlo` reads "
+        "serialized messages (`.pb`) too, and `hlo print` writes them as text.",
     ),
     "HLO202": Code(
         "inputs and parameters do not match",

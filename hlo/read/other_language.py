@@ -16,7 +16,7 @@ _HINTS: Final = (
     (_FILE, "this is the name of a file, not its text: hlo.load(path) reads a file"),
     (
         _MLIR,
-        "this is MLIR, not HLO: hlo.frontends.stablehlo.parse reads it, if it is StableHLO",
+        "this is MLIR, not HLO: hlo.frontends.stablehlo.parse(text) reads it, if it is StableHLO",
     ),
     (
         _JAXPR,

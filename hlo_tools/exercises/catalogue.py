@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
@@ -37,6 +36,5 @@ def find_exercise(word: str) -> Exercise:
     """
     if word.isdigit() and int(word) in EXERCISES:
         return EXERCISES[int(word)]
-    near = get_close_matches(word, list(map(str, EXERCISES)), n=1)
-    note = f"did you mean {near[0]}?" if near else "`hlo exercise` lists all"
+    note = f"they are {min(EXERCISES)} to {max(EXERCISES)}: `hlo exercise` lists them"
     raise HloError("HLO204", f"there is no exercise {word}", notes=[note])

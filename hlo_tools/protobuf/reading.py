@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import hlo
 from hlo.errors.error import HloError
-from hlo.read.load import refuse_bytecode
+from hlo.files import refuse_bytecode
 from hlo_tools.protobuf.left_out import left_out
 from hlo_tools.protobuf.schema import message
 from hlo_tools.protobuf.shapes import literal_of

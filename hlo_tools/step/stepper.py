@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import hlo
 from hlo.errors.error import HloError, did_you_mean
+from hlo.files import parse_either
 from hlo.instruction import Computation, Instruction, Module
 from hlo.wording import counted
 from hlo_tools.own_passes import find_pass
@@ -396,4 +397,4 @@ def _module(given: Module | str | Path) -> Module:
         return given
     if isinstance(given, Path) or ("\n" not in given and not given.startswith("HloModule")):
         return hlo.load(given)
-    return hlo.parse(given)
+    return parse_either(given)

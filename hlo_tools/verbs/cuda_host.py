@@ -30,7 +30,7 @@ import numpy as np
 from emit_cuda import host, nvrtc
 from emit_cuda.host.apart import apart, shared_array
 from hlo.errors.error import HloError
-from hlo.read.load import read_bytes
+from hlo.files import read_bytes
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.shape import Shape
 from hlo.wording import counted

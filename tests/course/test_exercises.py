@@ -89,7 +89,9 @@ def test_the_command_lists_tells_and_prints_stubs(capsys: pytest.CaptureFixture[
     assert main(["exercise", "6", "--stub"]) == 0
     assert capsys.readouterr().out == EXERCISES[6].stub
     assert main(["exercise", "99"]) == 2
-    assert "there is no exercise 99" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "there is no exercise 99" in error
+    assert f"they are 1 to {len(EXERCISES)}" in error
     assert main(["exercise", "6", "nowhere.py"]) == 2
 
 

@@ -63,6 +63,15 @@ def test_files_are_loaded(tmp_path: Path) -> None:
     assert "hlo print" in caught.value.notes[0]
 
 
+def test_a_file_of_stablehlo_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "m.mlir"
+    path.write_text(
+        "module @m { func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {"
+        " %y = stablehlo.negate %x : tensor<4xf32> return %y : tensor<4xf32> } }"
+    )
+    assert [i.opcode for i in hlo.load(path).entry.instructions] == ["parameter", "negate"]
+
+
 @pytest.mark.parametrize("given", [b"HloModule m", SOFTMAX, 3])
 def test_what_is_no_text_is_refused(given: object) -> None:
     with pytest.raises(TypeError, match="a text is needed, not"):

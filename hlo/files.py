@@ -1,4 +1,4 @@
-"""Reads files of HLO text."""
+"""Reads files of HLO or StableHLO text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.frontends import stablehlo
+from hlo.read.other_language import is_stablehlo
 from hlo.read.parse import parse
 
 if TYPE_CHECKING:
@@ -18,14 +20,25 @@ BYTECODE = b"ML\xefR"
 
 
 def load(path: str | PathLike[str]) -> Module:
-    """Parse a file of HLO text.
+    """Parse a file of HLO text, or of StableHLO text.
 
     Raises
     ------
     HloError
-        HLO200 if the file can't be read, HLO201 if it is binary; else as `parse`.
+        HLO200 if the file can't be read, HLO201 if it is binary; else as `parse_either`.
     """
-    return parse(decoded(read_bytes(path), str(path)), str(path))
+    return parse_either(decoded(read_bytes(path), str(path)), str(path))
+
+
+def parse_either(text: str, name: str = "<string>") -> Module:
+    """Parse a text of HLO or StableHLO, whichever it is.
+
+    Raises
+    ------
+    HloError
+        as `hlo.parse` or `hlo.frontends.stablehlo.parse`.
+    """
+    return stablehlo.parse(text, name) if is_stablehlo(text) else parse(text, name)
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
