@@ -48,9 +48,6 @@ if TYPE_CHECKING:
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)
 
-# Instructions of a module whose kernels are worth several compilers.
-LARGE = 60
-
 __all__ = [
     "Executable",
     "PendingExecutable",
@@ -158,9 +155,7 @@ def _compile(
             tiles = MissingTiles(of_tiles)
             units = Units(slots(), running.take, tiles.look) if remember else Units(slots())
             if remember:
-                count = slots() if _is_large(module) else 1
-                # The first files are small, and soon compiled.
-                running.prepare(count + 2 * (count > 1))
+                running.prepare()
             made = _written(module, optimize=optimize, plain=plain, units=units)
             built = build(
                 made.program, made.views, running, tiles, lambda: verify(made.module, sound)
@@ -185,11 +180,6 @@ def _compile(
             raise
         # Another process has removed the library from the cache since it was found.
         return loaded(fresh())
-
-
-def _is_large(module: Module) -> bool:
-    """Whether a module will keep several compilers busy, estimated before it is optimized."""
-    return sum(1 for _ in module.instructions()) >= LARGE
 
 
 class _Written(NamedTuple):

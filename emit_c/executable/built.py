@@ -7,7 +7,7 @@ when the same module is compiled again.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -102,11 +102,15 @@ def build(
     with ThreadPoolExecutor(2) as meanwhile:
         compiled = meanwhile.submit(tiles.compile)
         files = program.files(slots())
-        checked = meanwhile.submit(check)
+        checks: list[Future[None]] = []
         try:
-            made = library(files, running=running)
+            # Python runs one thread at a time, so compilers begin first.
+            made = library(
+                files, running=running, begun=lambda: checks.append(meanwhile.submit(check))
+            )
         finally:
-            checked.result()
+            for checked in checks or [meanwhile.submit(check)]:
+                checked.result()
         compiled.result()
     return Built(
         library=made,

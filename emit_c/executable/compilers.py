@@ -1,8 +1,9 @@
-"""Processes of the system's C compiler, of which some wait until there is something to compile.
+"""Processes of the system's C compiler, of which one waits until there is something to compile.
 
-To start one takes as long as to compile a few kernels, and a module is optimized by one thread,
-while other processors idle. So some are started before anything is written: their files begin by
-including what comes out of a pipe, which nothing ever does; it is closed when the text is there.
+A compiler takes as long to start as to compile a few kernels, and a module is optimized by one
+thread, while other processors idle. So the next compiler is started before its file is written: the
+file begins by including what comes out of a pipe, which nothing ever does; the pipe is closed when
+the text is there.
 
 What a compiler made of one of several files is kept in the cache, for other modules that have the
 same file: a program that was changed somewhere has most of its kernels as before.
@@ -18,7 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import TYPE_CHECKING, Self
 
 from emit_c.executable.source_lines import line_at
@@ -27,7 +27,7 @@ from hlo.errors.error import HloError
 from hlo.support.libraries import find_library, keep_library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from emit_c.executable.toolchain import Toolchain
 
@@ -72,8 +72,7 @@ class Compilers:
         self._command = (*toolchain.command, *MEANING, *flags, "-w")
         self._folder = TemporaryDirectory(dir=folder, prefix="build-")
         self._all: list[_Compiler] = []
-        self._waiting: list[_Compiler] = []
-        self._starting: Thread | None = None
+        self._waiting: _Compiler | None = None
         self._busy: dict[str, _Compiler] = {}  # by text
         self._there: dict[str, Path] = {}  # what is compiled already, by text
 
@@ -86,26 +85,20 @@ class Compilers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._have_started()
+        self._dismiss()
         for compiler in self._all:
             with compiler.process:
-                compiler.begin()
+                pass
         self._folder.cleanup()
 
-    def prepare(self, count: int) -> None:
-        """Start some compilers that wait for a file, while the caller goes on."""
-        if count and _OPEN.is_dir():
-            # A thread waits for each to begin, which takes some milliseconds of a busy machine.
-            self._starting = Thread(target=self._prepare, args=(count,))
-            self._starting.start()
-
-    def _prepare(self, count: int) -> None:
+    def prepare(self) -> None:
+        """Start a compiler that waits for the next file, where a process can wait."""
         # Whoever needs one that could not be started will hear of it.
         with suppress(OSError):
-            for _ in range(count):
-                self._wait_for_a_file()
+            if self._waiting is None and _OPEN.is_dir():
+                self._waiting = self._waiting_compiler()
 
-    def _wait_for_a_file(self) -> None:
+    def _waiting_compiler(self) -> _Compiler:
         text = self._path(".c")
         out, gate = os.pipe()
         try:
@@ -118,36 +111,49 @@ class Compilers:
         finally:
             os.close(out)
         compiler.gate = gate
-        self._waiting.append(compiler)
+        return compiler
 
-    def _have_started(self) -> None:
-        """Wait until all that are prepared have started."""
-        if self._starting is not None:
-            self._starting.join()
-            self._starting = None
+    def _dismiss(self) -> None:
+        """Let the compiler that waits fail, as it has no file."""
+        if self._waiting:
+            self._waiting.begin()
+            self._waiting = None
 
     def take(self, unit: str) -> None:
-        """Compile a file, if it never was; others can be compiled at the same time."""
-        self._have_started()
+        """Compile a file, if it never was, while the caller writes others.
+
+        If a compiler waited for a file, another one will wait for the next.
+        """
+        prepared = self._waiting is not None
+        self._compile(unit)
+        if prepared:
+            self.prepare()
+
+    def _compile(self, unit: str) -> None:
         kept = find_library(self._name(unit))
         if kept:
             self._there[unit] = kept
         elif self._waiting:
-            compiler = self._waiting.pop()
-            compiler.text.write_text(unit)
-            compiler.begin()
-            self._busy[unit] = compiler
+            self._waiting.text.write_text(unit)
+            self._waiting.begin()
+            self._busy[unit], self._waiting = self._waiting, None
         else:
             text = self._path(".c")
             text.write_text(unit)
             self._busy[unit] = self._start(text, text)
 
-    def link(self, units: Iterable[str], linked: Sequence[str] | None = None) -> Path:
+    def link(
+        self,
+        units: Iterable[str],
+        linked: Sequence[str] | None = None,
+        begun: Callable[[], object] = lambda: None,
+    ) -> Path:
         """The library of some files; it is gone when the context ends.
 
         Parameters
         ----------
         linked : flags; those of modules are left out.
+        begun : is called when all compilers are at work.
 
         Raises
         ------
@@ -157,7 +163,9 @@ class Compilers:
         units = dict.fromkeys(units)
         for unit in units:
             if unit not in self._busy and unit not in self._there:
-                self.take(unit)
+                self._compile(unit)
+        self._dismiss()
+        begun()
         compiled = [unit for unit in units if unit not in self._there]
         for unit in compiled:
             _finish(self._busy[unit].process, unit)

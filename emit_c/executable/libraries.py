@@ -15,7 +15,7 @@ from hlo.errors.error import HloError
 from hlo.support.libraries import find_library, keep_library, libraries_folder, own_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 
@@ -39,6 +39,7 @@ def library(
     flags: Sequence[str] = OPTIMIZED,
     linked: Sequence[str] | None = None,
     running: Compilers | None = None,
+    begun: Callable[[], object] = lambda: None,
 ) -> Path:
     """Compile some C files to one shared library, or find it compiled.
 
@@ -47,6 +48,7 @@ def library(
     units : the texts of the files; several are compiled at the same time.
     linked : flags for linking; those of modules are left out.
     running : compilers with these flags, which may be at work on some of the files already.
+    begun : is called when all compilers are at work; not if the library is found.
 
     Raises
     ------
@@ -59,7 +61,7 @@ def library(
         return found
     try:
         with nullcontext(running) if running else compilers(flags) as at_work:
-            made = at_work.link(units, linked).read_bytes()
+            made = at_work.link(units, linked, begun).read_bytes()
     except (HloError, OSError):
         # Perhaps the disk of the cache is full; a source with errors is refused again.
         with Compilers(toolchain(), flags, own_folder()) as at_work:

@@ -28,25 +28,29 @@ def open_files():
     return sum(1 for _ in Path("/dev/fd").iterdir())
 
 
-@pytest.mark.parametrize("waiting", [0, 1, 2, 3])
-def test_files_are_compiled_by_those_that_wait_and_by_others(waiting, tmp_path):
+@pytest.mark.parametrize("prepared", [False, True])
+def test_files_are_compiled_by_the_one_that_waits_and_by_others(prepared, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with compilers() as running:
-        running.prepare(waiting)
+        if prepared:
+            running.prepare()
         running.take(TWO[0])
+        waits = [path.name for path in running.folder.glob("*.wait.c")]
+        assert len(waits) == 2 * prepared, "the next one waits as soon as one has its file"
         assert four(running.link(TWO), tmp_path) == 4
 
 
 def test_where_files_that_are_open_have_no_name_none_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "_OPEN", tmp_path / "missing")
     with compilers() as running:
-        running.prepare(2)
+        running.prepare()
         assert four(running.link(TWO), tmp_path) == 4
 
 
-def test_those_that_nothing_was_given_to_end():
+def test_one_that_is_given_nothing_ends():
     before = open_files()
     with compilers() as running:
-        running.prepare(2)
+        running.prepare()
         folder = Path(running.folder)
         assert folder.exists()
     assert not folder.exists()
@@ -65,10 +69,24 @@ def test_what_may_call_the_mathematical_library_is_linked_with_it(text, wanted):
     assert needs_mathematics(text) is wanted
 
 
+def test_all_compilers_are_at_work_before_anything_else_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    started = []
+    start = processes._process
+    monkeypatch.setattr(
+        processes, "_process", lambda *given: started.append(given) or start(*given)
+    )
+    with compilers() as running:
+        running.prepare()
+        running.link(TWO, begun=lambda: started.append("begun"))
+    assert started[2] == "begun"
+    assert len(started) == 4, "two compilers, and the linker"
+
+
 def test_an_error_has_the_line_of_the_text():
     wrong = "static void add_kernel(void) {\n  wrong;\n}\n"
     with compilers() as running:
-        running.prepare(1)
+        running.prepare()
         with pytest.raises(hlo.HloError) as caught:
             running.link([wrong])
     assert caught.value.code == "HLO182"
