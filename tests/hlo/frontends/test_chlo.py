@@ -77,6 +77,36 @@ def test_at_the_edges():
     np.testing.assert_array_equal(found, np.float32([np.nan, np.nan]))
 
 
+def hurwitz(x, q):
+    """The sum that defines the zeta function, and the integral behind a million terms."""
+    k = np.arange(10**6)
+    return float(np.sum((q + k) ** -x) + (q + k[-1] + 0.5) ** (1 - x) / (x - 1))
+
+
+@pytest.mark.parametrize(("kind", "error"), [("f64", 1e-11), ("f32", 1e-5), ("f16", 2e-3)])
+def test_zeta_is_a_sum_and_polygamma_a_multiple_of_it(kind, error):
+    x, q = np.array([1.5, 2.0, 3.0, 4.0, 7.0]), np.array([0.5, 1.0, 2.5, 0.75, 1.25])
+    want = [hurwitz(*pair) for pair in zip(x, q, strict=True)]
+    np.testing.assert_allclose(computed("zeta", kind, x, q), want, rtol=error)
+    n = np.arange(1.0, 6.0)
+    want = [
+        -((-1) ** k) * math.factorial(int(k)) * hurwitz(k + 1, v) for k, v in zip(n, q, strict=True)
+    ]
+    np.testing.assert_allclose(computed("polygamma", kind, n, q), want, rtol=3 * error)
+
+
+def test_zeta_and_polygamma_at_their_poles():
+    x, q = np.array([1.0, 0.5, 2.0, 3.0, 2.5, 2.5]), np.array([2.0, 2.0, -1.0, -1.0, -1.5, 0.0])
+    found = computed("zeta", "f32", x, q)
+    np.testing.assert_array_equal(
+        found, np.float32([np.inf, np.nan, np.inf, np.nan, np.nan, np.nan])
+    )
+    n, x = np.array([-1.0, 0.5, 0.0]), np.array([2.0, 2.0, 0.3])
+    found = computed("polygamma", "f32", n, x)
+    np.testing.assert_array_equal(found[:2], np.float32([np.nan, np.nan]))
+    assert found[2] == computed("digamma", "f32", x)[2]
+
+
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 def test_next_after(kind):
     x = np.array([0.0, 0.0, -0.0, 1.0, 1.0, -1.0, 2.0, np.inf, np.nan, 1.0, 5e-324])

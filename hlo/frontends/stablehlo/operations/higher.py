@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hlo.frontends.stablehlo import coefficients
 from hlo.frontends.stablehlo.table import translates
 from hlo.types.element_type import ELEMENT_TYPES, F32
@@ -22,20 +24,22 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
     Operands = list[Instruction]
-    Function = Callable[["RegionScope", Instruction], Instruction]
+    Function = Callable[..., Instruction]
 
 
 def _function(name: str) -> Callable[[Function], Function]:
-    """Enter a function of real numbers; small floats are computed with in f32."""
+    """Enter a function of real numbers; small floats are computed with in f32.
+
+    It takes the scope, and the operands of the operation.
+    """
 
     def enter(function: Function) -> Function:
         def translate(scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
-            x = operands[0]
-            kind = x.shape.element_type
+            kind = operands[0].shape.element_type
             small = kind.is_floating and kind.bits < F32.bits
             with scope.builder:
-                given = _converted(scope, x, F32) if small else x
-                made = function(scope, given)
+                given = [_converted(scope, x, F32) if small else x for x in operands]
+                made = function(scope, *given)
                 return _converted(scope, made, kind) if small else made
 
         translates(name)(translate)
@@ -46,6 +50,15 @@ def _function(name: str) -> Callable[[Function], Function]:
 
 def _converted(scope: RegionScope, x: Instruction, kind: Any) -> Instruction:
     return scope.add("convert", x, shape=x.shape.with_type(kind))
+
+
+def _equal(scope: RegionScope, x: Instruction, y: float | Instruction) -> Instruction:
+    other = scope.builder.number(y, x) if isinstance(y, int | float) else y
+    return scope.add("compare", x, other, direction="EQ")
+
+
+def _is_whole(scope: RegionScope, x: Instruction) -> Instruction:
+    return _equal(scope, x, scope.add("floor", x))
 
 
 def _select(scope: RegionScope, condition: Instruction, x: Any, y: Any) -> Instruction:
@@ -116,8 +129,7 @@ def erf_inv(scope: RegionScope, x: Instruction) -> Instruction:
         made = _polynomial(scope, variable, numbers)
         total = made if total is None else _select(scope, w < limit, made, total)
     assert total is not None
-    is_edge = scope.add("compare", abs(x), scope.builder.number(1, x), direction="EQ")
-    return _select(scope, is_edge, x * math.inf, total * x)
+    return _select(scope, _equal(scope, abs(x), 1), x * math.inf, total * x)
 
 
 @_function("chlo.erfc")
@@ -178,12 +190,47 @@ def digamma(scope: RegionScope, x: Instruction) -> Instruction:
         total = total + coefficient / shifted
     t = z + coefficients.LANCZOS_SHIFT
     found = log + slope / total - (coefficients.LANCZOS_SHIFT - 0.5) / t
-    whole = scope.add("floor", x)
     angle = (x + abs(scope.add("floor", x + 0.5))) * math.pi
     mirrored = found - math.pi * scope.add("cosine", angle) / scope.add("sine", angle)
     result = _select(scope, below, mirrored, found)
-    is_pole = (x <= 0) & scope.add("compare", x, whole, direction="EQ")
-    return _select(scope, is_pole, math.nan, result)
+    return _select(scope, (x <= 0) & _is_whole(scope, x), math.nan, result)
+
+
+@_function("chlo.zeta")
+def zeta(scope: RegionScope, x: Instruction, q: Instruction) -> Instruction:
+    """The sum of (q + k)^-x over all k, Hurwitz' zeta function, by Euler and Maclaurin's formula.
+
+    Ten terms are added up. The integral of the terms behind them, half of the first of these, and
+    corrections by derivatives stand for the rest.
+    """
+    at, total = q, scope.add("power", q, -x)
+    for _ in range(coefficients.ZETA_TERMS - 1):
+        at = at + 1
+        total = total + scope.add("power", at, -x)
+    at = at + 1
+    term = scope.add("power", at, -x)
+    correction = scope.builder.number(coefficients.ZETA[-1], x)
+    for k, coefficient in reversed(list(enumerate(coefficients.ZETA[:-1]))):
+        factor = (x + (2 * k + 2)) * (x + (2 * k + 1))
+        correction = factor * (1 / (at * at) * correction) + coefficient
+    found = total + term * at / (x - 1) + term * (x / at * correction + 0.5)
+    smallest = float(np.finfo(x.shape.element_type.dtype).smallest_subnormal)
+    found = _select(scope, abs(term) < abs(total) * smallest, total, found)
+    found = _select(scope, x < 1, math.nan, found)
+    is_even = _is_whole(scope, x) & _equal(scope, x % 2, 0)
+    at_pole = _select(scope, is_even, math.inf, scope.builder.number(math.nan, x))
+    found = _select(scope, (q <= 0) & ~_is_whole(scope, x), math.nan, found)
+    found = _select(scope, (q <= 0) & _is_whole(scope, q), at_pole, found)
+    return _select(scope, _equal(scope, x, 1), math.inf, found)
+
+
+@_function("chlo.polygamma")
+def polygamma(scope: RegionScope, n: Instruction, x: Instruction) -> Instruction:
+    """The n-th derivative of digamma: n! zeta(n + 1, x), negative for even n."""
+    factorial = scope.add("exponential", lgamma(scope, n + 1))
+    found = (n % 2 * 2 - 1) * factorial * zeta(scope, n + 1, x)
+    found = _select(scope, _equal(scope, n, 0), digamma(scope, x), found)
+    return _select(scope, (n < 0) | ~_is_whole(scope, n), math.nan, found)
 
 
 def _chebyshev(scope: RegionScope, x: Instruction, numbers: Sequence[float]) -> Instruction:
