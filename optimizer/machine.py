@@ -131,6 +131,9 @@ FEW_NUMBERS: Final = FEW_CALLS * BLOCK_OF_LANES
 TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
 """A fact about gcc and clang: how far apart numbers lie that they load in lanes, and how far if
 none is left out."""
+TAKEN_WRONG_WITH_MASKS: Final = (3,)
+"""A fact about gcc 12: of these, the distances at which it stores wrong numbers if some are loaded
+under masks; powers of two are right."""
 SHORT_LOOPS: Final = (2, 3, 4)
 """Derived: iterations of loops that are written out inside of loops in lanes: strides that
 compilers take apart."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from written import Assign, For, If, Let
+from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
@@ -87,6 +87,21 @@ def test_columns_are_stored_after_the_loop():
     )
 
 
+def test_three_columns_of_masked_loads_are_stored_after_the_loop():
+    chosen = [
+        each
+        for k in range(3)
+        for each in (
+            Variable("f32", f"a{k}"),
+            If(f"i < {k}", (Assign(f"a{k}", f"x[i * 3 + {k}]"),), (Assign(f"a{k}", "0"),)),
+            Assign(f"y[i * 3 + {k}]", f"a{k}"),
+        )
+    ]
+    made = split(*chosen)
+    assert "    column[k_1] = a0;" in made
+    assert "    y[k_1 * 3 + 1] = column_1[k_1];" in made
+
+
 def loads(stride):
     """Two columns of rows of so many."""
     return Let("f32", "a", f"x[i * {stride}]"), Let("f32", "b", f"x[i * {stride} + 2]")
@@ -166,6 +181,25 @@ def test_values(rows, stride, columns, kind):
     np.testing.assert_array_equal(
         np.asarray(emit_c.compile(module)(x)), np.asarray(interpreter.evaluate(module, x))
     )
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64", "u8"])
+@pytest.mark.parametrize("start", range(4))
+@pytest.mark.parametrize("columns", [2, 3, 4])
+def test_columns_that_are_rolled(columns, start, kind):
+    """Three were wrong from the second vector on: gcc used the masks of the first."""
+    module = hlo.parse(f"""HloModule rolled
+ENTRY e {{
+  x = {kind}[200,{columns}] parameter(0)
+  at = s32[] parameter(1)
+  zero = s32[] constant(0)
+  twice = {kind}[200,{2 * columns}] concatenate(x, x), dimensions={{1}}
+  ROOT r = {kind}[200,{columns}] dynamic-slice(twice, zero, at),
+    dynamic_slice_sizes={{200,{columns}}}
+}}""")
+    x = np.arange(200 * columns).reshape(200, columns).astype(ELEMENT_TYPES[kind].dtype)
+    at = np.int32(min(start, columns))
+    np.testing.assert_array_equal(np.asarray(emit_c.compile(module)(x, at)), np.roll(x, -at, 1))
 
 
 def test_rows_of_a_large_power_of_two_are_loaded_by_columns():
