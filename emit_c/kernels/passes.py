@@ -20,6 +20,7 @@ from emit_c.kernels.inline_uses import inline_uses
 from emit_c.kernels.interchange_short_rows import interchange_short_rows
 from emit_c.kernels.outline_math import outline_math
 from emit_c.kernels.parallelize import parallelize
+from emit_c.kernels.peel_loops import peel_loops
 from emit_c.kernels.round_products import round_products
 from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_loops import split_loops
@@ -113,6 +114,12 @@ PASSES = (
         "Loops around lanes are cut where their counter makes other choices, so that lanes need not"
         " choose; it is known now which loops run in lanes.",
         lambda kernel, _, statements: split_loops(kernel.body, statements),
+    ),
+    KernelPass(
+        "peel-loops",
+        "Iterations at both ends of loops in lanes, which choose otherwise than the others, are"
+        " written out; after loops around them are cut, which leaves less to copy.",
+        lambda kernel, _, statements: peel_loops(kernel.body, statements),
     ),
     KernelPass(
         "hoist-masks",

@@ -45,6 +45,7 @@ from codegen.statements import (
 )
 from codegen.walk import names_of
 from emit_c.kernels.fold_lanes import NAMES, folding_lanes
+from emit_c.kernels.peel_loops import Peeled, peeled
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
@@ -81,7 +82,7 @@ def _in_lanes(
 ) -> Sequence[Statement]:
     match statement:
         case For() if (loop := _innermost(statement)) is not None:
-            fold = _fold_of(body, loop, kinds)
+            fold = _fold_of(body, loop, kinds, again=times > 1 or loop is not statement)
             if fold is None:
                 known_to_openmp = all(op != "first" for op, _ in loop.reductions)
                 return (statement if known_to_openmp else _one_by_one(statement),)
@@ -122,22 +123,26 @@ def _one_by_one(loop: For) -> For:
     return replace(loop, simd=False, reductions=(), body=inner)
 
 
-def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _LaneFold | None:
-    """The SIMD reduction of a loop; None if it has none."""
+def _fold_of(body: Body, loop: For, kinds: Mapping[str, str], *, again: bool) -> _LaneFold | None:
+    """The SIMD reduction of a loop, perhaps one that runs again and again; None if it has none."""
     starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
     if not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1) or not all(starts):
         return None
+    # The index of an extreme is that of the first one, in the order of the iterations.
+    is_in_turn = any(op == "first" for op, _ in loop.reductions)
+    ends = peeled(body, loop) if again and not is_in_turn else Peeled((), loop, ())
+    count = trip_count(ends.loop)
     # A block has as many lanes as one vector has of the narrowest type, even if it is only loaded;
     # a wider type then takes several vectors. With fewer lanes, compilers would choose shorter
     # vectors for all types.
-    loaded = {ELEMENT_TYPES[k].bytes for k in _loaded(loop.body) if k in ELEMENT_TYPES}
-    held = {n: _kind_of_lanes(kinds[n], loaded, loop.stop) for _, n in loop.reductions}
+    loaded = {ELEMENT_TYPES[k].bytes for k in _loaded(ends.loop.body) if k in ELEMENT_TYPES}
+    held = {n: _kind_of_lanes(kinds[n], loaded, count) for _, n in loop.reductions}
     sizes = {ELEMENT_TYPES[kind].bytes for kind in held.values()}
     lanes = min(
         machine.WIDEST_VECTOR // min(sizes | loaded),
         machine.SUMS_OF_A_LOOP * machine.WIDEST_VECTOR // max(sizes),
     )
-    while lanes > loop.stop:
+    while lanes > count:
         lanes //= 2
     if lanes < machine.HALF_VECTOR:
         return None
@@ -147,7 +152,7 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _LaneFold | Non
         if start is not None
     ]
     names = body.name("k"), body.name(f"{loop.name}_block")
-    return _LaneFold(loop, loop.stop, lanes, *names, parts)
+    return _LaneFold(loop, ends, count, lanes, *names, parts)
 
 
 def _kind_of_lanes(kind: str, loaded: Collection[int], iterations: int) -> str:
@@ -195,16 +200,19 @@ class _LanePart:
 
 @dataclass(frozen=True, slots=True)
 class _LaneFold:
-    """A loop of `trip_count` iterations that folds into some variables.
+    """A loop that folds into some variables.
 
     Attributes
     ----------
+    ends : the loop without its first and last iterations, and these.
+    trip_count : the number of iterations that are left.
     lanes : the number of lanes of a block.
     lane, block : the names of the counters of lanes and of blocks.
     parts : for each variable, the lanes into which it is split.
     """
 
     loop: For
+    ends: Peeled
     trip_count: int
     lanes: int
     lane: str
@@ -234,20 +242,19 @@ class _LaneFold:
         return (replace(nest, body=self._nested(inner)),)
 
     def _blocks(self) -> tuple[Statement, ...]:
-        """The loop over blocks, and the remainder loop."""
-        loop, whole = (
-            replace(self.loop, reductions=()),
-            self.trip_count - self.trip_count % self.lanes,
-        )
+        """The loop over blocks and the remainder loop, between the iterations that are peeled."""
+        loop = replace(self.ends.loop, reductions=())
+        assert isinstance(loop.start, int)
+        whole = loop.start + self.trip_count - self.trip_count % self.lanes
         iteration = Let("s64", loop.name, Name(self.block) + Name(self.lane))
         inside = self._in(loop, Name(self.lane)).body
         lanes = For(self.lane, self.lanes, (iteration, *inside), simd=True)
-        blocks = For(self.block, whole, (lanes,), step=self.lanes)
-        if whole == self.trip_count:
-            return (blocks,)
-        if not _can_run_again(self.loop):
-            return blocks, self._in(replace(loop, start=whole), Name(loop.name) - whole)
-        return blocks, self._last_block(inside, self.trip_count - whole)
+        made: list[Statement] = [For(self.block, whole, (lanes,), loop.start, self.lanes)]
+        if whole != loop.stop and _can_run_again(self.ends.loop):
+            made.append(self._last_block(inside, self.trip_count % self.lanes))
+        elif whole != loop.stop:
+            made.append(self._in(replace(loop, start=whole), Name(loop.name) - whole))
+        return (*self.ends.before, *made, *self.ends.after)
 
     def _last_block(self, inside: Sequence[Statement], left: int) -> For:
         """The loop over the last whole vector, in which the last `left` lanes fold."""
@@ -263,7 +270,9 @@ class _LaneFold:
                 case _:
                     return statement
 
-        iteration = Let("s64", self.loop.name, lane + (self.trip_count - self.lanes))
+        loop = self.ends.loop
+        assert isinstance(loop.stop, int)
+        iteration = Let("s64", loop.name, lane + (loop.stop - self.lanes))
         return For(self.lane, self.lanes, (iteration, *map(chosen, inside)), simd=True)
 
     def _in(self, loop: For, lane: Expr) -> For:

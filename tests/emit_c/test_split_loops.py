@@ -204,3 +204,10 @@ def test_sums_of_arrays_side_by_side_are_what_the_interpreter_says():
     executable = emit_c.compile(module, optimize=False)
     np.testing.assert_array_equal(executable(x), evaluate(module, x))
     assert "i_2 <" not in executable.source, "each of the three has sums of its own"
+
+
+def test_the_rows_at_the_edges_of_a_loop_for_threads_are_cut_off():
+    edges = For("i", 64, lanes("i >= 1 && i < 63").body, parallel=True)
+    made = split(edges)
+    assert "for (s64 i = 1; i < 63; i++) {" in made
+    assert made.count("for (s64 i") == 1
