@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.memory import copied
@@ -22,6 +23,7 @@ from codegen.expressions import (
 from codegen.opcodes.folding import window_element
 from codegen.opcodes.movement import vector_index, window_start
 from codegen.statements import If
+from codegen.walk import address_of
 from hlo import attributes as a
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, linear, unknown
@@ -54,13 +56,35 @@ def put(body: Body, array: Name, shape: Shape, index: Index, value: Expr) -> Non
 def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The operand, then the update over it."""
     operand, update, *starts = instr.operands
-    copy(body, outputs[0], operand)
     dims, sizes = operand.shape.dims, update.shape.dims
     first = window_start(body, starts, dims, sizes)
+    if any(start.terms for start in first) or 2 * update.shape.size < operand.shape.size:
+        copy(body, outputs[0], operand)
+    else:
+        _copy_around(body, outputs[0], operand, first, sizes)
     with body.lanes([f"u{d}" for d in range(len(dims))], sizes, parallel=True) as index:
         value = body.element(update, index)
         at = tuple(f + i for f, i in zip(first, index, strict=True))
         put(body, outputs[0], operand.shape, at, value)
+
+
+def _copy_around(
+    body: Body, target: Name, source: Instruction, first: Index, sizes: Sequence[int]
+) -> None:
+    """Copy the elements around a window, unless an array is updated where it is."""
+    pointer, dims = body.pointer(source), source.shape.dims
+    if pointer == target:
+        return
+    for d, (start, size, n) in enumerate(zip(first, sizes, dims, strict=True)):
+        inner = prod(dims[d + 1 :]) * source.shape.element_type.bytes
+        for low, high in ((0, start.constant), (start.constant + size, n)):
+            if low == high:
+                continue
+            with body.loops([f"c{k}" for k in range(d)], sizes[:d]) as index:
+                inside = (f + i for f, i in zip(first[:d], index, strict=True))
+                at = linear((*inside, Sum(low), *[Sum(0)] * (len(dims) - d - 1)), dims)
+                ends = address_of(target, at), address_of(pointer, at)
+                body.add(copied(*ends, (high - low) * inner))
 
 
 def write_scatter(

@@ -76,6 +76,12 @@ def same_shape(x: Instruction, y: Instruction) -> bool:
 
 
 @guard
+def is_most_of(y: Instruction, x: Instruction) -> bool:
+    """More than half as many elements as another array has."""
+    return 2 * y.shape.size > x.shape.size
+
+
+@guard
 def same_dims(x: Instruction, y: Instruction) -> bool:
     """The same dimensions, whatever the element types."""
     return x.shape.dims == y.shape.dims

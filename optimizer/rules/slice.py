@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from hlo.types.grouping import reshaped_groups
 from hlo.types.values import SliceDim
 from optimizer.dimensions import Dims, static
-from optimizer.rewriting.guards import one_use, same_shape
+from optimizer.rewriting.guards import is_most_of, one_use, same_shape
 from optimizer.rewriting.make import make, value_of
 from optimizer.rewriting.pattern import (
     a,
@@ -176,14 +176,18 @@ def slice_of_transpose(x: Instruction, p: Dims, q: Ranges) -> Instruction:
 
 
 @rule(
-    slice_(dynamic_update_slice(x, y, xs), q),
-    where=static,
+    slice_(dynamic_update_slice(x, y, xs).as_(a), q),
+    where=static & (one_use(a) | ~is_most_of(y, x)),
     xla="HandleSlice: slice(dynamic-update-slice(A, B)) => slice of the one it lies in",
 )
 def slice_of_update(
     x: Instruction, y: Instruction, xs: tuple[Instruction, ...], q: Ranges
 ) -> Instruction | None:
-    """At a constant offset, a slice lies in the update, beside it, or in both."""
+    """At a constant offset, a slice lies in the update, beside it, or in both.
+
+    Others may use the updated array, too. If it is mostly the update, its elements are computed
+    once, and a slice reads them there.
+    """
     if any(value_of(start) is None for start in xs):
         return None
     starts = constant_starts(xs, x.shape.dims, y.shape.dims)

@@ -42,6 +42,26 @@ def test_movement(name, element_type):
     check(entry(MOVEMENT[name].replace("{T}", element_type)))
 
 
+@pytest.mark.parametrize("element_type", ["f32", "s4", "bf16"])
+@pytest.mark.parametrize(
+    ("sizes", "starts"),
+    [
+        ((4, 3, 5), (1, 0, 1)),
+        ((5, 4, 4), (9, 9, 9)),
+        ((3, 4, 6), (-1, 2, 0)),
+        ((4, 3, 6), (1, 1, 0)),
+    ],
+)
+def test_an_update_of_most_elements_leaves_those_around_it(sizes, starts, element_type):
+    given = "\n".join(f"i{d} = s32[] constant({start})" for d, start in enumerate(starts))
+    dims = ",".join(map(str, sizes))
+    text = (
+        f"x = {element_type}[5,4,6] parameter(0)\nu = {element_type}[{dims}] parameter(1)\n{given}\n"
+        f"ROOT r = {element_type}[5,4,6] dynamic-update-slice(x, u, i0, i1, i2)"
+    )
+    check(entry(text))
+
+
 def test_iota_counts_in_every_dimension():
     check(entry("a = s4[20] iota(), iota_dimension=0\nb = bf16[3,300] iota(), iota_dimension=1\n"
                 "ROOT r = (s4[20], bf16[3,300]) tuple(a, b)"))  # fmt: skip
