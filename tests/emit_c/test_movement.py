@@ -56,7 +56,8 @@ def test_an_update_of_most_elements_leaves_those_around_it(sizes, starts, elemen
     given = "\n".join(f"i{d} = s32[] constant({start})" for d, start in enumerate(starts))
     dims = ",".join(map(str, sizes))
     text = (
-        f"x = {element_type}[5,4,6] parameter(0)\nu = {element_type}[{dims}] parameter(1)\n{given}\n"
+        f"x = {element_type}[5,4,6] parameter(0)\n"
+        f"u = {element_type}[{dims}] parameter(1)\n{given}\n"
         f"ROOT r = {element_type}[5,4,6] dynamic-update-slice(x, u, i0, i1, i2)"
     )
     check(entry(text))
