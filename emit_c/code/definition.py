@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from codegen.functions import mentions
 from codegen.kinds import base_of
 from codegen.printer import above, code, head
+from codegen.statements import nested, straight
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +28,8 @@ class Definition:
     declaration : what these files must know of it.
     types : those of its parameters.
     mentions : functions, types and variables, in the order in which they are named first.
+    is_inlined : a call takes longer than the function itself, which compilers inline where they
+        see it: it has no loop, and is short.
     """
 
     text: str
@@ -33,6 +37,7 @@ class Definition:
     declaration: str
     types: tuple[str, ...]
     mentions: Mapping[str, None]
+    is_inlined: bool
 
 
 def defined(function: Function) -> Definition:
@@ -46,4 +51,5 @@ def defined(function: Function) -> Definition:
         f"{head(function)};",
         types,
         named,
+        straight(function.body) and sum(1 for _ in nested(function.body)) <= machine.MOST_INLINED,
     )

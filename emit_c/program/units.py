@@ -2,9 +2,10 @@
 
 One file is what people read. Compilers are given a large module in several files, because one
 process takes a hundredth of a second for each kernel. Then kernels are spread over the files; each
-has the functions of the prelude and the constants that it needs, and the last file has the
-functions that call the kernels. What does not depend on the module is declared in them only.
-Files are cut off while kernels are still being written, so that compilers can begin.
+has the functions of the prelude and the constants that it needs. The last file has the functions
+that call the kernels, and kernels that compilers inline there. What does not depend on the module
+is declared in them only. Files are cut off while kernels are still being written, so that compilers
+can begin.
 """
 
 from __future__ import annotations
@@ -162,7 +163,8 @@ class Units:
             self._words[name] = kernels[name].mentions.keys()
             if self._hand_out_tiles:
                 self._hand_out_tiles(called(self._words[name]))
-            if name in entries and not _reached(self._words, [name]) & unmovable:
+            is_movable = name in entries and not kernels[name].is_inlined
+            if is_movable and not _reached(self._words, [name]) & unmovable:
                 # With the functions that it calls, as a reduction its iterations.
                 size = sum(len(kernels[n].text) for n in _called(self._words, [name]))
                 self._waiting[name] = size

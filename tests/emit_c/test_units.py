@@ -8,7 +8,7 @@ import pytest
 import emit_c
 import hlo
 from codegen.functions import Function
-from codegen.statements import Call
+from codegen.statements import Call, For
 from emit_c.code.definition import defined
 from emit_c.executable import built
 from emit_c.program import units
@@ -141,9 +141,8 @@ ENTRY e {
 
 def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
     called = Function("dot", (), (Call("tile", ()),))
-    kernels = {
-        f.name: defined(f) for f in (Function("tile", (), ()), called, Function("add", (), ()))
-    }
+    loop = Function("add", (), (For("i", 4, ()),))
+    kernels = {f.name: defined(f) for f in (Function("tile", (), ()), called, loop)}
     text = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
     calls = units.CallingUnit(lambda: (text, dict.fromkeys(("dot", "add"))))
     parts = units.Parts(str, {}, "", (), kernels, {"dot", "add"}, calls)
@@ -154,3 +153,27 @@ def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
     assert "void tile(void) {" in with_tile
     assert "void add(void) {" in without
     assert "int run(void) {" in rest
+
+
+@pytest.mark.usefixtures("many")
+def test_kernels_of_a_few_scalars_stay_with_their_callers():
+    module = hlo.parse("""HloModule m
+    halves { state = (s32[], f32[2000]) parameter(0)
+      n = s32[] get-tuple-element(state), index=0
+      x = f32[2000] get-tuple-element(state), index=1
+      one = s32[] constant(1)
+      next = s32[] subtract(n, one)
+      half = f32[] constant(0.5)
+      all = f32[2000] broadcast(half), dimensions={}
+      less = f32[2000] multiply(x, all)
+      ROOT both = (s32[], f32[2000]) tuple(next, less) }
+    goes_on { state = (s32[], f32[2000]) parameter(0)
+      n = s32[] get-tuple-element(state), index=0
+      zero = s32[] constant(0)
+      ROOT p = pred[] compare(n, zero), direction=GT }
+    ENTRY e { state = (s32[], f32[2000]) parameter(0)
+      ROOT r = (s32[], f32[2000]) while(state), condition=goes_on, body=halves }""")
+    *kernels, callers = emit_c.emit(prepare(module)).files(3)
+    assert "static void next_kernel" in callers
+    assert "static void p_kernel" in callers
+    assert "void less_kernel" in "".join(kernels)
