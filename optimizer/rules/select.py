@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.number_guards import is_nonzero_number
-from optimizer.rewriting.guards import is_complex, is_integer, is_pred, is_signed, same_dims
+from optimizer.rewriting.guards import is_integer, is_pred, is_signed, same_dims
 from optimizer.rewriting.pattern import (
     a,
     abs_,
@@ -87,8 +87,8 @@ RULES = (
          xla="select(pred, A, false) => pred && A"),
     Rule(select(x, x, y), or_(x, y)),
     Rule(select(x, y, x), and_(x, y)),
-    # A complex 1 may be 1 - 0i.
-    Rule(select(x, 1, 0.0).as_(a), convert(x), where=same_dims(a, x) & ~is_complex(a),
+    # A product with floats that are converted becomes a select, which is 0 where 0 * y is NaN.
+    Rule(select(x, 1, 0).as_(a), convert(x), where=same_dims(a, x) & is_integer(a),
          name="select of 1 and 0 => convert"),
     Rule(select(x, select(x, y, z), a), select(x, y, a)),
     Rule(select(x, y, select(x, z, a)), select(x, y, a)),
