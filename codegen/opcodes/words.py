@@ -1,7 +1,8 @@
 """Memory for the words of a row that is sorted, and how they are sorted.
 
-A long row that is the only one has its words in the kernel's scratch memory, so that all threads
-can sort parts of it. The words of others are in each thread's own memory.
+A row that is the only one has its words in the kernel's scratch memory: other arrays lie there
+before and after, and all threads can sort parts of it, if it is long. The words of others are in
+each thread's own memory.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Words:
     Attributes
     ----------
     n : how many words there are.
+    is_only : whether there is no other row, and no other thread sorts one at the same time.
     chunks : those of a long row; 0 for others.
     scratch_bytes : of the kernel's scratch memory.
     """
@@ -42,7 +44,8 @@ class Words:
         self, body: Body, n: int, rows: int, *, in_chunks: bool = True, kind: str = "u64"
     ) -> None:
         self.body, self.n = body, n
-        long = in_chunks and rows == 1 and n >= machine.BUCKETS
+        self.is_only = in_chunks and rows == 1
+        long = self.is_only and n >= machine.BUCKETS
         self.chunks = min(2 * n // machine.BUCKETS, machine.MOST_CHUNKS) if long else 0
         self.scratch_bytes = 0
         self.kind = kind
@@ -56,7 +59,7 @@ class Words:
 
     def _array(self, kind: str, name: str, size: int) -> Name:
         each = int(kind[1:]) // 8
-        if not self.chunks:
+        if not self.is_only:
             return self.body.own(kind, name, size, each)
         begin = self.scratch_bytes
         self.scratch_bytes += aligned(size * each)

@@ -48,6 +48,27 @@ def test_random_programs():
             check(assigned(made))
 
 
+@pytest.mark.parametrize("rows", [1, 2])
+def test_words_of_the_only_row_that_is_sorted_are_no_memory_of_threads(rows):
+    module = hlo.parse(f"""HloModule sorted
+less {{
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT l = pred[] compare(a, b), direction=LT
+}}
+ENTRY e {{
+  x = s32[{rows},9000] parameter(0)
+  y = s32[{rows},9000] parameter(1)
+  ROOT s = (s32[{rows},9000], s32[{rows},9000]) sort(x, y), dimensions={{1}}, to_apply=less
+}}""")
+    program = emit(optimize(module, target="cpu"))
+    words = 2 * 8 * 9000
+    assert (program.slot_bytes >= words) == (rows > 1)
+    assert (program.arena_bytes >= words) == (rows == 1)
+
+
 def test_scratch_memory():
     """Where products pack their kernels."""
     module = hlo.parse(
