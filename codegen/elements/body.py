@@ -18,7 +18,7 @@ from codegen.elements.table import BetweenKernels, Element, Scalar
 from codegen.elements.trace import AccessTrace
 from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
 from codegen.elements.writer import Environment
-from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
+from codegen.expressions import Apply, Choose, Expr, Literal, Name, condition_of, item, tree
 from codegen.kinds import Pointer
 from codegen.statements import Assign, Call, For, If, Let, LocalVariable, Statement, vectorized
 from hlo.attributes import GetTupleElement
@@ -269,6 +269,11 @@ class Body:
             name = self.let(wide(kind), instr.name, made)
             if (stored := stored_narrowed(kind, made)) is not None:
                 self.writer.raw[name] = (kind, stored)
+            elif isinstance(made, Choose):
+                values = made.then, made.otherwise
+                if all(self.has_bits(kind, value) for value in values):
+                    bits = (self.stored(kind, value) for value in values)
+                    self.writer.raw[name] = (kind, Choose(made.condition, *bits))
             return (name,)
         if isinstance(entry, Element | BetweenKernels) and entry.write is not None:
             value: Expr | Values = entry.write(self, instr, index)
@@ -290,10 +295,19 @@ class Body:
         element, kind = item(cast("Expr", pointers), number), shape.element_type
         if not is_narrow(kind):
             return (self.let(wide(kind), name, element),)
-        bits = self.let(kind.name, f"{name}_bits", element)
+        return (self.widened(kind, self.let(kind.name, f"{name}_bits", element), name),)
+
+    def widened(self, kind: ElementType, bits: Expr, name: str) -> Expr:
+        """A stored value in its wide type, of which the very bits are stored again."""
         made = self.let(wide(kind), name, load(kind, bits))
         self.writer.raw[made] = (kind, bits)
-        return (made,)
+        return made
+
+    def has_bits(self, element_type: ElementType, value: Expr) -> bool:
+        """Whether a wide value was loaded, or is a constant: nothing is converted to store it."""
+        stored = self.stored(element_type, value)
+        loaded = value in self.writer.raw and not isinstance(stored, Apply)
+        return is_narrow(element_type) and (loaded or isinstance(value, Literal))
 
     def stored(self, element_type: ElementType, value: Expr) -> Expr:
         """The stored form of a wide value: of a loaded one, the very bits."""

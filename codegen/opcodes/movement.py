@@ -24,7 +24,7 @@ from codegen.expressions import (
     indexed,
 )
 from codegen.opcodes.bits import joined_parts, part_of, reinterpreted
-from codegen.statements import If
+from codegen.statements import Assign, If, Statement
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.conversion import integer_range
@@ -97,21 +97,22 @@ def chosen(body: Body, instr: Instruction, cases: Sequence[Case]) -> Expr:
     possible = possible[: always + 1]
     if len(possible) == 1:
         return body.element(possible[0][1], possible[0][2])
-    result = body.variable(wide(instr.shape.element_type), instr.name)
-    _branch(body, result, possible)
-    return result
-
-
-def _branch(body: Body, result: Name, cases: Sequence[Case]) -> None:
-    condition, operand, index = cases[0]
-    with body.block() as then:
-        body.assign(result, body.element(operand, index))
-    if len(cases) == 1 or condition is None:
-        body.add(*then)
-        return
-    with body.block() as otherwise:
-        _branch(body, result, cases[1:])
-    body.add(If(condition, tuple(then), tuple(otherwise)))
+    kind = instr.shape.element_type
+    made: list[tuple[Expr | None, Sequence[Statement], Expr]] = []
+    for condition, operand, there in possible:
+        with body.block() as inside:
+            element = body.element(operand, there)
+        made.append((condition, inside, element))
+    # Small floats are chosen as they are stored, if all of them are: for many that is all.
+    in_bits = all(body.has_bits(kind, element) for _, _, element in made)
+    result = body.variable(kind.name if in_bits else wide(kind), instr.name)
+    statements: tuple[Statement, ...] = ()
+    for condition, inside, element in reversed(made):
+        value = body.stored(kind, element) if in_bits else element
+        block = (*inside, Assign(result, value))
+        statements = (If(condition, block, statements),) if statements and condition else block
+    body.add(*statements)
+    return body.widened(kind, result, instr.name) if in_bits else result
 
 
 @define("bitcast")

@@ -7,8 +7,10 @@ from strategies.compiled import check, entry
 import emit_c
 import hlo
 import interpreter
+from emit_c import emit
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import compare
+from optimizer import optimize
 
 MOVEMENT = {
     "transpose": "x = {T}[2,3,4] parameter(0)\n"
@@ -34,6 +36,32 @@ MOVEMENT = {
     "nothing": "x = {T}[0,3] parameter(0)\nROOT r = {T}[3,0] transpose(x), dimensions={1,0}",
     "scalar": "x = {T}[] parameter(0)\nROOT r = {T}[1,1] broadcast(x), dimensions={}",
 }
+
+
+CHOSEN = {
+    "select": "c = pred[9] parameter(0)\nx = {T}[9] parameter(1)\ny = {T}[9] parameter(2)\n"
+    "ROOT r = {T}[9] select(c, x, y)",
+    "select of a constant": "c = pred[9] parameter(0)\nx = {T}[9] parameter(1)\n"
+    "n = {T}[] constant(nan)\ny = {T}[9] broadcast(n), dimensions={}\n"
+    "ROOT r = {T}[9] select(c, x, y)",
+    "pad": MOVEMENT["pad"],
+    "concatenate": MOVEMENT["concatenate"],
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("element_type", ["f16", "bf16", "f8e4m3fn"])
+def test_small_floats_are_chosen_as_they_are_stored(name, element_type):
+    module = entry(CHOSEN[name].replace("{T}", element_type))
+    assert f" = load_{element_type}(" not in emit(optimize(hlo.parse(module), target="cpu")).source
+    check(module)
+
+
+def test_a_computed_small_float_is_chosen_as_it_is_computed():
+    module = entry("x = bf16[9] parameter(0)\ny = bf16[9] parameter(1)\ns = bf16[9] add(x, y)\n"
+                   "c = bf16[18] concatenate(s, y), dimensions={0}\n"
+                   "ROOT r = bf16[18] multiply(c, c)")  # fmt: skip
+    check(module)
 
 
 @pytest.mark.parametrize("name", MOVEMENT)
