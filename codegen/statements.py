@@ -290,6 +290,17 @@ def own_names(statement: Statement) -> list[str]:
     return found
 
 
+def changed_in(statements: Iterable[Statement]) -> set[str]:
+    """The names that statements declare or assign to, and the counters of their loops."""
+    found: set[str] = set()
+    for statement in nested(statements):
+        if isinstance(statement, Assign):
+            found.add(base(statement.target))
+        elif isinstance(statement, Let | LocalVariable | For):
+            found.add(statement.name)
+    return found
+
+
 def callees_in(statements: Iterable[Statement]) -> set[str]:
     """The functions that statements apply."""
     return {f for s in nested(statements) for each in trees(s) for f in callees_of(each)}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Name, Op, conjoined, tree
 from codegen.loops.written_out import parts_of
-from codegen.statements import Assign, If, Let, LocalVariable, base, each_side, in_lanes
+from codegen.statements import If, Let, changed_in, in_lanes
 from codegen.walk import names_of
 from emit_c.kernels.loads import with_loads_first
 
@@ -44,10 +44,7 @@ class _MaskedLoop:
 
     def __init__(self, body: Body, loop: For) -> None:
         self.body, self.loop = body, loop
-        every = list(each_side(loop.body))
-        declared = (s.name for s in every if isinstance(s, Let | LocalVariable))
-        changed = (base(s.target) for s in every if isinstance(s, Assign))
-        self.inside = {loop.name, *declared, *changed}
+        self.inside = changed_in([loop])
         self.limits: dict[Expr, str] = {}
 
     def statements(self) -> tuple[Statement, ...]:

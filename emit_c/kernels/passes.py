@@ -25,6 +25,7 @@ from emit_c.kernels.round_products import round_products
 from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_loops import split_loops
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
+from emit_c.kernels.unswitch_loops import unswitch_loops
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
 from emit_c.kernels.widen_bytes import widen_bytes
 from emit_c.kernels.widen_tables import widen_tables
@@ -120,6 +121,12 @@ PASSES = (
         "Iterations at both ends of loops in lanes, which choose otherwise than the others, are"
         " written out; after loops around them are cut, which leaves less to copy.",
         lambda kernel, _, statements: peel_loops(kernel.body, statements),
+    ),
+    KernelPass(
+        "unswitch-loops",
+        "Loops in lanes that choose alike in all iterations are written once for each side, where"
+        " one side is little work; before other conditions become masks.",
+        lambda kernel, _, statements: unswitch_loops(kernel.body, statements),
     ),
     KernelPass(
         "hoist-masks",
