@@ -44,8 +44,8 @@ if (c) {
 } else {
   #pragma omp simd
   for (s64 j = 0; j < 100; j++) {
-    const f32 x_1 = a[j];
-    b[j] = x_1;
+    const f32 x = a[j];
+    b[j] = x;
   }
 }
 """
