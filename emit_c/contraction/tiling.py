@@ -392,16 +392,23 @@ class Tiling(Cutting):
         """
         (output, target), (rows, count) = result_at, sizes
         i, j = Name(body.name("i")), Name(body.name("j"))
-        there = item(Group(output), i * self.row.output + j * self.lane.output)
-        value = result(item(sums, i * self.width + j), self.kind, target)
-        if adds != NEVER and not is_narrow(target):
-            value = Group(value) + Group(Choose(adds, there, Literal(0)))
+
+        def stored(row: Expr | int) -> Assign:
+            there = item(Group(output), row * self.row.output + j * self.lane.output)
+            value = result(item(sums, row * self.width + j), self.kind, target)
+            if adds != NEVER and not is_narrow(target):
+                value = Group(value) + Group(Choose(adds, there, Literal(0)))
+            return Assign(there, store(target, value))
+
+        if rows in machine.SHORT_LOOPS and self.lane.output == rows * self.row.output:
+            # Compilers interleave so few rows by shuffles.
+            body.add(For(j.name, count, tuple(map(stored, range(rows))), simd=True))
+            return
         inner: tuple[str, int | Expr] = (j.name, count)
         outer: tuple[str, int | Expr] = (i.name, rows)
         if self.lane.output > self.row.output:
             inner, outer = outer, inner
-        stored = Assign(there, store(target, value))
-        body.add(For(*outer, (For(*inner, (stored,), simd=True),)))
+        body.add(For(*outer, (For(*inner, (stored(i),), simd=True),)))
 
 
 def _smaller(value: Sum, bound: int) -> Expr:

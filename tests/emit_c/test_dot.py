@@ -104,6 +104,13 @@ def test_forms(name, element_type):
     check(*CASES[name], element_type)
 
 
+@pytest.mark.parametrize("element_type", ["f32", "f64", "bf16"])
+@pytest.mark.parametrize("columns", [2, 3, 4, 5])
+def test_few_columns_are_stored_interleaved(columns, element_type):
+    roles = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    check("1003,5", f"5,{columns}", f"1003,{columns}", roles, element_type)
+
+
 @pytest.mark.parametrize("element_type", ["s8", "u8"])
 def test_bytes_are_summed_up_exactly(element_type, monkeypatch):
     """In floats, where the processor has no sums of bytes."""
