@@ -82,4 +82,6 @@ def stored(source):
     """The types of the arrays that each kernel of a sort writes, but for its scratch memory."""
     heads = re.findall(r"void .*\b[st]_kernel\((.*)\) {", source)
     parameters = [[p for p in head.split(", ") if not p.startswith("const ")] for head in heads]
-    return [[p.split(" ")[0] for p in each if not p.endswith(("own", "scratch"))] for each in parameters]
+    return [
+        [p.split(" ")[0] for p in each if not p.endswith(("own", "scratch"))] for each in parameters
+    ]
