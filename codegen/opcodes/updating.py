@@ -54,7 +54,11 @@ def put(body: Body, array: Name, shape: Shape, index: Index, value: Expr) -> Non
 
 
 def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
-    """The operand, then the update over it."""
+    """The operand, then the update over it.
+
+    Where starts are constant and the update covers at least half of the operand, only the elements
+    around the update are copied.
+    """
     operand, update, *starts = instr.operands
     dims, sizes = operand.shape.dims, update.shape.dims
     first = window_start(body, starts, dims, sizes)

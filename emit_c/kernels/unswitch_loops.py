@@ -7,8 +7,8 @@ becomes
     if (c) { for j in lanes: y[j] = x[j] % k == 0 } else { for j in lanes: y[j] = x[j] }
 
 In lanes both sides are computed, so a loop takes as long as both of them even if one side is hardly
-any work. Compilers call it loop unswitching. Without it, a sieve of primes takes 5 times as long:
-it crosses out the multiples of primes only.
+any work. Compilers call this loop unswitching. Without it, a sieve of primes takes 3.8 times as
+long: most numbers are no primes, and their iterations only copy.
 """
 
 from __future__ import annotations

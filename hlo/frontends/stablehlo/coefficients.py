@@ -104,7 +104,8 @@ LANCZOS: Final = (
     1.50563273514931155834e-7,
 )
 
-# Bernoulli's numbers B(2k) over (2k)!, for k from 1 to 12.
+# Of Euler's and Maclaurin's formula for zeta: how many terms are added up one by one, and for the
+# rest Bernoulli's numbers B(2k) over (2k)!, for k from 1 to 12.
 ZETA_TERMS: Final = 10
 ZETA: Final = tuple(
     1 / denominator
