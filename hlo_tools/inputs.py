@@ -10,7 +10,7 @@ from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import full_array, load, random_array, tree, typed
-from interpreter.engine.memory import available_bytes
+from interpreter.engine.memory import DEVICE_BYTES, available_bytes
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -58,13 +58,15 @@ def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
     replicas: int = arguments.replicas or module.header.replica_count
     devices = replicas * module.header.num_partitions
     shapes = [parameter.shape for parameter in module.entry.parameters]
+    each = 0 if arguments.input else sum(shape.bytes for shape in shapes)
+    needed, available = (each + DEVICE_BYTES) * devices, available_bytes()
+    if needed > available:
+        several = f"{devices:,} devices and " if devices > 1 else ""
+        message = f"{several}the inputs take {needed:,} bytes, and {available:,} are available"
+        raise HloError("HLO113", message, module.entry.span)
     if arguments.input:
         given = [array for path in arguments.input for array in load(path, "in")]
         return deal(given, shapes, devices)
-    needed, available = sum(shape.bytes for shape in shapes) * devices, available_bytes()
-    if needed > available:
-        message = f"the inputs take {needed:,} bytes, and {available:,} are available"
-        raise HloError("HLO113", message, module.entry.span)
     if arguments.fill is not None:
         number: float = arguments.fill
         return [[tree(s, lambda s: full_array(s, number)) for s in shapes] for _ in range(devices)]

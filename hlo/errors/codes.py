@@ -59,7 +59,7 @@ CODES: Final[dict[str, Code]] = {
         "the number of devices is wrong",
         "A module runs on replica_count times num_partitions devices, as its header says, and "
         "`per_device` needs the arguments of each. A module whose header names one replica may "
-        "run on any number.",
+        "run on any number that the system has threads for.",
     ),
     "HLO117": Code(
         "devices wait for each other forever",

@@ -65,7 +65,13 @@ class Lockstep:
         return self.replicas * self.partitions
 
     def run(self, bodies: Sequence[Callable[[], Any]]) -> list[Any]:
-        """The result of each device's function; the first error of any of them is raised."""
+        """The result of each device's function; the first error of any of them is raised.
+
+        Raises
+        ------
+        HloError
+            HLO116 if the system starts no thread for each device.
+        """
         results: list[Any] = [None] * len(bodies)
 
         def run_device(device: int) -> None:
@@ -80,11 +86,7 @@ class Lockstep:
 
         if len(bodies) == 1:
             return [bodies[0]()]
-        threads = [
-            threading.Thread(target=run_device, args=(d,), daemon=True) for d in self._waiting
-        ]
-        for thread in threads:
-            thread.start()
+        threads = self._start(run_device)
         self._batons[0].release()
         try:
             for thread in threads:
@@ -97,6 +99,19 @@ class Lockstep:
         if self._failure is not None:
             raise self._failure
         return results
+
+    def _start(self, run_device: Callable[[int], None]) -> list[threading.Thread]:
+        """A thread for each device; fewer, and a failure, if the system starts no more."""
+        threads: list[threading.Thread] = []
+        try:
+            for device in range(self.devices):
+                thread = threading.Thread(target=run_device, args=(device,), daemon=True)
+                thread.start()
+                threads.append(thread)
+        except RuntimeError:
+            count = f"{self.devices:,} devices, and the system starts {len(threads):,} threads"
+            self._fail(HloError("HLO116", f"{count}: each device is one"))
+        return threads
 
     def meet(
         self, device: int, instr: Instruction, members: Sequence[int], key: Hashable, value: Any

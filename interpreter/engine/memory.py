@@ -36,6 +36,8 @@ _COPYING = {
 }
 # A module that needs less is run without asking the system, which takes longer than adding scalars.
 ALWAYS_THERE = 64 * 2**20  # bytes
+# A device takes so many bytes without any array: its thread's stack, its frames and its names.
+DEVICE_BYTES = 2**15
 _MEMORY_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 

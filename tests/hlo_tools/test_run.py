@@ -129,6 +129,12 @@ def test_a_module_that_is_too_large_is_refused_before_its_inputs_are_made(hlo) -
     assert "error[HLO113]" in hlo("run", "-", stdin=text).err
 
 
+def test_devices_that_do_not_fit_are_refused_before_their_inputs_are_made(hlo) -> None:
+    text = b"HloModule m, num_partitions=99999999\nENTRY e { ROOT x = f32[4] parameter(0) }"
+    err = hlo("run", "-", stdin=text).err
+    assert "error[HLO113]: 99,999,999 devices and the inputs take" in err
+
+
 def test_the_reference_agrees(hlo, softmax: Path) -> None:
     result = hlo("run", softmax, "--reference", "interpreter", "--promise", "BITS", "--quiet")
     assert result.status == 0

@@ -1,5 +1,6 @@
 """Random state, the host's queues, and messages between two devices."""
 
+import threading
 from collections import deque
 
 import numpy as np
@@ -110,3 +111,21 @@ def test_what_is_sent_must_have_the_shape_that_is_received() -> None:
     with pytest.raises(HloError) as caught:
         interpreter.evaluate(parse(text), per_device=[(1.0,), (2.0,), (3.0,)])
     assert caught.value.code == "HLO118"
+
+
+def test_more_devices_than_the_system_starts_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+    started: list[threading.Thread] = []
+
+    def start_two(thread: threading.Thread) -> None:
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_two)
+    module = parse("HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n")
+    with pytest.raises(HloError, match="3 devices, and the system starts 2 threads") as caught:
+        interpreter.evaluate(module, per_device=[(1.0,), (2.0,), (3.0,)])
+    assert caught.value.code == "HLO116"
+    assert not any(thread.is_alive() for thread in started)
