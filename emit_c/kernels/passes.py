@@ -23,7 +23,9 @@ from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.peel_loops import peel_loops
 from emit_c.kernels.round_products import round_products
 from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
+from emit_c.kernels.split_lookups import split_lookups
 from emit_c.kernels.split_loops import split_loops
+from emit_c.kernels.unroll_narrow_loops import unroll_narrow_loops
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from emit_c.kernels.unswitch_loops import unswitch_loops
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
@@ -160,6 +162,20 @@ PASSES = (
         "Tables of bytes that lanes look up are copied to numbers of 32 bits, which vectors gather;"
         " later, as loops are cut in several that look up the same table.",
         lambda kernel, _, statements: widen_tables(kernel, statements),
+    ),
+    KernelPass(
+        "split-lookups",
+        "Other numbers of few bits that lanes look up, which no instruction gathers, are loaded by"
+        " loops of their own; after small tables have become wide ones.",
+        lambda kernel, _, statements: split_lookups(kernel, statements),
+    ),
+    KernelPass(
+        "unroll-narrow-loops",
+        "Short loops over numbers of few bits, which fill no vector, are written out; later, as"
+        " they may be collapsed or exchanged before.",
+        lambda kernel, _, statements: unroll_narrow_loops(
+            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+        ),
     ),
     KernelPass(
         "outline-math",

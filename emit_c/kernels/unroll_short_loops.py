@@ -117,18 +117,18 @@ def _is_worth_it(loop: For) -> bool:
 
 def _is_short(loop: For) -> bool:
     """Whether a perfect nest of loops has few iterations."""
-    nest = list(_nest(loop))
+    nest = list(perfect_nest(loop))
     count, innermost = prod(map(trip_count, nest)), nest[-1]
     few = count in (machine.SHORT_FOLDS if innermost.reductions else machine.SHORT_LOOPS)
     return few and all(map(_is_counted, nest)) and straight(innermost.body)
 
 
-def _nest(loop: For) -> Iterator[For]:
+def perfect_nest(loop: For) -> Iterator[For]:
     """The loops of a perfect nest, from the outermost on."""
     yield loop
     inner = loop.body[0] if len(loop.body) == 1 else None
     if isinstance(inner, For):
-        yield from _nest(inner)
+        yield from perfect_nest(inner)
 
 
 def _is_counted(loop: For) -> bool:
