@@ -135,6 +135,9 @@ FEW_NUMBERS: Final = FEW_CALLS * BLOCK_OF_LANES
 TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
 """A fact about gcc and clang: how far apart numbers lie that they load in lanes, and how far if
 none is left out."""
+TRANSPOSED_BYTES: Final = 4
+"""Measured: bytes of numbers whose short rows shuffles transpose in less time than columns of them
+are gathered, or scattered. Of 8 bytes, rows of 5 to 16 numbers take as long."""
 TAKEN_WRONG_WITH_MASKS: Final = (3,)
 """A fact about gcc 12: of these, the distances at which it stores wrong numbers if some are loaded
 under masks; powers of two are right."""

@@ -36,6 +36,7 @@ from codegen.statements import (
 )
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.row_starts import RowStarts, distances
+from emit_c.kernels.transposed_rows import TransposedRows
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
@@ -145,7 +146,10 @@ class _ShortRows:
         loop = self.loop
         assert isinstance(loop.stop, int)
         whole = loop.stop - loop.stop % machine.LANES
-        starts = RowStarts(self.body, loop.name, self.apart)
-        lanes = starts.lanes([rewritten(s, starts.placed) for s in self.written])
+        transposed = TransposedRows(self.body, loop.name, self.written, self.apart)
+        every = (each for s in nested(transposed.statements) for each in trees(s))
+        found = {n for each in every for n in distances(loop.name, each)}
+        starts = RowStarts(self.body, loop.name, transposed, sorted(found.intersection(self.apart)))
+        lanes = starts.lanes([rewritten(s, starts.placed) for s in transposed.statements])
         blocks = starts.blocks(whole, [lanes])
         return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)

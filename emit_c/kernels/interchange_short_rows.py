@@ -51,6 +51,7 @@ from emit_c.kernels.gather_short_rows import (
 )
 from emit_c.kernels.kept_elements import with_kept_elements
 from emit_c.kernels.row_starts import RowStarts
+from emit_c.kernels.transposed_rows import TransposedRows
 from emit_c.kernels.widen_bytes import NARROW
 from optimizer import machine
 
@@ -78,8 +79,11 @@ def interchange_short_rows(
             return None
         if not _is_worth_it(statement) or not _can_be_taken(statement):
             return None
-        kept = with_kept_elements(body, _hoisted(statement), kinds)
-        return _BlocksOfRows(body, kept, kinds).statements(statement)
+        hoisted = _hoisted(statement)
+        apart = distances_gathered(statement)
+        transposed = TransposedRows(body, statement.name, hoisted.body, apart)
+        kept = with_kept_elements(body, hoisted.with_body(transposed.statements), kinds)
+        return _BlocksOfRows(body, kept, kinds, transposed).statements(statement)
 
     return replaced(statements, interchanged)
 
@@ -151,7 +155,9 @@ class _BlocksOfRows:
     shared, arrays : the names of numbers that several pieces need, and of arrays.
     """
 
-    def __init__(self, body: Body, loop: For, kinds: Mapping[str, Kind]) -> None:
+    def __init__(
+        self, body: Body, loop: For, kinds: Mapping[str, Kind], transposed: TransposedRows
+    ) -> None:
         self.kinds = kinds
         self.pieces: list[For | Sequence[Statement]] = []
         for _, group in groupby(loop.body, lambda s: isinstance(s, For)):
@@ -162,7 +168,7 @@ class _BlocksOfRows:
         used = Counter(name for piece in self.pieces for name in _names(piece))
         numbers = (s.name for s in self.own if s.name not in self.arrays)
         self.shared = {name for name in numbers if used[name] > 1}
-        self.starts = RowStarts(body, loop.name, distances_gathered(loop))
+        self.starts = RowStarts(body, loop.name, transposed, distances_gathered(loop))
 
     def statements(self, loop: For) -> Sequence[Statement]:
         """The loop over blocks of rows, and the loop as it was over those that are left."""

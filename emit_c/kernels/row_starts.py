@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from codegen.elements.body import Body
+    from emit_c.kernels.transposed_rows import TransposedRows
 
 
 def distances(row: str, expr: Expr) -> Iterator[int]:
@@ -46,14 +47,17 @@ class RowStarts:
     block, lane : the counters of blocks and of lanes.
     """
 
-    def __init__(self, body: Body, row: str, apart: Sequence[int]) -> None:
-        self._row = row
-        self.block, self.lane = body.name(f"{row}_block"), body.name("k")
+    def __init__(
+        self, body: Body, row: str, transposed: TransposedRows, apart: Sequence[int]
+    ) -> None:
+        self._row, self._transposed = row, transposed
+        self.block, self.lane = transposed.block, transposed.lane
         self._names = {n: (body.name("rows"), body.name("row")) for n in apart}
 
     def blocks(self, stop: int, iteration: Sequence[Statement]) -> For:
         """The loop over blocks of rows."""
-        inside = (*self._arrays(), *iteration)
+        before = (*self._transposed.loads(), *self._arrays())
+        inside = (*before, *iteration, *self._transposed.stores())
         return For(self.block, stop, inside, step=machine.LANES, parallel=True)
 
     def _arrays(self) -> Iterator[Statement]:

@@ -62,16 +62,16 @@ def test_rows_that_lie_apart(module, kind, size):
 
 def test_folds_of_mirrored_and_strided_rows_are_gathered():
     module = hlo.parse(
-        entry("""x = f32[200,14] parameter(0)
-        m = f32[200,14] reverse(x), dimensions={0,1}
-        s = f32[200,7] slice(m), slice={[0:200],[1:14:2]}
-        least = f32[] constant(-inf)
-        ROOT r = f32[200] reduce(s, least), dimensions={1}, to_apply=f""").replace(
-            "ENTRY", "f { a = f32[] parameter(0)  b = f32[] parameter(1)\n"
-            "ROOT c = f32[] maximum(a, b) }\nENTRY", 1
+        entry("""x = f64[200,14] parameter(0)
+        m = f64[200,14] reverse(x), dimensions={0,1}
+        s = f64[200,7] slice(m), slice={[0:200],[1:14:2]}
+        least = f64[] constant(-inf)
+        ROOT r = f64[200] reduce(s, least), dimensions={1}, to_apply=f""").replace(
+            "ENTRY", "f { a = f64[] parameter(0)  b = f64[] parameter(1)\n"
+            "ROOT c = f64[] maximum(a, b) }\nENTRY", 1
         )
     )  # fmt: skip
-    x = np.random.default_rng(0).standard_normal((200, 14)).astype(np.float32)
+    x = np.random.default_rng(0).standard_normal((200, 14))
     executable = emit_c.compile(module)
     np.testing.assert_array_equal(executable(x), x.reshape(200, 14)[::-1, ::-1][:, 1::2].max(1))
     assert "rows[k" in executable.source

@@ -52,6 +52,17 @@ def test_a_condition_of_both_kinds_is_cut():
     assert "if (j < limit && j < 4) {" in text([made])
 
 
+def test_a_truth_that_others_are_joined_with_becomes_a_comparison():
+    limit, made = limited(loop(Let("pred", "d", "b[j]"), Let("pred", "e", "c | d")))
+    assert shown(limit.value) == "c ? 100 : 0"
+    assert "const pred e = j < limit | d;" in text([made])
+
+
+def test_bits_that_others_are_joined_with_stay():
+    made = loop(Let("s32", "d", "b[j]"), Let("s32", "e", "c | d"))
+    assert limited(made) == (made,)
+
+
 def test_loops_one_after_the_other_stay():
     made = For("j", 100, choice("i < 3"))
     assert limited(made) == (made,)
