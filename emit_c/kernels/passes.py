@@ -22,6 +22,7 @@ from emit_c.kernels.outline_math import outline_math
 from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.peel_loops import peel_loops
 from emit_c.kernels.round_products import round_products
+from emit_c.kernels.select_addresses import select_addresses
 from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_lookups import split_lookups
 from emit_c.kernels.split_loops import split_loops
@@ -123,6 +124,12 @@ PASSES = (
         "Iterations at both ends of loops in lanes, which choose otherwise than the others, are"
         " written out; after loops around them are cut, which leaves less to copy.",
         lambda kernel, _, statements: peel_loops(kernel.body, statements),
+    ),
+    KernelPass(
+        "select-addresses",
+        "Loops in lanes that load from one of two places in an array, the same for all iterations,"
+        " choose the address before; after loops are cut, which leaves fewer choices.",
+        lambda kernel, _, statements: select_addresses(kernel.body, statements),
     ),
     KernelPass(
         "unswitch-loops",
