@@ -60,12 +60,14 @@ class Argument:
     name : in the kernel.
     pointer : of its caller.
     size : how many elements lie there; 0 where that is not known.
+    given : the type in which its caller has it, where the kernel takes the elements for others.
     """
 
     kind: Kind
     name: str
     pointer: str
     size: int = 0
+    given: Kind | None = None
 
 
 class Kernel:

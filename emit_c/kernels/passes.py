@@ -18,6 +18,7 @@ from emit_c.kernels.gather_short_rows import gather_short_rows
 from emit_c.kernels.hoist_masks import hoist_masks
 from emit_c.kernels.inline_uses import inline_uses
 from emit_c.kernels.interchange_short_rows import interchange_short_rows
+from emit_c.kernels.move_words import move_words, with_given_pointers
 from emit_c.kernels.outline_math import outline_math
 from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.peel_loops import peel_loops
@@ -62,6 +63,12 @@ class KernelPass:
 
 
 PASSES = (
+    KernelPass(
+        "move-words",
+        "Complex numbers that are only moved are moved as words of 64 bits, of which there are"
+        " vectors; first, as all others look at the types of arrays.",
+        lambda kernel, _, statements: move_words(kernel, statements),
+    ),
     KernelPass(
         "gather-short-rows",
         "Rows too short for a vector are folded side by side, a lane each, before they are"
@@ -194,6 +201,12 @@ PASSES = (
         "parallelize",
         "Loops of much work become functions of a range of iterations, which threads share.",
         parallelize,
+    ),
+    KernelPass(
+        "cast-pointers",
+        "Pointers to complex numbers are taken for pointers to words once, at the head of the"
+        " kernel; after threads' functions, which are given the pointers to words.",
+        lambda kernel, _, statements: with_given_pointers(kernel, statements),
     ),
     KernelPass(
         "inline-uses",

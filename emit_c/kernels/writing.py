@@ -65,7 +65,7 @@ class ModuleKernels:
         statements = without_unused_values(statements, used)
         if kernel.writer.functions:
             statements = calling(statements, self._add_own(kernel))
-        parameters = tuple(Parameter(a.kind, a.name) for a in kernel.arguments.values())
+        parameters = tuple(Parameter(a.given or a.kind, a.name) for a in kernel.arguments.values())
         gives_status = kernel.writer.has_status
         made = Function("", parameters, tuple(statements), gives_status=gives_status)
         key = key_of(made)

@@ -1,0 +1,109 @@
+"""Kernels that only move complex numbers move words; C gives the same values."""
+
+import numpy as np
+import pytest
+from written import Assign, For, If, Let, Variable
+
+import emit_c
+import hlo
+import interpreter
+from codegen.elements.constants import Constants
+from codegen.elements.kernel import Scope
+from codegen.kinds import Pointer
+from codegen.printer import text
+from emit_c import emit
+from emit_c.code.names import CNames
+from emit_c.kernels.kernel import CKernel
+from emit_c.kernels.move_words import move_words, with_given_pointers
+from optimizer import optimize
+
+
+def moved(*statements):
+    """Statements of a kernel from `x` to `y`, both of complex numbers, after both passes."""
+    kernel = CKernel(Constants(CNames()), Scope())
+    kernel.argument(Pointer("c64", restrict=True), "out", "y", 9)
+    kernel.argument(Pointer("c64", const=True, restrict=True), "in", "x", 9)
+    kernel.argument(Pointer("f32", const=True, restrict=True), "n", "z", 9)
+    return text(with_given_pointers(kernel, move_words(kernel, statements)))
+
+
+def test_words_are_moved():
+    reversed_ = For("i", 9, (Let("c64", "a", "x[8 - i]"), Assign("y[i]", "a")), simd=True)
+    assert (
+        moved(reversed_)
+        == """\
+  u64 *restrict y_words = (u64 *)y;
+  const u64 *restrict x_words = (const u64 *)x;
+  #pragma omp simd
+  for (s64 i = 0; i < 9; i++) {
+    const u64 a = x_words[8 - i];
+    y_words[i] = a;
+  }
+"""
+    )
+
+
+def test_words_are_chosen():
+    sides = (Assign("a", "x[i]"),), (Assign("a", "x[i + 1]"),)
+    assert "u64 a;" in moved(For("i", 8, (Variable("c64", "a"), If("z[i] > 0", *sides))))
+    chosen = Assign("y[i]", "choose_c64(z[i] > 0, x[i], x[0])")
+    assert "= z[i] > 0 ? x_words[i] : x_words[0];" in moved(For("i", 8, (chosen,)))
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        (Let("c64", "a", "x[i]"), Assign("y[i]", "a + a")),
+        (Assign("y[i]", "negate_c64(x[i])"),),
+        (Let("c64", "a", "x[i]"), Let("f32", "b", "real_c64(a)"), Assign("y[i]", "x[i]")),
+        (Variable("c64", "a"), Assign("a", "x[i]"), If("equal_c64(a, a)", (Assign("y[i]", "a"),))),
+        (Assign("z[i]", "z[i] + 1"),),
+    ],
+    ids=["a sum", "a function", "a part", "a condition", "no complex number"],
+)
+def test_others_stay(inside):
+    assert moved(For("i", 8, inside)) == text([For("i", 8, inside)])
+
+
+# ----------------------------------------------------------------------------------------- programs
+
+PROGRAMS = {
+    "reversed": "ROOT r = c64[70,7] reverse(x), dimensions={1}",
+    "transposed": "ROOT r = c64[7,70] transpose(x), dimensions={1,0}",
+    "padded": """low = c64[] constant((-0, nan))
+  ROOT r = c64[76,9] pad(x, low), padding=2_4x1_1""",
+    "chosen": """zeros = f32[70,7] broadcast(zero), dimensions={}
+  p = pred[70,7] compare(z, zeros), direction=GT
+  ones = c64[70,7] broadcast(one), dimensions={}
+  ROOT r = c64[70,7] select(p, x, ones)""",
+    "joined": "ROOT r = c64[70,14] concatenate(x, x), dimensions={1}",
+    "put in place": """at = s32[] constant(3)
+  few = c64[2,7] slice(x), slice={[60:62], [0:7]}
+  ROOT r = c64[70,7] dynamic-update-slice(x, few, at, at)""",
+    "looked up": """f = s32[70,7] convert(z)
+  rows = s32[490] reshape(f)
+  ROOT r = c64[490,7] gather(x, rows), offset_dims={1}, collapsed_slice_dims={0},
+    start_index_map={0}, index_vector_dim=1, slice_sizes={1,7}""",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_values(program):
+    module = hlo.parse(f"""HloModule moves
+ENTRY e {{
+  x = c64[70,7] parameter(0)
+  z = f32[70,7] parameter(1)
+  zero = f32[] constant(0)
+  one = c64[] constant((1, -2))
+  {PROGRAMS[program]}
+}}""")
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=(70, 14)).astype(np.float32).view(np.complex64)
+    x[0, :3] = [complex(np.nan, -0.0), complex(-0.0, np.inf), -0.0]
+    z = generator.normal(size=(70, 7)).astype(np.float32) * 40
+    made, want = emit_c.compile(module)(x, z), interpreter.evaluate(module, x, z)
+    assert isinstance(made, np.ndarray)
+    assert isinstance(want, np.ndarray)
+    assert made.tobytes() == want.tobytes()
+    words = "_words" in emit(optimize(module, target="cpu")).source
+    assert words == (program != "put in place")
