@@ -110,7 +110,11 @@ def _run_watched(arguments: argparse.Namespace) -> int:
         with choice.watching(watch):
             runpy.run_path(str(script), run_name="__main__")
     except Exception as error:
-        traceback.print_exception(error.with_traceback(_from_script(error, str(script))))
+        own = _from_script(error, str(script))
+        misspelled = isinstance(error, SyntaxError) and error.filename == str(script)
+        if own is None and not misspelled:
+            raise HloError("HLO200", f"cannot run {script}: {error}") from error
+        traceback.print_exception(error.with_traceback(own))
         return DIFFERENT
     finally:
         sys.argv, sys.path[0] = words, path
@@ -126,13 +130,14 @@ def _run_watched(arguments: argparse.Namespace) -> int:
 
 
 def _from_script(error: Exception, script: str) -> TracebackType | None:
-    """An exception's traceback as `python SCRIPT` would show it: without the frames before."""
+    """An exception's traceback as `python SCRIPT` would show it: without the frames before.
+
+    It is None where the script never ran: it is no Python, or is misspelled.
+    """
     found = error.__traceback__
-    while found is not None and found.tb_frame.f_code.co_filename != script:
+    while found is not None and not found.tb_frame.f_code.co_filename.startswith(script):
         found = found.tb_next
-    if isinstance(error, SyntaxError) and error.filename == script:
-        return None
-    return found or error.__traceback__
+    return found
 
 
 def _step(module: Module, per_device: Sequence[Arrays]) -> None:

@@ -112,3 +112,18 @@ def test_a_script_that_is_no_python_is_shown_as_python_shows_it(
     err = capsys.readouterr().err
     assert err.lstrip().startswith(f'File "{script}", line 1')
     assert "hlo_tools" not in err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"m /* \xff */\n", b"x = 1\0", b"PK\x05\x06" + bytes(18)],
+    ids=["bytes", "null", "zip"],
+)
+def test_a_script_that_cannot_be_read_is_an_error_without_traceback(
+    script: str, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(script).write_bytes(content)
+    assert cli.main(["jax", script]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"error[HLO200]: cannot run {script}: ")
+    assert "Traceback" not in err
