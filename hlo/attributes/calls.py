@@ -33,7 +33,7 @@ class GetTupleElement(Attrs):
 class CompositeCall(Attrs):
     """Whether the called computation stands for a named composite operation."""
 
-    is_composite: bool = optional("bool", default=False, after_called=True)
+    is_composite: bool = optional("bool", default=False, behind="called")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

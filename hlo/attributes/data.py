@@ -59,7 +59,7 @@ class RngGetAndUpdateState(Attrs):
 class Accuracy(Attrs):
     """The accuracy of a transcendental function."""
 
-    result_accuracy: ResultAccuracy | None = optional("result_accuracy", None)
+    result_accuracy: ResultAccuracy | None = optional("result_accuracy", None, behind="statistics")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import Any, Protocol, Self, cast
+from typing import Any, Literal, Protocol, Self, cast
+
+# What an attribute stands behind in the text: the operands, the computations that the instruction
+# calls, or its statistics.
+Place = Literal["operands", "called", "statistics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,7 @@ class AttributeSpec:
     kind : the start rule of the grammar that reads its value.
     required : whether the parser refuses an instruction without it.
     always : whether the printer shows it even where it has its default.
-    after_called : whether it is printed after the computations that the instruction calls.
+    behind : the part of the text that it is printed behind.
     words : of the kind "word": the words that there are; () for any.
     """
 
@@ -28,7 +32,7 @@ class AttributeSpec:
     required: bool
     always: bool
     default: Any
-    after_called: bool
+    behind: Place
     words: tuple[str, ...]
 
 
@@ -42,11 +46,11 @@ def optional(
     default: Any,
     *,
     always: bool = False,
-    after_called: bool = False,
+    behind: Place = "operands",
     words: tuple[str, ...] = (),
 ) -> Any:
     """An attribute with a default; printed where it differs from it, or always."""
-    marks = {"kind": kind, "always": always, "after_called": after_called, "words": words}
+    marks = {"kind": kind, "always": always, "behind": behind, "words": words}
     return field(default=default, metadata=marks)
 
 
@@ -87,7 +91,7 @@ def attribute_specs(group: type[Attrs]) -> dict[str, AttributeSpec]:
             required=f.default is MISSING,
             always=f.metadata["always"],
             default=default,
-            after_called=f.metadata.get("after_called", False),
+            behind=f.metadata.get("behind", "operands"),
             words=f.metadata["words"],
         )
     return specs

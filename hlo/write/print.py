@@ -29,6 +29,7 @@ from hlo.write.value_print import print_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hlo.attributes.spec import Place
     from hlo.instruction import Computation, Instruction, Module
     from hlo.types.shape import Shape
 
@@ -242,23 +243,22 @@ def _attributes_and_called(instr: Instruction, options: Options) -> str:
     called = _called(instr, "%" if options.print_percent else "") if instr.called else ""
     if not options.print_extra_attributes:
         return called
-    after = print_attributes(instr.attrs, after_called=True) if called else ""
-    return print_attributes(instr.attrs) + called + after
+    after = print_attributes(instr.attrs, "called") if called else ""
+    return print_attributes(instr.attrs, "operands") + called + after
 
 
 @lru_cache(100_000)
-def print_attributes(attrs: Attrs, *, after_called: bool = False) -> str:
+def print_attributes(attrs: Attrs, behind: Place | None = None) -> str:
     """The attributes that are not as by default, each behind a comma: `, dimensions={1}`.
 
     Parameters
     ----------
-    after_called : those that stand behind the computations that an instruction calls, instead of
-        those before them.
+    behind : only those that stand behind this part of the text.
     """
     text = ""
     for key, spec in attribute_specs(type(attrs)).items():
         value: Any = getattr(attrs, spec.field)
-        if spec.after_called != after_called or value is None:
+        if value is None or behind not in (None, spec.behind):
             continue
         if spec.always or value != spec.default:
             text += f", {key}={print_value(spec.kind, value)}"
@@ -332,6 +332,7 @@ def _annotations(instr: Instruction, options: Options) -> str:
         text += f", control-predecessors={{{names}}}"
     if notes.statistics:
         text += f", statistics={notes.statistics}"
+    text += print_attributes(instr.attrs, "statistics")
     if notes.origin:
         text += f", origin={notes.origin}"
     if options.print_metadata and notes.metadata is not None and notes.metadata.text:
