@@ -47,6 +47,7 @@ TRAITS: Final = {
     "host": "exchanges values with the host or, through a channel, with another program",
     "control": "decides which computation runs, or how often",
     "sequential": "runs each of its computations on whole values, not for each element",
+    "ordering": "depends on which of two numbers is greater: complex numbers have no order",
     "contraction": "sums products over dimensions of its operands",
     "reduction": "combines many elements into few",
 }
@@ -170,11 +171,11 @@ _op("tanh",              1, "hyperbolic tangent",                               
 _op("add",               2, "x + y; pred: or",                                    "elementwise commutative associative")
 _op("and",               2, "bitwise and",                                        "elementwise commutative associative")
 _op("atan2",             2, "angle of the point (y, x): x is the second operand", "elementwise transcendental")
-_op("compare",           2, "whether x EQ, NE, GE, GT, LE or LT y, as pred",      "elementwise", a.Compare)
+_op("compare",           2, "whether x EQ, NE, GE, GT, LE or LT y, as pred",      "elementwise ordering", a.Compare)
 _op("complex",           2, "a complex number from its parts",                    "elementwise")
 _op("divide",            2, "x / y; integers are rounded towards 0",              "elementwise")
-_op("maximum",           2, "the larger; NaN if either is; pred: or",             "elementwise commutative associative")
-_op("minimum",           2, "the smaller; NaN if either is; pred: and",           "elementwise commutative associative")
+_op("maximum",           2, "the larger; NaN if either is; pred: or",             "elementwise commutative associative ordering")
+_op("minimum",           2, "the smaller; NaN if either is; pred: and",           "elementwise commutative associative ordering")
 _op("mulhi",             2, "high half of the double-width integer product",      "elementwise commutative")
 _op("multiply",          2, "x * y; pred: and",                                   "elementwise commutative associative")
 _op("or",                2, "bitwise or",                                         "elementwise commutative associative")
@@ -186,7 +187,7 @@ _op("shift-right-logical", 2, "x >> y, filled with 0",                          
 _op("stochastic-convert", 2, "convert that rounds up or down, as random bits decide", "elementwise explicit_shape conversion")
 _op("subtract",          2, "x - y",                                              "elementwise")
 _op("xor",               2, "bitwise exclusive or",                               "elementwise commutative associative")
-_op("clamp",             3, "min(max(low, x), high)",                             "elementwise")
+_op("clamp",             3, "min(max(low, x), high)",                             "elementwise ordering")
 _op("select",            3, "the second operand where the first is true, else the third", "elementwise")
 _op("map",            None, "a scalar computation applied to each element",       "same_dimensions", a.Map, "to_apply")
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.errors.error import HloError
 from interpreter.numbers.bits import BITWISE
 from interpreter.numbers.complexes import COMPLEXES
 from interpreter.numbers.floats import FLOATS
 from interpreter.numbers.integers import INTEGERS, PREDS
+from interpreter.numbers.undefined import undefined
 from interpreter.numbers.widths import narrowed, type_of, widened
 from interpreter.table import evaluates
 
@@ -60,7 +60,7 @@ def evaluate_elementwise(instr: Instruction, _attrs: Attrs, *operands: Array) ->
     element_type = type_of(operands[0])
     compute = MEANINGS[element_type.kind].get(instr.opcode)
     if compute is None:
-        raise HloError("HLO101", f"{instr.opcode} is not defined for {element_type}", instr.span)
+        raise undefined(instr.opcode, element_type, instr.span)
     return narrowed(compute(*map(widened, operands)), instr.shape.element_type)
 
 
@@ -74,7 +74,7 @@ def evaluate_bitwise(instr: Instruction, _attrs: Attrs, *operands: Array) -> Arr
     """
     element_type = type_of(operands[0])
     if not element_type.is_integer:
-        raise HloError("HLO101", f"{instr.opcode} is not defined for {element_type}", instr.span)
+        raise undefined(instr.opcode, element_type, instr.span)
     return narrowed(BITWISE[instr.opcode](*operands), instr.shape.element_type)
 
 
@@ -93,12 +93,10 @@ def evaluate_compare(instr: Instruction, attrs: Compare, x: Array, y: Array) -> 
     Raises
     ------
     HloError
-        HLO101 for an order of complex numbers, for which XLA has no one meaning: its evaluator
-        refuses them; on the CPU, < is lexicographic, but <= looks at the real parts alone, and
-        maximum, minimum and clamp are made of it.
+        HLO101 for an order of complex numbers; they are equal or not.
     """
     if type_of(x).is_complex and attrs.direction not in ("EQ", "NE"):
-        raise HloError("HLO101", "complex numbers have no order", instr.span)
+        raise undefined(instr.opcode, type_of(x), instr.span)
     wide_x, wide_y = widened(x), widened(y)
     if attrs.type == "TOTALORDER" and type_of(x).is_floating:
         wide_x, wide_y = total_order(wide_x), total_order(wide_y)

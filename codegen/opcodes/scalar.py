@@ -28,9 +28,9 @@ from codegen.expressions import (
 from codegen.kinds import number_of
 from codegen.walk import rebuilt, substitute
 from hlo.attributes import Compare, ReducePrecision
-from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES, F16, F32, PRED
 from interpreter.conversion import ROUNDED_ONCE, integer_range
+from interpreter.numbers.undefined import undefined
 from interpreter.numbers.widths import float_format
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ def write_elementwise(opcode: str, instr: Instruction, *values: Expr, wraps: boo
     else:
         made = expression(opcode, element_type, *values, wraps=wraps)
     if made is None:
-        raise HloError("HLO101", f"{opcode} is not defined for {element_type}", instr.span)
+        raise undefined(opcode, element_type, instr.span)
     return narrowed(instr.shape.element_type, made)
 
 
@@ -274,7 +274,7 @@ def write_compare(instr: Instruction, x: Expr, y: Expr) -> Expr:
     if attrs.type == "TOTALORDER" and element_type.is_floating:
         x, y = (apply(f"total_order_{wide(element_type)}", v) for v in (x, y))
     if element_type.is_complex and attrs.direction not in ("EQ", "NE"):
-        raise HloError("HLO101", "complex numbers have no order", instr.span)
+        raise undefined(instr.opcode, element_type, instr.span)
     return Op(_DIRECTIONS[attrs.direction], (x, y))
 
 

@@ -41,11 +41,7 @@ def check(module: Module, table: OpTable[Entry], kernels: CustomCallKernels, lan
         for instr in computation.instructions:
             entry = table.get(instr.opcode)
             if entry is None or isinstance(entry, Rewritten):
-                reason = table.not_supported.get(instr.opcode, f"it has no {language} yet")
-                notes = [_PREPARE.format(entry.by)] if entry else []
-                reason = entry.unless or notes[0] if entry else reason
-                message = f"{instr.name}: {instr.opcode} can't be compiled to {language}: {reason}"
-                raise HloError("HLO181", message, instr.span, notes)
+                raise _no_code(instr, entry, table, language)
             if isinstance(instr.attrs, CustomCall):
                 check_call(instr)
                 if instr.attrs.custom_call_target not in kernels:
@@ -64,6 +60,21 @@ def check(module: Module, table: OpTable[Entry], kernels: CustomCallKernels, lan
                 message = f"{instr.name}: {instr.opcode} of tiles can't be compiled to {language}"
                 note = _PREPARE.format("tiled-bitcast-expander")
                 raise HloError("HLO181", message, instr.span, [note])
+
+
+def _no_code(
+    instr: Instruction, entry: Rewritten | None, table: OpTable[Entry], language: str
+) -> HloError:
+    """The error for an opcode without code, with the pass that writes it otherwise."""
+    if entry is None:
+        reason = table.not_supported.get(instr.opcode, f"it has no {language} yet")
+        notes: list[str] = []
+    else:
+        prepare = _PREPARE.format(entry.by)
+        reason = entry.unless or prepare
+        notes = [f"in other cases, {prepare}" if entry.unless else prepare]
+    message = f"{instr.name}: {instr.opcode} can't be compiled to {language}: {reason}"
+    return HloError("HLO181", message, instr.span, notes)
 
 
 def _check_bits(source: ElementType, instr: Instruction, language: str) -> None:

@@ -94,6 +94,14 @@ def test_opcodes_refuse_types_without_meaning(opcode: str) -> None:
                 evaluate(opcode, element_type, values(element_type, [1]))
 
 
+@pytest.mark.parametrize("opcode", ["maximum", "minimum", "clamp"])
+def test_what_orders_complex_numbers_is_refused_with_the_reason(opcode: str) -> None:
+    one = values("c64", [1])
+    with pytest.raises(HloError, match=f"{opcode} is not defined for c64") as caught:
+        evaluate(opcode, "c64", *[one] * OPCODES[opcode].arity)
+    assert "complex numbers have no order" in caught.value.notes[0]
+
+
 # ---------------------------------------------------------------- integers as Python integers
 
 
