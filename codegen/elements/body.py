@@ -16,7 +16,14 @@ from codegen.elements.constants import literal_of
 from codegen.elements.memory import pointer_into
 from codegen.elements.table import BetweenKernels, Element, Scalar
 from codegen.elements.trace import AccessTrace
-from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
+from codegen.elements.types import (
+    computed_in_bits,
+    is_narrow,
+    load,
+    store,
+    stored_narrowed,
+    wide,
+)
 from codegen.elements.writer import Environment
 from codegen.expressions import Apply, Choose, Expr, Literal, Name, condition_of, item, tree
 from codegen.kinds import Pointer
@@ -53,7 +60,11 @@ class Body:
         self.writer.blocks[-1] += statements
 
     def let(self, kind: Kind, name: str, value: Expr) -> Name:
-        """Name a value; gives the name."""
+        """Name a value; gives the name. The result of a fold may be known as it is stored."""
+        known = self.writer.raw.get(value) if isinstance(value, Apply) else None
+        if known is not None:
+            bits = self.let(known[0].name, f"{name}_bits", known[1])
+            return self.widened(known[0], bits, name)
         unique = self.writer.names.unique(name)
         self.add(Let(kind, unique, value))
         return Name(unique)
@@ -267,13 +278,11 @@ class Body:
             self.writer.computed[instr] = None
             made, kind = entry.write(instr, *values), instr.shape.element_type
             name = self.let(wide(kind), instr.name, made)
-            if (stored := stored_narrowed(kind, made)) is not None:
+            if (bits := self._in_bits(instr, made, values)) is not None:
+                bits = self.let(kind.name, f"{instr.name}_bits", bits)
+                self.writer.raw[name] = (kind, bits)
+            elif (stored := stored_narrowed(kind, made)) is not None:
                 self.writer.raw[name] = (kind, stored)
-            elif isinstance(made, Choose):
-                values = made.then, made.otherwise
-                if all(self.has_bits(kind, value) for value in values):
-                    bits = (self.stored(kind, value) for value in values)
-                    self.writer.raw[name] = (kind, Choose(made.condition, *bits))
             return (name,)
         if isinstance(entry, Element | BetweenKernels) and entry.write is not None:
             value: Expr | Values = entry.write(self, instr, index)
@@ -292,21 +301,39 @@ class Body:
         number = linear(index, shape.dims)
         if self.writer.trace:
             self.writer.trace.loads.append(number)
-        element, kind = item(cast("Expr", pointers), number), shape.element_type
-        if not is_narrow(kind):
-            return (self.let(wide(kind), name, element),)
-        return (self.widened(kind, self.let(kind.name, f"{name}_bits", element), name),)
+        return (self.loaded_from(shape.element_type, item(cast("Expr", pointers), number), name),)
 
-    def widened(self, kind: ElementType, bits: Expr, name: str) -> Expr:
+    def loaded_from(self, kind: ElementType, element: Expr, name: str) -> Expr:
+        """The value of an element of an array."""
+        if not is_narrow(kind):
+            return self.let(wide(kind), name, element)
+        return self.widened(kind, self.let(kind.name, f"{name}_bits", element), name)
+
+    def widened(self, kind: ElementType, bits: Expr, name: str) -> Name:
         """A stored value in its wide type, of which the very bits are stored again."""
         made = self.let(wide(kind), name, load(kind, bits))
         self.writer.raw[made] = (kind, bits)
         return made
 
+    def _in_bits(self, instr: Instruction, made: Expr, values: Sequence[Expr]) -> Expr | None:
+        """The stored form of a small float that is one of others, or that but for its sign."""
+        kind = instr.shape.element_type
+        if isinstance(made, Choose):
+            values = made.then, made.otherwise
+        elif not kind.is_floating or self.writer.has_extremes:
+            return None
+        if not all(self.has_bits(kind, value) for value in values):
+            return None
+        bits = [self.stored(kind, value) for value in values]
+        if isinstance(made, Choose):
+            return Choose(made.condition, *bits)
+        return computed_in_bits(instr.opcode, kind, *bits)
+
     def has_bits(self, element_type: ElementType, value: Expr) -> bool:
         """Whether a wide value was loaded, or is a constant: nothing is converted to store it."""
         stored = self.stored(element_type, value)
-        loaded = value in self.writer.raw and not isinstance(stored, Apply)
+        converted = isinstance(stored, Apply) and stored.function == f"store_{element_type}"
+        loaded = value in self.writer.raw and not converted
         return is_narrow(element_type) and (loaded or isinstance(value, Literal))
 
     def stored(self, element_type: ElementType, value: Expr) -> Expr:

@@ -62,6 +62,21 @@ def stored_narrowed(element_type: ElementType, narrow: Expr) -> Expr | None:
     return None
 
 
+def computed_in_bits(opcode: str, element_type: ElementType, *bits: Expr) -> Expr | None:
+    """An operation on floats of 16 bits as they are stored; None for others, which convert them."""
+    if element_type.bits != 16:
+        return None
+    match opcode:
+        case "negate":
+            return bits[0] ^ Literal(0x8000, hexadecimal=True)
+        case "abs":
+            return bits[0] & Literal(0x7FFF, hexadecimal=True)
+        case "maximum" | "minimum":
+            return Apply(f"{opcode}_{element_type}", bits)
+        case _:
+            return None
+
+
 def literal(element_type: ElementType, value: Any) -> Expr:
     """One number as a wide value."""
     number: NDArray[Any] = np.asarray(value)

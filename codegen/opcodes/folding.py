@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.folds import EXTREMES, SUM_OF_FLOATS, joined, neutral
-from codegen.elements.types import narrowed, wide
+from codegen.elements.types import is_narrow, load, narrowed, wide
 from codegen.expressions import Apply, Cast, Choose, Expr, Name, Op, binary, condition_of, item
 from codegen.opcodes.extremes import first_extreme
 from codegen.opcodes.movement import define
@@ -88,7 +88,7 @@ class Fold:
         # The parts of complex numbers are added up for themselves, which can be done in lanes.
         self.in_parts = self.operation == "add" and types[0].is_complex
         if self.ordered:
-            kinds, values = ["s32" if kinds[0] == "f32" else "s64"], [self._key(values[0])]
+            kinds, values = [self._key_type], [self._key(values[0])]
         if self.in_parts:
             kinds, values = [types[0].real.name] * 2, parts_of(values[0])
         pairs = list(zip(kinds, values, strict=True))
@@ -110,16 +110,28 @@ class Fold:
                 sign = self.operation or ""
             self.lanes = tuple((sign, base(name)) for name in self.names)
 
+    @property
+    def _is_stored(self) -> bool:
+        """Whether the keys are those of floats of 16 bits as they are stored."""
+        return is_narrow(self.types[0]) and self.types[0].bits == 16
+
+    @property
+    def _key_type(self) -> str:
+        if self._is_stored:
+            return "s16"
+        return "s32" if wide(self.types[0]) == "f32" else "s64"
+
     def _key(self, value: Expr) -> Expr:
-        return Apply(f"{self.operation}_key_{wide(self.types[0])}", (value,))
+        kind = self.types[0]
+        if self._is_stored:
+            return Apply(f"{self.operation}_key_{kind}", (self.body.stored(kind, value),))
+        return Apply(f"{self.operation}_key_{wide(kind)}", (value,))
 
     def add(self, values: Sequence[Expr]) -> None:
         """Fold in one more value of each array."""
         body = self.body
         if self.ordered:
-            key = body.let(
-                "s32" if wide(self.types[0]) == "f32" else "s64", "key", self._key(values[0])
-            )
+            key = body.let(self._key_type, "key", self._key(values[0]))
             sign = ">" if self.operation == "maximum" else "<"
             most = self.names[0]
             body.assign(most, Choose(binary(sign, key, most), key, most))
@@ -154,6 +166,12 @@ class Fold:
         return self.names
 
     def _from_key(self) -> Expr:
+        if self._is_stored:
+            kind = self.types[0]
+            bits = Apply(f"{self.operation}_of_key_{kind}", (self.names[0],))
+            made = load(kind, bits)
+            self.body.writer.raw[made] = (kind, bits)
+            return made
         value = Apply(f"{self.operation}_of_key_{wide(self.types[0])}", (self.names[0],))
         return narrowed(self.types[0], value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import load, store, wide
+from codegen.elements.types import load, wide
 from codegen.expressions import (
     Cast,
     Choose,
@@ -106,7 +106,7 @@ def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[Name]) ->
             at = (*index[:axis], j, *index[axis + 1 :])
             values = [body.element(o, at) for o in instr.operands]
             for row, kind, value in zip(rows.rows, types, values, strict=True):
-                body.assign(item(row, j), store(kind, value))
+                body.assign(item(row, j), body.stored(kind, value))
             body.assign(item(rows.order, j), Cast("s32", Group(indexed(j))))
         order = rows.sort(before)
         with body.loops(["j"], [n]) as (j,):

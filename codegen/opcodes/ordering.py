@@ -99,7 +99,7 @@ def write_sort(
                         element = from_bits(body, bits, kind)
                     else:
                         element = body.element(operand, at(unknown(number.name, 0, n - 1)))
-                    body.assign(item(output, target), store(kind, element))
+                    body.assign(item(output, target), body.stored(kind, element))
 
         with body.block() as fetched:
             put(None)
@@ -344,7 +344,7 @@ def write_topk(
             number = body.let("s64", "number", Cast("u32", item(order, j)))
             target = linear(at(j), (*others, k))
             element = body.element(operand, at(unknown(number.name, 0, n - 1)))
-            body.assign(item(outputs[0], target), store(operand.shape.element_type, element))
+            body.assign(item(outputs[0], target), body.stored(operand.shape.element_type, element))
             body.assign(item(outputs[1], target), Cast("s32", number))
     return words.scratch_bytes if words else 0
 

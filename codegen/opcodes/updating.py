@@ -50,7 +50,7 @@ def copy(body: Body, target: Name, source: Instruction) -> None:
 def put(body: Body, array: Name, shape: Shape, index: Index, value: Expr) -> None:
     """Store a wide value at an index."""
     element = item(array, linear(index, shape.dims))
-    body.assign(element, store(shape.element_type, value))
+    body.assign(element, body.stored(shape.element_type, value))
 
 
 def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
@@ -186,7 +186,7 @@ def combine_elements(
     shapes = [x.shape for x in instr.operands[:half]]
     number = body.let("s64", "at", indexed(linear(at, shapes[0].dims)))
     olds = [
-        body.let(wide(s.element_type), "old", load(s.element_type, item(target, number)))
+        body.loaded_from(s.element_type, item(target, number), "old")
         for s, target in zip(shapes, outputs, strict=True)
     ]
     news = [body.element(u, index) for u in instr.operands[half + 1 :]]

@@ -7,7 +7,6 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import store
 from codegen.expressions import (
     NEVER,
     condition_of,
@@ -99,7 +98,7 @@ class ReduceWindow:
         """Write the results at an index."""
         number = linear(index, self.shape.dims)
         for output, kind, value in zip(outputs, self.types, fold.results, strict=True):
-            body.assign(item(output, number), store(kind, value))
+            body.assign(item(output, number), body.stored(kind, value))
 
 
 def windows_of(instr: Instruction) -> ReduceWindow:

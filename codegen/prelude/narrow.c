@@ -70,3 +70,30 @@ static inline u32 small_float(f32 x, int exponent_bits, int mantissa_bits, int b
   code = size >= (u32)(127 - bias + (1 << exponent_bits)) << 23 || code > largest ? overflow : code;
   return size > 0x7f800000 ? nan : code;
 }
+
+// The extremes of floats of 16 bits are found among integers of 16 bits: the total order of what is
+// stored, NaN beyond everything.
+//: bf16 0x7f80, f16 0x7c00
+static inline s16 maximum_key_$1($1 x) {
+  return (s16)((x & 0x7fff) > $2 ? 0x7fff : (s16)x ^ ((s16)x >> 15 & 0x7fff));
+}
+
+//: bf16 0x7f80, f16 0x7c00
+static inline s16 minimum_key_$1($1 x) {
+  return (s16)((x & 0x7fff) > $2 ? -0x8000 : (s16)x ^ ((s16)x >> 15 & 0x7fff));
+}
+
+//: bf16 0x7fc0, f16 0x7e00
+static inline $1 maximum_of_key_$1(s16 key) {
+  return ($1)(key == 0x7fff ? $2 : key ^ (key >> 15 & 0x7fff));
+}
+
+//: bf16 0xffc0, f16 0xfe00
+static inline $1 minimum_of_key_$1(s16 key) {
+  return ($1)(key == -0x8000 ? $2 : key ^ (key >> 15 & 0x7fff));
+}
+
+//: bf16 maximum >=, bf16 minimum <=, f16 maximum >=, f16 minimum <=
+static inline $1 $2_$1($1 x, $1 y) {
+  return $2_key_$1(x) $3 $2_key_$1(y) ? x : y;
+}

@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import store
 from codegen.expressions import item
 from codegen.opcodes.folding import Fold, over
 from codegen.statements import For
@@ -93,7 +92,7 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) 
                 result = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), *here)
                 for output, kind, value in zip(outputs, types, fold.results, strict=True):
                     number = linear(result, shape.dims)
-                    body.assign(item(output, number), store(kind, value))
+                    body.assign(item(output, number), body.stored(kind, value))
             body.add(over(column, width, statements))
     return 0
 

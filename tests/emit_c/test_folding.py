@@ -6,6 +6,7 @@ from strategies.compiled import ADD, MAX, check, entry
 
 import emit_c
 import hlo
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, ROUNDING, compare
 
@@ -163,3 +164,59 @@ fused { x.1 = f32[4] parameter(0)  i = f32[] constant(0)
     x = np.array([1, 2, 3, 4], np.float32)
     got = emit_c.compile(hlo.parse(text), optimize=optimize)(x)
     assert got.tolist() == [-1, -3, -6, -10]
+
+
+def every_pair(element_type: str) -> tuple[np.ndarray, np.ndarray]:
+    """All floats of 16 bits, and beside each of them many others."""
+    numbers = np.arange(1 << 16, dtype=np.uint16)
+    others = np.concatenate([numbers[::-1], np.random.default_rng(0).permutation(numbers)])
+    dtype = ELEMENT_TYPES[element_type].dtype
+    return np.tile(numbers, 2).view(dtype), others.view(dtype)
+
+
+@pytest.mark.parametrize("element_type", ["bf16", "f16"])
+@pytest.mark.parametrize("opcode", ["maximum", "minimum"])
+def test_small_floats_are_compared_as_they_are_stored(opcode, element_type):
+    module = hlo.parse(f"""HloModule extremes
+region {{
+  x = {element_type}[] parameter(0)
+  y = {element_type}[] parameter(1)
+  ROOT r = {element_type}[] {opcode}(x, y)
+}}
+ENTRY e {{
+  x = {element_type}[131072] parameter(0)
+  y = {element_type}[131072] parameter(1)
+  one = {element_type}[1,131072] reshape(x)
+  other = {element_type}[1,131072] reshape(y)
+  both = {element_type}[2,131072] concatenate(one, other), dimensions={{0}}
+  start = {element_type}[] constant({"-inf" if opcode == "maximum" else "inf"})
+  columns = {element_type}[131072] reduce(both, start), dimensions={{0}}, to_apply=region
+  rows = {element_type}[2] reduce(both, start), dimensions={{1}}, to_apply=region
+  far = {element_type}[1024,128] reshape(x)
+  few = {element_type}[128] reduce(far, start), dimensions={{0}}, to_apply=region
+  pairs = {element_type}[131072] {opcode}(x, y)
+  ROOT r = ({element_type}[131072], {element_type}[131072], {element_type}[2],
+    {element_type}[128]) tuple(pairs, columns, rows, few)
+}}""")
+    x, y = every_pair(element_type)
+    compiled = emit_c.compile(module)
+    assert compare(compiled(x, y), evaluate(module, x, y), BITS) is None
+    assert f"load_{element_type}" not in compiled.source
+
+
+@pytest.mark.parametrize("element_type", ["bf16", "f16"])
+def test_signs_of_small_floats_are_those_of_their_bits(element_type):
+    module = hlo.parse(f"""HloModule signs
+ENTRY e {{
+  x = {element_type}[131072] parameter(0)
+  y = {element_type}[131072] parameter(1)
+  less = pred[131072] compare(x, y), direction=LT
+  negative = {element_type}[131072] negate(x)
+  size = {element_type}[131072] abs(negative)
+  chosen = {element_type}[131072] select(less, x, negative)
+  ROOT r = ({element_type}[131072], {element_type}[131072]) tuple(size, chosen)
+}}""")
+    x, y = every_pair(element_type)
+    compiled = emit_c.compile(module)
+    assert compare(compiled(x, y), evaluate(module, x, y), BITS) is None
+    assert f"store_{element_type}" not in compiled.source
