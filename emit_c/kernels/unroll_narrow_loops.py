@@ -8,7 +8,8 @@ becomes
 
 The narrowest vectors of bytes have eight or sixteen, so that such a loop runs without lanes; and
 what depends on the inner counter alone is computed once for all rows when it is written out. Loops
-that could be collapsed, or exchanged with those around them, are in lanes already. Without this,
+that could be collapsed, or exchanged with those around them, are in lanes already; and floats of
+few bits stay, for they are computed as numbers of 32 bits, four in a vector. Without this,
 the columns of rows of seven bytes, in another order, take 2.7 times as long.
 """
 
@@ -21,7 +22,7 @@ from codegen.expressions import Load
 from codegen.kinds import element_of, number_of
 from codegen.loops.work import trip_count, work
 from codegen.loops.written_out import written_out
-from codegen.statements import Assign, For, base, nested, replaced, straight
+from codegen.statements import Assign, For, base, callees_in, nested, replaced, straight
 from emit_c.kernels.unroll_short_loops import perfect_nest
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
@@ -45,6 +46,8 @@ def unroll_narrow_loops(
     """
 
     def is_narrow(loop: For) -> bool:
+        if callees_in(loop.body):
+            return False
         every = (s.target for s in nested([loop]) if isinstance(s, Assign))
         stored = {base(each) for each in every if isinstance(each, Load)}
         found = [ELEMENT_TYPES.get(number_of(element_of(kinds.get(a, "")))) for a in stored]
