@@ -19,7 +19,7 @@ from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers
 from emit_c.table import define_whole
-from hlo.types.element_type import F32, S32
+from hlo.types.element_type import ELEMENT_TYPES, F32, S32
 from interpreter.conversion import integer_range
 from optimizer import machine
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # f32 has all whole numbers up to here; sums are worth it that have so many products.
 EXACT, MANY = 1 << 24, 64
+_WIDER = (16, 32)
 
 
 def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
@@ -42,8 +43,11 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
         return None
     if write_few_rows(body, instr, outputs[0], kind):
         return 0
-    made = _product(body, instr, kind)
-    if made.tiling.share < machine.LEAST_SHARE:
+    # Sums of fewer bits are the last bits of wider ones, of which fewer fill a vector.
+    wider = [ELEMENT_TYPES[f"{kind.name[0]}{bits}"] for bits in _WIDER if kind.is_integer]
+    kinds = [kind, *(each for each in wider if each.bits > kind.bits)]
+    made = next((m for k in kinds if _is_worth_it(m := _product(body, instr, k))), None)
+    if made is None:
         return None
     scratch, tiling, kind = Scratch(body), made.tiling, made.kind
     if made.copied:
@@ -62,6 +66,10 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     with summed(body, instr, outputs[0], scratch, kind, [tiling]) as (target, output):
         tiling.write(body, Pointers(pointer, packed, output), target, number)
     return scratch.bytes
+
+
+def _is_worth_it(product: TiledProduct) -> bool:
+    return product.tiling.share >= machine.LEAST_SHARE
 
 
 def _product(body: Body, instr: Instruction, kind: ElementType) -> TiledProduct:

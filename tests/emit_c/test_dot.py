@@ -17,7 +17,8 @@ import interpreter
 from emit_c.code import processor
 
 TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64,
-         "s8": np.int8, "u8": np.uint8, "s32": np.int32, "c64": np.complex64}  # fmt: skip
+         "s8": np.int8, "u8": np.uint8, "s16": np.int16, "u16": np.uint16,
+         "s32": np.int32, "c64": np.complex64}  # fmt: skip
 
 
 def check(lhs, rhs, result, roles, element_type="f32", target=None):
@@ -70,7 +71,7 @@ def dots(draw):
     return (*texts, ",".join(map(str, result)), ", ".join(words))
 
 
-@given(dots(), st.sampled_from(["f32", "f32", "bf16", "f64", "s32", "c64"]))
+@given(dots(), st.sampled_from(["f32", "f32", "bf16", "f64", "s32", "c64", "s8", "u8", "s16"]))
 def test_all_kinds(case, element_type):
     check(*case, element_type)
 
@@ -109,6 +110,23 @@ def test_forms(name, element_type):
 def test_few_columns_are_stored_interleaved(columns, element_type):
     roles = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
     check("1003,5", f"5,{columns}", f"1003,{columns}", roles, element_type)
+
+
+@pytest.mark.parametrize("element_type", ["s8", "u8", "s16", "u16"])
+@pytest.mark.parametrize("columns", [3, 7, 9])
+def test_few_columns_of_few_bits_are_summed_up_in_more(columns, element_type):
+    """A tile of bytes would use too few of its lanes; sums of 16 bits have the same last ones."""
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{ x = {element_type}[500,{columns}] parameter(0)\n"
+        f"ROOT r = {element_type}[{columns},{columns}] dot(x, x), lhs_contracting_dims={{0}}, "
+        "rhs_contracting_dims={0} }"
+    )
+    kind = TYPES[element_type]
+    limits = np.iinfo(kind)
+    x = np.random.default_rng(0).integers(limits.min, limits.max + 1, (500, columns)).astype(kind)
+    executable = emit_c.compile(module)
+    np.testing.assert_array_equal(executable(x), x.T @ x)
+    assert ("hlo_tile" in executable.source) == (columns > 3)
 
 
 @pytest.mark.parametrize("element_type", ["s8", "u8"])
