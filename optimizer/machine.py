@@ -161,6 +161,9 @@ columns of bytes would take 1.2 times as long."""
 BLOCK_OF_COLUMNS, MOST_COLUMNS = 4 * LANES, 64
 """Chosen: elements of a column that are loaded ahead of a loop, and columns that are: their blocks
 fill half of the first-level cache at most."""
+WORTH_A_COLUMN: Final = 2
+"""Measured: operations for which a loop in lanes is worth to load ahead a column at a stride that
+keeps gcc from lanes. With one, both take as long; two take 0.6 times as long, a division 0.4."""
 LEAST_ROW, MOST_ROW = 8, 1 << 16
 """Chosen: rows that are gone through several times by one kernel. Shorter ones are better folded by
 one thread each; longer ones by several blocks."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from codegen.expressions import Literal, Load, Name
 from codegen.kinds import number_of
 from codegen.loops.written_out import copied, parts_of, turns
-from codegen.statements import For, Forever, If, Let, each_side, nested, replaced
+from codegen.statements import For, Forever, If, Let, changed_in, each_side, nested, replaced
 from codegen.walk import names_of
 from emit_c.kernels.row_starts import distances
 from hlo.types.element_type import ELEMENT_TYPES
@@ -89,10 +89,15 @@ def _iterations(body: Body, loop: For, numbers: Sequence[int]) -> Iterator[State
 
 
 def _loads_under_masks(loop: For) -> bool:
-    """Whether a choice loads numbers that compilers find no masked vectors for."""
+    """Whether a choice loads numbers that compilers find no masked vectors for.
+
+    Those are numbers of few bits, numbers that lie apart, and one that is the same for all lanes.
+    """
+    inside = changed_in([loop])
     return any(
         ELEMENT_TYPES[number_of(s.kind)].bytes not in machine.GATHERED_BYTES
         or any(n > 1 for n in distances(loop.name, s.value))
+        or inside.isdisjoint(names_of(s.value))
         for choice in loop.body
         if isinstance(choice, If)
         for s in each_side([choice])

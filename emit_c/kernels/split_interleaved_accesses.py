@@ -13,9 +13,10 @@ Columns that are stored are computed first, and then stored row after row, witho
 Loads or stores of one array at the same stride are an interleaved group for compilers, which load
 it whole, and take it apart by shuffles. At most strides they find no shuffles, and run the loop
 without lanes; at a large power of two they find thousands, and compile for seconds. A load that is
-alone at its stride is done element by element, which disturbs no other statement. Without this,
-three functions of the columns of rows of 5, 7 or 10 take 3 to 5 times as long, and those that store
-5, 6 or 7 columns 4 times.
+alone at its stride is done element by element, which disturbs no other statement; unless the stride
+is such a power of two, where gcc 12 runs the whole loop without lanes. Without this, three
+functions of the columns of rows of 5, 7 or 10 take 3 to 5 times as long, those that store 5, 6 or 7
+columns 4 times, and the loss of proximal policy optimization (of a transposed array) 4 times.
 
 Three columns are shuffled by compilers, but where a choice leaves out loads, gcc 12 loads all of
 them under the masks of the first vector, and stores wrong numbers: so these are stored row after
@@ -28,8 +29,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Load, Name
+from codegen.expressions import Choose, Group, Index, Literal, Load, Name, Op
 from codegen.kinds import element_of
+from codegen.loops.work import trip_count, work
 from codegen.loops.written_out import copied
 from codegen.statements import (
     Assign,
@@ -46,7 +48,6 @@ from codegen.statements import (
     values,
 )
 from codegen.walk import children, names_of, rebuilt, substitute, walk
-from emit_c.kernels.row_starts import distances
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -121,18 +122,35 @@ class _Columns:
         """The elements that belong to a group which compilers do not take apart."""
         strides = {each: self._stride(each) for each in elements}
         groups = Counter((base(each), stride) for each, stride in strides.items())
-        return [each for each, n in strides.items() if n and groups[base(each), n] > 1]
+        return [each for each, n in strides.items() if n and self._splits(n, groups[base(each), n])]
+
+    def _splits(self, stride: int, count: int) -> bool:
+        """Whether so many elements at a stride keep a loop out of lanes that are worth columns."""
+        if count > 1:
+            return stride not in self.left_apart
+        fills_vectors = stride < machine.LANES or trip_count(self.loop) > machine.LANES
+        is_left_out = stride in self.left_apart and fills_vectors
+        return _is_power_of_two(stride) and not is_left_out and self._computes_much()
+
+    def _computes_much(self) -> bool:
+        """Whether the loop does more than to move elements."""
+        moves = (
+            s
+            for s in self.loop.body
+            if isinstance(s, Let | Assign) and isinstance(s.value, Load | Name)
+        )
+        left = work(self.loop.body) - sum(1 for _ in moves) - len(self.numbers)
+        return left >= machine.WORTH_A_COLUMN
 
     def _stride(self, element: Load) -> int:
-        """The stride of an element's index; 0 if unknown, or if compilers take it apart."""
+        """The stride of an element's index; 0 if it is not known."""
         index = substitute(element.index, self.numbers)
         names = names_of(index)
-        found = list(distances(self.loop.name, index))
+        stride = abs(_factor(self.loop.name, index) or 0)
         known = isinstance(element.pointer, Name) and base(element) in self.kinds
-        if not known or len(found) != 1 or names.count(self.loop.name) != 1:
+        if not known or _has_loads(index) or not self.varying.isdisjoint(names):
             return 0
-        taken = found[0] in self.left_apart
-        return 0 if taken or _has_loads(index) or not self.varying.isdisjoint(names) else found[0]
+        return stride
 
     def statements(self) -> Sequence[Statement]:
         """The loop in blocks, each with loops around it that load and store columns."""
@@ -169,7 +187,9 @@ class _Columns:
             here = columns[element] = Load(Name(name), Name(lane))
             yield LocalVariable(element_of(self.kinds[base(element)]), name, None, count)
             if element in self.loaded:
-                loads.append(For(lane, count, (Assign(here, there),), simd=True))
+                # At a power of two there are no lanes, but then the loop only loads.
+                is_in_lanes = not _is_power_of_two(self._stride(element))
+                loads.append(For(lane, count, (Assign(here, there),), simd=is_in_lanes))
             else:
                 stores.append(Assign(there, here))
 
@@ -189,6 +209,32 @@ class _Columns:
         )
         if stores:
             yield For(lane, count, tuple(stores))
+
+
+def _factor(name: str, index: Expr) -> int | None:
+    """By how much an index grows with a counter; None if that differs between iterations."""
+    found: int | None = None if name in names_of(index) else 0
+    match index:
+        case Name():
+            found = int(index.name == name)
+        case Group(inside):
+            found = _factor(name, inside)
+        case Index(number) if len(number.names) == len(number.terms):
+            found = sum(factor for atom, factor in number.factors if atom == name)
+        case Op("+" | "-" as op, (x, y)):
+            one, other = _factor(name, x), _factor(name, y)
+            if one is not None and other is not None:
+                found = one + other if op == "+" else one - other
+        case Op("*", (x, Literal(int(factor)))):
+            one = _factor(name, x)
+            found = None if one is None else one * factor
+        case _:
+            pass
+    return found
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
 
 
 def _has_loads(tree: Expr) -> bool:

@@ -57,6 +57,10 @@ def test_numbers_side_by_side_are_loaded_under_masks():
     assert peeled(For("i", 8, (rolled("f32", "i * 256 + j * 2"),))).count("if (") == 0
 
 
+def test_one_number_for_all_lanes_is_not_loaded_under_a_mask():
+    assert peeled(For("i", 8, (rolled("f32", "i * 128"),))).count("if (") == 0
+
+
 def test_a_loop_that_runs_once_stays():
     assert peeled(rolled("u8")) == text([rolled("u8")])
 

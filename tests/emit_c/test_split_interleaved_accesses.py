@@ -53,6 +53,29 @@ def test_columns_are_loaded_before_the_loop():
     )
 
 
+@pytest.mark.parametrize(("stride", "stop"), [(32, 40), (64, 16), (16, 16)])
+def test_a_column_at_a_power_of_two_is_loaded_before_a_loop_that_computes(stride, stop):
+    load, product = Let("f32", "a", f"x[i * {stride}]"), Let("f32", "b", "a * a")
+    made = split(load, product, Assign("y[i]", "b + a"), stop=stop)
+    assert f"column[k_1] = x[k_1 * {stride}];" in made
+
+
+@pytest.mark.parametrize(("stride", "stop"), [(31, 40), (8, 16), (16, 17), (4, 64), (1, 64)])
+def test_a_column_at_another_stride_is_loaded_in_lanes(stride, stop):
+    load, product = Let("f32", "a", f"x[i * {stride}]"), Let("f32", "b", "a * a")
+    assert "column" not in split(load, product, Assign("y[i]", "b + a"), stop=stop)
+
+
+def test_a_column_at_a_power_of_two_that_is_only_moved_stays():
+    assert "column" not in split(Let("f32", "a", "x[i * 64]"), Assign("y[i]", "a"), stop=64)
+
+
+def test_the_lanes_of_a_block_are_counted_from_its_first_row():
+    row, load = Let("s64", "j", "block + i"), Let("f32", "a", "x[j * 64]")
+    made = split(row, load, Let("f32", "b", "a * a"), Assign("y[j]", "b + a"), stop=16)
+    assert "column[k_1] = x[(block + k_1) * 64];" in made
+
+
 def test_columns_are_stored_after_the_loop():
     assert (
         split(Assign("y[i * 5]", "x[i]"), Assign("y[i * 5 + 1]", "x[i] * x[i]"), stop=130)
