@@ -128,9 +128,11 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     return rebuilt(expr, lambda inside: substitute(inside, values))
 
 
-def _known(value: Expr) -> str | int:
-    """A name or an integer that may stand in index arithmetic; "" for other trees."""
+def _known(value: Expr) -> str | int | Sum:
+    """A name, an integer or a sum, to stand in index arithmetic; "" for other trees."""
     match value:
+        case Index(total):
+            return total
         case Name(name):
             return name
         case Literal(int(number), "" | "s64"):

@@ -113,7 +113,7 @@ def truth(condition: Expr, known: Mapping[str, Expr]) -> bool | None:
 
     So it does for all values of a counter up to the next one of its `turns`.
     """
-    if not _is_polynomial(condition):
+    if not _compares_polynomials(condition):
         return None
     try:
         return bool(evaluated(substitute(condition, known), {}))
@@ -127,7 +127,7 @@ def turns(condition: Expr, name: str) -> set[int]:
     The difference of both sides is a n + b. For a positive a it is not negative from one value on,
     and positive from that one or the next one on; for a negative a it is so up to a value.
     """
-    if not isinstance(condition, Op) or not _is_polynomial(condition):
+    if not isinstance(condition, Op) or not _compares_polynomials(condition):
         return set()
     try:
         zero, one, two = (_difference(condition, {name: n}) for n in range(3))
@@ -141,11 +141,16 @@ def turns(condition: Expr, name: str) -> set[int]:
     return {n for n in near if holds[n - 1] != holds[n]}
 
 
-def _is_polynomial(condition: Expr) -> bool:
-    """Whether a tree compares sums of products: nothing in it is divided, masked or converted."""
+def _compares_polynomials(condition: Expr) -> bool:
+    """Whether a tree compares sums of products."""
     if not isinstance(condition, Op) or condition.op not in COMPARISONS:
         return False
-    for each in (part for side in condition.args for part in walk(side)):
+    return all(map(is_polynomial, condition.args))
+
+
+def is_polynomial(tree: Expr) -> bool:
+    """Whether a tree is a sum of products: nothing in it is divided, masked or converted."""
+    for each in walk(tree):
         match each:
             case Literal() | Name() | Group() | Op("+" | "-" | "*"):
                 pass

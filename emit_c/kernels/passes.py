@@ -28,6 +28,7 @@ from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_lookups import split_lookups
 from emit_c.kernels.split_loops import split_loops
 from emit_c.kernels.unroll_narrow_loops import unroll_narrow_loops
+from emit_c.kernels.unroll_periods import unroll_periods
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from emit_c.kernels.unswitch_loops import unswitch_loops
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
@@ -68,6 +69,12 @@ PASSES = (
         "Complex numbers that are only moved are moved as words of 64 bits, of which there are"
         " vectors; first, as all others look at the types of arrays.",
         lambda kernel, _, statements: move_words(kernel, statements),
+    ),
+    KernelPass(
+        "unroll-periods",
+        "Loops that choose alike every few iterations are unrolled by as many, so that other passes"
+        " find loops without these choices.",
+        lambda kernel, _, statements: unroll_periods(kernel.body, statements),
     ),
     KernelPass(
         "gather-short-rows",

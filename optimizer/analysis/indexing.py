@@ -83,9 +83,11 @@ class Remainder:
         return f"({_operand(self.dividend)} % {self.divisor})"
 
 
-def _substituted(atom: Atom, values: Mapping[str, str | int]) -> Sum:
+def _substituted(atom: Atom, values: Mapping[str, str | int | Sum]) -> Sum:
     if isinstance(atom, Counter):
         value = values.get(atom.name, atom.name)
+        if isinstance(value, Sum):
+            return value
         return Sum(value) if isinstance(value, int) else Sum(0, ((replace(atom, name=value), 1),))
     dividend = atom.dividend.substituted(values)
     is_quotient = isinstance(atom, Quotient)
@@ -131,8 +133,8 @@ class Sum:
         """The greatest value that it may have."""
         return self.constant + sum(f * (a.high if f > 0 else a.low) for a, f in self.terms)
 
-    def substituted(self, values: Mapping[str, str | int]) -> Sum:
-        """The sum with other names of counters, whose values are the same, or with numbers."""
+    def substituted(self, values: Mapping[str, str | int | Sum]) -> Sum:
+        """The sum with other names of counters, whose values are the same, or with their values."""
         total = Sum(self.constant)
         for atom, factor in self.terms:
             total += _substituted(atom, values) * factor
