@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from codegen.loops.narrow_counters import narrow_counters
 from codegen.statements import scalar
 from emit_c.kernels.block_reductions import block_reductions
+from emit_c.kernels.coalesce_loops import coalesce_loops
 from emit_c.kernels.collapse_loops import collapse_loops
 from emit_c.kernels.distribute_loops import distribute_loops
 from emit_c.kernels.gather_short_rows import gather_short_rows
@@ -69,6 +70,12 @@ PASSES = (
         "Complex numbers that are only moved are moved as words of 64 bits, of which there are"
         " vectors; first, as all others look at the types of arrays.",
         lambda kernel, _, statements: move_words(kernel, statements),
+    ),
+    KernelPass(
+        "coalesce-loops",
+        "Two loops of a fold become one where their elements lie one behind the other, for rows"
+        " that fill no vector; before these are gathered or unrolled.",
+        lambda _kernel, _, statements: coalesce_loops(statements),
     ),
     KernelPass(
         "unroll-periods",
