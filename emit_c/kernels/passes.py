@@ -28,6 +28,7 @@ from emit_c.kernels.select_addresses import select_addresses
 from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_lookups import split_lookups
 from emit_c.kernels.split_loops import split_loops
+from emit_c.kernels.transpose_tiles import transpose_tiles
 from emit_c.kernels.unroll_narrow_loops import unroll_narrow_loops
 from emit_c.kernels.unroll_periods import unroll_periods
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
@@ -175,6 +176,12 @@ PASSES = (
         "Short loops in lanes of long functions load bytes ahead, as numbers of 32 bits, so that"
         " fewer iterations are left over; it knows such loops once they are marked and masked.",
         lambda kernel, _, statements: widen_bytes(kernel.body, statements),
+    ),
+    KernelPass(
+        "transpose-tiles",
+        "Tiles that are read transposed are loaded row by row and turned by shuffles; before others"
+        " load their columns ahead.",
+        lambda kernel, _, statements: transpose_tiles(kernel.body, statements),
     ),
     KernelPass(
         "split-interleaved-accesses",

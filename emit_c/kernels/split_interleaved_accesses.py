@@ -29,7 +29,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Group, Index, Literal, Load, Name, Op
+from codegen.expressions import Choose, Load, Name
 from codegen.kinds import element_of
 from codegen.loops.work import trip_count, work
 from codegen.loops.written_out import copied
@@ -48,6 +48,7 @@ from codegen.statements import (
     values,
 )
 from codegen.walk import children, names_of, rebuilt, substitute, walk
+from emit_c.kernels.strides import factor, has_loads, is_power_of_two
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class _Columns:
         self.numbers = {
             s.name: s.value
             for s in lets
-            if loop.name in names_of(s.value) and not _has_loads(s.value)
+            if loop.name in names_of(s.value) and not has_loads(s.value)
         }
         written = Counter(base(s.target) for s in every if isinstance(s, Assign))
         declared = {s.name for s in every if isinstance(s, Let | LocalVariable)}
@@ -130,7 +131,7 @@ class _Columns:
             return stride not in self.left_apart
         fills_vectors = stride < machine.LANES or trip_count(self.loop) > machine.LANES
         is_left_out = stride in self.left_apart and fills_vectors
-        return _is_power_of_two(stride) and not is_left_out and self._computes_much()
+        return is_power_of_two(stride) and not is_left_out and self._computes_much()
 
     def _computes_much(self) -> bool:
         """Whether the loop does more than to move elements."""
@@ -146,9 +147,9 @@ class _Columns:
         """The stride of an element's index; 0 if it is not known."""
         index = substitute(element.index, self.numbers)
         names = names_of(index)
-        stride = abs(_factor(self.loop.name, index) or 0)
+        stride = abs(factor(self.loop.name, index) or 0)
         known = isinstance(element.pointer, Name) and base(element) in self.kinds
-        if not known or _has_loads(index) or not self.varying.isdisjoint(names):
+        if not known or has_loads(index) or not self.varying.isdisjoint(names):
             return 0
         return stride
 
@@ -188,7 +189,7 @@ class _Columns:
             yield LocalVariable(element_of(self.kinds[base(element)]), name, None, count)
             if element in self.loaded:
                 # At a power of two there are no lanes, but then the loop only loads.
-                is_in_lanes = not _is_power_of_two(self._stride(element))
+                is_in_lanes = not is_power_of_two(self._stride(element))
                 loads.append(For(lane, count, (Assign(here, there),), simd=is_in_lanes))
             else:
                 stores.append(Assign(there, here))
@@ -209,36 +210,6 @@ class _Columns:
         )
         if stores:
             yield For(lane, count, tuple(stores))
-
-
-def _factor(name: str, index: Expr) -> int | None:
-    """By how much an index grows with a counter; None if that differs between iterations."""
-    found: int | None = None if name in names_of(index) else 0
-    match index:
-        case Name():
-            found = int(index.name == name)
-        case Group(inside):
-            found = _factor(name, inside)
-        case Index(number) if len(number.names) == len(number.terms):
-            found = sum(factor for atom, factor in number.factors if atom == name)
-        case Op("+" | "-" as op, (x, y)):
-            one, other = _factor(name, x), _factor(name, y)
-            if one is not None and other is not None:
-                found = one + other if op == "+" else one - other
-        case Op("*", (x, Literal(int(factor)))):
-            one = _factor(name, x)
-            found = None if one is None else one * factor
-        case _:
-            pass
-    return found
-
-
-def _is_power_of_two(number: int) -> bool:
-    return number & (number - 1) == 0
-
-
-def _has_loads(tree: Expr) -> bool:
-    return any(isinstance(each, Load) for each in walk(tree))
 
 
 def _loads(tree: Expr) -> Iterator[Load]:

@@ -34,7 +34,7 @@ from codegen.statements import (
 )
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
-from optimizer.analysis.indexing import Counter, Sum, unknown
+from optimizer.analysis.indexing import Counter, Sum, counter, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -231,8 +231,7 @@ class _Transposition:
         yield LocalVariable(kind, self.padded, size=size)
         yield self._along_rows(Assign(self.within, value))
         yield LocalVariable(kind, self.columns.name, size=size)
-        pairs = (self._pair(k, k) for k in range(self.columns.width))
-        yield self._in_lanes([Assign(column, padded) for padded, column in pairs])
+        yield turned(self.lane, self.padded, self.columns.name, self.columns.width)
 
     def stores(self) -> Iterator[Statement]:
         """Write the rows from the columns."""
@@ -258,6 +257,19 @@ class _Transposition:
 
     def _in_lanes(self, statements: Iterable[Statement]) -> For:
         return For(self.lane, machine.LANES, tuple(statements), simd=True)
+
+
+def turned(lane: str, padded: str, columns: str, width: int) -> For:
+    """A loop that takes padded rows apart, a row in each lane, into columns.
+
+    All elements of a row are taken, as compilers find no shuffles for a part of them.
+    """
+    row = counter(lane, machine.LANES)
+    taken = (
+        Assign(item(Name(columns), row + k * machine.LANES), item(Name(padded), row * width + k))
+        for k in range(width)
+    )
+    return For(lane, machine.LANES, tuple(taken), simd=True)
 
 
 def _named(

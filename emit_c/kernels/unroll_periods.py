@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from codegen.evaluation import evaluated
 from codegen.expressions import Index, Literal, Op, conjoined, indexed
@@ -46,8 +46,8 @@ def _unrolled(body: Body, loop: For) -> Sequence[Statement] | None:
     if not isinstance(loop.start, int) or not isinstance(loop.stop, int) or loop.step != 1:
         return None
     choices = [s.condition for s in nested(loop.body) if isinstance(s, If)]
-    found = [_period(part, loop.name) for c in choices for part in parts_of(c)]
-    period = lcm(*(n for n in found if n is not None))
+    found = [_Repeated.of(part, loop.name) for c in choices for part in parts_of(c)]
+    period = lcm(*(each.divisor for each in found if each))
     groups = (loop.stop - loop.start) // period
     copies = period * sum(1 for _ in nested(loop.body))
     if period not in machine.SHORT_LOOPS or loop.reductions or groups < machine.HALF_VECTOR:
@@ -69,17 +69,24 @@ def _unrolled(body: Body, loop: For) -> Sequence[Statement] | None:
     return made
 
 
-def _period(condition: Expr, name: str) -> int | None:
-    """After how many values of a counter a condition is asked again, if it is that of a division.
+class _Repeated(NamedTuple):
+    """The condition that a number divides a sum of products of a counter.
 
-    It is one of a sum of products, so that it repeats after as many values as the divisor says.
+    It repeats after as many values of the counter.
     """
-    match condition:
-        case Op("==", (Op("%", (dividend, Literal(int(divisor)))), Literal(0))):
-            known = is_polynomial(dividend) and set(names_of(dividend)) == {name}
-            return divisor if known else None
-        case _:
-            return None
+
+    dividend: Expr
+    divisor: int
+
+    @classmethod
+    def of(cls, condition: Expr, name: str) -> _Repeated | None:
+        """Such a condition; None for any other one."""
+        match condition:
+            case Op("==", (Op("%", (dividend, Literal(int(divisor)))), Literal(0))):
+                known = is_polynomial(dividend) and set(names_of(dividend)) == {name}
+                return cls(dividend, divisor) if known else None
+            case _:
+                return None
 
 
 def _decided(
@@ -111,8 +118,8 @@ def _decided(
 
 def _truth(name: str, condition: Expr, first: int, number: Expr) -> bool | None:
     """Whether a condition holds in some iterations; None where they differ, or nobody knows."""
-    if _period(condition, name) is not None:
-        return bool(evaluated(condition, {name: first}))
+    if repeated := _Repeated.of(condition, name):
+        return int(evaluated(repeated.dividend, {name: first})) % repeated.divisor == 0
     match substitute(condition, {name: number}):
         case Op("<", (Index(total), Literal(int(bound)))):
             return _is_below(total, bound)

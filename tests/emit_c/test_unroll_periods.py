@@ -55,6 +55,13 @@ def test_even_and_odd_iterations_have_statements_of_their_own():
     )
 
 
+def test_the_first_iteration_may_come_before_the_first_multiple():
+    made = text(
+        unroll_periods(Names(), [loop(*chosen(every(NUMBER + -1, 2), NUMBER // 2, NUMBER))])
+    )
+    assert made.index("y[i_1 * 2] = ") < made.index("A[i_1]")
+
+
 def test_what_is_left_over_runs_alone():
     made = unroll_periods(Names(), [loop(*chosen(every(NUMBER, 3), NUMBER // 3, NUMBER), stop=50)])
     assert "i_1 < 16;" in text(made)
