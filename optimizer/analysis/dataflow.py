@@ -21,7 +21,7 @@ from optimizer.analysis.live_ranges import last_iteration, spans
 from optimizer.analysis.timeline import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hlo.instruction import Computation, Instruction, Module
     from hlo.types.shape import Shape
@@ -80,14 +80,13 @@ class Join(NamedTuple):
 
     Attributes
     ----------
-    at : a computation, for its root; or an instruction, for its operand.
-    operand, leaf : which leaf; operand is 0 for a computation's root.
+    at : a computation, for its root; or a loop, for its operand.
+    leaf : which leaf of that.
     """
 
     source: Leaf
     target: Value
     at: Computation | Instruction
-    operand: int
     leaf: int
 
 
@@ -165,23 +164,25 @@ class Dataflow:
         first, last = self.timeline.first[entry], self.timeline.last[entry]
         given = [self._values(p, "parameter", first) for p in entry.parameters]
         results = self._computation(entry, given)
-        self._read(results, last, entry)
         self.outputs = tuple(
             self._value(entry.root, n, shape, "output", last + 1) if shape.is_array else None
             for n, (_, shape) in enumerate(entry.root.shape.leaves())
         )
-        self._join(results, self.outputs, entry)
+        self._join(results, self.outputs, entry, last, entry)
 
     def _join(
         self,
         sources: Sequence[Leaf],
         targets: Sequence[Leaf],
         at: Computation | Instruction,
-        operand: int = 0,
+        moment: int,
+        home: Computation,
     ) -> None:
+        """Read, at a moment, the leaves that become other values then; None becomes no other."""
         for n, (source, target) in enumerate(zip(sources, targets, strict=True)):
             if isinstance(target, Value):
-                self.joins.append(Join(source, target, at, operand, n))
+                self._read([source], moment, home)
+                self.joins.append(Join(source, target, at, n))
 
     def _computation(
         self, computation: Computation, given: Sequence[tuple[Leaf, ...]]
@@ -204,10 +205,7 @@ class Dataflow:
         if instr.opcode == "constant":
             return self._values(instr, "constant", now)
         if instr in self.info.recomputed:
-            parts = dict.fromkeys(
-                v for leaf in operands for v in (leaf if isinstance(leaf, Several) else (leaf,))
-            )
-            return (Several(v for v in parts if isinstance(v, Value)),)
+            return (Several(dict.fromkeys(_values_behind(operands))),)
         self._read(operands, now, home)
         return self._values(instr, "result", now)
 
@@ -242,17 +240,14 @@ class Dataflow:
         goes_on = self._computation(condition, [state])
         self._read(goes_on, timeline.last[condition], condition)
         following = self._computation(body, [state])
-        read: list[int] = []
+        # What the body hands on unchanged is the initial value all the time.
+        changing = list(state)
         for n, (value, after) in enumerate(zip(state, following, strict=True)):
             if isinstance(value, Value) and self._find(after) is value:
                 self._same[value] = initial[n]
-            else:
-                read.append(n)
-        self._read([initial[n] for n in read], timeline.entry[instr], home)
-        self._read([following[n] for n in read], timeline.last[body], body)
-        targets = [state[n] if n in set(read) else None for n in range(len(state))]
-        self._join(initial, targets, instr)
-        self._join(following, targets, body)
+                changing[n] = None
+        self._join(initial, changing, instr, timeline.entry[instr], home)
+        self._join(following, changing, body, timeline.last[body], body)
         return state
 
     def _conditional(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
@@ -263,17 +258,15 @@ class Dataflow:
             for callee, operand in zip(instr.called, instr.operands[1:], strict=True)
         ]
         choices = list(self._values(instr, "choice", timeline.time[instr]))
+        shown = list(choices)
         for n, leaves in enumerate(zip(*found, strict=True)):
-            kinds = {self._find(leaf) for leaf in leaves}
             value = choices[n]
-            if len(kinds) == 1 and isinstance(value, Value):
+            # Where all branches leave the same value, there is nothing to choose.
+            if isinstance(value, Value) and len(set(map(self._find, leaves))) == 1:
                 self._same[value] = leaves[0]
-                choices[n] = None
-        shown = [choices[n] or found[0][n] for n in range(len(choices))]
+                choices[n], shown[n] = None, leaves[0]
         for callee, leaves in zip(instr.called, found, strict=True):
-            joined = [leaf for leaf, choice in zip(leaves, choices, strict=True) if choice]
-            self._read(joined, timeline.last[callee], callee)
-            self._join(leaves, choices, callee)
+            self._join(leaves, choices, callee, timeline.last[callee], callee)
         return tuple(shown)
 
     def _call(self, instr: Instruction, _home: Computation) -> tuple[Leaf, ...]:
@@ -336,8 +329,7 @@ class Dataflow:
     def _find_live(self) -> None:
         reads: dict[Value, list[Moment]] = {v: [] for v in self.values}
         for leaf, moment, where in self._reads:
-            for value in leaf if isinstance(leaf, Several) else (leaf,):
-                assert isinstance(value, Value)
+            for value in _values_behind([leaf]):
                 reads[value].append(last_iteration(self.timeline, value.made, (moment, where)))
         self.unread = frozenset(value for value, moments in reads.items() if not moments)
         for value, moments in reads.items():
@@ -356,3 +348,11 @@ class Dataflow:
         inside.append((self.timeline.last[condition], condition))
         within = spans(self.timeline, value.made, inside)
         return within + spans(self.timeline, loop.last, outside)
+
+
+def _values_behind(leaves: Iterable[Leaf]) -> Iterator[Value]:
+    for leaf in leaves:
+        if isinstance(leaf, Several):
+            yield from leaf
+        elif leaf is not None:
+            yield leaf

@@ -148,7 +148,7 @@ def operand_of(wish: Update | Join) -> tuple[tuple[bool, str], int, int]:
     if isinstance(wish, Update):
         pair = wish.pair
         return (False, wish.instruction.name), pair.operand, pair.operand_leaf
-    return (isinstance(wish.at, Computation), wish.at.name), wish.operand, wish.leaf
+    return (isinstance(wish.at, Computation), wish.at.name), 0, wish.leaf
 
 
 def rule(wish: Update | Join) -> str:
