@@ -8,6 +8,7 @@ what the instruction says; so it is rounded once, at the end.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo.infer import infer
@@ -91,21 +92,21 @@ def _computed(instr: Instruction, said: Precision) -> Precision:
         # The computation has parameters and a result of its own.
         return said._replace(operands=said.parameters[0], results=said.roots[0])
     of_operands, of_results, of_called = _groups(instr, said)
-    count = max([*of_operands, *of_results], default=0) + 1
-    found = [
-        _working_type(
-            [
-                *_chosen(said.operands, of_operands, group),
-                *(t for types in said.parameters for t in _chosen(types, of_called, group)),
-                *(t for types in said.roots for t in _chosen(types, of_called, group)),
-                *(_chosen(said.results, of_results, group) if instr.row.elementwise else ()),
-            ]
-        )
-        for group in range(count)
-    ]
+    taking_part: dict[int, list[ElementType]] = defaultdict(list)
+
+    def take(types: Sequence[ElementType], groups: Sequence[int]) -> None:
+        for element_type, group in zip(types, groups, strict=False):
+            taking_part[group].append(element_type)
+
+    take(said.operands, of_operands)
+    for types in (*said.parameters, *said.roots):
+        take(types, of_called)
+    if instr.row.elementwise:
+        take(said.results, of_results)
+    working = {group: _working_type(types) for group, types in taking_part.items()}
 
     def typed(types: Sequence[ElementType], groups: Sequence[int]) -> list[ElementType]:
-        return [_of_precision(t, found[g]) for t, g in zip(types, groups, strict=False)]
+        return [_of_precision(t, working.get(g)) for t, g in zip(types, groups, strict=False)]
 
     return Precision(
         typed(said.operands, of_operands),
@@ -132,12 +133,6 @@ def _groups(instr: Instruction, said: Precision) -> tuple[list[int], list[int], 
             return [*range(count)], [*range(count)], [n // 2 for n in range(2 * count)]
         case _:
             return [0] * count, [0] * len(said.results), [0, 0]
-
-
-def _chosen(
-    types: Iterable[ElementType], groups: Iterable[int], group: int
-) -> Iterable[ElementType]:
-    return (t for t, g in zip(types, groups, strict=False) if g == group)
 
 
 def _working_type(types: Iterable[ElementType]) -> ElementType | None:
