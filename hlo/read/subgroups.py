@@ -39,20 +39,20 @@ def with_subgroups(tiles: TileAssignment, kinds: tuple[str, ...]) -> Sharding:
     split = tiles.dims[:lead]
     if prod(split) == 1 and len(set(kinds)) == 1 and kinds[0] != "maximal":
         return Sharding(kinds[0])
-    axes = {kind: [lead + i for i, k in enumerate(kinds) if k == kind] for kind in SUBGROUPS}
-    kept = {kind: [a for a in axes[kind] if tiles.dims[a] > 1] for kind in SUBGROUPS}
-    kinds = tuple(kind for kind in SUBGROUPS if kept[kind])
-    order = [axis for kind in SUBGROUPS for axis in kept[kind]]
-    dropped = [axis for axis in range(lead, len(tiles.dims)) if axis not in order]
+    # The axes of each kind, but for those of one device.
+    axes: dict[str, list[int]] = {kind: [] for kind in SUBGROUPS}
+    for axis, kind in enumerate(kinds, lead):
+        if tiles.dims[axis] > 1:
+            axes[kind].append(axis)
+    kept = {kind: own for kind, own in axes.items() if own}
+    merged = [prod(tiles.dims[axis] for axis in own) for own in kept.values()]
+    order = [axis for own in kept.values() for axis in own]
     if order != sorted(order):
         if tiles.devices is None and prod(tiles.reshape) != prod(tiles.dims):
             raise BadValue("subgroups that are not in order need all devices of the iota")
+        dropped = [axis for axis in range(lead, len(tiles.dims)) if axis not in order]
         tiles = tiles.transposed((*range(lead), *order, *dropped))
-        sizes = iter(tiles.dims[lead:])
-        merged = [prod(next(sizes) for _ in kept[kind]) for kind in kinds]
-    else:
-        merged = [prod(tiles.dims[axis] for axis in kept[kind]) for kind in kinds]
-    return _of_kinds(_reshaped(tiles, (*split, *merged)), kinds)
+    return _of_kinds(_reshaped(tiles, (*split, *merged)), tuple(kept))
 
 
 def _of_kinds(tiles: TileAssignment, kinds: tuple[str, ...]) -> Sharding:
