@@ -131,9 +131,9 @@ def at_peak(assignment: BufferAssignment) -> tuple[int, list[tuple[Buffer, Value
     """A moment at which temporaries take most bytes, and the buffers then, by size."""
     arena = [b for a in assignment.allocations if a.is_temporary for b in a.buffers]
     worst, _ = worst_moment([block(b) for b in arena])
-    alive = [
-        (b, next(v for first, last, v in b.stays if first <= worst <= last))
-        for b in arena
-        if any(first <= worst <= last for first, last, _ in b.stays)
-    ]
+    alive: list[tuple[Buffer, Value]] = []
+    for buffer in arena:
+        staying = [value for first, last, value in buffer.stays if first <= worst <= last]
+        if staying:
+            alive.append((buffer, staying[0]))
     return worst, sorted(alive, key=lambda pair: -pair[0].bytes)
