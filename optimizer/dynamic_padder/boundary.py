@@ -73,26 +73,13 @@ def to_static(module: Module) -> Static:
         module = pad(module)
     entry = module.entry
     further = _sizes(entry)
-    given = _given(entry)
-    made: dict[Instruction, Instruction] = {}
-    for instr in entry.instructions:
-        new = instr.with_(
-            operands=tuple(made[o] for o in instr.operands),
-            control_predecessors=tuple(made[o] for o in instr.control_predecessors),
-            shape=static(instr.shape),
-        )
-        if _calls(instr, SLICE) or _calls(instr, PAD):
-            check_call(instr)
-        if _calls(instr, SLICE) and instr.shape.is_dynamic:
-            new = new.operands[0]
-        elif _calls(instr, PAD) and instr.operands[0] in given:
-            array_, leaf = new.operands[0], given[instr.operands[0]]
-            dims = enumerate(array_.shape.dims)
-            new = make("tuple", array_, *(further.get((leaf, d)) or number(n) for d, n in dims))
-        made[instr] = new
-    cuts = [(k, leaf) for k, leaf in enumerate(_yielded(entry.root)) if leaf.shape.is_dynamic]
-    kept = [(k, leaf, d) for k, leaf in cuts for d in _dynamic(leaf.shape)]
-    counts = [made[leaf.operands[1 + d]] for _, leaf, d in kept]
+    made = _made_static(entry, further)
+    yielded: list[tuple[int, int]] = []
+    counts: list[Instruction] = []
+    for k, leaf in enumerate(_yielded(entry.root)):
+        for d in _dynamic(leaf.shape):
+            yielded.append((k, d))
+            counts.append(made[leaf.operands[1 + d]])
     root = make("tuple", made[entry.root], *counts)
     parameters = [made[p] for p in entry.parameters]
     order = dict.fromkeys([*parameters, *further.values()])
@@ -104,8 +91,32 @@ def to_static(module: Module) -> Static:
     header = replace(
         module.header, entry_computation_layout=layout, input_output_alias=(), buffer_donor=()
     )
-    yielded = tuple((k, d) for k, _, d in kept)
-    return Static(build_module(whole, module.name, header), tuple(further), yielded)
+    return Static(build_module(whole, module.name, header), tuple(further), tuple(yielded))
+
+
+def _made_static(
+    entry: Computation, further: dict[tuple[int, int], Instruction]
+) -> dict[Instruction, Instruction]:
+    """What each instruction becomes in a module whose sizes are further parameters."""
+    given = _given(entry)
+    made: dict[Instruction, Instruction] = {}
+    for instr in entry.instructions:
+        new = instr.with_(
+            operands=tuple(made[o] for o in instr.operands),
+            control_predecessors=tuple(made[o] for o in instr.control_predecessors),
+            shape=static(instr.shape),
+        )
+        if _calls(instr, SLICE) or _calls(instr, PAD):
+            check_call(instr)
+        if _calls(instr, SLICE) and instr.shape.is_dynamic:
+            # The array stays as long as its bound; its size is a result of its own.
+            new = new.operands[0]
+        elif _calls(instr, PAD) and instr.operands[0] in given:
+            padded, leaf = new.operands[0], given[instr.operands[0]]
+            sizes = [further.get((leaf, d)) or number(n) for d, n in enumerate(padded.shape.dims)]
+            new = make("tuple", padded, *sizes)
+        made[instr] = new
+    return made
 
 
 def static_form(module: Module) -> Module:
