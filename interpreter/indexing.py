@@ -175,34 +175,47 @@ def evaluate_scatter(
         return arrays if instr.shape.is_tuple else arrays[0]
     dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
     window_dims = [d for d in range(len(dims)) if d not in dropped]
-    sizes = [1] * len(dims)
-    for d, dim in zip(window_dims, attrs.update_window_dims, strict=True):
-        sizes[d] = updates[0].shape[dim]
+    # By dimension of the operand, that of the updates which runs through the window.
+    axis = dict(zip(window_dims, attrs.update_window_dims, strict=True))
+    sizes = tuple(updates[0].shape[axis[d]] if d in axis else 1 for d in range(len(dims)))
     batching = (attrs.input_batching_dims, attrs.scatter_indices_batching_dims)
     index_map = attrs.scatter_dims_to_operand_dims
-    windows = _windows(indices, attrs.index_vector_dim, index_map, batching, tuple(sizes))
+    windows = _windows(indices, attrs.index_vector_dim, index_map, batching, sizes)
     inside = np.ones(windows.batch, np.bool_)
     for d, limit in windows.limits(dims).items():
         inside &= (windows.starts[d] >= 0) & (windows.starts[d] <= limit)
 
-    # The operand as a matrix: a row for each index into the moved dimensions.
+    # Moved dimensions go to the front in the operand, and behind the batch in the updates.
     moved = windows.moved(dims)
     whole = [d for d in range(len(dims)) if d not in moved]
     order = moved + whole
     into = [x.transpose(order) for x in arrays]
-    width = int(np.prod([dims[d] for d in whole]))
-    rows = _row_numbers([dims[d] for d in moved], windows.indices(moved, inside))
-    rows = np.broadcast_to(rows, (int(inside.sum()), *(sizes[d] for d in moved)))
-    flat = (rows[..., np.newaxis] * width + np.arange(width)).reshape(-1)
-    # The updates in the same order: batch, moved, whole.
+    targets = _positions(windows, inside, dims, moved, whole)
     scatter_dims = [i for i in range(updates[0].ndim) if i not in attrs.update_window_dims]
-    axis = dict(zip(window_dims, attrs.update_window_dims, strict=True))
     update_order = scatter_dims + [axis[d] for d in order if d in axis]
     news = [u.transpose(update_order)[inside].reshape(-1) for u in updates]
-    results = combine_at(frame, instr.called[0], [x.reshape(-1) for x in into], flat, news)
+    results = combine_at(frame, instr.called[0], [x.reshape(-1) for x in into], targets, news)
     back = np.argsort(order)
     shaped = tuple(r.reshape(x.shape).transpose(back) for r, x in zip(results, into, strict=True))
     return shaped if instr.shape.is_tuple else shaped[0]
+
+
+def _positions(
+    windows: BatchedWindows,
+    inside: Array,
+    dims: tuple[int, ...],
+    moved: list[int],
+    whole: list[int],
+) -> Array:
+    """The place of each element of the windows that lie inside, in the operand laid out flat.
+
+    The operand is a matrix here: a row for each index into the moved dimensions, then the whole
+    ones as columns.
+    """
+    width = int(np.prod([dims[d] for d in whole]))
+    rows = _row_numbers([dims[d] for d in moved], windows.indices(moved, inside))
+    rows = np.broadcast_to(rows, (int(inside.sum()), *(windows.sizes[d] for d in moved)))
+    return (rows[..., np.newaxis] * width + np.arange(width)).reshape(-1)
 
 
 def _row_numbers(sizes: list[int], indices: tuple[Array, ...]) -> Array:
