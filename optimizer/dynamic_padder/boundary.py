@@ -97,7 +97,7 @@ def to_static(module: Module) -> Static:
 def _made_static(
     entry: Computation, further: dict[tuple[int, int], Instruction]
 ) -> dict[Instruction, Instruction]:
-    """What each instruction becomes in a module whose sizes are further parameters."""
+    """The static form of each instruction, in a module whose sizes are further parameters."""
     given = _given(entry)
     made: dict[Instruction, Instruction] = {}
     for instr in entry.instructions:
