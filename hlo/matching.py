@@ -63,9 +63,10 @@ def match(before: Module, after: Module) -> Matching:
         taken.add(new)
         pairs = _Pairs(old, new, marks).matched()
         found.instructions |= pairs
-        called = [
-            (c, d) for i, j in pairs.items() for c, d in zip(i.called, j.called, strict=False)
-        ]
+        called: list[tuple[Computation, Computation]] = []
+        for old_caller, new_caller in pairs.items():
+            called += zip(old_caller.called, new_caller.called, strict=False)
+        # Those that matched instructions call come before those that are left over.
         pending[:0] = called
     return found
 
@@ -168,19 +169,10 @@ class _Pairs:
         self, old: Instruction, new: Instruction
     ) -> Iterable[tuple[Instruction, Instruction]]:
         """Users that have two instructions as the same operand, where that tells them apart."""
-
-        def by_operand(
-            found: list[Instruction], used: Instruction
-        ) -> dict[object, list[Instruction]]:
-            users: dict[object, list[Instruction]] = defaultdict(list)
-            for user in found:
-                users[user.opcode, user.operands.index(used)].append(user)
-            return users
-
         olds = [user for user in self.old_users[old] if user not in self.forth]
         news = [user for user in self.new_users[new] if user not in self.back]
-        others = by_operand(news, new)
-        for operand, first in by_operand(olds, old).items():
+        others = _by_operand(news, new)
+        for operand, first in _by_operand(olds, old).items():
             second = others.get(operand, [])
             if len(first) == len(second) == 1:
                 yield first[0], second[0]
@@ -209,14 +201,20 @@ class _Pairs:
         news = [i for i in self.new.instructions if i not in self.back]
         if len(olds) + len(news) > _MOST_LEFT:
             return
-        old_keys, new_keys = (
-            [(i.opcode, i.shape.without_layout) for i in side] for side in (olds, news)
-        )
-        for first, second, size in SequenceMatcher(
-            None, old_keys, new_keys, False
-        ).get_matching_blocks():
+        old_keys = [(i.opcode, i.shape.without_layout) for i in olds]
+        new_keys = [(i.opcode, i.shape.without_layout) for i in news]
+        blocks = SequenceMatcher(None, old_keys, new_keys, False).get_matching_blocks()
+        for first, second, size in blocks:
             for n in range(size):
                 self.pair(olds[first + n], news[second + n], alike=True)
+
+
+def _by_operand(found: list[Instruction], used: Instruction) -> dict[Hashable, list[Instruction]]:
+    """Users by their opcode, and by the first operand as which they have an instruction."""
+    sorted_out: dict[Hashable, list[Instruction]] = defaultdict(list)
+    for user in found:
+        sorted_out[user.opcode, user.operands.index(used)].append(user)
+    return sorted_out
 
 
 def renamed(after: Module, matching: Matching) -> Module:
