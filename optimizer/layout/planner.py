@@ -216,7 +216,7 @@ class LayoutPlanner:
         return operand_order(carrier, number, result)
 
     def chosen(self, instr: Instruction, index: Index, leaf: Shape) -> LayoutChoice:
-        """The order of an array for which the fewest bytes are copied."""
+        """The order of an array: settled, wanted by a tuple, its own, or the cheapest."""
         if settled := self.given(instr, index):
             return LayoutChoice(*settled, lambda: "it is settled by what it meets")
         offer = self.offers.get((instr, index))
@@ -228,6 +228,12 @@ class LayoutPlanner:
         if not carries(instr) and instr.opcode != "tuple" and offer is not None:
             rule = "row-major" if index else yielded(self.policy, instr)[1]
             return LayoutChoice(offer, rule, lambda: f"{instr.opcode} leaves its result so")
+        return self.cheapest(instr, leaf, offer, votes)
+
+    def cheapest(
+        self, instr: Instruction, leaf: Shape, offer: Order | None, votes: list[Vote]
+    ) -> LayoutChoice:
+        """The order of an array for which the fewest bytes are copied."""
         written = order_of(leaf)
         wished = [offer] if offer is not None else []
         candidates = dict.fromkeys([*(v.order for v in votes), *wished, rows(leaf.rank)])
