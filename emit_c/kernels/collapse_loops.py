@@ -165,7 +165,11 @@ class _Collapsed:
     def statements(self) -> Sequence[Statement]:
         """The loop over blocks of rows, and the loop as it was over those that are left."""
         loop, count = self.nest[-1], self.rows.count
-        inside = [made for s in loop.body for made in self._of_block(s)]
+        lets = [s for s in loop.body if isinstance(s, Let)]
+        others = [s for s in loop.body if s not in lets]
+        inside = list(self.elements.of_rows(lets, others)) if lets else []
+        self.copies += len(inside)
+        inside += [made for s in others for made in self._of_block(s)]
         if self.copies and not _are_worth_copies(loop, self.rows.width, self.kinds):
             raise NotCollapsibleError
         blocks = For(

@@ -7,7 +7,9 @@ become
     x[7 * block + k]       copy[k]                tile[k]
 
 Rows that lie one behind the other are read where they are. Others are copied before the loop, or
-after it where they are stored, and what all rows read is copied once, for each row of a block.
+after it where they are stored, and what all rows read is copied once, for each row of a block. A
+value that all columns of a row read is copied for each of them: without this, products of rows of
+seven f16 by their first elements take 4 times as long, of bf16 3 times.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Index, Load, Name
 from codegen.kinds import element_of, number_of
+from codegen.loops.written_out import copied
 from codegen.statements import (
     Assign,
     For,
@@ -25,6 +28,7 @@ from codegen.statements import (
     LocalVariable,
     Statement,
     base,
+    names_in,
     nested,
     rewritten,
     trees,
@@ -33,7 +37,7 @@ from codegen.walk import names_of, rebuilt, substitute
 from optimizer.analysis.indexing import Counter, Sum, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.kinds import Kind
@@ -88,6 +92,7 @@ class CollapsedElements:
     Attributes
     ----------
     before : the statements that fill tiles, for all blocks of rows.
+    values : the tiles of values that are known before the columns of a row, by their names.
     """
 
     def __init__(
@@ -102,6 +107,29 @@ class CollapsedElements:
         self.own = {s.name for s in nest[-1].body if isinstance(s, LocalVariable)}
         self.tiles: dict[Load, Load] = {}
         self.before: list[Statement] = []
+        self.values: dict[str, Load] = {}
+
+    def of_rows(self, lets: Sequence[Let], others: Sequence[Statement]) -> Iterator[Statement]:
+        """Compute the values of rows that their columns need, and repeat each for all columns."""
+        declared = {s.name for s in others if isinstance(s, LocalVariable)}
+        names = {name for let in lets for name in names_of(let.value)}
+        if not names.isdisjoint(declared | self.written):
+            raise NotCollapsibleError
+        used = set(names_in(others))
+        number = Name(self.rows.row) * self.rows.width + Name(self.rows.column)
+        copies: list[Statement] = []
+        for let in lets:
+            if let.name in used:
+                tile = Name(self.body.name("tile"))
+                yield LocalVariable(let.kind, tile.name, size=self.rows.size)
+                self.values[let.name] = Load(tile, Name(self.rows.lane))
+                copies.append(Assign(Load(tile, number), Name(let.name)))
+        if not copies:
+            return
+        counter = Let("s64", self.rows.number, Name(self.rows.block) + Name(self.rows.row))
+        columns = For(self.rows.column, self.rows.width, tuple(copies), simd=True)
+        inside = tuple(copied(self.body, (counter, *lets, columns), {}))
+        yield For(self.rows.row, self.rows.count, inside)
 
     def in_lanes(self, loop: For) -> tuple[list[Statement], For, list[Statement]]:
         """The loop over the columns of all rows of a block, with copies before it and after it."""
@@ -202,8 +230,12 @@ class _LoopOverColumns:
         ----------
         chosen : it may not be computed, so that no other array is there for it to be loaded from.
         """
+        if isinstance(expr, Name) and expr.name in self.elements.values:
+            return self.elements.values[expr.name]
         if isinstance(expr, Name | Index):
-            if not {self.rows.number, self.rows.column}.isdisjoint(names_of(expr)):
+            if not {*self.elements.values, self.rows.number, self.rows.column}.isdisjoint(
+                names_of(expr)
+            ):
                 raise NotCollapsibleError
             return expr
         if isinstance(expr, Load):
@@ -213,6 +245,8 @@ class _LoopOverColumns:
 
     def _loaded(self, element: Load, *, chosen: bool) -> Expr:
         names = set(names_of(element.index))
+        if not names.isdisjoint(self.elements.values):
+            raise NotCollapsibleError
         if names.isdisjoint({self.rows.number, self.rows.column}):
             return rebuilt(element, self._changed)
         found = self.elements.side_by_side(element) or self.copies.get(element)

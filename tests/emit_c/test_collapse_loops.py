@@ -139,6 +139,33 @@ def test_rows_that_lie_apart_are_copied():
     )
 
 
+def test_values_of_rows_are_repeated_for_their_columns():
+    stored = Assign(element("y", i=7, c=1), "exp_f32(n - b)")
+    row = Let("f32", "a", Load(Name("x"), Name("i"))), Let("f32", "b", "a + a")
+    made = collapsed(For("i", 300, (*row, columns(stored)), parallel=True))
+    assert (
+        made[: made.index("  for (s64 i = 288")]
+        == """\
+  for (s64 i_block = 0; i_block < 288; i_block += 32) {
+    f32 tile[224];
+    for (s64 row = 0; row < 32; row++) {
+      const s64 i = i_block + row;
+      const f32 a = x[i];
+      const f32 b = a + a;
+      #pragma omp simd
+      for (s64 c = 0; c < 7; c++) {
+        tile[row * 7 + c] = b;
+      }
+    }
+    #pragma omp simd
+    for (s64 k_1 = 0; k_1 < 224; k_1++) {
+      y[i_block * 7 + k_1] = exp_f32(n - tile[k_1]);
+    }
+  }
+"""
+    )
+
+
 STORE = Assign(element("y", i=7, c=1), element("x", i=7, c=1))
 EXP = Let("f32", "e", "exp_f32(n)")
 SIDE = Assign(element("y", i=7, c=1), "i > 3 ? x[c] : 0")
@@ -156,7 +183,21 @@ LOOPS = {
     "a choice between statements": For(
         "i", 300, (columns(If("x[i] > 0", (STORE,))),), parallel=True
     ),
-    "a number of the row": For("i", 300, (Let("f32", "a", "x[i]"), columns(STORE)), parallel=True),
+    "a number of the row, for few operations": For(
+        "i",
+        300,
+        (Let("f32", "a", "x[i]"), columns(Assign(element("y", i=7, c=1), "a"))),
+        parallel=True,
+    ),
+    "a number of the row as an index": For(
+        "i",
+        300,
+        (Let("s64", "n", "z[i]"), columns(EXP, Assign(STORE.target, element("x", n=1, c=1)))),
+        parallel=True,
+    ),
+    "a number of the row that the loop writes": For(
+        "i", 300, (Let("f32", "a", "y[i]"), columns(EXP, Assign(STORE.target, "a"))), parallel=True
+    ),
     "the counter of columns as a number": For(
         "i", 300, (columns(Assign(element("y", i=7, c=1), "c + 1")),), parallel=True
     ),
@@ -255,3 +296,21 @@ ENTRY e {{
     initial = np.array(3, x.dtype)
     got = emit_c.compile(module)(x, initial)
     np.testing.assert_array_equal(got, interpreter.evaluate(module, x, initial))
+
+
+@pytest.mark.parametrize("kind", ["u8", "s16", "bf16", "f16", "f32"])
+@pytest.mark.parametrize("width", [3, 7, 15, 17])
+def test_rows_by_numbers_of_rows(kind, width):
+    module = hlo.parse(f"""HloModule rows
+ENTRY e {{
+  x = {kind}[700,{width}] parameter(0)
+  n = {kind}[700] parameter(1)
+  twice = {kind}[700] add(n, n)
+  each = {kind}[700,{width}] broadcast(twice), dimensions={{0}}
+  ROOT r = {kind}[700,{width}] multiply(x, each)
+}}""")
+    generator, dtype = np.random.default_rng(width), ELEMENT_TYPES[kind].dtype
+    x, n = (generator.integers(0, 9, size).astype(dtype) for size in ((700, width), 700))
+    np.testing.assert_array_equal(
+        np.asarray(emit_c.compile(module)(x, n)), np.asarray(interpreter.evaluate(module, x, n))
+    )
