@@ -103,6 +103,10 @@ class _Types(Transformer[Token, Any]):
     def scalar(self, name: Token) -> str:
         return str(name)
 
+    def bare(self, name: Token) -> Shape:
+        types.element_type(name)
+        raise HloError("HLO012", f"a value is of type `tensor<{name}>`, not `{name}`")
+
     def tensor(self, sizes: Token | None, element: str, bounds: Any) -> Shape:
         words = bounds.words if isinstance(bounds, Tagged) else ()
         return types.tensor(sizes or "", element, words)
@@ -119,9 +123,6 @@ class _Types(Transformer[Token, Any]):
         return given, results
 
     def type_list(self, *found: Any) -> tuple[Any, ...]:
-        wrong = next((each for each in found if isinstance(each, str)), None)
-        if wrong is not None:
-            raise HloError("HLO012", f"a value is of type `tensor<{wrong}>`, not `{wrong}`")
         return tuple(each for each in found if each is not None)
 
 

@@ -66,7 +66,10 @@ class Translation:
             self._open.append(name)
             scope = RegionScope(self, name)
             scope.parameters(function.arguments)
-            self._made[name] = scope.closed(function.body)
+            try:
+                self._made[name] = scope.closed(function.body)
+            except HloError as error:
+                raise error.at(function.span) from None
             self._open.pop()
         return self._made[name]
 
