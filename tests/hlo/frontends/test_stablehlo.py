@@ -310,7 +310,7 @@ func.func @f() -> tensor<f32> {
         (body("%r = stablehlo.tanh %x : tensor<4xq7>"), "HLO013", (3, 30), "element type"),
         (body(f'%r = "stablehlo.transpose"(%x) : ({F}) -> {F}'), "HLO013", (3, 5), "permutation"),
         (body(GATHER), "HLO013", (3, 5), "attributes of stablehlo.gather"),
-        ("func.func @f(%x: tensor4xf32) { return }", "HLO013", (1, 18), "element type `tensor4xf32`"),
+        ("func.func @f(%x: tensor4xf32) { return }", "HLO013", (1, 18), "type `tensor4xf32`"),
         ("func.func @f(%x: f32) { return }", "HLO012", (1, 18), "tensor<f32>"),
         ("func.func @f() {\n^a:\n}", "HLO012", (1, 1), "without `return`"),
         (body("%r = stablehlo.constant dense<1> : f32"), "HLO012", (3, 40), "tensor<f32>"),
