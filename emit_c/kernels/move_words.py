@@ -123,11 +123,12 @@ def _with_words(value: Expr) -> Expr:
 
 def with_given_pointers(kernel: CKernel, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements after those that make pointers to words of the pointers that a caller gives."""
-    used = set(names_in(statements))
+    cast = [each for each in kernel.arguments.values() if each.given is not None]
+    used = set(names_in(statements)) if cast else set[str]()
     made: list[Statement] = []
     words: dict[str, Expr] = {}
-    for argument in kernel.arguments.values():
-        if argument.given is None or argument.name not in used:
+    for argument in cast:
+        if argument.name not in used:
             continue
         assert isinstance(argument.kind, Pointer)
         name = kernel.body.name(f"{argument.name}_words")
