@@ -29,6 +29,7 @@ from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_lookups import split_lookups
 from emit_c.kernels.split_loops import split_loops
 from emit_c.kernels.transpose_tiles import transpose_tiles
+from emit_c.kernels.unroll_columns import unroll_columns
 from emit_c.kernels.unroll_narrow_loops import unroll_narrow_loops
 from emit_c.kernels.unroll_periods import unroll_periods
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
@@ -123,6 +124,12 @@ PASSES = (
         lambda kernel, _, statements: collapse_loops(
             kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
         ),
+    ),
+    KernelPass(
+        "unroll-columns",
+        "Folds of a few columns have a variable for each; of those that are not collapsed, and"
+        " before folds are done in lanes.",
+        lambda kernel, _, statements: unroll_columns(kernel.body, statements),
     ),
     KernelPass(
         "vectorize-reductions",
