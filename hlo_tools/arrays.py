@@ -9,9 +9,8 @@ without such names holds its arrays in their order.
 from __future__ import annotations
 
 import re
-import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
@@ -74,17 +73,21 @@ def load(path: str, prefix: str) -> list[Array]:
         return values_of(path, prefix)
     try:
         with Path(path).open("rb") as file:
-            if not file.peek(1).startswith(_BEGINNINGS):
-                raise HloError("HLO202", f"{path} is neither .npy nor .npz")
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return [cast("Array", loaded)]
-            named = _of_prefix(list(loaded.files), prefix) or list(loaded.files)
-            return [loaded[name] for name in named]
+            if file.peek(1).startswith(_BEGINNINGS):
+                return _loaded(file, prefix)
     except OSError as error:
         raise HloError("HLO200", f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # NumPy and zipfile raise errors of any kind for a broken file
         raise HloError("HLO202", f"cannot read the arrays of {path}: {error}") from error
+    raise HloError("HLO202", f"{path} is neither .npy nor .npz")
+
+
+def _loaded(file: BinaryIO, prefix: str) -> list[Array]:
+    loaded = np.load(file, allow_pickle=False)
+    if isinstance(loaded, np.ndarray):
+        return [cast("Array", loaded)]
+    named = _of_prefix(list(loaded.files), prefix) or list(loaded.files)
+    return [loaded[name] for name in named]
 
 
 def _of_prefix(names: Sequence[str], prefix: str) -> list[str]:

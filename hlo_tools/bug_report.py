@@ -12,6 +12,7 @@ import platform
 import subprocess
 import sys
 import zipfile
+import zlib
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,6 +37,11 @@ _VARIABLES = ("CC", "XLA_FLAGS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "HLO_DE
 _SCRIPTS = ("jax", "step")
 # Largest file of a report, and all of them together.
 _MOST_BYTES = 1 << 30
+# What reading a file that is no zip, a damaged one, or one without a report may raise.
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, RuntimeError),
+    *(AttributeError, LookupError, TypeError, ValueError),
+)
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,7 @@ def read_report(path: str, folder: Path) -> tuple[BugReport, dict[str, bytes]]:
                     outputs[own] = archive.read(name)
     except OSError as error:
         raise HloError("HLO200", f"cannot read {path}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
+    except _BROKEN as error:
         raise HloError("HLO201", f"{path} is no report of `hlo report-bug`: {error}") from error
     return report, outputs
 

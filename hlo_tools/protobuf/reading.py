@@ -8,6 +8,7 @@ no word for, is told when it is met: see `left_out`.
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from hlo_tools.protobuf.shapes import literal_of
 from hlo_tools.protobuf.text import module_text
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from hlo.instruction import Module
 
 # Ends of names of files with messages; the others are text.
@@ -51,7 +54,24 @@ def read_message(raw: bytes, name: str) -> Module:
     module = _module(_message(raw, name))
     if missing := left_out(module):
         tell(f"{name}: left out: {', '.join(missing)}")
-    return hlo.parse(module_text(module), name)
+    with _refusing(name):
+        text = module_text(module)
+    return hlo.parse(text, name)
+
+
+@contextmanager
+def _refusing(name: str) -> Generator[None]:
+    """Refuse a message whose fields contradict each other, or have values that XLA never writes.
+
+    Raises
+    ------
+    HloError
+        HLO201 for such a message.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise HloError("HLO201", f"{name} holds a message that is broken: {error}") from error
 
 
 def values_of(path: str, prefix: str) -> list[Any]:
@@ -83,7 +103,8 @@ def values_of(path: str, prefix: str) -> list[Any]:
     else:
         what = "no snapshot: it has no arguments" if prefix == "in" else "no snapshot with a result"
         raise HloError("HLO201", f"{path} is {what}")
-    return [leaf for each in literals for leaf in _leaves(literal_of(each).value)]
+    with _refusing(path):
+        return [leaf for each in literals for leaf in _leaves(literal_of(each).value)]
 
 
 def _leaves(value: Any) -> list[Any]:

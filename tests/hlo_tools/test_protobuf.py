@@ -305,3 +305,13 @@ def test_bytecode_is_named(before):
     with pytest.raises(HloError, match="MLIR's bytecode") as caught:
         read_message(before + b"ML\xefR\x0dStableHLO\0", "model.mlirbc")
     assert "as_text()" in str(caught.value)
+
+
+def test_a_message_that_contradicts_itself_is_refused() -> None:
+    text = "HloModule m\nENTRY e { ROOT x = f32[4,2] parameter(0) }"
+    found = message("HloModuleProto").FromString(message_of(text))
+    (instr,) = found.computations[0].instructions
+    instr.shape.is_dynamic_dimension.append(True)
+    with pytest.raises(language.HloError, match="holds a message that is broken") as caught:
+        read_message(found.SerializeToString(), "m.pb")
+    assert caught.value.code == "HLO201"

@@ -220,6 +220,26 @@ def test_wrong_inputs_are_refused(hlo, tmp_path: Path) -> None:
     assert "HLO202" in hlo("run", "-", "--fill", 0.5, stdin=integers).err
 
 
+@pytest.mark.parametrize(
+    ("name", "at", "byte"),
+    [("a.npy", 70, b"("), ("a.npz", 8, b"\x63"), ("a.npz", 6, b"\x01"), ("a.npz", 60, b"\xff")],
+    ids=["a header", "the compression", "encryption", "what is compressed"],
+)
+def test_damaged_arrays_are_refused(hlo, tmp_path: Path, name: str, at: int, byte: bytes) -> None:
+    path = tmp_path / name
+    if path.suffix == ".npy":
+        np.save(path, np.ones((30, 4), np.float32))
+    else:
+        np.savez_compressed(path, a=np.ones((30, 4), np.float32))
+    raw = bytearray(path.read_bytes())
+    # A zip tells a file's compression in front of the file, and at its own end.
+    for start in (0, raw.rfind(b"PK\1\2") + 2) if path.suffix == ".npz" and at < 10 else (0,):
+        raw[start + at] = byte[0]
+    path.write_bytes(raw)
+    err = hlo("run", "-", "--input", path, stdin=b"ENTRY e { ROOT x = f32[30,4] parameter(0) }").err
+    assert err.startswith("error[HLO202]: cannot read the arrays of")
+
+
 def test_files_without_arrays_are_refused(hlo, tmp_path: Path) -> None:
     """NumPy calls any text pickled, and proposes to load it in spite of that."""
     text, objects = tmp_path / "text.npy", tmp_path / "objects.npy"
