@@ -80,7 +80,8 @@ def _product(body: Body, instr: Instruction, kind: ElementType) -> TiledProduct:
             quads = [Quads(body, instr, swapped=s, whole=whole) for s in orders]
             if fit := [each for each in quads if each.is_possible]:
                 return max(fit, key=_share)
-    exact = _exact_products(instr) if kind is S32 else None
+    # Sums that are wider than the result wrap around when they become it, which floats do not.
+    exact = _exact_products(instr) if kind is S32 is product_type(instr) else None
     kind = F32 if exact else kind
     return max((TiledProduct(body, instr, kind, exact, swapped=s) for s in orders), key=_share)
 

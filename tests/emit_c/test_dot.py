@@ -129,6 +129,23 @@ def test_few_columns_of_few_bits_are_summed_up_in_more(columns, element_type):
     assert ("hlo_tile" in executable.source) == (columns > 3)
 
 
+@pytest.mark.parametrize("element_type", ["s2", "u2", "s4", "u4", "s8", "u8"])
+@pytest.mark.parametrize("size", [3, 5, 9, 20])
+def test_sums_of_few_bits_wrap_around(size, element_type):
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{ x = {element_type}[{size},{size}] parameter(0)\n"
+        f"y = {element_type}[{size},{size}] parameter(1)\n"
+        f"ROOT r = {element_type}[{size},{size}] dot(x, y), lhs_contracting_dims={{1}}, "
+        "rhs_contracting_dims={0} }"
+    )
+    dtype = module.entry.root.shape.element_type.dtype
+    limits = ml_dtypes.iinfo(dtype)
+    made = np.random.default_rng(size)
+    x, y = (made.integers(limits.min, limits.max + 1, (2, size, size))).astype(dtype)
+    right = interpreter.evaluate(module, x, y)
+    np.testing.assert_array_equal(emit_c.compile(module)(x, y), right)
+
+
 @pytest.mark.parametrize("element_type", ["s8", "u8"])
 def test_bytes_are_summed_up_exactly(element_type, monkeypatch):
     """In floats, where the processor has no sums of bytes."""
