@@ -88,6 +88,7 @@ class _Columns:
     varying : names of all else that changes within the loop.
     loaded, stored : elements of columns.
     left_apart : strides at which compilers are to take elements apart.
+    all_known : the stride of each load is known, so that none else keeps the loop from lanes.
     """
 
     def __init__(self, body: Body, loop: For, kinds: Mapping[str, Kind]) -> None:
@@ -104,6 +105,7 @@ class _Columns:
         self.varying = (declared | written.keys()) - self.numbers.keys()
         loads = [load for s in loop.body for tree in trees(s) for load in _loads(tree)]
         self.left_apart = {*machine.TAKEN_APART, *machine.TAKEN_WHOLE}
+        self.all_known = all(map(self._is_known, loads))
         self.loaded = self._interleaved(each for each in loads if base(each) not in written)
         inside = {t for s in every for v in values(s) for t in walk(v) if isinstance(t, Load)}
         if not inside <= {*loads}:
@@ -131,7 +133,14 @@ class _Columns:
             return stride not in self.left_apart
         fills_vectors = stride < machine.LANES or trip_count(self.loop) > machine.LANES
         is_left_out = stride in self.left_apart and fills_vectors
-        return is_power_of_two(stride) and not is_left_out and self._computes_much()
+        keeps_from_lanes = is_power_of_two(stride) and not is_left_out
+        return keeps_from_lanes and self.all_known and self._computes_much()
+
+    def _is_known(self, element: Load) -> bool:
+        """Whether an element's stride is known, if the counter is in its index."""
+        index = substitute(element.index, self.numbers)
+        is_given = isinstance(element.pointer, Name) and base(element) in self.kinds
+        return not is_given or self.loop.name not in names_of(index) or self._stride(element) > 0
 
     def _computes_much(self) -> bool:
         """Whether the loop does more than to move elements."""

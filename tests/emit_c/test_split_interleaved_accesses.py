@@ -70,6 +70,12 @@ def test_a_column_at_a_power_of_two_that_is_only_moved_stays():
     assert "column" not in split(Let("f32", "a", "x[i * 64]"), Assign("y[i]", "a"), stop=64)
 
 
+def test_a_column_at_a_power_of_two_stays_where_another_keeps_the_loop_from_lanes():
+    place, other = Let("s64", "p", "z[0]"), Let("f32", "c", "x[i * 32 + p]")
+    product = Let("f32", "b", "c * c")
+    assert "column" not in split(place, other, product, Assign("y[i * 32]", "b + c"), stop=40)
+
+
 def test_the_lanes_of_a_block_are_counted_from_its_first_row():
     row, load = Let("s64", "j", "block + i"), Let("f32", "a", "x[j * 64]")
     made = split(row, load, Let("f32", "b", "a * a"), Assign("y[j]", "b + a"), stop=16)
