@@ -186,8 +186,8 @@ PASSES = (
     ),
     KernelPass(
         "transpose-tiles",
-        "Tiles that are read transposed are loaded row by row and turned by shuffles; before others"
-        " load their columns ahead.",
+        "Tiles that are read transposed are loaded row by row and transposed by shuffles; before"
+        " others load their columns ahead.",
         lambda kernel, _, statements: transpose_tiles(kernel.body, statements),
     ),
     KernelPass(

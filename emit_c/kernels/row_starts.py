@@ -40,6 +40,7 @@ class RowStarts:
     Parameters
     ----------
     row : the name of the counter of rows, which is that of the row in each lane.
+    transposed : the rows that are read and written by columns.
     apart : the distances between rows whose elements are to be gathered.
 
     Attributes

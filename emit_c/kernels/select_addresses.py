@@ -58,20 +58,21 @@ class _AddressedLoop:
                 continue
             sides = map(self._addressed, (statement.then, statement.otherwise))
             choice = statement.with_blocks(*sides)
-            load, declared = self._load(choice), made[-1] if made else None
-            if load and isinstance(declared, LocalVariable) and declared.name == load.name:
+            declared = made[-1] if made else None
+            load = self._load(choice, declared) if isinstance(declared, LocalVariable) else None
+            if load:
                 made[-1] = load
             else:
                 made.append(choice)
         return tuple(made)
 
-    def _load(self, choice: If) -> Let | None:
+    def _load(self, choice: If, declared: LocalVariable) -> Let | None:
         """The value that a choice gives a variable, from a chosen address; None if it can't be."""
         if not self.inside.isdisjoint(names_of(choice.condition)):
             return None
         match _set(choice.then), _set(choice.otherwise):
             case (name, kind, Load(Name(array), first)), (other, _, Load(Name(same), second)):
-                if (name, array) != (other, same) or array in self.inside:
+                if (name, array) != (other, same) or name != declared.name or array in self.inside:
                     return None
             case _:
                 return None

@@ -29,7 +29,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Load, Name
+from codegen.expressions import Load, Name
 from codegen.kinds import element_of
 from codegen.loops.work import trip_count, work
 from codegen.loops.written_out import copied
@@ -47,7 +47,8 @@ from codegen.statements import (
     trees,
     values,
 )
-from codegen.walk import children, names_of, rebuilt, substitute, walk
+from codegen.walk import names_of, rebuilt, substitute, walk
+from emit_c.kernels.loads import certain_loads
 from emit_c.kernels.strides import factor, has_loads, is_power_of_two
 from optimizer import machine
 
@@ -103,7 +104,7 @@ class _Columns:
         written = Counter(base(s.target) for s in every if isinstance(s, Assign))
         declared = {s.name for s in every if isinstance(s, Let | LocalVariable)}
         self.varying = (declared | written.keys()) - self.numbers.keys()
-        loads = [load for s in loop.body for tree in trees(s) for load in _loads(tree)]
+        loads = [load for s in loop.body for tree in trees(s) for load in certain_loads(tree)]
         self.left_apart = {*machine.TAKEN_APART, *machine.TAKEN_WHOLE}
         self.all_known = all(map(self._is_known, loads))
         self.loaded = self._interleaved(each for each in loads if base(each) not in written)
@@ -219,11 +220,3 @@ class _Columns:
         )
         if stores:
             yield For(lane, count, tuple(stores))
-
-
-def _loads(tree: Expr) -> Iterator[Load]:
-    """The loads in a tree that no choice leaves out."""
-    if isinstance(tree, Load):
-        yield tree
-    for each in (tree.condition,) if isinstance(tree, Choose) else children(tree):
-        yield from _loads(each)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Index, Literal, Load, Name, Op, indexed, total_of
+from codegen.expressions import Index, Literal, Load, Name, Op, indexed, total_of
 from codegen.kinds import element_of, number_of
 from codegen.loops.narrow_indices import MOST
 from codegen.loops.work import trip_count
@@ -42,6 +42,7 @@ from codegen.statements import (
     values,
 )
 from codegen.walk import children, names_of, rebuilt, walk
+from emit_c.kernels.loads import certain_loads
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 from optimizer.analysis.indexing import Counter, Sum
@@ -112,7 +113,10 @@ class _Lookups:
                 self.late |= {s.name for s in nested([statement]) if isinstance(s, _DECLARED)}
                 continue
             looked_up = [
-                each for value in values(statement) for each in _loads(value) if self._is_one(each)
+                each
+                for value in values(statement)
+                for each in certain_loads(value)
+                if self._is_one(each)
             ]
             self.found |= dict.fromkeys(looked_up)
             if isinstance(statement, Let):
@@ -226,11 +230,3 @@ def _parts(index: Expr, varying: set[str]) -> tuple[list[Expr], list[Expr]]:
             return [indexed(shared)] if shared != Sum(0) else [], [indexed(Sum(0, others))]
         case _:
             return ([index], []) if varying.isdisjoint(names_of(index)) else ([], [index])
-
-
-def _loads(tree: Expr) -> Iterator[Load]:
-    """The loads in a tree that no choice leaves out."""
-    if isinstance(tree, Load):
-        yield tree
-    for each in (tree.condition,) if isinstance(tree, Choose) else children(tree):
-        yield from _loads(each)

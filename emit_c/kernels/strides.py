@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Group, Index, Literal, Load, Name, Op
 from codegen.walk import names_of, walk
+from optimizer.analysis.indexing import Counter
 
 if TYPE_CHECKING:
     from codegen.expressions import Expr
@@ -19,7 +20,7 @@ def factor(name: str, index: Expr) -> int | None:
             found = int(index.name == name)
         case Group(inside):
             found = factor(name, inside)
-        case Index(number) if len(number.names) == len(number.terms):
+        case Index(number) if all(isinstance(atom, Counter) for atom, _ in number.terms):
             found = sum(each for atom, each in number.factors if atom == name)
         case Op("+" | "-" as op, (x, y)):
             one, other = factor(name, x), factor(name, y)

@@ -1,4 +1,4 @@
-"""Tiles that are read transposed, loaded row by row and turned by shuffles.
+"""Tiles that are read transposed, loaded row by row and transposed by shuffles.
 
     for i < 16: for j < 16 in lanes: y[64 * i + j] = x[128 * j + i]
 
@@ -10,8 +10,8 @@ becomes
 
 Along the lanes, the elements of such an array lie apart: compilers load one after the other. Where
 they lie apart by a power of two, gcc does not even put them together in a vector; and rows that far
-apart share the same few places of a cache, so that each is loaded again and again. Of short numbers
-more fit into a register than are loaded like this in the same time. Without this, to transpose 128
+apart share the same few places of a cache, so that each is loaded again and again. A vector
+of 8 or 16 bits a number takes more such loads than one of 32. Without this, to transpose 128
 times 128 `float` takes 3 times as long, 1,024 times 1,024 twice, and of `bfloat16` 5 and 2.3 times.
 """
 
@@ -25,7 +25,7 @@ from codegen.kinds import number_of
 from codegen.statements import Assign, For, Let, LocalVariable, changed_in, replaced
 from codegen.walk import names_of, substitute
 from emit_c.kernels.strides import factor, has_loads, is_power_of_two
-from emit_c.kernels.transposed_rows import turned
+from emit_c.kernels.transposed_rows import transposed
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 from optimizer.analysis.indexing import counter
@@ -109,7 +109,7 @@ class _TransposedTile:
         return is_power_of_two(apart) or known.bytes < min(machine.GATHERED_BYTES)
 
     def _loaded(self, let: Let, columns: str) -> Iterator[Statement]:
-        """Statements that load a tile row by row, and turn it."""
+        """Statements that load a tile row by row, and transpose it."""
         assert isinstance(let.value, Load)
         padded, size = self.body.name("padded"), machine.LANES * machine.LANES
         row, column = self.body.name("r"), self.body.name("c")
@@ -119,7 +119,7 @@ class _TransposedTile:
         yield LocalVariable(let.kind, padded, size=size)
         yield For(row, machine.LANES, (For(column, machine.LANES, (put,), simd=True),))
         yield LocalVariable(let.kind, columns, size=size)
-        yield turned(self.body.name("k"), padded, columns, machine.LANES)
+        yield transposed(self.body.name("k"), padded, columns, machine.LANES)
 
 
 def _place(row: str, column: str) -> Expr:

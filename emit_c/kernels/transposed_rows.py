@@ -231,7 +231,7 @@ class _Transposition:
         yield LocalVariable(kind, self.padded, size=size)
         yield self._along_rows(Assign(self.within, value))
         yield LocalVariable(kind, self.columns.name, size=size)
-        yield turned(self.lane, self.padded, self.columns.name, self.columns.width)
+        yield transposed(self.lane, self.padded, self.columns.name, self.columns.width)
 
     def stores(self) -> Iterator[Statement]:
         """Write the rows from the columns."""
@@ -259,7 +259,7 @@ class _Transposition:
         return For(self.lane, machine.LANES, tuple(statements), simd=True)
 
 
-def turned(lane: str, padded: str, columns: str, width: int) -> For:
+def transposed(lane: str, padded: str, columns: str, width: int) -> For:
     """A loop that takes padded rows apart, a row in each lane, into columns.
 
     All elements of a row are taken, as compilers find no shuffles for a part of them.
@@ -275,7 +275,7 @@ def turned(lane: str, padded: str, columns: str, width: int) -> For:
 def _named(
     body: Body, found: Mapping[_RowsOfArray, _ColumnsOfRows]
 ) -> dict[_RowsOfArray, _ColumnsOfRows]:
-    """Those columns that are worth an array, which gets a name."""
+    """Columns that shuffles transpose in less time, with a name for the array of each."""
     kept = {rows: columns for rows, columns in found.items() if columns.take_long_to_gather}
     for columns in kept.values():
         columns.name = body.name("columns")
