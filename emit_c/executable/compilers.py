@@ -22,7 +22,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
 from emit_c.executable.source_lines import line_at
-from emit_c.executable.toolchain import MATHEMATICS, MEANING, SHARED, needs_mathematics
+from emit_c.executable.toolchain import (
+    LINKER_FLAGS,
+    MATHEMATICS,
+    MEANING,
+    SHARED,
+    needs_mathematics,
+)
 from hlo.errors.error import HloError
 from hlo.support.libraries import find_library, keep_library
 
@@ -171,16 +177,23 @@ class Compilers:
             _finish(self._busy[unit].process, unit)
         objects = [str(self._there.get(unit) or self._busy[unit].made) for unit in units]
         made = self._path(".so")
+        alone = linked is None and not any(map(needs_mathematics, units))
         if linked is None:
-            linked = self._toolchain.linked
-            if not any(map(needs_mathematics, units)):
-                linked = [flag for flag in linked if flag != MATHEMATICS]
-        command = [*self._command, *SHARED, "-o", str(made), *objects, *linked]
-        linker = _process(command)
+            without = MATHEMATICS if alone else None
+            linked = [flag for flag in self._toolchain.linked if flag != without]
+        by_compiler = [*self._command, *SHARED, "-o", str(made), *objects, *linked]
+        # The compiler takes as long to run the linker as the linker takes.
+        linker, library = (alone and self._toolchain.linker) or (None, "")
+        direct = linker and [linker, *LINKER_FLAGS, "-o", str(made), *objects, library]
+        linking = _process(direct or by_compiler)
         # A file of its own needs nothing kept but its library.
         for unit in compiled if len(units) > 1 else ():
             keep_library(self._name(unit), self._busy[unit].made.read_bytes())
-        _finish(linker, "")
+        try:
+            _finish(linking, "")
+        except HloError:
+            # $CC may compile for another machine, of which it tells its linker.
+            _finish(_process(by_compiler), "")
         return made
 
     def _name(self, unit: str) -> str:

@@ -6,7 +6,14 @@ import re
 import sys
 from dataclasses import dataclass
 
-from hlo.support.compiler import described, find_compiler, is_gcc, machine_flags, version_text
+from hlo.support.compiler import (
+    described,
+    find_compiler,
+    find_linker,
+    is_gcc,
+    machine_flags,
+    version_text,
+)
 
 OPTIMIZED = (
     *("-O1", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"),
@@ -41,11 +48,13 @@ SHARED = (
 MATHEMATICS = "-lm"
 LINKED = (MATHEMATICS,)
 LINKED_BY_GCC = ("-nostdlib", MATHEMATICS, "-lgcc")
+# Of a linker that no compiler runs; debuggers walk through calls by the table of frames.
+LINKER_FLAGS = ("-shared", "--eh-frame-hdr")
 # Built-in functions for which compilers have code of their own, or which are no mathematics. (A
 # multiply-add stands only where the processor has one.)
 _OWN_CODE = {
-    *("clz", "clzll", "complex", "copysign", "fabs", "fma", "inf", "memcpy", "memmove", "memset"),
-    *("mul_overflow", "nan", "shufflevector", "sqrt"),
+    *("assoc_barrier", "clz", "clzll", "complex", "copysign", "fabs", "fma", "inf", "memcpy"),
+    *("memmove", "memset", "mul_overflow", "nan", "shufflevector", "sqrt"),
 }
 
 
@@ -57,6 +66,8 @@ class Toolchain:
     ----------
     command : the compiler, with the flags that only this one understands, and for the processor.
     linked : flags for what a module's library is linked with.
+    linker : the linker that the compiler runs, and the library of functions that its code may
+        call; None where it does not tell.
     version : as it tells it.
     processor : of this machine, for which code is made unless the command names another.
     """
@@ -65,6 +76,7 @@ class Toolchain:
     linked: tuple[str, ...]
     version: str
     processor: str
+    linker: tuple[str, str] | None = None
 
     @property
     def key(self) -> str:
@@ -91,6 +103,11 @@ def toolchain() -> Toolchain:
     """
     compiler = find_compiler()
     gcc = is_gcc(compiler)
-    linked = LINKED_BY_GCC if gcc and sys.platform == "linux" else LINKED
-    command = (*compiler, *machine_flags(compiler), *(OF_GCC if gcc else ()))
-    return Toolchain(command, linked, version_text(compiler), described())
+    alone = gcc and sys.platform == "linux"
+    return Toolchain(
+        command=(*compiler, *machine_flags(compiler), *(OF_GCC if gcc else ())),
+        linked=LINKED_BY_GCC if alone else LINKED,
+        version=version_text(compiler),
+        processor=described(),
+        linker=find_linker(compiler) if alone else None,
+    )

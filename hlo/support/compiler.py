@@ -115,6 +115,26 @@ def is_gcc(compiler: tuple[str, ...]) -> bool:
     return bool(re.search("^gcc version", version_text(compiler), re.MULTILINE))
 
 
+@cache
+def find_linker(compiler: tuple[str, ...]) -> tuple[str, str] | None:
+    """The linker that gcc runs, and the library of functions that its code may call.
+
+    None if gcc does not tell, or tells of no file.
+    """
+    linker = shutil.which(_told(compiler, "-print-prog-name=ld"))
+    library = _told(compiler, "-print-libgcc-file-name")
+    return (linker, library) if linker and Path(library).is_file() else None
+
+
+def _told(compiler: tuple[str, ...], question: str) -> str:
+    """The answer of a compiler; empty where it does not run."""
+    try:
+        found = subprocess.run([*compiler, question], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return found.stdout.strip()
+
+
 def is_told_a_processor(compiler: tuple[str, ...]) -> bool:
     """Whether $CC says for which processor of the family code is made."""
     return any(flag.startswith(("-march=", "-mcpu=")) for flag in compiler)

@@ -1,6 +1,7 @@
 """Compilers that are started early make what others make, and none of them is left behind."""
 
 import ctypes
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import emit_c
 import hlo
 from emit_c.executable import compilers as processes
 from emit_c.executable.libraries import compilers
-from emit_c.executable.toolchain import needs_mathematics
+from emit_c.executable.toolchain import OPTIMIZED, needs_mathematics, toolchain
 from emit_c.program import units
 from optimizer import machine
 
@@ -61,12 +62,42 @@ def test_one_that_is_given_nothing_ends():
     ("text", "wanted"),
     [
         ("x = __builtin_sqrtf(x); __builtin_memcpy(&x, &y, 4); x = __builtin_inff();", False),
+        ("x = __builtin_assoc_barrier(x * y) + z;", False),
         ("x = __builtin_rintf(x);", True),
         ("x = __builtin_sqrt(x) + __builtin_pow(x, y);", True),
     ],
 )
 def test_what_may_call_the_mathematical_library_is_linked_with_it(text, wanted):
     assert needs_mathematics(text) is wanted
+
+
+def linkers(monkeypatch):
+    """The first words of the commands that are started."""
+    started = []
+    start = processes._process
+    monkeypatch.setattr(
+        processes, "_process", lambda *given: started.append(given[0][0]) or start(*given)
+    )
+    return started
+
+
+@pytest.mark.skipif(toolchain().linker is None, reason="the compiler tells no linker")
+def test_the_linker_is_run_without_the_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    started = linkers(monkeypatch)
+    with compilers() as running:
+        assert four(running.link(TWO), tmp_path) == 4
+    assert started[2:] == [toolchain().linker[0]]
+
+
+@pytest.mark.parametrize("linker", [None, ("false", "none.a")])
+def test_where_the_linker_does_not_run_alone_the_compiler_runs_it(linker, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    started = linkers(monkeypatch)
+    with processes.Compilers(replace(toolchain(), linker=linker), OPTIMIZED, tmp_path) as running:
+        assert four(running.link(TWO), tmp_path) == 4
+    assert started[-1] == toolchain().command[0]
+    assert len(started) == 3 + bool(linker)
 
 
 def test_all_compilers_are_at_work_before_anything_else_is(tmp_path, monkeypatch):
