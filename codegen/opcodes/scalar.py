@@ -75,7 +75,7 @@ INTEGERS: dict[str, Expr] = {
     "shift-left":             apply("shift_left_{T}", X, Y),
     "shift-right-arithmetic": apply("shift_right_arithmetic_{T}", X, Y),
     "shift-right-logical":    apply("shift_right_logical_{T}", X, Y),
-    "sign":                   binary(">", X, 0) - binary("<", X, 0),
+    "sign":                  Cast("{C}", binary(">", X, 0)) - Cast("{C}", binary("<", X, 0)),
     "subtract":               X - Y,
     "xor":                    X ^ Y,
 }

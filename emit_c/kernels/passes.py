@@ -15,6 +15,7 @@ from emit_c.kernels.block_reductions import block_reductions
 from emit_c.kernels.coalesce_loops import coalesce_loops
 from emit_c.kernels.collapse_loops import collapse_loops
 from emit_c.kernels.distribute_loops import distribute_loops
+from emit_c.kernels.divide_by_reciprocals import divide_by_reciprocals
 from emit_c.kernels.gather_short_rows import gather_short_rows
 from emit_c.kernels.hoist_masks import hoist_masks
 from emit_c.kernels.inline_uses import inline_uses
@@ -177,6 +178,12 @@ PASSES = (
         "Divisions of small indices in loops in lanes are done in 32 bits, of which there are"
         " vectors; later, as the passes before read indices.",
         lambda _kernel, _, statements: narrow_counters(statements),
+    ),
+    KernelPass(
+        "divide-by-reciprocals",
+        "Divisions by what all lanes share, or of 64 bits by a constant, are products; it is known"
+        " now which loops run in lanes.",
+        lambda _kernel, _, statements: divide_by_reciprocals(statements),
     ),
     KernelPass(
         "widen-bytes",
