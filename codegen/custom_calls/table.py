@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from codegen.elements.table import WholeArray, elements
 from hlo import attributes as a
 from hlo.errors.error import HloError
-from interpreter.custom_calls.placement import PARTITION
 from optimizer.expanders.custom_call_expander import EXPANSIONS
 
 if TYPE_CHECKING:
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 
     # Emits statements that write all outputs, and gives the bytes of scratch memory they need.
     Write = Callable[[Body, Instruction, Sequence[Name]], int | None]
+
+# The hint for a module that says how its arrays are split, but is not divided.
+_PARTITION = "the pass spmd-partitioning{entry=true} makes the module that each device runs"
 
 
 class CustomCallKernels:
@@ -80,7 +82,7 @@ def refuse(instr: Instruction) -> HloError:
     if target in EXPANSIONS:
         whole = instr.operands[0].shape
         message = f"{instr.name}: {whole} is split, and the module is not partitioned"
-        return HloError("HLO181", message, instr.span, [PARTITION])
+        return HloError("HLO181", message, instr.span, [_PARTITION])
     message = f"{instr.name}: the custom call {target!r} can't be compiled to C"
     return HloError(
         "HLO181", message, instr.span, ["it calls a function that is written in no HLO"]

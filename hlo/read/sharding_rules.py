@@ -12,6 +12,7 @@ from hlo.read.quoting import unquote
 from hlo.read.rule_tools import BadValue, integer, integers, present
 from hlo.read.subgroups import SUBGROUPS, with_copies, with_subgroups
 from hlo.types.sharding import (
+    MAX_DEVICES,
     Mesh,
     NamedDim,
     NamedSharding,
@@ -23,8 +24,6 @@ from hlo.types.sharding import (
 )
 from hlo.types.values import DomainBorder
 
-# More than any machine has: device lists are written out in memory.
-MAX_DEVICES = 2**20
 MATRIX = 2
 _NAMED = ("replicated", "unreduced", "manual")
 _SIMPLE = ("replicated", "maximal", "manual", "unknown", "unreduced")

@@ -18,6 +18,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# More than any machine has: device lists are written out in memory.
+MAX_DEVICES = 2**20
+
 
 @dataclass(frozen=True, slots=True)
 class TileAssignment:

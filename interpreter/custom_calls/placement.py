@@ -1,4 +1,4 @@
-"""Custom calls that say where a value is to be, and how it is split; the value stays as it is."""
+"""Custom calls that say where a value is to be; the value stays as it is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlo.errors.error import HloError
 from hlo.infer.checks import compatible, show
 from hlo.types.element_type import BUFFER, S32
-from hlo.wording import counted
 from interpreter.custom_calls.registry import custom_call
 from interpreter.custom_calls.signatures import checked
 
@@ -19,10 +17,6 @@ if TYPE_CHECKING:
     from interpreter.custom_calls.signatures import Options
     from interpreter.engine.frame import Frame
     from interpreter.table import Value
-
-# The hint for a module that says how it is to be split, but is not.
-PARTITION = "evaluate the module that XLA's SPMD partitioner makes of it, with per_device="
-
 
 # fmt: off
 _IDENTITIES = (
@@ -35,10 +29,6 @@ _IDENTITIES = (
     "AwsNeuronLNCShardingConstraint",
 )
 # fmt: on
-_RESHARDINGS = (
-    *("SPMDFullToShardShape", "SPMDShardToFullShape"),
-    *("xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"),
-)
 
 
 @custom_call(*_IDENTITIES)
@@ -52,30 +42,6 @@ def identity(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     `torch_neuronx.xla_impl.custom_call_targets`.
     """
     return operands if instr.shape.is_tuple and len(operands) != 1 else operands[0]
-
-
-@custom_call(*_RESHARDINGS)
-def reshard(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
-    """The operands, where one device holds everything and so a shard is the whole.
-
-    Raises
-    ------
-    HloError
-        HLO122 if shard and whole differ: only a module that is partitioned can be evaluated.
-
-    References
-    ----------
-    XLA's SPMD partitioner and Shardy's import.
-    """
-    wanted = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
-    for operand, shape in zip(instr.operands, wanted, strict=True):
-        if operand.shape.dims != shape.dims:
-            message = (
-                f"{instr.name}: {operand.shape.text_without_layout} is split into "
-                f"{shape.text_without_layout}, and the module is not partitioned"
-            )
-            raise HloError("HLO122", message, instr.span, [PARTITION])
-    return operands if instr.shape.is_tuple else operands[0]
 
 
 @custom_call("AllocateBuffer", "CreateBuffer")
@@ -161,19 +127,6 @@ def check_identity(instr: Instruction, _options: Options | None) -> str:
         plain = [s.elements[0] if s.element_type is BUFFER else s for s in (operand, result)]
         if not compatible(*plain):
             return f"gives its operand {show(operand)}, not {show(result)}"
-    return ""
-
-
-@checked(*_RESHARDINGS, note="the whole -> a part, or a part -> the whole")
-def check_reshard(instr: Instruction, _options: Options | None) -> str:
-    """The fault in the types and ranks of `reshard`, which looks at sizes itself."""
-    results = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
-    if len(results) != len(instr.operands):
-        return f"gives {counted(len(instr.operands), 'array')}, not {len(results)}"
-    for operand, result in zip(instr.operands, results, strict=True):
-        shape = operand.shape
-        if shape.element_type is not result.element_type or shape.rank != result.rank:
-            return f"makes no {show(result)} of {show(shape)}"
     return ""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.sharded import meshes_in, partitions_of, reshardings
 from hlo.verify import verify_once
 from hlo.wording import counted
 from interpreter.engine.arguments import checked_arguments
@@ -39,7 +40,8 @@ def evaluate(
     ----------
     arguments : one a parameter: an array, a tuple of arguments, or None for a token.
     per_device : instead of `arguments`: those of every device; device d is replica
-        d // num_partitions and partition d % num_partitions.
+        d // num_partitions and partition d % num_partitions. Where calls of the module cut and
+        join whole arrays (see `hlo.sharded`), one device's arguments are given to all.
     devices : the devices to run on, to fill their queues before and to read them after.
     observe : called with an `Evaluation` after every instruction; see `interpreter.engine.observe`.
     max_iterations : how often any loop may run its body at a time; None for any number of times.
@@ -61,6 +63,9 @@ def evaluate(
     verify_once(module)
     warn_of_elided(module)
     all_arguments: list[Any] = [arguments] if per_device is None else list(per_device)
+    asked = len(all_arguments)
+    if asked == 1 and devices is None and reshardings(module):
+        all_arguments *= partitions_of(module)
     lockstep = _grid(module, len(all_arguments))
     module = with_explicit_precision(module)
     refuse_too_large(module, len(all_arguments))
@@ -79,7 +84,7 @@ def evaluate(
         given = checked_arguments(module.entry, cast("Sequence[Any]", own))
         bodies.append(partial(_run, frame, module, given))
     results = lockstep.run(bodies)
-    return results[0] if per_device is None else results
+    return results[0] if per_device is None else results[:asked]
 
 
 def _grid(module: Module, devices: int) -> Lockstep:
@@ -93,13 +98,13 @@ def _grid(module: Module, devices: int) -> Lockstep:
     if devices == 1:
         # A lone device may run any module: it is the only replica and the only partition.
         return Lockstep()
-    partitions = module.header.num_partitions
+    partitions = partitions_of(module)
     replicas, left = divmod(devices, partitions)
     if devices == 0 or left or module.header.replica_count not in (1, replicas):
         message = f"arguments for {devices} devices"
         wanted = f"{module.header.replica_count} replicas of {partitions} partitions"
         raise HloError("HLO116", message, module.span, [f"{module.name} is for {wanted}"])
-    return Lockstep(replicas, partitions)
+    return Lockstep(replicas, partitions, meshes_in(module))
 
 
 def _run(frame: Frame, module: Module, arguments: list[Value]) -> Value:

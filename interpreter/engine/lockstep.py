@@ -11,17 +11,20 @@ from __future__ import annotations
 import ctypes
 import threading
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from hlo.instruction import Instruction
+    from hlo.types.sharding import Mesh
 
 # An error names at most this many devices; the others are counted.
 DEVICES_SHOWN = 8
+NO_MESHES: Mapping[str, Mesh] = MappingProxyType({})
 
 
 @dataclass(eq=False, slots=True)
@@ -47,11 +50,15 @@ class Lockstep:
     Attributes
     ----------
     replicas, partitions : the grid; device d is replica d // partitions, partition d % partitions.
+    meshes : by name, for calls that cut arrays into parts; see `hlo.sharded`.
     """
 
-    def __init__(self, replicas: int = 1, partitions: int = 1) -> None:
+    def __init__(
+        self, replicas: int = 1, partitions: int = 1, meshes: Mapping[str, Mesh] = NO_MESHES
+    ) -> None:
         self.replicas = replicas
         self.partitions = partitions
+        self.meshes = meshes
         self._batons = [threading.Semaphore(0) for _ in range(replicas * partitions)]
         # Before its first step, a device waits for the baton and for nothing else.
         self._waiting = {d: Waiting(lambda: True) for d in range(replicas * partitions)}

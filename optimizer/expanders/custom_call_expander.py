@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
+from hlo.sharded import CUTS, JOINS
 from hlo.types.element_type import U32, U64
 from hlo.types.shape import array, tuple_of
 from interpreter.custom_calls.options import config
-from interpreter.custom_calls.placement import identity, reshard
+from interpreter.custom_calls.placement import identity
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from interpreter.custom_calls.signatures import problem_of
 from optimizer.expanders.op_expander import ExpansionSite, element, expander
@@ -42,7 +43,7 @@ def expansion(*targets: str) -> Callable[[Expansion], Expansion]:
     return register
 
 
-@expansion(*(t for t, function in CUSTOM_CALLS.items() if function in (identity, reshard)))
+@expansion(*(t for t, function in CUSTOM_CALLS.items() if function is identity), *CUTS, *JOINS)
 def device_transfer(site: ExpansionSite) -> Instruction | None:
     """The operand, or the tuple of operands; where they are to be makes no difference here.
 

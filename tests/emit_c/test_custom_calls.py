@@ -302,7 +302,7 @@ def test_a_split_module_is_refused_with_what_to_do():
     line = call("x", "f32[1,4]", "SPMDFullToShardShape")
     with pytest.raises(hlo.HloError, match="the module is not partitioned") as caught:
         emit_c.emit(hlo.parse(entry(f"x = f32[2,4] parameter(0)\n{line}")))
-    assert "SPMD partitioner" in caught.value.notes[0]
+    assert "spmd-partitioning" in caught.value.notes[0]
 
 
 PINNED = """x = f32[4] parameter(0)

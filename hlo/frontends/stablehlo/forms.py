@@ -126,6 +126,19 @@ def _reduce(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     return operands, attributes, tuple(blocks)
 
 
+@_form("sdy.manual_computation", "sdy.named_computation")
+def _block(items: Sequence[Any], _trailers: Sequence[Any]) -> Form:
+    """`sdy.manual_computation(%0) in_shardings=[...] manual_axes={"x"} (%1: T) { ... }`."""
+    regions = [item for item in items if isinstance(item, Region)]
+    lists = [item for item in items if isinstance(item, Parentheses)]
+    _, attributes, _ = _usual([i for i in items if not isinstance(i, Region | Parentheses)], ())
+    operands, arguments = _flat(lists[0]), _flat(lists[1])
+    pairs = zip(arguments[::2], arguments[1::2], strict=True)
+    made = tuple(BlockArgument(str(name), shape) for name, shape in pairs)
+    block = Region(made, regions[0].operations)
+    return tuple(str(name) for name in operands), attributes, (block,)
+
+
 @_form("stablehlo.get_tuple_element")
 def _get_tuple_element(items: Sequence[Any], _trailers: Sequence[Any]) -> Form:
     """`stablehlo.get_tuple_element %0[1]`."""

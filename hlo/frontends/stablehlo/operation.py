@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hlo.errors.error import Span
     from hlo.types.shape import Shape
+    from hlo.types.sharding import Mesh
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,10 @@ class BlockArgument:
     name: str
     shape: Shape
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+# Attributes are of any type that the text gives them; so use of one that is of another fails.
+UNREADABLE = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,16 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class FuncOp:
-    """A function of the module."""
+    """A function of the module.
+
+    Attributes
+    ----------
+    results : the attributes of each.
+    """
 
     name: str
     arguments: tuple[BlockArgument, ...]
+    results: tuple[dict[str, Any], ...]
     body: Region
     is_private: bool
     span: Span
@@ -73,14 +84,14 @@ class MlirModule:
 
     Attributes
     ----------
-    meshes : the number of devices of each mesh that Shardy's annotations name.
+    meshes : by name, those whose axes Shardy's annotations name.
     """
 
     name: str
     attributes: dict[str, Any]
     functions: tuple[FuncOp, ...]
     locations: dict[str, Any]
-    meshes: dict[str, int] = field(default_factory=dict[str, int])
+    meshes: dict[str, Mesh] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -25,6 +24,7 @@ from hlo.frontends.stablehlo.items import (
     Word,
 )
 from hlo.frontends.stablehlo.operation import (
+    UNREADABLE,
     BlockArgument,
     FuncOp,
     MlirModule,
@@ -34,10 +34,12 @@ from hlo.frontends.stablehlo.operation import (
 )
 from hlo.read.nesting import TooDeepError, nesting_limit
 from hlo.types.shape import TOKEN_SHAPE, Shape, tuple_of
+from hlo.types.shardy import mesh, mesh_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from hlo.types.sharding import Mesh
 
 _Rules = TypeVar("_Rules", bound=type)
 # Lark gives a rule's function the span in the text.
@@ -199,7 +201,7 @@ class _Attributes(_Types):
     def applies(self, name: Token) -> Keyword:
         return Keyword("applies", str(name))
 
-    def separator(self) -> Any:
+    def separator(self, *_: Any) -> Any:
         return Discard
 
     def parentheses(self, *items: Any) -> Parentheses:
@@ -286,12 +288,20 @@ class _Reader(_Attributes):
 
     @_with_span
     def function(self, meta: Any, children: Any) -> FuncOp:
-        _, visibility, name, arguments, _, _, body = children
+        _, visibility, name, arguments, results, _, body = children
         span = Span(self.source, meta.start_pos, self._end(meta))
         if body is None:
             raise HloError("HLO013", f"function {name} has no body", span)
         is_private = visibility == "private"
-        return FuncOp(name[1:].strip('"'), arguments, body, is_private, span)
+        return FuncOp(name[1:].strip('"'), arguments, results or (), body, is_private, span)
+
+    def function_results(self, children: Any) -> tuple[dict[str, Any], ...]:
+        """The attributes of each result; a type that stands alone has none."""
+        none: dict[str, Any] = {}
+        return tuple(none if isinstance(child, Shape) else child for child in children)
+
+    def result(self, children: Any) -> dict[str, Any]:
+        return children[1] or {}
 
     def arguments(self, children: Any) -> tuple[BlockArgument, ...]:
         return tuple(child for child in children if child is not None)
@@ -330,15 +340,27 @@ class _Reader(_Attributes):
         return MlirModule("main", {}, functions, self.locations)
 
 
-def _meshes(operations: Iterable[Any]) -> dict[str, int]:
-    """The devices of each mesh: `sdy.mesh @name = <["x"=2, "y"=4]>` has 8."""
-    return {
-        name: prod(size for _, size in mesh.words[0])
-        for each in operations
-        if isinstance(each, Operation) and each.name == "sdy.mesh"
-        for name, mesh in each.attributes.items()
-        if name.startswith("@") and isinstance(mesh, Tagged)
-    }
+def _meshes(operations: Iterable[Any]) -> dict[str, Mesh]:
+    """The meshes by name: `sdy.mesh @name = <["x"=2, "y"=4]>`, or the same in the generic form."""
+    found: dict[str, Mesh] = {}
+    for each in operations:
+        if not isinstance(each, Operation) or each.name != "sdy.mesh":
+            continue
+        try:
+            name = each.attributes.get("sym_name")
+            if name is not None:
+                found[name] = mesh_of(str(each.attributes["mesh"].words[0]))
+                continue
+            ((symbol, tagged),) = (e for e in each.attributes.items() if e[0].startswith("@"))
+            devices = tagged.fields.get("device_ids")
+            found[_plain_symbol(symbol)] = mesh(tagged.words[0], devices)
+        except UNREADABLE as error:
+            raise HloError("HLO012", f"this mesh can't be read: {error}", each.span) from None
+    return found
+
+
+def _plain_symbol(symbol: str) -> str:
+    return symbol[1:].strip('"')
 
 
 def _unquoted(word: str) -> str:
@@ -379,4 +401,4 @@ def _sorted(items: Iterable[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 def _last(given: tuple[Any, ...], count: int) -> tuple[Any, ...]:
     """The types of results that are written as those of the last operands are."""
-    return given[-count:] if count <= len(given) else given * count
+    return given[len(given) - count :] if count <= len(given) else given * count

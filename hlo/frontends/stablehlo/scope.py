@@ -8,10 +8,11 @@ from hlo.attributes import Constant
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
 from hlo.build import Builder
 from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.operation import UNREADABLE
 from hlo.frontends.stablehlo.origins import metadata_of
+from hlo.frontends.stablehlo.shardings import divided_root, frontend_attributes, sharding_of
 from hlo.instruction import Instruction
 from hlo.names import sanitize
-from hlo.read.value_text import read
 from hlo.types.shape import tuple_of
 from hlo.wording import counted
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from hlo.names import NameSupply
     from hlo.types.shape import Shape
 
-# Attributes are of any type that the text gives them; so use of one that is of another fails.
-UNREADABLE = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
 RETURNS = ("stablehlo.return", "func.return", "return", "mhlo.return", "sdy.return")
 
 
@@ -94,11 +93,13 @@ class RegionScope:
 
     def annotations(self, op: Operation, backend_config: str = "") -> Annotations:
         """The annotations of an operation."""
-        metadata = metadata_of(op.location, self.whole.program.locations)
-        sharding = sharding_of(op.attributes, op)
-        if not (metadata or sharding or backend_config):
+        program = self.whole.program
+        metadata = metadata_of(op.location, program.locations)
+        sharding = sharding_of(op.attributes, op.result_shapes, program.meshes, op.span)
+        others = frontend_attributes(op.attributes, program.meshes)
+        if not (metadata or sharding or others or backend_config):
             return NO_ANNOTATIONS
-        return Annotations(sharding, metadata=metadata, backend_config=backend_config)
+        return Annotations(sharding, others, metadata=metadata, backend_config=backend_config)
 
     def elements(self, value: Instruction) -> list[Instruction]:
         """The elements of a tuple."""
@@ -117,10 +118,12 @@ class RegionScope:
         """A parameter for each argument."""
         for number, argument in enumerate(arguments):
             name = sanitize(argument.name.lstrip("%")) or "arg"
-            sharding = sharding_of(argument.attributes)
+            meshes = self.whole.program.meshes
+            sharding = sharding_of(argument.attributes, [argument.shape], meshes, None)
+            others = frontend_attributes(argument.attributes, meshes)
             self.values[argument.name] = self.builder.add(
                 "parameter", name=name, shape=argument.shape, number=number,
-                annotations=Annotations(sharding) if sharding else NO_ANNOTATIONS,
+                annotations=Annotations(sharding, others) if sharding else NO_ANNOTATIONS,
             )  # fmt: skip
 
     def packed_parameter(self, names: Sequence[str], shapes: Sequence[Shape]) -> None:
@@ -207,10 +210,22 @@ class RegionScope:
             and (name not in self.values or self.values[name].opcode != "constant")
         ]
 
-    def closed(self, block: Region, also: Sequence[str] = ()) -> Computation:
-        """The computation, after its block has been translated; `also` as in `computation`."""
+    def closed(
+        self,
+        block: Region,
+        also: Sequence[str] = (),
+        divided: Sequence[dict[str, Any]] = (),
+    ) -> Computation:
+        """The computation, after its block has been translated; `also` as in `computation`.
+
+        Parameters
+        ----------
+        divided : the attributes of each result, which may say how it is divided among devices.
+        """
         values = [*self.run(block), *(self.values[name] for name in also)]
-        root = values[0] if len(values) == 1 else self.builder.add("tuple", *values)
+        root = divided_root(self.builder, values, divided, self.whole.program.meshes, self._span)
+        if root is None:
+            root = values[0] if len(values) == 1 else self.builder.add("tuple", *values)
         return self.builder.build(root)
 
 
@@ -226,13 +241,6 @@ def free_names(block: Region) -> list[str]:
         found.update(dict.fromkeys(name for name in used if name not in defined))
         defined.update(op.results)
     return list(found)
-
-
-def sharding_of(attributes: dict[str, Any], op: Operation | None = None) -> Any:
-    """The sharding among the attributes of an operation or argument; None if there is none."""
-    text = attributes.get("mhlo.sharding")
-    span = op.span if op else None
-    return read("sharding", text, span) if isinstance(text, str) and text.startswith("{") else None
 
 
 def _alike(made: Shape, told: Shape) -> bool:

@@ -23,9 +23,7 @@ Translate = Callable[["RegionScope", "Operation", list[Instruction]], Made]
 TRANSLATIONS: dict[str, Translate] = {}
 # Dialects whose operations may be HLO's elementwise opcodes, by the same names.
 _DIALECTS = ("stablehlo", "chlo", "mhlo")
-_SHARDY = (
-    'XLA partitions what Shardy annotates before it becomes HLO: lowered.as_text("hlo") gives that'
-)
+_SHARDY = "Shardy makes it while it partitions: read the program from before or after that"
 
 
 def translates(*names: str) -> Callable[[Translate], Translate]:
@@ -59,8 +57,9 @@ def translation_of(op: Operation) -> Translate:
 
 def unknown(op: Operation) -> HloError:
     """The error for an operation that HLO has nothing for, HLO013."""
-    shardy = op.name.startswith("sdy.")
-    notes = [_SHARDY] if shardy else did_you_mean(op.name, _known())
+    notes = did_you_mean(op.name, _known())
+    if not notes and op.name.startswith("sdy."):
+        notes = [_SHARDY]
     return HloError("HLO013", f"HLO has nothing for `{op.name}`", op.span, notes)
 
 

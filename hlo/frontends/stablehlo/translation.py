@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 from hlo.build import module
 from hlo.errors.error import HloError, Source, Span
 from hlo.frontends.stablehlo.scope import RegionScope
+from hlo.frontends.stablehlo.shardings import (
+    frontend_attributes,
+    meshes_text,
+    several_devices,
+)
 from hlo.frontends.stablehlo.table import translation_of
 from hlo.instruction import Header
 from hlo.names import NameSupply, sanitize
-from hlo.types.values import BufferDonor, ComputationLayout, InputOutputAlias
+from hlo.sharded import MESHES
+from hlo.types.values import BufferDonor, ComputationLayout, FrontendAttributes, InputOutputAlias
 
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import FuncOp, MlirModule, Operation
@@ -67,7 +73,8 @@ class Translation:
             scope = RegionScope(self, name)
             scope.parameters(function.arguments)
             try:
-                self._made[name] = scope.closed(function.body)
+                results = function.results if self._entry() is function else ()
+                self._made[name] = scope.closed(function.body, divided=results)
             except HloError as error:
                 raise error.at(function.span) from None
             self._open.pop()
@@ -94,7 +101,15 @@ class Translation:
             buffer_donor=tuple(donors),
             replica_count=self._devices("mhlo.num_replicas"),
             num_partitions=self._devices("mhlo.num_partitions"),
+            frontend_attributes=self._frontend_attributes(),
         )
+
+    def _frontend_attributes(self) -> FrontendAttributes:
+        """The strings that the module carries along, the meshes of Shardy among them."""
+        given = {**self.program.attributes.get("mhlo.frontend_attributes", {})}
+        if several_devices(self.program.meshes):
+            given[MESHES] = meshes_text(self.program.meshes)
+        return frontend_attributes({"mhlo.frontend_attributes": given}, {}) or FrontendAttributes()
 
     def _devices(self, name: str) -> int:
         """A number of devices among the module's attributes; 1 if it has none."""

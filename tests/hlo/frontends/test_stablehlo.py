@@ -278,8 +278,9 @@ def test_on_one_device_there_is_nothing_to_divide():
       }
     }"""
     assert [i.opcode for i in stablehlo.parse(text).entry.instructions] == ["parameter", "tanh"]
-    with pytest.raises(hlo.HloError, match="Shardy"):
-        stablehlo.parse(text.replace("<@mesh", "<@pair"))
+    several = stablehlo.parse(text.replace("<@mesh", "<@pair")).entry.root
+    assert several.opcode == "custom-call"
+    assert several.annotations.sharding.tiles.dims == (2,)
 
 
 GATHER = f"""
@@ -302,7 +303,9 @@ func.func @f() -> tensor<f32> {
         (body("%r = stablehlo.tanh %x : tensor<3xf32>"), "HLO013", (3, 5), "gives f32[4,8]"),
         (body(f"%r = stablehlo.iota dim = 9 : {F}"), None, (3, 5), "iota"),
         (body(f"%r = stablehlo.constant dense<[1, 2]> : {F}"), "HLO013", (3, 5), "dense"),
-        (body(f"%r = sdy.sharding_constraint %x <@m, []> : {F}"), "HLO013", (3, 5), "sdy"),
+        (body(f"%r = sdy.sharding_constraint %x <@m, []> : {F}"), "HLO013", (3, 5), "no mesh @m"),
+        (body(f"%r = sdy.all_reduce {{\"x\"}} %x out_sharding=<@m, []> : {F}"),
+         "HLO013", (3, 5), "nothing for `sdy.all_reduce`"),
         (body(f"%r, %s = stablehlo.tanh %x : {F}"), "HLO012", (3, 5), "gives 1 value"),
         (body("%r = stablehlo.tanh %x : f32"), "HLO012", (3, 30), "tensor<f32>"),
         (body("").replace("@m", "@m attributes {mhlo.num_replicas = 0 : i32}", 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo.frontends.stablehlo.operation import Tagged
-from hlo.frontends.stablehlo.table import given, integers, translates, unknown
+from hlo.frontends.stablehlo.table import given, integers, translates
 from hlo.types.shape import array
 from hlo.types.sharding import ReplicaGroups
 
@@ -43,18 +43,6 @@ def _global(op: Operation) -> dict[str, Any]:
 def number(scope: RegionScope, op: Operation, _operands: Operands) -> Instruction:
     """The number of this device."""
     return scope.add(op.name.partition(".")[2].replace("_", "-"))
-
-
-@translates("sdy.sharding_constraint")
-def sharding_constraint(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
-    """A wish where pieces of a value are to be; on a mesh of one device they are all there.
-
-    JAX asks for that on one device, too: `jax.random.split` does.
-    """
-    mesh = str(given(op, "words")[0].words[0])
-    if scope.whole.program.meshes.get(mesh) != 1:
-        raise unknown(op)
-    return operands[0]
 
 
 @translates("stablehlo.all_reduce")

@@ -1,0 +1,122 @@
+"""Shardings of operations, arguments and results, and other words for XLA, as HLO keeps them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.attributes.annotations import Annotations
+from hlo.frontends.stablehlo.operation import Tagged
+from hlo.read.quoting import quote
+from hlo.read.value_text import read
+from hlo.sharded import SHARDING
+from hlo.types.sharding import Sharding
+from hlo.types.shardy import devices_of, mesh_text, shardings_of, tiled
+from hlo.types.values import FrontendAttributes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hlo.build import Builder
+    from hlo.errors.error import Span
+    from hlo.instruction import Instruction
+    from hlo.types.shape import Shape
+    from hlo.types.sharding import Mesh
+
+    Attributes = Mapping[str, Any]
+
+
+def several_devices(meshes: Mapping[str, Mesh]) -> bool:
+    """Whether there is anything to divide: `jax.random.split` asks for it on one device, too."""
+    return any(devices_of(mesh) > 1 for mesh in meshes.values())
+
+
+def sharding_of(
+    attributes: Attributes, shapes: Sequence[Shape], meshes: Mapping[str, Mesh], span: Span | None
+) -> Sharding | None:
+    """The sharding of one value, or of a tuple of them; None if the attributes say none.
+
+    Parameters
+    ----------
+    shapes : of the values.
+
+    Raises
+    ------
+    ValueError
+        if it names a mesh or an axis that there is not.
+    """
+    text = attributes.get("mhlo.sharding")
+    if isinstance(text, str) and text.startswith("{"):
+        return read("sharding", text, span)
+    written = shardy_text(attributes.get("sdy.sharding"))
+    if not written or not several_devices(meshes):
+        return None
+    named = shardings_of(written, meshes)
+    if len(named) != len(shapes) or any(each.unreduced for each in named):
+        return None
+    ranked = zip(named, shapes, strict=True)
+    found = tuple(tiled(each, shape.rank) for each, shape in ranked)
+    return found[0] if len(found) == 1 else Sharding("tuple", elements=found)
+
+
+def shardy_text(sharding: object) -> str:
+    """Shardy's text of a sharding; "" if it is something else."""
+    return str(sharding.words[0]) if isinstance(sharding, Tagged) and sharding.words else ""
+
+
+def frontend_attributes(
+    attributes: Attributes, meshes: Mapping[str, Mesh]
+) -> FrontendAttributes | None:
+    """The strings that HLO carries along; None if there are none."""
+    given: Any = attributes.get("mhlo.frontend_attributes", {})
+    entries = {str(key): str(value) for key, value in given.items()}
+    written = shardy_text(attributes.get("sdy.sharding"))
+    if written and several_devices(meshes):
+        entries[SHARDING] = written
+    spelled = sorted((k, v if v.startswith("{") else quote(v)) for k, v in entries.items())
+    return FrontendAttributes(tuple(spelled)) if spelled else None
+
+
+def per_value(text: str) -> FrontendAttributes:
+    """The attribute that holds the sharding of a call's only value."""
+    listed = f"#sdy.sharding_per_value<[{text.removeprefix('#sdy.sharding')}]>"
+    return FrontendAttributes(((SHARDING, quote(listed)),))
+
+
+def divided_root(
+    builder: Builder,
+    values: Sequence[Instruction],
+    attributes: Sequence[Attributes],
+    meshes: Mapping[str, Mesh],
+    span: Span | None,
+) -> Instruction | None:
+    """The root whose sharding is that of the results, as XLA imports it; None if they have none.
+
+    Parameters
+    ----------
+    attributes : of each result.
+    """
+    pairs = list(zip(values, attributes, strict=False))
+    shardings = [sharding_of(own, [value.shape], meshes, span) for value, own in pairs]
+    if not any(shardings):
+        return None
+    marked: list[Instruction] = []
+    for value, own in pairs:
+        text = shardy_text(own.get("sdy.sharding"))
+        called: dict[str, Any] = {
+            "shape": value.shape,
+            "custom_call_target": "xla.sdy.FuncResultSharding",
+            "custom_call_has_side_effect": True,
+            "annotations": Annotations(frontend_attributes=per_value(text)),
+        }
+        marked.append(builder.add("custom-call", value, **called) if text else value)
+    said = tuple(each or Sharding("replicated") for each in shardings)
+    if len(said) == 1:
+        whole = builder.add("tuple", *marked)
+        return builder.add("get-tuple-element", whole, index=0, annotations=Annotations(said[0]))
+    whole = Sharding("tuple", elements=said)
+    return builder.add("tuple", *marked, annotations=Annotations(whole))
+
+
+def meshes_text(meshes: Mapping[str, Mesh]) -> str:
+    """The meshes as a module's header holds them."""
+    return "{" + ", ".join(f"{name} = {mesh_text(mesh)}" for name, mesh in meshes.items()) + "}"

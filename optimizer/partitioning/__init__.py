@@ -1,0 +1,1 @@
+"""The passes that divide a program among devices."""

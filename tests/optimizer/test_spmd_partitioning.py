@@ -1,0 +1,107 @@
+"""Programs divided among devices: the value of the whole is what the devices make of the parts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hlo
+import interpreter
+from hlo.sharded import shards_of
+from optimizer.cleanup.dce import Dce
+from optimizer.log import Log
+from optimizer.observers import Verify
+from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
+from tests.sharded import SHARDED, X
+
+# The dot is computed whole; the sum needs only the parts that each device is given.
+ENTRY = """HloModule m
+body { p = f32[4,2] parameter(0)
+  ROOT s = f32[4,2] add(p, p) }
+ENTRY e {
+  x = f32[8,8] parameter(0), sharding={devices=[2,4]<=[8]}
+  t = (f32[8], s32[]) parameter(1), sharding={{devices=[8]<=[8]}, {replicated}}
+  v = f32[8] get-tuple-element(t), index=0
+  local = f32[4,2] custom-call(x), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  c = f32[4,2] call(local), to_apply=body
+  twice = f32[8,8] custom-call(c), custom_call_target="SPMDShardToFullShape", sharding=SPLIT
+  d = f32[8] dot(x, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  n = s32[] get-tuple-element(t), index=1
+  ROOT r = (f32[8,8], f32[8], s32[]) tuple(twice, d, n),
+    sharding={SPLIT, {devices=[4,2]<=[2,4]T(1,0) last_tile_dim_replicate}, {replicated}}
+}""".replace("SPLIT", "{devices=[2,4]<=[8]}")
+
+
+def divided(text: str, *, entry: bool) -> hlo.Module:
+    """The module of each device; a second run changes nothing."""
+    made = SpmdPartitioning(entry=entry).run(hlo.parse(text), Log(observers=[Verify()]))
+    assert SpmdPartitioning(entry=entry).run(made, Log()) is made
+    assert str(hlo.parse(str(made))) == str(made)
+    assert "xla.sdy" not in str(made)
+    return made
+
+
+def part(value: Any, sharding: Any, device: int) -> np.ndarray:
+    """The part of an array that a device holds."""
+    shards = shards_of(sharding, np.ndim(value))
+    assert shards
+    for dim, (count, place) in enumerate(zip(shards.counts, shards.places[device], strict=True)):
+        value = np.split(value, count, dim)[place]
+    return np.asarray(value)
+
+
+@pytest.mark.parametrize("name", SHARDED)
+def test_each_device_is_given_whole_arrays(name: str) -> None:
+    module = divided(SHARDED[name].text, entry=False)
+    assert module.header.num_partitions == 8
+    for value in interpreter.evaluate(module, per_device=[(X,)] * 8):
+        np.testing.assert_equal(value, SHARDED[name].value(X))
+
+
+def test_each_device_is_given_its_parts() -> None:
+    before = hlo.parse(ENTRY)
+    module = divided(ENTRY, entry=True)
+    v, n = np.arange(8, dtype=np.float32), np.int32(3)
+    rows, halves = before.entry.parameters[0], before.entry.root.annotations.sharding.elements[1]
+    given = [(part(X, rows.annotations.sharding, d), (v[d : d + 1], n)) for d in range(8)]
+    for device, (twice, dot, number) in enumerate(interpreter.evaluate(module, per_device=given)):
+        np.testing.assert_array_equal(twice, part(2 * X, rows.annotations.sharding, device))
+        np.testing.assert_array_equal(dot, part(X @ v, halves, device))
+        assert number == n
+
+
+def test_a_part_that_is_cut_again_as_it_was_is_not_gathered() -> None:
+    text = ENTRY.replace("tuple(twice, d, n)", "tuple(twice, v, n)")
+    text = text.replace(
+        "{devices=[4,2]<=[2,4]T(1,0) last_tile_dim_replicate}", "{devices=[8]<=[8]}"
+    )
+    module = Dce().run(divided(text, entry=True), Log())
+    opcodes = [instr.opcode for instr in module.entry.instructions]
+    assert not {"all-gather", "dynamic-slice", "custom-call"} & {*opcodes}
+
+
+def test_a_program_of_one_device_stays() -> None:
+    for text in (
+        "HloModule m\nENTRY e {\n  ROOT x = f32[2] parameter(0), sharding={replicated}\n}",
+        ENTRY.split("ENTRY", maxsplit=1)[0] + "ENTRY e {\n  ROOT x = f32[2] parameter(0)\n}",
+    ):
+        module = hlo.parse(text)
+        assert SpmdPartitioning(entry=True).run(module, Log()) is module
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("(f32[8], s32[]) parameter(1), sharding={{devices=[8]<=[8]}, {replicated}}",
+         "(f32[8], s32[]) parameter(1), sharding={{devices=[3]<=[3]}, {replicated}}",
+         "does not cut f32[8] evenly"),
+        ("f32[8,8] parameter(0), sharding={devices=[2,4]<=[8]}",
+         "f32[8,8] parameter(0), sharding={devices=[4,2]<=[8]}",
+         "does not cut f32[8,8] into f32[4,2]"),
+    ],
+)  # fmt: skip
+def test_a_sharding_that_does_not_fit_is_refused(old: str, new: str, told: str) -> None:
+    with pytest.raises(hlo.HloError) as caught:
+        divided(ENTRY.replace(old, new), entry=True)
+    assert told in str(caught.value)
+    assert caught.value.span
