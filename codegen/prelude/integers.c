@@ -52,9 +52,8 @@ static inline $C shift_right_arithmetic_$T($C x, $C distance) {
   return ($C)(signed_x >> (steps >= $W ? $W - 1 : steps));
 }
 
-// Sums of the bits in pairs, fours, bytes and so on: gcc 12 counts the bits of vectors of constants
-// wrongly where the processor has an instruction for it (it gives back the vector).
-static inline $C popcnt_$T($C x) {
+// Sums of the bits in pairs, fours, bytes and so on.
+static inline $C sum_of_bits_$T($C x) {
   $U bits = ($U)(($U)x & $M);
   bits = ($U)(bits - (bits >> 1 & ($U)0x5555555555555555u));
   bits = ($U)((bits & ($U)0x3333333333333333u) + (bits >> 2 & ($U)0x3333333333333333u));
@@ -63,6 +62,10 @@ static inline $C popcnt_$T($C x) {
   if ($W > 16) bits = ($U)(bits + (bits >> ($W > 16 ? 16 : 0)));
   if ($W > 32) bits = ($U)(bits + (bits >> ($W > 32 ? 32 : 0)));
   return ($C)(bits & 0x7f);
+}
+
+static inline $C popcnt_$T($C x) {
+  return sum_of_bits_$T(x);
 }
 
 static inline $C count_leading_zeros_$T($C x) {

@@ -28,16 +28,21 @@ ROOT r = (s32[3], s32[3], f8e5m2[3], c64[2]) tuple(e, f, g, h)""")
     )
 
 
-@pytest.mark.parametrize("element_type", ["s64", "u32", "s16", "u8"])
-def test_bits_of_constants_are_counted(element_type):
-    # gcc 12 folds the processor's instruction for vectors of constants wrongly.
+@pytest.mark.parametrize("count", [2, 4, 8, 17])
+@pytest.mark.parametrize("element_type", ["s64", "u64", "u32", "s16", "u8", "u4"])
+def test_bits_of_constants_are_counted(element_type, count):
+    # gcc 12 folds the processor's instruction for two constants of 64 bits wrongly.
+    kind = f"{element_type}[{count}]"
+    numbers = ", ".join(str(n % 7 + 1) for n in range(count))
     check(
-        entry(f"""a = {element_type}[2] constant({{48, 127}})
-b = {element_type}[2] not(a)
-c = {element_type}[2] popcnt(a)
-d = {element_type}[2] popcnt(b)
-e = {element_type}[2] count-leading-zeros(a)
-ROOT r = ({element_type}[2], {element_type}[2], {element_type}[2]) tuple(c, d, e)""")
+        entry(f"""a = {kind} constant({{{numbers}}})
+b = {kind} not(a)
+c = {kind} popcnt(a)
+d = {kind} popcnt(b)
+e = {kind} count-leading-zeros(a)
+f = {kind} iota(), iota_dimension=0
+g = {kind} popcnt(f)
+ROOT r = ({kind}, {kind}, {kind}, {kind}) tuple(c, d, e, g)""")
     )
 
 
