@@ -1,30 +1,31 @@
 // Real numbers. Every function here is branch-free arithmetic that the compiler can vectorise.
 
 // The larger number; NaN if either is; of the zeros +0. The second one is taken if they are equal, or
-// if it is NaN: only the sign of -0 is not known then, nor whether the first is NaN.
+// if it is NaN: only the sign of -0 is not known then, nor whether the first is NaN. Bits are chosen in
+// the end, as gcc takes three times as long to compile a loop that chooses nine times among floats.
 static inline f32 maximum_f32(f32 x, f32 y) {
   u32 larger = bits_f32(x > y ? x : y);
   larger = larger == 0x80000000 ? bits_f32(x) & 0x80000000 : larger;
-  return x != x ? x : from_bits_f32(larger);
+  return from_bits_f32(x != x ? bits_f32(x) : larger);
 }
 
 static inline f64 maximum_f64(f64 x, f64 y) {
   u64 larger = bits_f64(x > y ? x : y);
   larger = larger == 0x8000000000000000 ? bits_f64(x) & 0x8000000000000000 : larger;
-  return x != x ? x : from_bits_f64(larger);
+  return from_bits_f64(x != x ? bits_f64(x) : larger);
 }
 
 // The smaller number; NaN if either is; of the zeros -0.
 static inline f32 minimum_f32(f32 x, f32 y) {
   u32 smaller = bits_f32(x < y ? x : y);
   smaller = smaller == 0 ? bits_f32(x) & 0x80000000 : smaller;
-  return x != x ? x : from_bits_f32(smaller);
+  return from_bits_f32(x != x ? bits_f32(x) : smaller);
 }
 
 static inline f64 minimum_f64(f64 x, f64 y) {
   u64 smaller = bits_f64(x < y ? x : y);
   smaller = smaller == 0 ? bits_f64(x) & 0x8000000000000000 : smaller;
-  return x != x ? x : from_bits_f64(smaller);
+  return from_bits_f64(x != x ? bits_f64(x) : smaller);
 }
 
 // A product that is rounded before it is added to: see emit_c/kernels/round_products.py.
