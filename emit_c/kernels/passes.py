@@ -25,6 +25,7 @@ from emit_c.kernels.outline_math import outline_math
 from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.peel_loops import peel_loops
 from emit_c.kernels.round_products import round_products
+from emit_c.kernels.scalar_conversions import scalar_conversions
 from emit_c.kernels.select_addresses import select_addresses
 from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_lookups import split_lookups
@@ -224,6 +225,14 @@ PASSES = (
         " they may be collapsed or exchanged before.",
         lambda kernel, _, statements: unroll_narrow_loops(
             kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+        ),
+    ),
+    KernelPass(
+        "scalar-conversions",
+        "Numbers of f16 that fill no vector are converted one by one, by an instruction; it is"
+        " known now which loops run in lanes.",
+        lambda kernel, _, statements: scalar_conversions(
+            statements, [a.kind for a in kernel.arguments.values()]
         ),
     ),
     KernelPass(
