@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from operator import is_
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Expr, Name
+from codegen.expressions import Expr, Load, Name
 from codegen.walk import callees_of, children, names_of, substitute
 
 if TYPE_CHECKING:
@@ -308,7 +308,11 @@ def callees_in(statements: Iterable[Statement]) -> set[str]:
 
 def base(target: Expr) -> str:
     """The name of the variable or array that an assignment changes."""
-    return names_of(target)[0]
+    match target:
+        case Name(name) | Load(Name(name)):
+            return name
+        case _:
+            return names_of(target)[0]
 
 
 def rewritten(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:

@@ -15,6 +15,7 @@ it does to a truth that others are joined with: y = c | x[j] < 0. Without this, 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Name, Op, conjoined, tree
@@ -45,8 +46,12 @@ class _MaskedLoop:
 
     def __init__(self, body: Body, loop: For) -> None:
         self.body, self.loop = body, loop
-        self.inside = changed_in([loop])
         self.limits: dict[Expr, str] = {}
+
+    @cached_property
+    def inside(self) -> set[str]:
+        """The names that differ between iterations."""
+        return changed_in([self.loop])
 
     def statements(self) -> tuple[Statement, ...]:
         """The limits and the loop."""

@@ -168,18 +168,34 @@ def _at_once(
 
 def _without_copies(statements: Sequence[Statement]) -> Sequence[Statement]:
     """Statements without names for the values that variables of the same block have in the end."""
+    copies = _copies(statements)
+    if not copies:
+        return statements
+    values: dict[str, Expr] = {}
+    kept: list[Statement] = []
+    for statement in statements:
+        made = renamed(statement, values) if values else statement
+        if isinstance(made, Let) and made.name in copies:
+            values[made.name] = made.value
+        else:
+            kept.append(made)
+    return kept
+
+
+def _copies(statements: Sequence[Statement]) -> set[str]:
+    """The names whose values are variables of the same type, which do not change any more."""
     kinds = {s.name: s.kind for s in statements if isinstance(s, Let | LocalVariable)}
-    for at, statement in reversed(list(enumerate(statements))):
-        if not isinstance(statement, Let) or not isinstance(statement.value, Name):
-            continue
-        value = statement.value
-        if kinds.get(value.name) != statement.kind:
-            continue
-        rest = [renamed(s, {statement.name: value}) for s in statements[at + 1 :]]
-        everywhere = statement.name not in names_in(rest)
-        if everywhere and value.name not in _changed(rest):
-            statements = (*statements[:at], *rest)
-    return statements
+    found, changed = set[str](), set[str]()
+    for statement in reversed(statements):
+        if (
+            isinstance(statement, Let)
+            and isinstance(statement.value, Name)
+            and kinds.get(statement.value.name) == statement.kind
+            and statement.value.name not in changed
+        ):
+            found.add(statement.name)
+        changed |= _changed([statement])
+    return found
 
 
 def _changed(statements: Iterable[Statement]) -> set[str]:

@@ -42,6 +42,8 @@ def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[State
     ----------
     times : how often the statements run in one run of the module.
     """
+    if long_functions().isdisjoint(callees_in(statements)):
+        return tuple(statements)
     return tuple(made for s in statements for made in _with_calls(s, times))
 
 

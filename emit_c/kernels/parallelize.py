@@ -90,8 +90,8 @@ def _in_blocks(kernel: CKernel, loop: For) -> For:
 
 def _is_worth_it(loop: For) -> bool:
     known = all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step))
-    worth = trip_count(loop) > 1 and work([loop]) >= 2 * machine.LEAST_WORK
-    return loop.parallel and known and worth
+    is_possible = loop.parallel and known and trip_count(loop) > 1
+    return is_possible and work([loop]) >= 2 * machine.LEAST_WORK
 
 
 class _Split:

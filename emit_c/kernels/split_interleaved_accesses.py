@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
@@ -88,45 +89,59 @@ class _Columns:
     numbers : names for the counter plus a number, with their values.
     varying : names of all else that changes within the loop.
     loaded, stored : elements of columns.
-    left_apart : strides at which compilers are to take elements apart.
-    all_known : the stride of each load is known, so that none else keeps the loop from lanes.
     """
 
     def __init__(self, body: Body, loop: For, kinds: Mapping[str, Kind]) -> None:
         self.body, self.loop, self.kinds = body, loop, kinds
-        every = list(each_side(loop.body))
-        lets = [s for s in every if isinstance(s, Let)]
+        self._every = list(each_side(loop.body))
+        lets = [s for s in self._every if isinstance(s, Let)]
         self.numbers = {
             s.name: s.value
             for s in lets
             if loop.name in names_of(s.value) and not has_loads(s.value)
         }
-        written = Counter(base(s.target) for s in every if isinstance(s, Assign))
-        declared = {s.name for s in every if isinstance(s, Let | LocalVariable)}
-        self.varying = (declared | written.keys()) - self.numbers.keys()
-        loads = [load for s in loop.body for tree in trees(s) for load in certain_loads(tree)]
-        self.left_apart = {*machine.TAKEN_APART, *machine.TAKEN_WHOLE}
-        self.all_known = all(map(self._is_known, loads))
-        self.loaded = self._interleaved(each for each in loads if base(each) not in written)
-        inside = {t for s in every for v in values(s) for t in walk(v) if isinstance(t, Load)}
-        if not inside <= {*loads}:
-            self.left_apart -= {*machine.TAKEN_WRONG_WITH_MASKS}
-        read = {name for s in every for tree in values(s) for name in names_of(tree)}
-        stores = {s.target for s in loop.body if isinstance(s, Assign)}
-        # As many as are written: none is written twice, or in a branch.
-        once = Counter(map(base, stores))
-        self.stored = self._interleaved(
-            s.target
-            for s in loop.body
-            if isinstance(s, Assign) and isinstance(s.target, Load)
-            if base(s.target) not in read and written[base(s.target)] == once[base(s.target)]
+        self._written = Counter(base(s.target) for s in self._every if isinstance(s, Assign))
+        declared = {s.name for s in self._every if isinstance(s, Let | LocalVariable)}
+        self.varying = (declared | self._written.keys()) - self.numbers.keys()
+        self._loads = [load for s in loop.body for tree in trees(s) for load in certain_loads(tree)]
+        self.loaded = self._interleaved(
+            [each for each in self._loads if base(each) not in self._written]
         )
+        targets = (s.target for s in loop.body if isinstance(s, Assign))
+        stores = [each for each in targets if isinstance(each, Load) and self._stride(each) > 1]
+        self.stored = self._interleaved(self._written_once(stores)) if stores else []
+
+    @cached_property
+    def left_apart(self) -> set[int]:
+        """Strides at which compilers are to take elements apart."""
+        strides = {*machine.TAKEN_APART, *machine.TAKEN_WHOLE}
+        trees_inside = (tree for s in self._every for tree in values(s))
+        inside = {each for tree in trees_inside for each in walk(tree) if isinstance(each, Load)}
+        is_masked = not inside <= {*self._loads}
+        return strides - {*machine.TAKEN_WRONG_WITH_MASKS} if is_masked else strides
+
+    @cached_property
+    def all_known(self) -> bool:
+        """Whether the stride of each load is known, so that none else keeps the loop from lanes."""
+        return all(map(self._is_known, self._loads))
+
+    def _written_once(self, stores: Iterable[Load]) -> list[Load]:
+        """Those elements of arrays that nothing reads, and that are written for certain, once."""
+        read = {name for s in self._every for tree in values(s) for name in names_of(tree)}
+        at_once = {s.target for s in self.loop.body if isinstance(s, Assign)}
+        # As many as are written: none is written twice, or in a branch.
+        once = Counter(map(base, at_once))
+        return [
+            each
+            for each in stores
+            if base(each) not in read and self._written[base(each)] == once[base(each)]
+        ]
 
     def _interleaved(self, elements: Iterable[Load]) -> list[Load]:
         """The elements that belong to a group which compilers do not take apart."""
-        strides = {each: self._stride(each) for each in elements}
+        strides = {each: n for each in elements if (n := self._stride(each)) > 1}
         groups = Counter((base(each), stride) for each, stride in strides.items())
-        return [each for each, n in strides.items() if n and self._splits(n, groups[base(each), n])]
+        return [each for each, n in strides.items() if self._splits(n, groups[base(each), n])]
 
     def _splits(self, stride: int, count: int) -> bool:
         """Whether so many elements at a stride keep a loop out of lanes that are worth columns."""
