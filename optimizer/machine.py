@@ -158,6 +158,9 @@ MOST_COLLAPSED_COLUMNS, MOST_CHEAP_COLUMNS, BLOCKS_OF_COLLAPSED = 4 * LANES, 3 *
 """Measured: columns up to which rows are collapsed, if they take long functions and if not, and
 how many blocks of rows are worth it. Rows of 33 columns take half the time, the extremes of 49
 columns of bytes would take 1.2 times as long."""
+MOST_MERGED_COLUMNS: Final = 16 * LANES
+"""Chosen: columns of two loops up to which rows are collapsed; their blocks fill half of the
+first-level cache."""
 BLOCK_OF_COLUMNS, MOST_COLUMNS = 4 * LANES, 64
 """Chosen: elements of a column that are loaded ahead of a loop, and columns that are: their blocks
 fill half of the first-level cache at most."""

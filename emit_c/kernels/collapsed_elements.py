@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Expr, Index, Load, Name
+from codegen.expressions import Choose, Expr, Index, Load, Name, indexed
 from codegen.kinds import element_of, number_of
 from codegen.loops.written_out import copied
 from codegen.statements import (
@@ -30,11 +30,12 @@ from codegen.statements import (
     base,
     names_in,
     nested,
+    renamed,
     rewritten,
     trees,
 )
 from codegen.walk import names_of, rebuilt, substitute
-from optimizer.analysis.indexing import Counter, Sum, unknown
+from optimizer.analysis.indexing import Counter, Sum, counter, linear, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,6 +57,7 @@ class CollapsedRows:
     number, column : the counters of all rows, and of columns.
     width, count : how many columns there are, and rows in a block.
     block, row, lane : the counters of blocks, of the rows of a block, and of their columns.
+    nest : the counters of nested loops over columns, from the outermost on, and their numbers.
     """
 
     number: str
@@ -65,6 +67,7 @@ class CollapsedRows:
     block: str
     row: str
     lane: str
+    nest: tuple[tuple[str, int], ...]
 
     @property
     def size(self) -> int:
@@ -73,11 +76,21 @@ class CollapsedRows:
 
     def in_turn(self, statement: Statement) -> For:
         """A statement for each column of each row of a block."""
-        columns = For(self.column, self.width, (statement,), simd=True)
+        columns = self.over_columns([statement])
         if not any(self.number in names_of(each) for each in trees(statement)):
             return For(self.row, self.count, (columns,))
         number = Let("s64", self.number, Name(self.block) + Name(self.row))
         return For(self.row, self.count, (number, columns))
+
+    def over_columns(self, statements: Sequence[Statement]) -> For:
+        """Statements for each column of a row."""
+        names, counts = zip(*self.nest, strict=True)
+        at = linear(tuple(counter(name, n) for name, n in self.nest), counts)
+        inside = tuple(renamed(s, {self.column: indexed(at)}) for s in statements)
+        loop = For(names[-1], counts[-1], inside, simd=True)
+        for name, count in reversed(self.nest[:-1]):
+            loop = For(name, count, (loop,))
+        return loop
 
 
 class CollapsedElements:
@@ -126,9 +139,9 @@ class CollapsedElements:
                 copies.append(Assign(Load(tile, number), Name(let.name)))
         if not copies:
             return
-        counter = Let("s64", self.rows.number, Name(self.rows.block) + Name(self.rows.row))
-        columns = For(self.rows.column, self.rows.width, tuple(copies), simd=True)
-        inside = tuple(copied(self.body, (counter, *lets, columns), {}))
+        number_of_row = Let("s64", self.rows.number, Name(self.rows.block) + Name(self.rows.row))
+        columns = self.rows.over_columns(copies)
+        inside = tuple(copied(self.body, (number_of_row, *lets, columns), {}))
         yield For(self.rows.row, self.rows.count, inside)
 
     def in_lanes(self, loop: For) -> tuple[list[Statement], For, list[Statement]]:
@@ -161,7 +174,10 @@ class CollapsedElements:
     def side_by_side(self, element: Load) -> Load | None:
         """An element of rows that lie one behind the other; None if these do not."""
         rows, array = self.rows, base(element)
-        row, column, rest = self._strides(element.index)
+        found = self._strides(element.index)
+        if found is None:
+            return None
+        row, column, rest = found
         if array in self.lanes:
             if (row, column, rest) != (0, 1, Sum(0)):
                 raise NotCollapsibleError
@@ -177,8 +193,11 @@ class CollapsedElements:
         names = {rows.number: Name(rows.block), rows.column: Name(rows.lane)}
         return Load(element.pointer, substitute(element.index, names))
 
-    def _strides(self, index: Expr) -> tuple[int, int, Sum]:
-        """By how much an index grows with the row, and with the column, and the rest of it."""
+    def _strides(self, index: Expr) -> tuple[int, int, Sum] | None:
+        """By how much an index grows with the row, and with the column, and the rest of it.
+
+        None if it grows by one after several columns.
+        """
         match index:
             case Name(name):
                 total = unknown(name, 0, 1)
@@ -192,6 +211,8 @@ class CollapsedElements:
                 found[atom.name] += factor
             elif isinstance(atom, Counter) or found.keys().isdisjoint(atom.dividend.names):
                 rest += Sum(0, ((atom, factor),))
+            elif len(self.rows.nest) > 1:
+                return None
             else:
                 raise NotCollapsibleError
         row, column = found.values()

@@ -20,7 +20,19 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Apply, Expr
 from codegen.kinds import base_of
 from codegen.loops.work import trip_count
-from codegen.statements import For, blocks, live, nested, replaced, rewritten, trees
+from codegen.statements import (
+    Assign,
+    For,
+    LocalVariable,
+    base,
+    blocks,
+    live,
+    names_in,
+    nested,
+    replaced,
+    rewritten,
+    trees,
+)
 from codegen.walk import names_of, rebuilt, walk
 from emit_c.kernels.outline_math import has_long_functions
 from optimizer import machine
@@ -45,10 +57,19 @@ def scalar_conversions(
     """
     if not any(base_of(kind) == "f16" for kind in kinds):
         return tuple(statements)
-    return replaced(statements, _one_by_one)
+    in_registers = _filled_in_lanes(statements)
+    return replaced(statements, lambda s: _one_by_one(s, in_registers))
 
 
-def _one_by_one(statement: Statement) -> Sequence[Statement] | None:
+def _filled_in_lanes(statements: Sequence[Statement]) -> set[str]:
+    """The local arrays that loops in lanes fill, and that compilers keep in registers for these."""
+    every = list(nested(statements))
+    inside = nested([s for s in every if isinstance(s, For) and s.simd])
+    filled = {base(s.target) for s in inside if isinstance(s, Assign)}
+    return filled & {s.name for s in every if isinstance(s, LocalVariable) and s.size}
+
+
+def _one_by_one(statement: Statement, in_registers: set[str]) -> Sequence[Statement] | None:
     """A statement that is not in vector lanes; None for one with others inside of it."""
     if not isinstance(statement, For):
         return None if blocks(statement) else [rewritten(statement, _one)]
@@ -57,6 +78,8 @@ def _one_by_one(statement: Statement) -> Sequence[Statement] | None:
     # Loads take few operations in lanes.
     is_rounded = bool(_conversions(statement) - {"load_f16"})
     if not is_rounded or trip_count(statement) >= machine.LANES or has_long_functions(statement):
+        return [statement]
+    if not in_registers.isdisjoint(names_in(statement.body)):
         return [statement]
     return [rewritten(replace(statement, simd=False), _one)]
 

@@ -8,7 +8,7 @@ import emit_c
 import hlo
 import interpreter
 from codegen.elements.kernel import Scope
-from codegen.expressions import Index, Load, Name
+from codegen.expressions import Apply, Index, Load, Name
 from codegen.kinds import Pointer
 from codegen.printer import text
 from emit_c import emit
@@ -314,3 +314,81 @@ ENTRY e {{
     np.testing.assert_array_equal(
         np.asarray(emit_c.compile(module)(x, n)), np.asarray(interpreter.evaluate(module, x, n))
     )
+
+
+def outer(count=2, width=3):
+    """The products of a row's first elements with its others, in a loop over rows."""
+    own = Let("f32", "own", Apply("load_bf16", (element("x", i=width, a=1),)))
+    number = counter("i", 10_000) * (count * width) + counter("a", count) * width
+    product = Assign(
+        Load(Name("y"), Index(number + counter("b", width))),
+        Apply("store_bf16", (Name("own") * Apply("load_bf16", (element("x", i=width, b=1),)),)),
+    )
+    inner = For("b", width, (product,), simd=True)
+    return For("i", 256, (For("a", count, (own, inner)),), parallel=True)
+
+
+def test_two_loops_over_columns_are_one():
+    assert (
+        collapsed(outer(), kind="bf16")
+        == """\
+  for (s64 i_block = 0; i_block < 256; i_block += 16) {
+    bf16 tile[96];
+    for (s64 row = 0; row < 16; row++) {
+      const s64 i = i_block + row;
+      for (s64 a = 0; a < 2; a++) {
+        #pragma omp simd
+        for (s64 b = 0; b < 3; b++) {
+          tile[row * 6 + (a * 3 + b)] = x[i * 3 + a];
+        }
+      }
+    }
+    bf16 tile_1[96];
+    for (s64 row = 0; row < 16; row++) {
+      const s64 i = i_block + row;
+      for (s64 a = 0; a < 2; a++) {
+        #pragma omp simd
+        for (s64 b = 0; b < 3; b++) {
+          tile_1[row * 6 + (a * 3 + b)] = x[i * 3 + b];
+        }
+      }
+    }
+    #pragma omp simd
+    for (s64 k_1 = 0; k_1 < 96; k_1++) {
+      const f32 own = load_bf16(tile[k_1]);
+      y[i_block * 6 + k_1] = store_bf16(own * load_bf16(tile_1[k_1]));
+    }
+  }
+"""
+    )
+
+
+@pytest.mark.parametrize("loop", [outer(width=16), outer(count=99)], ids=["a vector", "many"])
+def test_two_loops_over_more_columns_stay(loop):
+    assert collapsed(loop, kind="bf16") == text([loop])
+
+
+@pytest.mark.parametrize("element_type", ["bf16", "f16", "s8"])
+@pytest.mark.parametrize(("rows", "count", "width"), [(300, 7, 7), (263, 2, 3), (129, 10, 10)])
+def test_outer_products_of_rows(element_type, rows, count, width):
+    dtype = ELEMENT_TYPES[element_type].dtype
+    generator = np.random.default_rng(7)
+    x, y = (
+        (generator.standard_normal((rows, n)) * 9).astype(dtype) for n in (count, width)
+    )  # fmt: skip
+    if element_type != "s8":
+        x[0, :2], y[1, :3] = [np.nan, np.inf], [-0.0, 1e-7, 0]
+    module = hlo.parse(f"""HloModule m
+ENTRY e {{
+  x = {element_type}[{rows},{count}] parameter(0)
+  y = {element_type}[{rows},{width}] parameter(1)
+  a = {element_type}[{rows},{count},{width}] broadcast(x), dimensions={{0,1}}
+  b = {element_type}[{rows},{count},{width}] broadcast(y), dimensions={{0,2}}
+  ROOT p = {element_type}[{rows},{count},{width}] multiply(a, b)
+}}""")
+    executable = emit_c.compile(module)
+    assert ("tile" in executable.source) == (element_type != "s8")
+    both = executable(x, y), interpreter.evaluate(module, x, y)
+    mine, meant = (each.astype(np.float32) for each in both)
+    np.testing.assert_array_equal(mine, meant)
+    np.testing.assert_array_equal(np.signbit(mine[mine == 0]), np.signbit(meant[meant == 0]))
