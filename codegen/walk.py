@@ -79,7 +79,16 @@ def _collect(expr: Expr, found: list[str]) -> None:
 
 def callees_of(expr: Expr) -> list[str]:
     """The functions that a tree applies, each as often as it stands there."""
-    return [each.function for each in walk(expr) if type(each) is Apply]
+    found: list[str] = []
+    _collect_callees(expr, found)
+    return found
+
+
+def _collect_callees(expr: Expr, found: list[str]) -> None:
+    if type(expr) is Apply:
+        found.append(expr.function)
+    for child in children(expr):
+        _collect_callees(child, found)
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
