@@ -67,7 +67,7 @@ class Toolchain:
     command : the compiler, with the flags that only this one understands, and for the processor.
     linked : flags for what a module's library is linked with.
     linker : the linker that the compiler runs, and the library of functions that its code may
-        call; None where it does not tell.
+        call; None where it does not tell, or has flags of which its linker may have to know.
     version : as it tells it.
     processor : of this machine, for which code is made unless the command names another.
     """
@@ -109,5 +109,5 @@ def toolchain() -> Toolchain:
         linked=LINKED_BY_GCC if alone else LINKED,
         version=version_text(compiler),
         processor=described(),
-        linker=find_linker(compiler) if alone else None,
+        linker=find_linker(compiler) if alone and len(compiler) == 1 else None,
     )

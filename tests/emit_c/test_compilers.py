@@ -90,6 +90,16 @@ def test_the_linker_is_run_without_the_compiler(tmp_path, monkeypatch):
     assert started[2:] == [toolchain().linker[0]]
 
 
+def test_a_compiler_with_flags_tells_them_to_its_linker(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    compiler = toolchain().command[0]
+    monkeypatch.setenv("CC", f"{compiler} -O1")
+    started = linkers(monkeypatch)
+    with compilers() as running:
+        assert four(running.link(TWO), tmp_path) == 4
+    assert started == [compiler] * 3
+
+
 @pytest.mark.parametrize("linker", [None, ("false", "none.a")])
 def test_where_the_linker_does_not_run_alone_the_compiler_runs_it(linker, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
