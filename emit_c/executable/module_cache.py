@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from emit_c.code.foreign import PROVIDED
 from emit_c.executable.built import Built, StridedView
 from emit_c.executable.runtime import slots
 from emit_c.executable.toolchain import toolchain
@@ -112,6 +113,9 @@ def store_built(key: str, built: Built) -> None:
     """Write a built module down, for `load_built`, where a file can be written."""
     folder = cache_folder("built")
     if folder is None or sum(c.nbytes for c in built.constants) > MOST_CONSTANT_BYTES:
+        return
+    # Another process does not provide such functions before it emits their calls itself.
+    if not PROVIDED.keys().isdisjoint(built.functions):
         return
     about = {
         "key": key,

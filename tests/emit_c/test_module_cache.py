@@ -13,6 +13,7 @@ import optimizer
 from emit_c.executable import module_cache
 from emit_c.executable.runtime import runtime
 from hlo.support.cache import cache_folder, read_sealed
+from hlo_jax.engines.callbacks import enter
 
 NUMBERS = ", ".join(str(n * n % 9973) for n in range(9000))
 TEXT = f"""HloModule m, input_output_alias={{ {{1}}: (0, {{}}, may-alias) }},
@@ -174,6 +175,20 @@ def test_large_constants_are_not_written_twice(programs, monkeypatch):
     monkeypatch.setattr(module_cache, "MOST_CONSTANT_BYTES", 35_999)
     emit_c.compile(hlo.parse(TEXT))
     assert not list(programs.iterdir())
+
+
+def test_a_program_that_calls_functions_of_this_process_is_not_written(programs):
+    """Another process would find no function under the name that the C calls."""
+    number, keeper = enter(lambda x: [x + 1])
+    called = emit_c.compile(hlo.parse(f"""HloModule m
+    ENTRY e {{
+      x = f32[2] parameter(0)
+      ROOT y = f32[2] custom-call(x), custom_call_target="xla_ffi_python_cpu_callback",
+        api_version=API_VERSION_TYPED_FFI, backend_config={{index = {number} : ui64}}
+    }}"""))
+    assert called(np.zeros(2, np.float32)).tolist() == [1, 1]
+    assert keeper
+    assert not list(programs.glob("*"))
 
 
 def test_nothing_is_left_where_that_is_not_wanted(programs):
