@@ -204,6 +204,11 @@ def reshardings(module: Module) -> list[Instruction]:
 _BY_AXES = frozenset(target for target, key in (CUTS | JOINS).items() if key)
 
 
+def devices_given(module: Module, replicas: int) -> int:
+    """The number of devices that have arguments of their own: one where arrays are whole."""
+    return 1 if reshardings(module) else replicas * module.header.num_partitions
+
+
 def partitions_of(module: Module) -> int:
     """The number of partitions that a module is for: HLO's text need not say it beside meshes."""
     if module.header.num_partitions > 1:

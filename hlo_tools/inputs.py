@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.sharded import devices_given
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import full_array, load, random_array, tree, typed
@@ -56,7 +57,7 @@ def add_input_options(parser: Parser) -> None:
 def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
     """The arguments of each device."""
     replicas: int = arguments.replicas or module.header.replica_count
-    devices = replicas * module.header.num_partitions
+    devices = devices_given(module, replicas)
     shapes = [parameter.shape for parameter in module.entry.parameters]
     each = 0 if arguments.input else sum(shape.bytes for shape in shapes)
     needed, available = (each + DEVICE_BYTES) * devices, available_bytes()

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo.sharded import reshardings
+from optimizer.log import Log
+from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
 
 if TYPE_CHECKING:
-    from hlo.instruction import Module
+    from hlo.instruction import Instruction, Module
     from interpreter.engine.frame import Evaluation
 
 Runner = Any
@@ -63,9 +66,31 @@ def _compile_to_c(
 
 def _load_c(module: Module) -> Loaded:
     import emit_c  # noqa: PLC0415
+    from hlo_jax.engines.parts import CInLockstep  # noqa: PLC0415
 
-    executable = emit_c.compile(module)
-    return lambda per_device: [executable(*arguments) for arguments in per_device]
+    whole = bool(reshardings(module))
+    divided = SpmdPartitioning().run(module, Log())
+    communicating = first_communicating(divided)
+    partitions = divided.header.num_partitions
+    alone = cache(lambda: emit_c.compile(divided))
+    together = cache(lambda: CInLockstep(divided))
+
+    def are_several(devices: int) -> bool:
+        return devices > 1 and communicating is not None
+
+    def run(per_device: Sequence[Sequence[Any]]) -> list[Any]:
+        given = list(per_device) * (partitions if whole else 1)
+        if not are_several(len(given)):
+            return [alone()(*arguments) for arguments in per_device]
+        return together().run(given, len(given) // partitions)[: len(per_device)]
+
+    _ = together() if are_several(divided.header.replica_count * partitions) else alone()
+    return run
+
+
+def first_communicating(module: Module) -> Instruction | None:
+    """The first instruction whose value depends on which devices there are; None for none."""
+    return next((i for i in module.instructions() if i.row.traits & {"collective", "device"}), None)
 
 
 def _compile_to_cuda(
@@ -81,7 +106,15 @@ def _load_cuda(device: Literal["gpu", "host"], module: Module) -> Loaded:
     import emit_cuda  # noqa: PLC0415
 
     executable = emit_cuda.compile(module, device)
-    return lambda per_device: [executable(*arguments) for arguments in per_device]
+
+    def run(per_device: Sequence[Sequence[Any]]) -> list[Any]:
+        found = first_communicating(module) if len(per_device) > 1 else None
+        if found is not None:
+            message = f"{found.name}: on several devices, {found.opcode} is not CUDA's"
+            raise HloError("HLO181", message, found.span, ["--platform interpreter or c runs it"])
+        return [executable(*arguments) for arguments in per_device]
+
+    return run
 
 
 PLATFORMS: Final = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.opcode import SEQUENTIAL
+from hlo.sharded import devices_given
 from hlo.walk import called_first
 from interpreter.engine.device import Device
 from interpreter.engine.evaluate import evaluate
@@ -78,7 +79,7 @@ def run(
 
 def devices_of(module: Module) -> int:
     """The number of devices of a module: where it does not say, as many as its collectives name."""
-    said = module.header.replica_count * module.header.num_partitions
+    said = devices_given(module, module.header.replica_count)
     return said if said > 1 else min(devices_named(module), MOST_DEVICES)
 
 

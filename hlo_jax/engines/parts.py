@@ -64,24 +64,42 @@ class CompiledParts:
     note = "collectives are calls of Python"
 
     def __init__(self, program: JaxProgram) -> None:
-        self._grid = program.options.num_replicas, program.options.num_partitions
-        module, self._keepers = for_one_device(program.module)
-        # The calls hold numbers that only this process knows.
-        self._executable = emit_c.compile(module, remember=False)
-        self.code_bytes = self._executable.library.stat().st_size
+        self._replicas = program.options.num_replicas
+        self._devices = CInLockstep(program.module)
+        self.code_bytes = self._devices.code_bytes
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
         """Call the program for each device, on a thread of its own."""
-        lockstep = Lockstep(*self._grid)
-        bodies: list[Callable[[], Arrays]] = []
+        return [flat(value) for value in self._devices.run(per_device, self._replicas)]
+
+
+class CInLockstep:
+    """A module for several devices as C, which each calls on a thread of its own.
+
+    Raises
+    ------
+    HloError
+        As `emit_c.compile`; HLO181 if an instruction can't be emitted.
+    """
+
+    def __init__(self, module: Module) -> None:
+        one, self._keepers = for_one_device(module)
+        # The calls hold numbers that only this process knows.
+        self._executable = emit_c.compile(one, remember=False)
+        self.code_bytes = self._executable.library.stat().st_size
+
+    def run(self, per_device: Sequence[Arrays], replicas: int) -> list[Any]:
+        """The module's value on each device, for its arguments."""
+        lockstep = Lockstep(replicas, len(per_device) // replicas)
+        bodies: list[Callable[[], Any]] = []
         for number, own in enumerate(per_device):
             device = Device(*divmod(number, lockstep.partitions), lockstep=lockstep)
             bodies.append(partial(self._run_device, device, own))
         return lockstep.run(bodies)
 
-    def _run_device(self, device: Device, arguments: Arrays) -> Arrays:
+    def _run_device(self, device: Device, arguments: Arrays) -> Any:
         _here.frame = Frame(device)
-        return flat(self._executable(*arguments))
+        return self._executable(*arguments)
 
 
 def for_one_device(module: Module) -> tuple[Module, list[Keeper]]:

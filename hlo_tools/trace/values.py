@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.sharded import devices_given
 from hlo.wording import counted
 from hlo_tools.arrays import leaves, random_array, tree
 from hlo_tools.show import printable
@@ -28,7 +29,7 @@ MOST_MODULES = 8
 
 def random_inputs(module: Module, seed: int = 0) -> Inputs:
     """Random arguments for each device that the module runs on."""
-    devices = module.header.replica_count * module.header.num_partitions
+    devices = devices_given(module, module.header.replica_count)
     shapes = [parameter.shape for parameter in module.entry.parameters]
     made: Inputs = []
     for device in range(devices):

@@ -64,12 +64,14 @@ def evaluate(
     warn_of_elided(module)
     all_arguments: list[Any] = [arguments] if per_device is None else list(per_device)
     asked = len(all_arguments)
-    if asked == 1 and devices is None and reshardings(module):
+    if asked == 1 and reshardings(module):
         all_arguments *= partitions_of(module)
     lockstep = _grid(module, len(all_arguments))
     module = with_explicit_precision(module)
     refuse_too_large(module, len(all_arguments))
-    running = list(devices) if devices is not None else [Device() for _ in all_arguments]
+    running = list(devices or ())
+    if devices is None or len(running) == asked == 1:
+        running += [Device() for _ in all_arguments[len(running) :]]
     if len(running) != len(all_arguments):
         message = f"{counted(len(running), 'device')} and arguments for {len(all_arguments)}"
         raise HloError("HLO116", message, module.span)

@@ -180,12 +180,14 @@ def test_large_constants_are_not_written_twice(programs, monkeypatch):
 def test_a_program_that_calls_functions_of_this_process_is_not_written(programs):
     """Another process would find no function under the name that the C calls."""
     number, keeper = enter(lambda x: [x + 1])
-    called = emit_c.compile(hlo.parse(f"""HloModule m
+    called = emit_c.compile(
+        hlo.parse(f"""HloModule m
     ENTRY e {{
       x = f32[2] parameter(0)
       ROOT y = f32[2] custom-call(x), custom_call_target="xla_ffi_python_cpu_callback",
         api_version=API_VERSION_TYPED_FFI, backend_config={{index = {number} : ui64}}
-    }}"""))
+    }}""")
+    )
     assert called(np.zeros(2, np.float32)).tolist() == [1, 1]
     assert keeper
     assert not list(programs.glob("*"))

@@ -1,19 +1,14 @@
 """Programs for several devices, divided by XLA's partitioner and run in lockstep."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-import emit_c
 import hlo
 import hlo_jax
 from hlo.errors.error import HloError
-from hlo_jax.engines import parts
-from hlo_jax.engines.parts import for_one_device
-from interpreter import Device, Frame
-from interpreter.engine.lockstep import Lockstep
+from hlo_jax.engines.parts import CInLockstep, for_one_device
 from optimizer.log import Log
 from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
 from tests.sharded import SHARDED, X
@@ -144,18 +139,8 @@ def test_a_loop_with_a_collective(jax: Any, mesh: Any) -> None:
 @pytest.mark.parametrize("name", SHARDED)
 def test_a_program_that_pyhlo_divides_itself(name: str) -> None:
     divided = SpmdPartitioning().run(hlo.parse(SHARDED[name].text), Log())
-    module, keepers = for_one_device(divided)
-    executable = emit_c.compile(module, remember=False)
-    lockstep = Lockstep(1, 8)
-
-    def run(device: Device) -> Any:
-        parts._here.frame = Frame(device)
-        return executable(X)
-
-    devices = [Device(0, number, lockstep=lockstep) for number in range(8)]
-    for value in lockstep.run([partial(run, device) for device in devices]):
+    for value in CInLockstep(divided).run([(X,)] * 8, replicas=1):
         np.testing.assert_equal(value, SHARDED[name].value(X))
-    assert keepers
 
 
 def test_devices_that_never_meet(jax: Any, mesh: Any) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from hlo import parse
 from hlo_tools.observers import progress
 from interpreter import evaluate
+from tests.sharded import sum_over_y
 
 ADD = b"""HloModule m
 
@@ -51,6 +52,44 @@ ENTRY e {
 def test_values_are_printed(hlo) -> None:
     result = hlo("run", "-", "--fill", 1.5, stdin=ADD)
     assert (result.status, result.out) == (0, "f32[2] [3., 3.]\n")
+
+
+# Each replica adds its number, so that no two of them have the same part in the sum.
+REPLICAS = b"""HloModule m, replica_count=3
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[] parameter(0)
+  d = u32[] replica-id()
+  f = f32[] convert(d)
+  y = f32[] add(x, f)
+  ROOT r = f32[] all-reduce(y), replica_groups={}, to_apply=add
+}
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("--replicas", 3)])
+def test_several_devices_call_one_program_of_c(hlo, words) -> None:
+    text = REPLICAS.replace(b", replica_count=3", b"") if words else REPLICAS
+    result = hlo("run", "-", "--fill", 1, "--platform", "c", *words, stdin=text)
+    assert result.status == 0
+    assert result.out.count("6.") == 3
+
+
+def test_programs_of_cuda_are_for_one_device(hlo) -> None:
+    result = hlo("run", "-", "--platform", "cuda-host", stdin=REPLICAS)
+    assert result.status == 2
+    assert "on several devices, replica-id is not CUDA's" in result.err
+
+
+@pytest.mark.parametrize("platform", ["interpreter", "c"])
+def test_a_program_on_whole_arrays_is_given_each_once(hlo, platform) -> None:
+    text = sum_over_y.text.replace("HloModule m", "HloModule m, num_partitions=8").encode()
+    out = hlo("run", "-", "--fill", 2, "--platform", platform, stdin=text).out
+    assert out.startswith("f32[8,2]")
+    assert out.count("-8.") == 16
+    assert hlo("bisect", "-", stdin=text).status == 0
 
 
 def test_values_that_the_text_leaves_out_are_told_of(hlo) -> None:
