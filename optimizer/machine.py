@@ -114,6 +114,8 @@ FEW_CALLS: Final = 8 * CALLS_IN_A_MICROSECOND
 COMPLEX_CALL: Final = 32
 """Measured: what a call of a function of complex numbers costs, in calls of functions of numbers;
 it is 8 (log) to 20 (sine, tanh) for c64, and up to 130 (exp) for c128."""
+PACKED_ONE_BY_ONE: Final = 3
+"""Measured: products that take as long as to pack a number that lies apart from its neighbours."""
 PACKED: Final = 6 * WIDEST_VECTOR
 """Measured: comparisons of a row from which on it is faster to pack their results into bytes. If
 they always are, assignment by auction takes 1.14 times as long."""

@@ -83,7 +83,8 @@ def _product(body: Body, instr: Instruction, kind: ElementType) -> TiledProduct:
     # Sums that are wider than the result wrap around when they become it, which floats do not.
     exact = _exact_products(instr) if kind is S32 is product_type(instr) else None
     kind = F32 if exact else kind
-    return max((TiledProduct(body, instr, kind, exact, swapped=s) for s in orders), key=_share)
+    both = [TiledProduct(body, instr, kind, exact, swapped=s) for s in orders]
+    return max(both, key=lambda each: each.share_with_packing)
 
 
 def _share(product: TiledProduct) -> float:

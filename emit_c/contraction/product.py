@@ -164,6 +164,25 @@ class TiledProduct:
         panels = (*kernel.batch, *kernel.free[:-1], *kernel.contracting, *kernel.free[-1:])
         return "panels" if panels == tuple(range(rank)) else ""
 
+    @property
+    def share_with_packing(self) -> float:
+        """The share of the processor that is used, if packing the kernel counts as well.
+
+        It counts where numbers are packed one by one, and few sums need each: else rows are copied,
+        or squares of numbers are transposed. Rows of few numbers are packed so, where sums are
+        stored one by one, too, and both parts of complex numbers.
+        """
+        kernel, share = self.kernel, self.tiling.share
+        lanes = machine.WIDEST_VECTOR // self.kind.bytes
+        innermost = kernel.instr.shape.rank - 1
+        is_short = innermost in kernel.contracting and kernel.instr.shape.dims[innermost] < lanes
+        both = is_short and self.tiling.lane.output != 1
+        known = self.tiling.in_place or constant_numbers(self.body, kernel.instr) is not None
+        if known or not (both or self.parts > 1):
+            return share
+        uses = self.input.count
+        return share * uses / (uses + machine.PACKED_ONE_BY_ONE * lanes)
+
     def kernel_at_hand(self) -> Expr | None:
         """The kernel in place, or packed already; None if it must be packed."""
         if self.tiling.in_place:

@@ -404,7 +404,8 @@ class Tiling(Cutting):
             # Compilers interleave so few rows by shuffles.
             body.add(For(j.name, count, tuple(map(stored, range(rows))), simd=True))
             return
-        inner: tuple[str, int | Expr] = (j.name, count)
+        known = int(count.value) if isinstance(count, Literal) else count
+        inner: tuple[str, int | Expr] = (j.name, known)
         outer: tuple[str, int | Expr] = (i.name, rows)
         if self.lane.output > self.row.output:
             inner, outer = outer, inner

@@ -112,6 +112,23 @@ def test_few_columns_are_stored_interleaved(columns, element_type):
     check("1003,5", f"5,{columns}", f"1003,{columns}", roles, element_type)
 
 
+@pytest.mark.parametrize(("element_type", "depth"), [("f32", 7), ("s32", 3), ("c64", 7)])
+def test_long_matrices_are_not_packed_for_few_columns(element_type, depth):
+    """Its numbers would be packed one by one, each for five products."""
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{ x = {element_type}[1003,{depth}] parameter(0)\n"
+        f"y = {element_type}[{depth},5] parameter(1)\nROOT r = {element_type}[1003,5] dot(x, y), "
+        "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"
+    )
+    kind, generator = TYPES[element_type], np.random.default_rng(0)
+    parts = (generator.integers(-9, 10, (2, *dims)) for dims in ((1003, depth), (depth, 5)))
+    turn = 1j if element_type == "c64" else 1
+    x, y = ((real + imaginary * turn).astype(kind) for real, imaginary in parts)
+    executable = emit_c.compile(module)
+    np.testing.assert_array_equal(executable(x, y), x @ y)
+    assert executable.memory.temporaries < x.nbytes // 4
+
+
 @pytest.mark.parametrize("element_type", ["s8", "u8", "s16", "u16"])
 @pytest.mark.parametrize("columns", [3, 7, 9])
 def test_few_columns_of_few_bits_are_summed_up_in_more(columns, element_type):
