@@ -93,6 +93,21 @@ def first_communicating(module: Module) -> Instruction | None:
     return next((i for i in module.instructions() if i.row.traits & {"collective", "device"}), None)
 
 
+def refuse_communication(module: Module, devices: int) -> None:
+    """Refuse several devices where each is run by itself, and needs to know of the others.
+
+    Raises
+    ------
+    HloError
+        HLO203 at the first instruction that does.
+    """
+    found = first_communicating(module) if devices > 1 else None
+    if found is not None:
+        message = f"{found.name}: {found.opcode} needs the other devices, and each is run by itself"
+        notes = ["--platform interpreter and --platform c run them together"]
+        raise HloError("HLO203", message, found.span, notes)
+
+
 def _compile_to_cuda(
     device: Literal["gpu", "host"],
     module: Module,
@@ -108,10 +123,7 @@ def _load_cuda(device: Literal["gpu", "host"], module: Module) -> Loaded:
     executable = emit_cuda.compile(module, device)
 
     def run(per_device: Sequence[Sequence[Any]]) -> list[Any]:
-        found = first_communicating(module) if len(per_device) > 1 else None
-        if found is not None:
-            message = f"{found.name}: on several devices, {found.opcode} is not CUDA's"
-            raise HloError("HLO181", message, found.span, ["--platform interpreter or c runs it"])
+        refuse_communication(module, len(per_device))
         return [executable(*arguments) for arguments in per_device]
 
     return run

@@ -27,7 +27,7 @@ from hlo_tools.console import console, is_watched, print_table
 from hlo_tools.files import BETWEEN, add_split_option, chosen_modules
 from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
-from hlo_tools.platforms import PLATFORMS, runner
+from hlo_tools.platforms import PLATFORMS, refuse_communication, runner
 from hlo_tools.platforms import load as load_on
 from hlo_tools.show import duration, spell
 from hlo_tools.tolerances import (
@@ -191,7 +191,7 @@ def chosen_runner(
     runs = runner(arguments.platform, observed=observed, max_iterations=arguments.max_iterations)
     way = watched_runner(arguments)
     if way is not None:
-        return way
+        return partial(run_each, way)
     if arguments.mode is not None or arguments.ablate:
         return partial(run_ways, arguments)
     if arguments.repeat is not None or (is_watched() and not observed):
@@ -207,6 +207,22 @@ def chosen_runner(
             return runs(module, inputs, observe)
 
     return run_observed
+
+
+def run_each(
+    way: Callable[[Module, Sequence[Sequence[Any]]], list[Value]],
+    module: Module,
+    inputs: Sequence[Sequence[Any]],
+) -> list[Value]:
+    """Run a module on each device by itself, in some way.
+
+    Raises
+    ------
+    HloError
+        HLO203 if devices need each other.
+    """
+    refuse_communication(module, len(inputs))
+    return way(module, inputs)
 
 
 def run_timed(arguments: Namespace, module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:
