@@ -18,6 +18,7 @@ class BlockArgument:
     name: str
     shape: Shape
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+    span: Span | None = None
 
 
 # Attributes are of any type that the text gives them; so use of one that is of another fails.

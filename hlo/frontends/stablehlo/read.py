@@ -308,7 +308,8 @@ class _Reader(_Attributes):
 
     def argument(self, children: Any) -> BlockArgument:
         name, shape, attributes, _ = children
-        return BlockArgument(str(name), shape, attributes or {})
+        span = Span(self.source, name.start_pos, name.end_pos)
+        return BlockArgument(str(name), shape, attributes or {}, span)
 
     def unnamed(self, children: Any) -> BlockArgument:
         return BlockArgument("", children[0], children[1] or {})

@@ -119,10 +119,10 @@ class RegionScope:
         for number, argument in enumerate(arguments):
             name = sanitize(argument.name.lstrip("%")) or "arg"
             meshes = self.whole.program.meshes
-            sharding = sharding_of(argument.attributes, [argument.shape], meshes, None)
+            sharding = sharding_of(argument.attributes, [argument.shape], meshes, argument.span)
             others = frontend_attributes(argument.attributes, meshes)
             self.values[argument.name] = self.builder.add(
-                "parameter", name=name, shape=argument.shape, number=number,
+                "parameter", name=name, shape=argument.shape, number=number, span=argument.span,
                 annotations=Annotations(sharding, others) if sharding else NO_ANNOTATIONS,
             )  # fmt: skip
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes.annotations import Annotations
+from hlo.errors.error import HloError
 from hlo.frontends.stablehlo.operation import Tagged
 from hlo.read.quoting import quote
 from hlo.read.value_text import read
 from hlo.sharded import SHARDING
 from hlo.types.sharding import Sharding
-from hlo.types.shardy import devices_of, mesh_text, shardings_of, tiled
+from hlo.types.shardy import ShardyError, devices_of, mesh_text, shardings_of, tiled
 from hlo.types.values import FrontendAttributes
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def sharding_of(
 
     Raises
     ------
-    ValueError
-        if it names a mesh or an axis that there is not.
+    HloError
+        HLO013 if it names a mesh or an axis that there is not.
     """
     text = attributes.get("mhlo.sharding")
     if isinstance(text, str) and text.startswith("{"):
@@ -50,11 +51,14 @@ def sharding_of(
     written = shardy_text(attributes.get("sdy.sharding"))
     if not written or not several_devices(meshes):
         return None
-    named = shardings_of(written, meshes)
-    if len(named) != len(shapes) or any(each.unreduced for each in named):
-        return None
-    ranked = zip(named, shapes, strict=True)
-    found = tuple(tiled(each, shape.rank) for each, shape in ranked)
+    try:
+        named = shardings_of(written, meshes)
+        if len(named) != len(shapes) or any(each.unreduced for each in named):
+            return None
+        ranked = zip(named, shapes, strict=True)
+        found = tuple(tiled(each, shape.rank) for each, shape in ranked)
+    except ShardyError as error:
+        raise HloError("HLO013", f"a sharding can't be read: {error}", span) from None
     return found[0] if len(found) == 1 else Sharding("tuple", elements=found)
 
 

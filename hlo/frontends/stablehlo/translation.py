@@ -16,6 +16,7 @@ from hlo.frontends.stablehlo.table import translation_of
 from hlo.instruction import Header
 from hlo.names import NameSupply, sanitize
 from hlo.sharded import MESHES
+from hlo.types.shape import UNBOUNDED
 from hlo.types.values import BufferDonor, ComputationLayout, FrontendAttributes, InputOutputAlias
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 # Functions that call each other in a circle have no end in HLO, which has no recursion.
 _MOST_CALLS = 200
+# Hints for a program that JAX has exported for sizes of all kinds, or for one with a bound.
+_SIZES = (
+    "jax.jit(exported.call).lower(*arguments).compile().as_text() is HLO for the arguments' sizes",
+    "`tensor<?x4xf32, #stablehlo.bounds<8, ?>>` has at most 8 rows",
+)
 
 
 class Translation:
@@ -69,6 +75,7 @@ class Translation:
         if name in self._open or len(self._open) >= _MOST_CALLS:
             raise HloError("HLO013", f"`@{name}` calls itself", span)
         if name not in self._made:
+            _refuse_unknown_sizes(function)
             self._open.append(name)
             scope = RegionScope(self, name)
             scope.parameters(function.arguments)
@@ -118,3 +125,11 @@ class Translation:
             span = Span(self.source, 0, 1)
             raise HloError("HLO012", f"`{name}` is a positive number, not {count!r}", span)
         return count
+
+
+def _refuse_unknown_sizes(function: FuncOp) -> None:
+    """Refuse arguments of sizes that only a run would tell, as HLO has none."""
+    for argument in function.arguments:
+        if any(UNBOUNDED in leaf.dims for _, leaf in argument.shape.leaves()):
+            message = f"`{argument.name}` has a size that nobody knows: `?`"
+            raise HloError("HLO013", message, argument.span or function.span, _SIZES)

@@ -297,6 +297,8 @@ func.func @f() -> tensor<f32> {
     ("text", "code", "at", "told"),
     [
         ("module {", "HLO012", (1, 8), "ends too early"),
+        ("func.func @f(%x: tensor<2xf32>,\n %y: tensor<?x4xf32>) { return %x : tensor<2xf32> }",
+         "HLO013", (2, 2), "`%y` has a size that nobody knows"),
         (body("%r = stablehlo.add %x, : tensor<4xf32>"), None, (3, 5), "add"),
         (body(f"%r = stablehlo.tanh %y : {F}"), "HLO012", (3, 5), "no value `%y`"),
         (body(f"%r = stablehlo.tahn %x : {F}"), "HLO013", (3, 5), "stablehlo.tahn"),
