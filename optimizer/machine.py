@@ -146,6 +146,9 @@ under masks; powers of two are right."""
 SHORT_LOOPS: Final = (2, 3, 4)
 """Derived: iterations of loops that are written out inside of loops in lanes: strides that
 compilers take apart."""
+ROWS_OF_WORDS: Final = range(LANES + 1, 32 * LANES + 1)
+"""Measured: lengths of rows whose extremes of few bits are found as words of numbers and indices:
+where lanes are joined often. Along shorter and longer ones this takes 1.1 times as long."""
 SHORT_FOLDS: Final = range(2, LANES + 1)
 """Measured: iterations of folds that are written out, which do not fill a vector. Loading numbers
 one by one for the loop around is faster than lanes and a rest."""

@@ -19,6 +19,7 @@ from codegen.elements.types import wide
 from codegen.expressions import Cast, Group, Literal, apply
 from hlo import attributes as a
 from hlo.attributes import ParameterNumber
+from interpreter.conversion import integer_range
 from interpreter.engine.device import Device
 from interpreter.engine.frame import Frame
 from interpreter.lift import lifted
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 # The longest row whose indices fit into 31 bits.
 LONGEST_ROW = (1 << 31) - 1
+# The numbers of 16 bits with a sign lie in between, without the first.
+_HALF = 1 << 15
 # Opcodes that tell nothing of numbers but which of two is the greater.
 _CHOOSING = {"parameter", "compare", "select", "and", "or", "xor", "not", "maximum", "minimum",
              "tuple"}  # fmt: skip
@@ -68,6 +71,20 @@ class Extreme:
             return apply(f"{'greatest' if self.greatest else 'least'}_key_{kind}", number)
         key = Cast(self.key_type, _signed(kind, number))
         return key if self.greatest else ~key
+
+    def fits_words(self, length: int) -> bool:
+        """Whether a key and an index in a row of a length fit into the halves of a signed word."""
+        low, high = integer_range(self.element_type) if not self.has_zeros else (0, 1 << 16)
+        return low >= -_HALF and high < _HALF and length <= 2 * _HALF
+
+    def word(self, number: Expr, index: Expr) -> Expr:
+        """A word of a number's key and its index; the largest is that of the first extreme."""
+        return self.key(number) * (2 * _HALF) + Group(2 * _HALF - 1 - Cast("s32", index))
+
+    def pair(self, word: Expr) -> tuple[Expr, Expr]:
+        """The number and the index of a word."""
+        key, index = Group(word >> 16), 2 * _HALF - 1 - Group(word & Literal(2 * _HALF - 1))
+        return self.number(key), index
 
     def number(self, key: Expr, *zero: Expr) -> Expr:
         """The number of a key; where that is 0, the numbered zero has its sign."""

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.elements.folds import EXTREMES, SUM_OF_FLOATS, joined, neutral
 from codegen.elements.types import is_narrow, load, narrowed, wide
-from codegen.expressions import Apply, Cast, Choose, Expr, Name, Op, binary, condition_of, item
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Name,
+    Op,
+    binary,
+    condition_of,
+    item,
+)
 from codegen.opcodes.extremes import first_extreme
 from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import expression
@@ -227,6 +238,40 @@ class ExtremeFold(Fold):
         return body.apply(self.computation, *self.initial, number, index)
 
 
+class WordFold(ExtremeFold):
+    """A fold that looks for the first extreme of a row of numbers of few bits: of words of both.
+
+    Parameters
+    ----------
+    initial : as of `ExtremeFold`.
+    """
+
+    def __init__(
+        self, body: Body, instr: Instruction, extreme: Extreme, initial: Sequence[Expr]
+    ) -> None:
+        self.body, self.computation, self.operation = body, instr.called[0], "maximum"
+        self.types = [o.shape.element_type for o in instr.operands[:2]]
+        self.extreme, self.initial = extreme, initial
+        most = body.variable("s32", instr.name, neutral("max", "s32"))
+        self.names, self.lanes = (most,), (("max", most.name),)
+
+    def add(self, values: Sequence[Expr]) -> None:
+        """Fold in one more number and its index."""
+        (most,) = self.names
+        word = self.body.let("s32", "word", self.extreme.word(*values))
+        self.body.assign(most, joined("max", most, word))
+
+    @property
+    def results(self) -> Values:
+        """The number and the index that were found."""
+        body, found = self.body, self.extreme.pair(self.names[0])
+        pair = (
+            body.let(wide(kind), name, Cast(wide(kind), Group(value)))
+            for kind, name, value in zip(self.types, ("found", "index"), found, strict=True)
+        )
+        return body.apply(self.computation, *self.initial, *pair)
+
+
 def fold_of(body: Body, instr: Instruction, **beside: Any) -> Fold:
     """Variables for a reduce, with its initial values.
 
@@ -238,7 +283,10 @@ def fold_of(body: Body, instr: Instruction, **beside: Any) -> Fold:
     arrays, starts = instr.operands[:half], [body.scalar(i) for i in instr.operands[half:]]
     extreme = None if beside else first_extreme(body, instr)
     if extreme:
-        return ExtremeFold(body, instr, extreme, starts)
+        along, length = a.Dimensions.of(instr).dimensions, arrays[1].shape.dims[-1]
+        is_row = arrays[1].shape.rank - 1 in along and length in machine.ROWS_OF_WORDS
+        in_words = is_row and extreme.fits_words(length)
+        return (WordFold if in_words else ExtremeFold)(body, instr, extreme, starts)
     types = [x.shape.element_type for x in arrays]
     return Fold(body, instr.called[0], types, starts, instr.name, **beside)
 

@@ -1,5 +1,6 @@
 """Argmax and argmin, folded in lanes: what folding one pair after the other gives."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from faults import loses_zeros
@@ -61,7 +62,7 @@ def special(dims, kind):
     dtype = ELEMENT_TYPES[kind].dtype
     generator = np.random.default_rng(7)
     if kind[0] in "su":
-        info = np.iinfo(dtype)
+        info = ml_dtypes.iinfo(dtype)
         return generator.choice(np.array([info.min, 0, 1, info.max], dtype), dims)
     numbers = [-np.inf, -1, -0.0, 0, 1, np.inf]
     array = generator.choice(numbers, dims)
@@ -74,9 +75,10 @@ def special(dims, kind):
     return array.astype(dtype)
 
 
-def check(made, array, *, keys):
+def check(made, array, *, keys, words=False):
     executable = emit_c.compile(made, optimize=False)
     assert (" s32 index = (s32)0x7fffffff;" in executable.source) == keys
+    assert ("* 65536 + (65535 - " in executable.source) == words
     wanted = interpreter.evaluate(made, array)
     for got, truth in zip(executable(array), wanted, strict=True):
         assert compare(got, truth, BITS) is None
@@ -100,7 +102,20 @@ def test_floats(body, keys, greatest, start):
 def test_other_types(kind, greatest):
     body = JAX if ELEMENT_TYPES[kind].is_floating else AT_LEAST
     made = module(body, (40, 50), 1, kind=kind, places="s64", greatest=greatest)
-    check(made, special((40, 50), kind), keys=True)
+    words = kind in ("s8", "u8", "s16")
+    check(made, special((40, 50), kind), keys=not words, words=words)
+
+
+@pytest.mark.parametrize("kind", ["s4", "s8", "u8", "s16", "u16"])
+@pytest.mark.parametrize("length", [16, 17, 512, 513])
+def test_numbers_of_few_bits_are_found_as_words_with_their_indices(kind, length):
+    """In rows of some length; u16 has numbers that no signed half of a word has."""
+    words = length in (17, 512) and kind != "u16"
+    for greatest in (True, False):
+        made = module(AT_LEAST, (40, length), 1, kind=kind, greatest=greatest)
+        numbers = special((40, length), kind)
+        numbers[0], numbers[1] = numbers.min(), numbers.max()
+        check(made, numbers, keys=not words, words=words)
 
 
 @pytest.mark.parametrize(
