@@ -33,7 +33,7 @@ _IDENTITIES = (
 
 @custom_call(*_IDENTITIES)
 def identity(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
-    """The operand, or the tuple of operands.
+    """The operand, or the tuple of operands; or nothing, where the call only tells of them.
 
     References
     ----------
@@ -41,6 +41,8 @@ def identity(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     `torch_xla.experimental.xla_marker`, which marks where composites begin and end. AWS Neuron's
     `torch_neuronx.xla_impl.custom_call_targets`.
     """
+    if instr.shape.is_tuple and not instr.shape.elements:
+        return ()
     return operands if instr.shape.is_tuple and len(operands) != 1 else operands[0]
 
 
@@ -110,13 +112,15 @@ def sink(_frame: Frame, _instr: Instruction, *_operands: Value) -> Value:
 def _handed_on(instr: Instruction) -> list[tuple[Shape, Shape]] | None:
     """Each operand that is handed on with the result that it becomes; None if they do not pair."""
     shapes = [o.shape for o in instr.operands]
+    if instr.shape.is_tuple and not instr.shape.elements:
+        return []
     if instr.shape.is_tuple and len(shapes) != 1:
         results = instr.shape.elements
         return list(zip(shapes, results, strict=True)) if len(shapes) == len(results) else None
     return [(shapes[0], instr.shape)] if shapes else None
 
 
-@checked(*_IDENTITIES, note="any operands -> the same, or only the first")
+@checked(*_IDENTITIES, note="any operands -> the same, or only the first, or ()")
 def check_identity(instr: Instruction, _options: Options | None) -> str:
     """The fault in the shapes of `identity`."""
     pairs = _handed_on(instr)

@@ -56,6 +56,8 @@ def device_transfer(site: ExpansionSite) -> Instruction | None:
         return make("opt-barrier", pinned.operands[0], shape=instr.shape)
     if any(s.is_buffer for s in (instr.shape, *(o.shape for o in instr.operands))):
         return None
+    if instr.shape.is_tuple and not instr.shape.elements:
+        return make("tuple")
     several = instr.shape.is_tuple and len(instr.operands) != 1
     wanted = instr.shape.elements if several else (instr.shape,)
     for operand, shape in zip(instr.operands, wanted, strict=False):

@@ -286,6 +286,7 @@ h = (u32[5], u32[5]) custom-call(w, w, w, w), custom_call_target="cu_threefry2x3
 p = s32[2,3] parameter(2)
 o = s32[2,5] custom-call(p), custom_call_target="cu_lu_pivots_to_permutation"
 d = () custom-call(x), custom_call_target="dce_sink", custom_call_has_side_effect=true
+g = () custom-call(x), custom_call_target="xla.sdy.ShardingGroup", custom_call_has_side_effect=true
 ROOT r = ((f32[3,4], s32[3,4]), (f32[3,2], s32[3,2]), f32[2], u64[], (u32[5], u32[5]), s32[2,5])
   tuple(t, k, z, s, h, o)""", before))  # fmt: skip
 

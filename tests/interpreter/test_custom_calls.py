@@ -40,6 +40,10 @@ def test_placement_leaves_the_value(target: str) -> None:
     np.testing.assert_array_equal(call(target, "f32[3]", x), x)
 
 
+def test_a_group_of_values_that_are_divided_alike_is_no_value() -> None:
+    assert call("xla.sdy.ShardingGroup", "()", matrix("s", 3)) == ()
+
+
 def test_a_shard_of_another_shape_needs_a_partitioned_module() -> None:
     with pytest.raises(HloError) as caught:
         call("SPMDFullToShardShape", "f32[2]", matrix("s", 4))

@@ -72,6 +72,27 @@ def dense(text: str, shape: Shape) -> NDArray[Any]:
         raise HloError("HLO013", f"`dense<{inside[:40]}>` is no {shape}") from None
 
 
+def dense_text(value: NDArray[Any]) -> str:
+    """The text of an array of numbers, `dense<[1, 2]> : tensor<2xi64>`, which `dense` reads.
+
+    Raises
+    ------
+    HloError
+        HLO013 if it has other numbers than integers, truth values and the usual floats.
+    """
+    match value.dtype.kind:
+        case "b":
+            kind = "i1"
+        case "i" | "u" | "f":
+            kind = {"i": "i", "u": "ui", "f": "f"}[value.dtype.kind] + str(8 * value.itemsize)
+        case _:
+            raise HloError("HLO013", f"an array of {value.dtype} can't be written")
+    # JSON writes floats with as many digits as tell them from all others.
+    inside = json.dumps(value.tolist()) if value.size else ""
+    sizes = "".join(f"{size}x" for size in value.shape)
+    return f"dense<{inside}> : tensor<{sizes}{kind}>"
+
+
 _LISTS = str.maketrans("()", "[]")
 # Numbers whose bits are given, and words that JSON has, too.
 _WORD = re.compile(r"0x[0-9A-Fa-f]+|-?\d+\.(?=[^\d]|$)")

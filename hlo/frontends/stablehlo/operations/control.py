@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from hlo.attributes.calls import API_VERSIONS
 from hlo.errors.error import HloError
 from hlo.frontends.stablehlo.items import Integer, Real
 from hlo.frontends.stablehlo.table import given, integers, translates, translation_of
+from hlo.frontends.stablehlo.types import dense_text
 from hlo.read.quoting import quote
 from hlo.types.shape import Layout, Shape, tuple_of
 from hlo.types.values import OutputOperandAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from hlo.frontends.stablehlo.operation import Operation, Region, Tagged
     from hlo.frontends.stablehlo.scope import RegionScope
@@ -201,6 +206,8 @@ def _spelled(value: Any) -> str:
         case dict():
             entries = cast("dict[str, Any]", value).items()
             return "{" + ", ".join(f"{k} = {_spelled(v)}" for k, v in entries) + "}"
+        case np.ndarray():
+            return dense_text(cast("NDArray[Any]", value))
         case tuple():
             return "[" + ", ".join(map(_spelled, cast("tuple[Any, ...]", value))) + "]"
         case _:
