@@ -23,8 +23,8 @@ from hlo.frontends.stablehlo.items import (
     ValueName,
     Word,
 )
+from hlo.frontends.stablehlo.modules import generic_module, meshes_of
 from hlo.frontends.stablehlo.operation import (
-    UNREADABLE,
     BlockArgument,
     FuncOp,
     MlirModule,
@@ -34,12 +34,10 @@ from hlo.frontends.stablehlo.operation import (
 )
 from hlo.read.nesting import TooDeepError, nesting_limit
 from hlo.types.shape import TOKEN_SHAPE, Shape, tuple_of
-from hlo.types.shardy import mesh, mesh_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hlo.types.sharding import Mesh
 
 _Rules = TypeVar("_Rules", bound=type)
 # Lark gives a rule's function the span in the text.
@@ -157,6 +155,9 @@ class _Attributes(_Types):
 
     def type_attribute(self, shape: Any) -> Any:
         return shape
+
+    def function_type(self, *_: Any) -> None:
+        """The type of a function, which its block and its `return` tell, too."""
 
     def list(self, *elements: Any) -> tuple[Any, ...]:
         return () if len(elements) == 1 and elements[0] is None else elements
@@ -331,37 +332,16 @@ class _Reader(_Attributes):
         name, attributes, *rest = children
         functions = tuple(each for each in rest if isinstance(each, FuncOp))
         named = name[1:].strip('"') if name else "main"
-        return MlirModule(named, attributes or {}, functions, self.locations, _meshes(rest))
+        return MlirModule(named, attributes or {}, functions, self.locations, meshes_of(rest))
 
     def program(self, children: Any) -> MlirModule:
         for child in children:
             if isinstance(child, MlirModule):
                 return child
+            if isinstance(child, Operation) and child.name == "builtin.module":
+                return generic_module(child, self.locations)
         functions = tuple(each for each in children if isinstance(each, FuncOp))
-        return MlirModule("main", {}, functions, self.locations)
-
-
-def _meshes(operations: Iterable[Any]) -> dict[str, Mesh]:
-    """The meshes by name: `sdy.mesh @name = <["x"=2, "y"=4]>`, or the same in the generic form."""
-    found: dict[str, Mesh] = {}
-    for each in operations:
-        if not isinstance(each, Operation) or each.name != "sdy.mesh":
-            continue
-        try:
-            name = each.attributes.get("sym_name")
-            if name is not None:
-                found[name] = mesh_of(str(each.attributes["mesh"].words[0]))
-                continue
-            ((symbol, tagged),) = (e for e in each.attributes.items() if e[0].startswith("@"))
-            devices = tagged.fields.get("device_ids")
-            found[_plain_symbol(symbol)] = mesh(tagged.words[0], devices)
-        except UNREADABLE as error:
-            raise HloError("HLO012", f"this mesh can't be read: {error}", each.span) from None
-    return found
-
-
-def _plain_symbol(symbol: str) -> str:
-    return symbol[1:].strip('"')
+        return MlirModule("main", {}, functions, self.locations, meshes_of(children))
 
 
 def _unquoted(word: str) -> str:
