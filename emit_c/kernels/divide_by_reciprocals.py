@@ -40,6 +40,7 @@ _LONG = {
     for opcode, operation in zip(("divide", "remainder"), _OPERATIONS, strict=True)
     for sign in ("signed", "unsigned")
 }
+_DIVISIONS = _SHARED.keys() | _LONG.keys()
 
 
 def divide_by_reciprocals(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -48,10 +49,15 @@ def divide_by_reciprocals(statements: Sequence[Statement]) -> tuple[Statement, .
 
 
 def _multiplying(loop: For) -> list[Statement]:
-    if callees_in([loop]).isdisjoint(_SHARED.keys() | _LONG.keys()):
+    dividing = [s for s in loop.body if not callees_in([s]).isdisjoint(_DIVISIONS)]
+    if not dividing:
         return [loop]
     changing = changed_in([loop])
-    return [rewritten(loop, lambda expr: _product(expr, changing))]
+    made = (
+        rewritten(s, lambda expr: _product(expr, changing)) if s in dividing else s
+        for s in loop.body
+    )
+    return [loop.with_body(made)]
 
 
 def _product(expr: Expr, changing: Collection[str]) -> Expr:
