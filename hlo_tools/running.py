@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hlo.errors.error import HloError
 from hlo.opcode import SEQUENTIAL
-from hlo.sharded import devices_given
+from hlo.sharded import partitions_of
 from hlo.walk import called_first
 from interpreter.engine.device import Device
 from interpreter.engine.evaluate import evaluate
@@ -79,7 +80,12 @@ def run(
 
 def devices_of(module: Module) -> int:
     """The number of devices of a module: where it does not say, as many as its collectives name."""
-    said = devices_given(module, module.header.replica_count)
+    try:
+        partitions = partitions_of(module)
+    except HloError:
+        # Its calls cut arrays into no parts; who evaluates it will see that.
+        partitions = 1
+    said = module.header.replica_count * partitions
     return said if said > 1 else min(devices_named(module), MOST_DEVICES)
 
 

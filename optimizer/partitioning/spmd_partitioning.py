@@ -37,6 +37,7 @@ from interpreter.custom_calls.registry import CUSTOM_CALLS
 from optimizer.cleanup.dce import Dce
 from optimizer.cleanup.tuple_simplifier import TupleSimplifier
 from optimizer.expanders.op_expander import ExpansionSite, element, expand
+from optimizer.log import Log
 from optimizer.partitioning.communication import gathered, part_of
 from optimizer.passes import register
 from optimizer.rewriting.make import make
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from hlo.sharded import Shards
     from hlo.types.shape import Shape
     from hlo.types.sharding import Mesh, Sharding
-    from optimizer.log import Log
 
 
 @register
@@ -75,20 +75,27 @@ class SpmdPartitioning:
             module = _with_local_entry(module)
         if partitions == 1 or not reshardings(module):
             return before
-        others = module.header.frontend_attributes.entries
-        header = replace(
-            module.header,
-            num_partitions=partitions,
-            frontend_attributes=FrontendAttributes(tuple(e for e in others if e[0] != MESHES)),
-        )
-        calls = _Calls(meshes_in(module), (header.replica_count, partitions), _channels(module))
-        module = expand(
-            replace(module, header=header), log, {"custom-call": calls.cut}, always=True
-        )
-        # What is joined only to be cut again is not gathered.
-        module = Dce().run(TupleSimplifier().run(module, log), log)
-        module = expand(module, log, {"custom-call": calls.join}, always=True)
-        return TupleSimplifier().run(rebuild_module(module, _without_shardy), log)
+        made = _divided(module, partitions)
+        # A module that is divided in part has no meaning: this is one rewrite.
+        first = reshardings(module)[0]
+        return made if log.rewrite("divide", first, made.entry.root) else before
+
+
+def _divided(module: Module, partitions: int) -> Module:
+    """The module without calls that cut and join."""
+    others = module.header.frontend_attributes.entries
+    header = replace(
+        module.header,
+        num_partitions=partitions,
+        frontend_attributes=FrontendAttributes(tuple(e for e in others if e[0] != MESHES)),
+    )
+    calls = _Calls(meshes_in(module), (header.replica_count, partitions), _channels(module))
+    module, silent = replace(module, header=header), Log()
+    module = expand(module, silent, {"custom-call": calls.cut}, always=True)
+    # What is joined only to be cut again is not gathered.
+    module = Dce().run(TupleSimplifier().run(module, silent), silent)
+    module = expand(module, silent, {"custom-call": calls.join}, always=True)
+    return TupleSimplifier().run(rebuild_module(module, _without_shardy), silent)
 
 
 @dataclass(frozen=True)
