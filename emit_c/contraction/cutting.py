@@ -163,7 +163,7 @@ class Cutting:
         rest = self.depth // first
         if not self.cached:
             panels = self.group * self.side * self.kind.bytes
-            chunk = largest_divisor(first, min(most, machine.CACHED_PART // panels) // rest)
+            chunk = largest_divisor(first, min(most, machine.CACHED // panels) // rest)
             if chunk * rest >= machine.WRITTEN_STEPS:
                 return chunk
         return largest_divisor(first, most // rest)
