@@ -276,10 +276,12 @@ WRITTEN_STEPS: Final = 64
 """Measured: products that take as long as to write a tile's sums. With 0 for a number of steps that
 has no divisors, 512 x 2053 x 2048 takes 15 times as long. If many did not make up for lanes that
 lie apart, a convolution 3 x 3 in the order NCHW would take 1.27 times as long."""
-MOST_PANELS, LEAST_PANELS = 8, 8
+MOST_PANELS, LEAST_PANELS = 2, 8
 """Measured: panels that are packed together, to be read in longer runs; and iterations of a batch
-from which on one after the other is packed. With 1, products take up to 1.08 times as long; if a
-batch is packed as a whole, `dot of a batch` takes 1.07 times as long."""
+from which on one after the other is packed. With 1 panel, products take up to 1.08 times as long.
+With 8, fewer steps of the contraction fit the cache, so that sums are written more often: 1000
+cubed takes 1.16 times as long. If a batch is packed as a whole, `dot of a batch` takes 1.07 times
+as long."""
 SWAPPED_BYTES: Final = 4096
 """Measured: an array whose copy takes so long is worth a second copy of the code. Without any, all
 shortest paths take 1.6 times as long, heat 1.4 and Lorenz 1.2; of loops over smaller arrays, an
