@@ -177,21 +177,25 @@ class Compilers:
             _finish(self._busy[unit].process, unit)
         objects = [str(self._there.get(unit) or self._busy[unit].made) for unit in units]
         made = self._path(".so")
-        alone = linked is None and not any(map(needs_mathematics, units))
+        is_plain = linked is None and not any(map(needs_mathematics, units))
         if linked is None:
-            without = MATHEMATICS if alone else None
+            without = MATHEMATICS if is_plain else None
             linked = [flag for flag in self._toolchain.linked if flag != without]
         by_compiler = [*self._command, *SHARED, "-o", str(made), *objects, *linked]
-        # The compiler takes as long to run the linker as the linker takes.
-        linker, library = (alone and self._toolchain.linker) or (None, "")
-        direct = linker and [linker, *LINKER_FLAGS, "-o", str(made), *objects, library]
-        linking = _process(direct or by_compiler)
+        commands = [by_compiler]
+        if is_plain and self._toolchain.linker:
+            # The compiler takes as long to run the linker as the linker takes.
+            linker, library = self._toolchain.linker
+            commands.insert(0, [linker, *LINKER_FLAGS, "-o", str(made), *objects, library])
+        linking = _process(commands[0])
         # A file of its own needs nothing kept but its library.
         for unit in compiled if len(units) > 1 else ():
             keep_library(self._name(unit), self._busy[unit].made.read_bytes())
         try:
             _finish(linking, "")
         except HloError:
+            if len(commands) == 1:
+                raise
             # $CC may compile for another machine, of which it tells its linker.
             _finish(_process(by_compiler), "")
         return made

@@ -48,7 +48,7 @@ SHARED = (
 MATHEMATICS = "-lm"
 LINKED = (MATHEMATICS,)
 LINKED_BY_GCC = ("-nostdlib", MATHEMATICS, "-lgcc")
-# Of a linker that no compiler runs; debuggers walk through calls by the table of frames.
+# Flags of a linker that no compiler runs. Debuggers walk up the stack by the table of frames.
 LINKER_FLAGS = ("-shared", "--eh-frame-hdr")
 # Built-in functions for which compilers have code of their own, or which are no mathematics. (A
 # multiply-add stands only where the processor has one.)
@@ -103,11 +103,11 @@ def toolchain() -> Toolchain:
     """
     compiler = find_compiler()
     gcc = is_gcc(compiler)
-    alone = gcc and sys.platform == "linux"
+    is_gnu = gcc and sys.platform == "linux"
     return Toolchain(
         command=(*compiler, *machine_flags(compiler), *(OF_GCC if gcc else ())),
-        linked=LINKED_BY_GCC if alone else LINKED,
+        linked=LINKED_BY_GCC if is_gnu else LINKED,
         version=version_text(compiler),
         processor=described(),
-        linker=find_linker(compiler) if alone and len(compiler) == 1 else None,
+        linker=find_linker(compiler) if is_gnu and len(compiler) == 1 else None,
     )

@@ -119,7 +119,7 @@ def is_gcc(compiler: tuple[str, ...]) -> bool:
 def find_linker(compiler: tuple[str, ...]) -> tuple[str, str] | None:
     """The linker that gcc runs, and the library of functions that its code may call.
 
-    None if gcc does not tell, or tells of no file.
+    None if gcc names no linker that runs, or no library that is a file.
     """
     linker = shutil.which(_told(compiler, "-print-prog-name=ld"))
     library = _told(compiler, "-print-libgcc-file-name")
@@ -127,7 +127,7 @@ def find_linker(compiler: tuple[str, ...]) -> tuple[str, str] | None:
 
 
 def _told(compiler: tuple[str, ...], question: str) -> str:
-    """The answer of a compiler; empty where it does not run."""
+    """A compiler's answer to a question about itself; empty where the compiler does not run."""
     try:
         found = subprocess.run([*compiler, question], capture_output=True, text=True, check=False)
     except OSError:
