@@ -206,9 +206,14 @@ class ExtremeFold(Fold):
         self.body, self.computation, self.operation = body, instr.called[0], "maximum"
         self.types = [o.shape.element_type for o in instr.operands[:2]]
         self.extreme, self.initial = extreme, initial
-        kinds = [("max", extreme.key_type), ("first", "s32")]
-        kinds += [("max", "u32")] if extreme.has_zeros else []
-        wanted = (instr.name, "index", "zero")
+        self._declare(instr.name)
+
+    def _declare(self, name: str) -> None:
+        """Declare the variables of the fold: a key, an index, and a zero where its sign counts."""
+        body = self.body
+        kinds = [("max", self.extreme.key_type), ("first", "s32")]
+        kinds += [("max", "u32")] if self.extreme.has_zeros else []
+        wanted = (name, "index", "zero")
         names = [
             body.variable(kind, name, neutral(operation, kind))
             for (operation, kind), name in zip(kinds, wanted, strict=False)
@@ -239,20 +244,14 @@ class ExtremeFold(Fold):
 
 
 class WordFold(ExtremeFold):
-    """A fold that looks for the first extreme of a row of numbers of few bits: of words of both.
+    """A fold that looks for the first extreme of a row of numbers of few bits.
 
-    Parameters
-    ----------
-    initial : as of `ExtremeFold`.
+    It folds words, each of a number's key and its index.
     """
 
-    def __init__(
-        self, body: Body, instr: Instruction, extreme: Extreme, initial: Sequence[Expr]
-    ) -> None:
-        self.body, self.computation, self.operation = body, instr.called[0], "maximum"
-        self.types = [o.shape.element_type for o in instr.operands[:2]]
-        self.extreme, self.initial = extreme, initial
-        most = body.variable("s32", instr.name, neutral("max", "s32"))
+    def _declare(self, name: str) -> None:
+        """Declare the variable of the fold: a word."""
+        most = self.body.variable("s32", name, neutral("max", "s32"))
         self.names, self.lanes = (most,), (("max", most.name),)
 
     def add(self, values: Sequence[Expr]) -> None:
