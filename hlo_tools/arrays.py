@@ -160,7 +160,8 @@ def full_array(shape: Shape, number: float) -> Array:
     """
     dtype = shape.element_type.dtype
     try:
-        array = np.full(shape.dims, number).astype(dtype)
+        with np.errstate(invalid="ignore", over="ignore"):  # what comes of it is looked at below
+            array = np.full(shape.dims, number).astype(dtype)
     except (OverflowError, ValueError) as error:
         raise HloError("HLO202", f"{shape.element_type} has no {number}") from error
     if shape.element_type.is_integer and array.size and complex(array.flat[0]) != number:

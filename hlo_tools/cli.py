@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except OSError as error:
         if error.filename is not None:
-            return report(error)
+            return report(of_file(error))
         leave_standard_output()
         print(f"hlo: cannot write: {error.strerror}", file=sys.stderr)
         return BAD_INPUT
@@ -119,6 +119,13 @@ def without_verb(words: list[str]) -> int:
         return FINE
     parser.print_help()
     return BAD_INPUT
+
+
+def of_file(error: OSError) -> Exception:
+    """The error of a file that the system refuses, such as one with too long a name."""
+    from hlo.errors.error import HloError  # noqa: PLC0415
+
+    return HloError("HLO200", f"cannot use {error.filename}: {error.strerror}")
 
 
 def report(error: Exception) -> int:

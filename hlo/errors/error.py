@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 # A line of a 4 MB dump can be 100 KB long; an excerpt shows this many characters of it.
 EXCERPT_WIDTH = 100
+# Characters that a terminal would obey or could not show, and signs of one column for them.
+_SHOWN_AS = {
+    **{code: 0x2400 + code for code in range(32) if chr(code) != "\t"},
+    **dict.fromkeys([*range(0x7F, 0xA0), *range(0xDC80, 0xDD00)], 0xFFFD),
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -68,7 +73,7 @@ class Span:
         """Two lines: the source line, shortened around the span, and carets below the span."""
         line, column = self.source.line(self.start), self.column - 1
         begin = 0 if len(line) <= EXCERPT_WIDTH else max(0, column - EXCERPT_WIDTH // 2)
-        shown = line[begin : begin + EXCERPT_WIDTH]
+        shown = line[begin : begin + EXCERPT_WIDTH].translate(_SHOWN_AS)
         # Tabs stay tabs below, so that the caret stands under its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in line[begin:column])
         width = max(1, min(self.end - self.start, len(shown) - (column - begin)))

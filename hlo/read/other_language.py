@@ -22,6 +22,10 @@ _HINTS: Final = (
         _JAXPR,
         'this is a jaxpr, not HLO: jax.jit(f).lower(*arguments).as_text("hlo") gives HLO',
     ),
+    (
+        re.compile("\\A\ufeff"),
+        "the text begins with a byte order mark, which is not seen: save it without one",
+    ),
     (_LLVM, "this is LLVM IR, which XLA makes of HLO: --xla_dump_hlo_as_text dumps the HLO"),
 )
 

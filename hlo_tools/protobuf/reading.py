@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import hlo
 from hlo.errors.error import HloError
-from hlo.files import refuse_bytecode
+from hlo.files import refuse_other_formats
 from hlo_tools.protobuf.left_out import left_out
 from hlo_tools.protobuf.schema import message
 from hlo_tools.protobuf.shapes import literal_of
@@ -118,7 +118,7 @@ def _message(raw: bytes, name: str) -> Any:
         found = _parsed(raw, name, message(kind))
         if found is not None and _module(found).computations:
             return found
-    refuse_bytecode(raw, name)
+    refuse_other_formats(raw, name)
     raise HloError("HLO201", f"{name} is no HloModuleProto, HloProto or HloSnapshot of XLA")
 
 

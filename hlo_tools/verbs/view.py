@@ -101,7 +101,7 @@ def read_trace(arguments: Namespace) -> dict[str, Any]:
         data: Any = json.loads(Path(path).read_text("utf-8"))
     except OSError as error:
         raise HloError("HLO200", f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HloError("HLO201", f"{path} is no JSON: {error}") from error
     trace = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
     if (trace.get("format"), trace.get("version")) != (FORMAT, VERSION):

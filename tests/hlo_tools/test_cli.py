@@ -67,6 +67,10 @@ def test_wrong_option_is_bad_usage(hlo, softmax: Path) -> None:
         ("empty.hlo", b"", "HLO001"),
         ("torn.hlo", b"HloModule m\n\nENTRY e {\n  ROOT a = f32[] add(b", "HLO0"),
         ("latin.hlo", b"HloModule m\xe9 {", "HLO0"),
+        ("marked.hlo", b"\xef\xbb\xbfHloModule m\n", "HLO001"),
+        ("wide.hlo", "HloModule m\n".encode("utf-16"), "HLO201"),
+        ("text.hlo.gz", b"\x1f\x8b\x08\0\0\0", "HLO201"),
+        ("report.zip", b"PK\x03\x04\x14\0", "HLO201"),
     ],
 )
 def test_bad_input_is_one_message(
@@ -79,6 +83,27 @@ def test_bad_input_is_one_message(
     assert (result.status, result.out) == (2, "")
     assert f"error[{code}" in result.err
     assert name in result.err
+
+
+def test_a_name_that_the_system_refuses_is_no_internal_error(hlo) -> None:
+    result = hlo("verify", "x" * 5000)
+    assert result.status == 2
+    assert result.err.startswith("error[HLO200]: cannot use xxx")
+
+
+def test_hints_say_what_a_file_is(hlo, tmp_path: Path) -> None:
+    path = tmp_path / "m.hlo"
+    for content, hint in ((b"\xef\xbb\xbfHloModule m\n", "mark"), (b"\xff\xfeH\0", "UTF-16")):
+        path.write_bytes(content)
+        assert hint in hlo("print", path).err
+
+
+def test_an_excerpt_does_not_move_the_cursor(hlo, tmp_path: Path) -> None:
+    path = tmp_path / "m.hlo"
+    path.write_bytes(b"HloModule m\r\rENTRY \x1b[2J\xe9 {")
+    shown, carets = hlo("print", path).err.splitlines()[1:3]
+    assert shown == "   1 | HloModule m␍␍ENTRY ␛[2J\ufffd {"
+    assert shown[carets.index("^")] == "␛"
 
 
 def test_an_unexpected_error_is_one_line(hlo, softmax: Path, monkeypatch) -> None:

@@ -162,7 +162,7 @@ def test_verb_writes_the_page(hlo, tmp_path, monkeypatch) -> None:
 def test_verb_refuses_what_is_no_trace(hlo, tmp_path) -> None:
     path = tmp_path / "t.json"
     assert "HLO200" in hlo("view", path).err
-    for text in ("{", "[]", '{"format": "pyhlo-trace", "version": 99}'):
+    for text in ("{", "[" * 100_000, "[]", '{"format": "pyhlo-trace", "version": 99}'):
         path.write_text(text)
         result = hlo("view", path, "-o", tmp_path / "x.html")
         assert result.status == 2
