@@ -38,7 +38,7 @@ PIECES = (
     "shaped_literal",
 )
 # Rules that read a value; a class of `hlo.attributes` names one for each of its attributes.
-KINDS = (
+PLAIN_KINDS = (
     "int",
     "bool",
     "float",
@@ -49,6 +49,9 @@ KINDS = (
     "int_lists",
     "bools",
     "precisions",
+)
+KINDS = (
+    *PLAIN_KINDS,
     "shape",
     "shapes",
     "computation_layout",

@@ -68,6 +68,9 @@ def read_header(
             others += [(key.text, table)] if table else []
         else:
             found = reader.value(kind, value)
+            if kind == "int" and found < 1:
+                message = f"{key.text} is at least 1, not {found}"
+                raise HloError("HLO002", message, reader.span(value))
             # XLA takes one `false` where nothing is said.
             fields[key.text] = () if found == (False,) else found
     return Header(**fields, others=tuple(others))

@@ -33,6 +33,7 @@ _WORDS = {
     "INT": "an integer",
     "FLOAT": "a number",
     "BY": "numbers such as `2x3`",
+    "LABELS": "labels such as `b01f_01io->b01f`",
     "STRING": "a string",
     "COMMA": "`,`",
     "COLON": "`:`",
@@ -56,6 +57,9 @@ _PARTS = {
     "parameters": "`name: shape`",
 }
 _WORD = re.compile(r"%?[\w.\-]+|.", re.DOTALL)
+# The name at the start of an instruction, and what no name may have in it.
+_TARGET = re.compile(r"(?:ROOT\s+)?%?([^\s=(){}\[\],]+)")
+_NOT_IN_NAMES = re.compile(r"[^\w.\-]", re.ASCII)
 
 
 def syntax_error(error: UnexpectedInput, rule: str, source: Source, piece: Piece) -> HloError:
@@ -88,12 +92,24 @@ def syntax_error(error: UnexpectedInput, rule: str, source: Source, piece: Piece
     at: int = found_at
     found = _WORD.match(piece.text, at)
     word = found[0] if found else " "
-    if opened is not None and word in _PARTNERS.values() and word != _PARTNERS[opened]:
+    if "TARGET" in expected and (odd := _odd_character(piece.text, at)):
+        message = f"`{odd[0]}` can't be part of a name"
+        notes = ("names are made of ASCII letters, digits, `_`, `.` and `-`",)
+        at, word = odd.start(), odd[0]
+    elif opened is None and word in _PARTNERS.values():
+        message = f"`{word}` closes no bracket"
+    elif opened is not None and word in _PARTNERS.values() and word != _PARTNERS[opened]:
         message = f"`{word}` can't close `{opened}`"
     elif not expected & _CLOSES:
         notes = ()
     span = Span(source, piece.start + at, piece.start + at + len(word))
     return HloError("HLO001", message, span, notes)
+
+
+def _odd_character(text: str, at: int) -> re.Match[str] | None:
+    """The first character in the name of an instruction that can't be there."""
+    named = _TARGET.match(text, at)
+    return _NOT_IN_NAMES.search(text, *named.span(1)) if named else None
 
 
 def expected_terminals(error: UnexpectedInput) -> set[str]:
@@ -118,5 +134,10 @@ def _innermost_bracket(error: UnexpectedInput) -> Token | None:
     if stack is None and (parser := getattr(error, "interactive_parser", None)):
         stack = parser.parser_state.value_stack
     parts: list[Any] = list(stack or ())
-    brackets = (p for p in reversed(parts) if isinstance(p, Token) and p.type in _OPENS)
-    return next(brackets, None)
+    opened: list[Token] = []
+    for part in parts:
+        if isinstance(part, Token) and part.type in _OPENS:
+            opened.append(part)
+        elif isinstance(part, Token) and part.type in _CLOSES:
+            opened.pop()
+    return opened[-1] if opened else None

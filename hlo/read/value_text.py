@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
 from hlo.errors.error import HloError, Span
-from hlo.read.grammar import KINDS, load_grammar
+from hlo.read.grammar import KINDS, PLAIN_KINDS, load_grammar
 from hlo.read.rule_tools import BadValue
 from hlo.read.shape_rules import ShapeRules
 from hlo.read.sharding_rules import ShardingRules
@@ -65,7 +65,7 @@ def read(kind: str, text: str, span: Span | None) -> Any:
     except UnexpectedToken as error:
         token: Token = error.token
         if token.type == "$END" or token.start_pos is None:
-            found = f"it ends too early{_expects(error, kind)}"
+            found = f"the value ends too early{_expects(error, kind)}"
             raise _error(kind, found, span, len(text), 1) from None
         found = f"unexpected `{token[:40]}`{_expects(error, kind)}"
         start: int = token.start_pos
@@ -99,4 +99,5 @@ def _error(
     kind: str, what: str, span: Span | None, start: int, length: int, notes: tuple[str, ...] = ()
 ) -> HloError:
     part = span.part(start, start + length) if span else None
-    return HloError("HLO002", f"{kind.replace('_', ' ')}: {what}", part, notes)
+    called = "" if kind in PLAIN_KINDS else f"{kind.replace('_', ' ')}: "
+    return HloError("HLO002", called + what, part, notes)

@@ -138,4 +138,8 @@ _ELSEWHERE = {
     **{type_.dtype.name: type_ for type_ in ARRAY_TYPES},
     **{f"{'' if type_.kind == 'signed' else 'u'}i{type_.bits}": type_ for type_ in _INTEGERS},
     "i1": PRED,
+    "int": S32,  # of C
+    "half": F16,
+    "float": F32,
+    "double": F64,
 }

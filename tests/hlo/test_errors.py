@@ -66,7 +66,7 @@ def test_every_code_that_is_raised_is_explained() -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [("i32", "s32"), ("bool", "pred"), ("i1", "pred"), ("ui8", "u8"), ("uint16", "u16"),
-     ("bfloat16", "bf16"), ("complex64", "c64"), ("F32", "f32"), ("f23", "f32")],
+     ("bfloat16", "bf16"), ("complex64", "c64"), ("double", "f64"), ("F32", "f32"), ("f23", "f32")],
 )  # fmt: skip
 def test_element_types_of_other_languages_are_known(name: str, meant: str) -> None:
     with pytest.raises(hlo.HloError, match=f"did you mean `{meant}`"):
