@@ -93,7 +93,7 @@ class Own:
         """
         try:
             made: Any = self.inner.run(module, log)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if not is_from(self.path, error):
                 raise
             raise blamed(Path(self.path), error) from error
@@ -139,8 +139,8 @@ def named_pass(name: str) -> PassMaker:
     try:
         return listed(name)
     except HloError as error:
-        others = did_you_mean(name, [entry.name for entry in entry_points(group=GROUP)])
-        raise error if error.notes or not others else error.noting(*others) from None
+        near = did_you_mean(name, [*PASSES, *(e.name for e in entry_points(group=GROUP))])
+        raise HloError(error.code, error.message, notes=near or error.notes) from None
 
 
 def of_package(entry: EntryPoint) -> PassMaker:
@@ -207,7 +207,7 @@ def load(path: Path) -> Any:
             spec.loader.exec_module(loaded)
         except SyntaxError as error:
             raise at_line(Path(error.filename or path), error.lineno, f"{error.msg}") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise blamed(path, error) from None
     return loaded
 
@@ -221,7 +221,7 @@ def importable(folder: Path) -> Generator[None]:
     yield
 
 
-def blamed(path: Path, error: Exception) -> HloError:
+def blamed(path: Path, error: BaseException) -> HloError:
     """An error that says which line of the user's own file raised another one."""
     frames = own_frames(path, error)
     message = f"{type(error).__name__}: {error}"
@@ -232,7 +232,7 @@ def blamed(path: Path, error: Exception) -> HloError:
     return at_line(Path(frames[-1].filename), frames[-1].lineno, message)
 
 
-def own_frames(path: Path, error: Exception) -> list[traceback.FrameSummary]:
+def own_frames(path: Path, error: BaseException) -> list[traceback.FrameSummary]:
     """The lines of the user's file, or else of its neighbours, through which an error went."""
     frames = traceback.extract_tb(error.__traceback__)
     folder = path.resolve().parent
@@ -241,7 +241,7 @@ def own_frames(path: Path, error: Exception) -> list[traceback.FrameSummary]:
     ]
 
 
-def is_from(path: str, error: Exception) -> bool:
+def is_from(path: str, error: BaseException) -> bool:
     """Whether a file of the user's is to blame for an error: it went through one of its lines."""
     return bool(own_frames(Path(path), error))
 

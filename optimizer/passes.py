@@ -106,5 +106,6 @@ def find(name: str) -> type[Any]:
     """
     found = PASSES.get(ALIASES.get(name, name))
     if found is None:
-        raise HloError("HLO151", f"there is no pass `{name}`", notes=did_you_mean(name, PASSES))
+        notes = did_you_mean(name, PASSES) or ("`hlo passes` lists them",)
+        raise HloError("HLO151", f"there is no pass `{name}`", notes=notes)
     return found

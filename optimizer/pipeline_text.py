@@ -54,11 +54,11 @@ def listed(name: str) -> PassMaker:
     HloError
         HLO151 if no pass has the name.
     """
-    return _maker(find(name))
+    return _maker(name, find(name))
 
 
-def _maker(pass_class: type[Any]) -> PassMaker:
-    return PassMaker(pass_class.__name__, option_defaults(pass_class), pass_class)
+def _maker(title: str, pass_class: type[Any]) -> PassMaker:
+    return PassMaker(title, option_defaults(pass_class), pass_class)
 
 
 def parse_pipeline(text: str, find_pass: Finder = listed) -> Pipeline:
@@ -105,14 +105,19 @@ class _PipelineReader:
         """An error at the current token."""
         return HloError(code, message, Span(self.source, self.start, self.end), notes)
 
+    def unexpected(self, wanted: str) -> HloError:
+        """An error at the current token, in whose place something else is wanted."""
+        there = f"`{self.token}`" if self.token else "the end"
+        return self.error(f"expected {wanted}, not {there}")
+
     def expect(self, token: str) -> None:
         if self.token != token:
-            raise self.error(f"expected `{token}`, not `{self.token or 'the end'}`")
+            raise self.unexpected(f"`{token}`")
         self.advance()
 
     def word(self, what: str) -> str:
         if not self.token or self.token in "(){},=":
-            raise self.error(f"expected {what}, not `{self.token or 'the end'}`")
+            raise self.unexpected(what)
         return self.advance()
 
     def passes(self) -> tuple[Pass, ...]:
@@ -133,7 +138,7 @@ class _PipelineReader:
             inner = self.passes()
             self.expect(")")
             composite = Fixpoint if name == FIXPOINT else Pipeline
-            return composite(name, inner, **self.values(_maker(composite), given))
+            return composite(name, inner, **self.values(_maker(name, composite), given))
         try:
             found = self.find_pass(name)
         except HloError as error:
@@ -149,6 +154,8 @@ class _PipelineReader:
             self.advance()
             span = Span(self.source, self.start, self.end)
             key = self.word("an option")
+            if key in found:
+                raise HloError("HLO152", f"option `{key}` is given twice", span)
             self.expect("=")
             found[key] = (self.word("a value"), span)
         self.expect("}")
@@ -161,7 +168,8 @@ class _PipelineReader:
         for key, (text, span) in given.items():
             if key not in defaults:
                 message = f"{maker.title} has no option `{key}`"
-                raise HloError("HLO152", message, span, did_you_mean(key, defaults))
+                known = f"its options are: {', '.join(defaults)}" if defaults else "it has none"
+                raise HloError("HLO152", message, span, did_you_mean(key, defaults) or (known,))
             made[key.replace("-", "_")] = _value(text, defaults[key], span)
         return made
 
@@ -175,15 +183,17 @@ def option_defaults(pass_class: type[Any]) -> dict[str, Any]:
     }
 
 
+_WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
+
+
 def _value(text: str, default: Any, span: Span) -> Any:
     """An option's value, of the type that its default has."""
+    kind = cast("type[Any]", type(default))
     try:
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[text]
-        return type(default)(text)
-    except (KeyError, ValueError):
-        kind = type(default).__name__
-        raise HloError("HLO152", f"`{text}` is no {kind}", span) from None
+        return {"true": True, "false": False}[text] if kind is bool else kind(text)
+    except (KeyError, TypeError, ValueError):
+        wanted = _WANTED.get(kind, f"a {kind.__name__}")
+        raise HloError("HLO152", f"expected {wanted}, not `{text}`", span) from None
 
 
 def pipeline_text(pass_: Pass) -> str:

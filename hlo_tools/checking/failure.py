@@ -153,7 +153,7 @@ def try_pass(
     first, kept = arguments[0], KeptPromise(pass_)
     try:
         after: Any = pass_.run(module, Log([*observers, kept]))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, HloError) and not runs(module, first):
             # A fault of the module itself may be told by anybody who looks at it.
             return Outcome(None, changed=False)
@@ -314,7 +314,7 @@ def disobedience(pass_: Pass, module: Module, after: Module) -> tuple[str, str] 
     return None
 
 
-def location_of(error: Exception) -> str:
+def location_of(error: BaseException) -> str:
     """The location in the user's own file at which an error arose: " (my_pass.py:24, in run)"."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if OURS not in Path(f.filename).parents or "tests" in f.filename]

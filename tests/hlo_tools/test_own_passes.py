@@ -42,6 +42,11 @@ class Empty:
     def run(self, module, log):
         pass
 
+class Leaving:
+    name = "leaving"
+    def run(self, module, log):
+        raise SystemExit(0)
+
 wrong = Rule(negate(x), abs_(x), name="negate-is-abs")
 '''
 
@@ -72,6 +77,33 @@ def test_unknown_option_is_refused(hlo) -> None:
     assert result.status == 2
     assert "HLO152" in result.err
     assert "Rename has no option `sufix`" in result.err
+    assert "did you mean `suffix`?" in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("sufx=a,sufx=b", "option `sufx` is given twice"),
+        ("q=1", "its options are: suffix"),
+        ("suffix=", "expected a value, not `}`"),
+    ],
+)
+def test_wrong_options_are_explained(hlo, options: str, told: str) -> None:
+    assert told in hlo("opt", "m.hlo", "--passes", f"mine.py:Rename{{{options}}}").err
+
+
+@pytest.mark.parametrize(("verb", "status"), [("opt m.hlo --passes", 2), ("check", 1)])
+def test_a_pass_that_leaves_does_not_end_the_command(hlo, verb: str, status: int) -> None:
+    result = hlo(*verb.split(), "mine.py:Leaving")
+    assert result.status == status
+    assert "SystemExit" in result.out + result.err
+
+
+def test_a_file_that_leaves_does_not_end_the_command(hlo, folder) -> None:
+    (folder / "leaves.py").write_text("import sys\nsys.exit()\n")
+    result = hlo("opt", "m.hlo", "--passes", "leaves.py")
+    assert result.status == 2
+    assert "leaves.py:2:1: error[HLO206]: SystemExit" in result.err
 
 
 def test_what_a_pass_raises_is_told_with_the_line_of_its_file(hlo) -> None:

@@ -36,6 +36,7 @@ def test_names_of_hlo_opt_are_understood():
         ("cse{strict=true}", "HLO152"),
         ("algebraic-simplifier{strict=1}", "HLO152"),
         ("fix{limit=many}(cse)", "HLO152"),
+        ("fix{limit=2,limit=3}(cse)", "HLO152"),
     ],
 )
 def test_wrong_pipelines_are_refused(text, code):
