@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXCERPT_WIDTH = 100
 # Characters that a terminal would obey or could not show, and signs of one column for them.
 _SHOWN_AS = {
-    **{code: 0x2400 + code for code in range(32) if chr(code) != "\t"},
+    **{code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"},
     **dict.fromkeys([*range(0x7F, 0xA0), *range(0xDC80, 0xDD00)], 0xFFFD),
 }
 
@@ -73,7 +73,7 @@ class Span:
         """Two lines: the source line, shortened around the span, and carets below the span."""
         line, column = self.source.line(self.start), self.column - 1
         begin = 0 if len(line) <= EXCERPT_WIDTH else max(0, column - EXCERPT_WIDTH // 2)
-        shown = line[begin : begin + EXCERPT_WIDTH].translate(_SHOWN_AS)
+        shown = line[begin : begin + EXCERPT_WIDTH]
         # Tabs stay tabs below, so that the caret stands under its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in line[begin:column])
         width = max(1, min(self.end - self.start, len(shown) - (column - begin)))
@@ -123,7 +123,8 @@ class HloError(Exception):
             shown, carets = self.span.excerpt()
             margin = f"{number:>4} | "
             lines += [margin + shown, " " * (len(margin) - 2) + "| " + carets]
-        return "\n".join([*lines, *(f"   = {note}" for note in self.notes)])
+        lines += [f"   = {note}" for note in self.notes]
+        return "\n".join(lines).translate(_SHOWN_AS)
 
 
 # Pairs of letters that are compared to find a word that was meant; more take seconds.

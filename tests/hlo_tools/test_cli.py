@@ -104,6 +104,8 @@ def test_an_excerpt_does_not_move_the_cursor(hlo, tmp_path: Path) -> None:
     shown, carets = hlo("print", path).err.splitlines()[1:3]
     assert shown == "   1 | HloModule m␍␍ENTRY ␛[2J\ufffd {"
     assert shown[carets.index("^")] == "␛"
+    path.write_bytes(b"HloModule m\nENTRY e {\n  a\x1b = f32[] parameter(0)\n}")
+    assert "`␛` can't be part of a name" in hlo("print", path).err
 
 
 def test_an_unexpected_error_is_one_line(hlo, softmax: Path, monkeypatch) -> None:
