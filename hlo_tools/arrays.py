@@ -87,7 +87,11 @@ def _loaded(file: BinaryIO, prefix: str) -> list[Array]:
     if isinstance(loaded, np.ndarray):
         return [cast("Array", loaded)]
     named = _of_prefix(list(loaded.files), prefix) or list(loaded.files)
-    return [loaded[name] for name in named]
+    arrays = [loaded[name] for name in named]
+    for name, array in zip(named, arrays, strict=True):
+        if not isinstance(array, np.ndarray):  # NumPy gives the bytes of any other file
+            raise ValueError(f"`{name}` is no array")  # noqa: TRY004  told as HLO202
+    return arrays
 
 
 def _of_prefix(names: Sequence[str], prefix: str) -> list[str]:

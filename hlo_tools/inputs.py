@@ -101,7 +101,7 @@ def deal(given: Sequence[Array], shapes: Sequence[Shape], devices: int) -> list[
     needed = sum(leaf.is_array for shape in shapes for _, leaf in shape.leaves())
     if len(given) not in (needed, needed * devices):
         several = f" for one device, or {needed * devices} for all" if devices > 1 else ""
-        message = f"{counted(len(given), 'array')} where {needed}{several} are needed"
+        message = f"{counted(len(given), 'array')} in place of {needed}{several}"
         raise HloError("HLO202", message)
     shared = len(given) == needed
     dealt: list[list[Value]] = []

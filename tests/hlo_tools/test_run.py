@@ -2,6 +2,7 @@
 
 import io
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -256,6 +257,11 @@ def test_wrong_inputs_are_refused(hlo, tmp_path: Path) -> None:
     np.savez(tmp_path / "wide.npz", np.zeros(2), np.zeros(2))
     assert "HLO202" in hlo("run", "-", "--input", tmp_path / "one.npz", stdin=ADD).err
     assert "HLO112" in hlo("run", "-", "--input", tmp_path / "wide.npz", stdin=ADD).err
+    with zipfile.ZipFile(tmp_path / "text.npz", "w") as archive:
+        archive.writestr("notes.txt", "no array")
+    told = hlo("run", "-", "--input", tmp_path / "text.npz", stdin=ADD).err
+    assert "HLO202" in told
+    assert "`notes.txt` is no array" in told
     integers = ADD.replace(b"f32", b"s8")
     for number in (300, "nan", "inf"):
         told = hlo("run", "-", "--fill", number, stdin=integers).err
