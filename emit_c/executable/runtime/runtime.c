@@ -5,6 +5,10 @@
 // than without threads by more than what it takes to wake them, however busy the machine is; there
 // is no barrier that all threads must reach.
 //
+// Each thread first takes the chunks of its own share, which is the same part of every loop, and
+// only then those of others. So it mostly reads what it wrote itself in the loop before, and what
+// its own cache still has.
+//
 // Where the system lets it, threads keep off the processor of the one that asks (`make_way`).
 #define _GNU_SOURCE
 #include "runtime.h"
@@ -17,12 +21,18 @@
 #include <sched.h>
 #endif
 
+// A share of a loop's turns.
+struct share {
+  _Alignas(64) int64_t next;  // the first turn that nobody has taken; changed atomically
+  int64_t end;
+};
+
 // A loop that is being run. It lies on the stack of the thread that asked for it.
 struct loop {
   hlo_part *part;
   void *arguments;
-  int64_t n, chunk;
-  int64_t next;         // the first turn that nobody has taken; changed atomically
+  int64_t chunk, count; // of shares, one for each thread
+  struct share *shares;
   int64_t others;       // how many other threads are at it; changed under the lock, read without
   struct loop *older;
 };
@@ -110,21 +120,35 @@ int64_t hlo_set_threads(int64_t wanted) {
   return __atomic_exchange_n(&threads, now, __ATOMIC_RELAXED);
 }
 
-// Take chunks until there are none left.
+static int is_taken(struct share *share) {
+  return __atomic_load_n(&share->next, __ATOMIC_RELAXED) >= share->end;
+}
+
+// Take chunks until there are none left, of the thread's own share first.
 static void take_part(struct loop *loop, int64_t slot) {
   inside = slot + 1;
-  for (;;) {
-    int64_t first = __atomic_fetch_add(&loop->next, loop->chunk, __ATOMIC_RELAXED);
-    if (first >= loop->n) break;
-    int64_t rest = loop->n - first;
-    loop->part(loop->arguments, first, first + (rest < loop->chunk ? rest : loop->chunk), slot);
+  for (int64_t n = 0; n < loop->count; n++) {
+    struct share *share = &loop->shares[(slot + n) % loop->count];
+    while (!is_taken(share)) {
+      int64_t first = __atomic_fetch_add(&share->next, loop->chunk, __ATOMIC_RELAXED);
+      if (first >= share->end) break;
+      int64_t rest = share->end - first;
+      loop->part(loop->arguments, first, first + (rest < loop->chunk ? rest : loop->chunk), slot);
+    }
   }
   inside = 0;
 }
 
+static int is_handed_out(struct loop *loop) {
+  for (int64_t n = 0; n < loop->count; n++) {
+    if (!is_taken(&loop->shares[n])) return 0;
+  }
+  return 1;
+}
+
 static struct loop *unfinished(void) {
   struct loop *loop = loops;
-  while (loop && __atomic_load_n(&loop->next, __ATOMIC_RELAXED) >= loop->n) loop = loop->older;
+  while (loop && is_handed_out(loop)) loop = loop->older;
   return loop;
 }
 
@@ -215,7 +239,13 @@ void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain) {
   if (chunk < grain) chunk = grain;
   // Neighbours in memory then do not share a cache line, where a turn is an element.
   if (chunk > 1024) chunk = (chunk + 63) / 64 * 64;
-  struct loop loop = {part, arguments, n, chunk, 0, 0, NULL};
+  struct share shares[MOST_SLOTS];
+  int64_t chunks = (n + chunk - 1) / chunk;
+  for (int64_t slot = 0; slot < now; slot++) {
+    int64_t end = (slot + 1) * chunks / now * chunk;
+    shares[slot] = (struct share){slot * chunks / now * chunk, end < n ? end : n};
+  }
+  struct loop loop = {part, arguments, chunk, now, shares, 0, NULL};
   publish(&loop, now);
   take_part(&loop, 0);
   withdraw(&loop);
