@@ -29,8 +29,7 @@ from codegen.expressions import (
 )
 from codegen.grids.radix_tile import BITS, SORT, THREADS, RadixTile
 from codegen.grids.stages import BARRIER, each_thread, in_turns, thread_number
-from codegen.opcodes.comparators import keys
-from codegen.opcodes.ordering import operands_of
+from codegen.opcodes.comparators import keys, operands_of
 from codegen.statements import Assign, Call
 from optimizer.analysis.indexing import Sum, counter
 

@@ -28,8 +28,7 @@ from codegen.expressions import (
 )
 from codegen.grids.stages import BARRIER, WARP
 from codegen.opcodes.axis_lines import AxisLines
-from codegen.opcodes.comparators import keys
-from codegen.opcodes.ordering import operands_of, parts_of, word_of_key
+from codegen.opcodes.comparators import keys, operands_of, parts_of, word_of_key
 from codegen.statements import LocalVariable
 from optimizer.analysis.indexing import Sum, counter, linear, unknown
 
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.grids.kernel import GridKernel
     from codegen.grids.stages import Shared, Stage
-    from codegen.opcodes.comparators import SortKey
-    from codegen.opcodes.ordering import Part
+    from codegen.opcodes.comparators import Part, SortKey
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 

@@ -41,8 +41,7 @@ from codegen.expressions import (
 from codegen.grids.radix import MOST_LENGTH, digits, radix_stages
 from codegen.grids.stages import BARRIER, SHARED_BYTES, WARP, each_thread, in_turns
 from codegen.opcodes.axis_lines import AxisLines
-from codegen.opcodes.comparators import keys
-from codegen.opcodes.ordering import word_of_key
+from codegen.opcodes.comparators import keys, word_of_key
 from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
 from hlo import attributes as a

@@ -9,14 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.elements.body import Body
 from codegen.elements.types import is_narrow, wide
+from codegen.elements.writer import Environment
 from codegen.expressions import Cast, Expr, Group, Literal, apply
+from codegen.opcodes.bits import bits_of
 from hlo.attributes import Compare, Constant, ParameterNumber
+from hlo.walk import post_order
 from interpreter.numbers.widths import float_format
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from codegen.expressions import Name
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
+    from optimizer.analysis.indexing import Sum
+
+    Part = tuple[Callable[[Sum], Expr], int]  # a key's word at an index of the row, and its bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +115,35 @@ def keys(comparator: Computation) -> tuple[SortKey, ...]:
         found.append(key)
     last = _key(root)
     return (*found, last) if last else ()
+
+
+def operands_of(*keys: SortKey) -> list[int]:
+    """The numbers of the sort's operands of whose elements keys are made."""
+    inside = (i for key in keys for i in post_order(key.value) if i.opcode == "parameter")
+    return sorted({ParameterNumber.of(i).number // 2 for i in inside})
+
+
+def word_of_key(body: Body, instr: Instruction, key: SortKey, values: Sequence[Expr]) -> Expr:
+    """The word of a comparator's key, for an element of each of the sorted arrays."""
+    environment = Environment()
+    for parameter in instr.called[0].parameters:
+        number = ParameterNumber.of(parameter).number
+        if number % 2 == key.side:
+            environment.scalars[parameter] = (values[number // 2],)
+    return key.word(Body(body.writer, environment).element(key.value, ()))
+
+
+def parts_of(key: SortKey, value: Callable[[Sum], Expr]) -> list[Part]:
+    """A key's word, or its halves."""
+    if key.bits <= 32:
+        return [(value, key.bits)]
+    return [(lambda j: Group(value(j) >> 32), 32), (lambda j: Cast("u32", value(j)), 32)]
+
+
+def note_loss(body: Body, lost: Name, key: SortKey, word: Expr, value: Expr) -> None:
+    """Note whether an element can't be made from its key's word."""
+    bits = bits_of(body, value, key.element_type)
+    body.assign(lost, lost | Group(key.bits_of_word(word) ^ bits))
 
 
 def _unequal_first(root: Instruction) -> tuple[Instruction, Instruction, Instruction] | None:

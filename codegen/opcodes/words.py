@@ -1,4 +1,4 @@
-"""Memory for the words of a row that is sorted, and how they are sorted.
+"""The rows of an array that is sorted, memory for the words of a row, and how they are sorted.
 
 A row that is the only one has its words in the kernel's scratch memory: other arrays lie there
 before and after, and all threads can sort parts of it, if it is long. The words of others are in
@@ -7,21 +7,35 @@ each thread's own memory.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.elements.memory import pointer_into
-from codegen.expressions import Cast, Name, apply
+from codegen.expressions import Cast, Choose, Group, Name, apply, binary, indexed, item
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from optimizer import machine
+from optimizer.analysis.indexing import counter, unknown
 from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from codegen.elements.body import Body
-    from codegen.statements import For, Statement
+    from codegen.opcodes.comparators import Part
+    from hlo.types.shape import Shape
+    from optimizer.analysis.indexing import Index, Sum
+
+    RowIndex = Callable[[Sum], Index]
+
+
+@contextmanager
+def rows_along(body: Body, shape: Shape, axis: int) -> Generator[RowIndex]:
+    """Run a block for every row along an axis; gives the index of an element of the row."""
+    others = [1 if d == axis else size for d, size in enumerate(shape.dims)]
+    with body.loops([f"i{d}" for d in range(shape.rank)], others, parallel=True) as outer:
+        yield lambda j: (*outer[:axis], j, *outer[axis + 1 :])
 
 
 class Words:
@@ -75,17 +89,24 @@ class Words:
         )
         return first, second
 
-    def each(self, name: str, statements: Sequence[Statement], lost: Name | None = None) -> For:
-        """A loop over the row, whose iterations threads may share where there are no other rows.
+    @contextmanager
+    def each(self, lost: Name | None = None) -> Generator[Sum]:
+        """Run a block for every element of the row, in vector lanes where it is straight code.
+
+        Threads may share the iterations where there are no other rows.
 
         Parameters
         ----------
         lost : a variable that collects the bits of all iterations, if there is one.
         """
+        name = self.body.name("j")
+        with self.body.block() as statements:
+            yield counter(name, self.n)
         loop = over(name, self.n, statements)
         if lost:
-            return replace(loop, reductions=(("|", lost.name),) if loop.simd else ())
-        return replace(loop, parallel=bool(self.chunks))
+            self.body.add(replace(loop, reductions=(("|", lost.name),) if loop.simd else ()))
+        else:
+            self.body.add(replace(loop, parallel=bool(self.chunks)))
 
     def sorted(self, kind: str, words: Name, spare: Name, low: int, bits: int) -> Name:
         """The array that holds words of a kind, sorted by some bits."""
@@ -101,3 +122,29 @@ class Words:
         if n <= machine.INSERTED:
             call = apply(f"insertion_sort_{kind}", words, n, low)
         return body.variable(Pointer(kind), "sorted", call)
+
+    def ordered(self, parts: Sequence[Part], lost: Name | None = None) -> Name:
+        """The array whose words end with the numbers of the row's elements, sorted by keys.
+
+        Parameters
+        ----------
+        parts : of all keys, the most important first.
+        lost : as of `each`.
+        """
+        body, n, done = self.body, self.n, None
+        for word, bits in reversed(parts):
+            array = done or self.words
+            with self.each(lost) as j:
+                number = j
+                if done:
+                    name = body.let("s64", "number", Cast("u32", item(done, j)))
+                    number = unknown(name.name, 0, n - 1)
+                low = Cast("u64", Group(indexed(number)))
+                body.assign(item(array, j), Cast("u64", word(number)) << 32 | low)
+            spare = self.spare
+            if done and array != self.words and n > machine.INSERTED:
+                other = Choose(binary("==", done, self.words), spare, self.words)
+                spare = body.variable(Pointer("u64"), "other", other)
+            done = self.sorted("u64", array, spare, 32, bits)
+        assert done is not None
+        return done
