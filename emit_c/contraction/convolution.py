@@ -65,8 +65,8 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Na
             if not packed and tiling.cached:
                 packed = scratch.array(kind, "packed", tiling.packed_size)
             first, to = made.origin(source, part)
-            pointers = Pointers(pointer + first, packed, output + to)
-            tiling.write(body, pointers, target, number)
+            pointers = Pointers(pointer + first, packed, output + to, target)
+            tiling.write(body, pointers, number)
     return scratch.bytes
 
 

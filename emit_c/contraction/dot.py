@@ -60,11 +60,11 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     if not packed and tiling.cached:
         packed = scratch.array(kind, "packed", tiling.packed_size)
     if made.parts > 1:
-        pointers = Pointers(pointer, packed, Cast(Pointer(kind.name), outputs[0]))
-        tiling.write(body, pointers, kind, number)
+        pointers = Pointers(pointer, packed, Cast(Pointer(kind.name), outputs[0]), kind)
+        tiling.write(body, pointers, number)
         return scratch.bytes
     with summed(body, instr, outputs[0], scratch, kind, [tiling]) as (target, output):
-        tiling.write(body, Pointers(pointer, packed, output), target, number)
+        tiling.write(body, Pointers(pointer, packed, output, target), number)
     return scratch.bytes
 
 
