@@ -50,6 +50,7 @@ from optimizer.analysis.indexing import Sum, counter, linear
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.elements.body import Body
     from codegen.grids.kernel import GridKernel
     from codegen.grids.stages import Stage
     from hlo.instruction import Instruction
@@ -104,7 +105,7 @@ def sort_stages(
         elif not targets:
             types = [o.shape.element_type.name for o in instr.operands]
             targets = [kernel.room(kind, "merged", prod(dims)) for kind in types]
-        stages.append(_merge(kernel, instr, axis, run, (sources, targets), last=last))
+        stages.append(_merge(kernel, instr, axis, run, sources, targets, last=last))
         sources, others, run = targets, sources, run * 2
     return stages
 
@@ -134,7 +135,8 @@ def _merge(
     instr: Instruction,
     axis: int,
     run: int,
-    arrays: tuple[Sequence[Name], Sequence[Name]],
+    sources: Sequence[Name],
+    targets: Sequence[Name],
     *,
     last: bool,
 ) -> Stage:
@@ -142,10 +144,10 @@ def _merge(
 
     Parameters
     ----------
-    arrays : those with the runs, row after row, and those that are written.
+    sources : the arrays with the runs, row after row.
     last : the targets are the results, whose rows may lie otherwise.
     """
-    body, (sources, targets) = kernel.body, arrays
+    body = kernel.body
     lines = AxisLines(instr.operands[0].shape.dims, axis)
     n = lines.length
     types = [o.shape.element_type for o in instr.operands]
@@ -166,21 +168,13 @@ def _merge(
             body.let(t.name, "own", item(x, thread)) for t, x in zip(types, sources, strict=True)
         ]
         own = [body.let(wide(t), "own", load(t, x)) for t, x in zip(types, bits, strict=True)]
+        # Bisection finds how many elements of the other run go before this one.
         with body.block() as search:
             middle = body.let("s64", "middle", Group(low + high) / 2)
             position = body.let("s64", "at", row * n + middle)
-            pairs: list[Expr] = []
-            for t, x, value in zip(types, sources, own, strict=True):
-                other = body.let(wide(t), "other", load(t, item(x, position)))
-                pairs.append(body.let(wide(t), "left", Choose(is_left, other, value)))
-                pairs.append(body.let(wide(t), "right", Choose(is_left, value, other)))
-            before = body.let("pred", "before", body.apply(instr.called[0], *pairs)[0])
-            further = If(
-                binary("==", before, is_left),
-                (Assign(low, middle + 1),),
-                (Assign(high, middle),),
-            )
-            body.add(further)
+            others = [item(x, position) for x in sources]
+            before = _goes_before(body, instr, others, own, is_left)
+            body.add(If(before, (Assign(low, middle + 1),), (Assign(high, middle),)))
         body.add(Forever((Break(binary(">=", low, high)), *live(search))))
         after = body.let("s64", "after", low - start)
         position_in_row = body.let("s64", "target", first + Group(j - number * run) + after)
@@ -192,6 +186,28 @@ def _merge(
         for array, value in zip(targets, bits, strict=True):
             body.assign(item(array, target), value)
     return each_thread("thread", lines.count * n, statements, "merge of sorted runs")
+
+
+def _goes_before(
+    body: Body, instr: Instruction, others: Sequence[Expr], own: Sequence[Expr], is_left: Expr
+) -> Expr:
+    """Whether an element of the other run goes before one of this run.
+
+    That on the left goes first if they are equal: so that on the right must be less.
+
+    Parameters
+    ----------
+    others, own : both, as they are stored and as wide values, in all arrays.
+    is_left : whether this run is the left one.
+    """
+    pairs: list[Expr] = []
+    for array, bits, value in zip(instr.operands, others, own, strict=True):
+        kind = wide(array.shape.element_type)
+        other = body.let(kind, "other", load(array.shape.element_type, bits))
+        pairs.append(body.let(kind, "left", Choose(is_left, other, value)))
+        pairs.append(body.let(kind, "right", Choose(is_left, value, other)))
+    before = body.let("pred", "before", body.apply(instr.called[0], *pairs)[0])
+    return binary("==", before, is_left)
 
 
 class _SortedTile:

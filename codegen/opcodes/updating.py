@@ -113,19 +113,12 @@ def write_scatter(
     """
     attrs = a.Scatter.of(instr)
     half = len(instr.operands) // 2
-    arrays, indices, updates = (
-        instr.operands[:half],
-        instr.operands[half],
-        instr.operands[half + 1 :],
-    )
+    arrays, updates = instr.operands[:half], instr.operands[half + 1 :]
     for target, array in zip(outputs, arrays, strict=True):
         copy(body, target, array)
     if not arrays[0].shape.size or not updates[0].shape.size:
         return
-    dims, update_dims = arrays[0].shape.dims, updates[0].shape.dims
-    dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
-    window = [d for d in range(len(dims)) if d not in dropped]
-    window_dims = dict(zip(window, attrs.update_window_dims, strict=True))
+    update_dims, window_dims = updates[0].shape.dims, _window_dims(instr)
     inside = [n if d in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
     outside = [n if d not in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
     rank = range(len(update_dims))
@@ -143,21 +136,9 @@ def write_scatter(
     ):
         outer = (*turn[:-1], *(t * together for t in turn[-1:]))
         batch = [part for d, part in enumerate(outer) if d not in attrs.update_window_dims]
-        starts = [Sum(0)] * len(dims)
-        conditions: list[Expr] = []
-        for k, d in enumerate(attrs.scatter_dims_to_operand_dims):
-            value = body.element(indices, vector_index(batch, attrs.index_vector_dim, indices, k))
-            limit = dims[d] - (update_dims[window_dims[d]] if d in window_dims else 1)
-            start = body.let("s64", f"start_{d}", Cast("s64", value))
-            conditions += [binary(">=", start, 0), binary("<=", start, limit)]
-            starts[d] = starts[d] + unknown(start.name, 0, max(limit, 0) + 1)
-        pairs = zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True)
-        for d, k in pairs:
-            starts[d] = batch[k - (k > attrs.index_vector_dim)]
-            if starts[d].high >= dims[d]:
-                conditions.append(binary("<", indexed(starts[d]), dims[d]))
+        starts, fits = _window_starts(body, instr, batch)
         with (
-            body.when(conjoined(conditions) if conditions else None),
+            body.when(fits),
             body.lanes([f"w{d}" for d in rank], inside) as inner,
         ):
             offset = [p * n + o for p, n, o in zip(part, inside, inner, strict=True)]
@@ -166,6 +147,37 @@ def write_scatter(
                 s + index[window_dims[d]] if d in window_dims else s for d, s in enumerate(starts)
             ]
             (combine or combine_elements)(body, instr, outputs, tuple(at), index)
+
+
+def _window_dims(instr: Instruction) -> dict[int, int]:
+    """The dimensions of a scatter's operands along which windows reach, to those of its updates."""
+    attrs = a.Scatter.of(instr)
+    dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
+    window = [d for d in range(instr.operands[0].shape.rank) if d not in dropped]
+    return dict(zip(window, attrs.update_window_dims, strict=True))
+
+
+def _window_starts(
+    body: Body, instr: Instruction, batch: Sequence[Sum]
+) -> tuple[list[Sum], Expr | None]:
+    """Where a window of a scatter begins, and a condition that it lies in the operand whole."""
+    attrs, half = a.Scatter.of(instr), len(instr.operands) // 2
+    operand, indices, update = instr.operands[0], instr.operands[half], instr.operands[half + 1]
+    dims, window_dims = operand.shape.dims, _window_dims(instr)
+    starts = [Sum(0)] * len(dims)
+    conditions: list[Expr] = []
+    for k, d in enumerate(attrs.scatter_dims_to_operand_dims):
+        value = body.element(indices, vector_index(batch, attrs.index_vector_dim, indices, k))
+        limit = dims[d] - (update.shape.dims[window_dims[d]] if d in window_dims else 1)
+        start = body.let("s64", f"start_{d}", Cast("s64", value))
+        conditions += [binary(">=", start, 0), binary("<=", start, limit)]
+        starts[d] = starts[d] + unknown(start.name, 0, max(limit, 0) + 1)
+    pairs = zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True)
+    for d, k in pairs:
+        starts[d] = batch[k - (k > attrs.index_vector_dim)]
+        if starts[d].high >= dims[d]:
+            conditions.append(binary("<", indexed(starts[d]), dims[d]))
+    return starts, conjoined(conditions) if conditions else None
 
 
 def _parts(n: int) -> int:
