@@ -81,6 +81,22 @@ class Direction:
     scale: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class LineTransform:
+    """The transform of lines of n numbers, each to another array or in place.
+
+    Attributes
+    ----------
+    counts : of groups, and of lines in each.
+    """
+
+    n: int
+    source: LineLayout
+    target: LineLayout
+    counts: tuple[int, int]
+    direction: Direction = Direction()
+
+
 def _room(n: int) -> int:
     """The count of numbers of each line for which lanes need room."""
     return n if radices(n) is not None else good_length(2 * n - 1)
@@ -188,38 +204,21 @@ class Transforms:
         """The pointer to the parts of complex numbers that are known."""
         return table_of_parts(self.body, self.kind, numbers, name)
 
-    def write(
-        self,
-        n: int,
-        source: LineLayout,
-        target: LineLayout,
-        counts: tuple[int, int],
-        direction: Direction,
-    ) -> None:
-        """Transform lines of n numbers, each to another array or in place.
-
-        Parameters
-        ----------
-        counts : of groups, and of lines in each.
-        """
-        few = counts[1] < self.width // 2 and n > machine.SHORT_TRANSFORM
+    def write(self, made: LineTransform) -> None:
+        """Transform lines, in the way that suits their length and count."""
+        n = made.n
+        few = made.counts[1] < self.width // 2 and n > machine.SHORT_TRANSFORM
         if _room(n) <= machine.LONGEST_IN_LANES and not few:
-            self._write_blocks(n, source, target, counts, direction)
+            self._write_blocks(made)
         elif radices(n) is not None or middle_factor(n) >= self.width // 2:
-            self._write_matrix(n, source, target, counts, direction)
+            self._write_matrix(made)
         else:
-            self._write_convolution(n, source, target, counts, direction)
+            self._write_convolution(made)
 
-    def _write_blocks(
-        self,
-        n: int,
-        source: LineLayout,
-        target: LineLayout,
-        counts: tuple[int, int],
-        direction: Direction,
-    ) -> None:
+    def _write_blocks(self, made: LineTransform) -> None:
         """Transform as many lines at a time as there are lanes."""
-        groups, lines = counts
+        n, source, target, direction = made.n, made.source, made.target, made.direction
+        groups, lines = made.counts
         names, sizes = ["group", "block"], [groups, -(-lines // self.width)]
         with self.body.loops(names, sizes, parallel=True) as (group, number):
             first = number * self.width
@@ -228,15 +227,9 @@ class Transforms:
             block.transform(n)
             block.give(n, target.at(group, first), target.step, target.line, direction)
 
-    def _write_matrix(
-        self,
-        n: int,
-        source: LineLayout,
-        target: LineLayout,
-        counts: tuple[int, int],
-        direction: Direction,
-    ) -> None:
+    def _write_matrix(self, made: LineTransform) -> None:
         """Transform each line as a matrix: columns, then rows."""
+        n, source, target, counts = made.n, made.source, made.target, made.counts
         rows = middle_factor(n)
         columns = n // rows
         twiddled = self.scratch("turned", n * counts[0] * counts[1])
@@ -247,7 +240,7 @@ class Transforms:
             first = number * self.width
             block = _LineBlock(self, rows, self._count(first, columns))
             begin = source.at(group, line, first * source.step)
-            block.take(rows, begin, columns * source.step, source.step, direction)
+            block.take(rows, begin, columns * source.step, source.step, made.direction)
             block.transform(rows)
             block.twiddle(rows, n, first)
             block.give(rows, between.at(group, line, first), columns, 1, Direction())
@@ -257,17 +250,11 @@ class Transforms:
             block.take(columns, between.at(group, line, first * columns), 1, columns, Direction())
             block.transform(columns)
             begin = target.at(group, line, first * target.step)
-            block.give(columns, begin, rows * target.step, target.step, direction)
+            block.give(columns, begin, rows * target.step, target.step, made.direction)
 
-    def _write_convolution(
-        self,
-        n: int,
-        source: LineLayout,
-        target: LineLayout,
-        counts: tuple[int, int],
-        direction: Direction,
-    ) -> None:
+    def _write_convolution(self, made: LineTransform) -> None:
         """Transform a few lines by two transforms of longer ones, in memory."""
+        n, counts, direction = made.n, made.counts, made.direction
         longer = good_length(2 * n - 1)
         factors = self.constant(chirp(n), "chirp")
         scaled = self.constant(chirp(n) * direction.scale, "chirp")
@@ -288,11 +275,11 @@ class Transforms:
                 if end is room and begin is not room:
                     self.body.call("__builtin_memset", end.at(group, line, n), 0, rest)
 
-        multiply(source, room, factors, n, (direction.inverse, False))
-        self.write(longer, room, room, counts, Direction())
+        multiply(made.source, room, factors, n, (direction.inverse, False))
+        self.write(LineTransform(longer, room, room, counts))
         multiply(room, room, products, longer, (True, False))
-        self.write(longer, room, room, counts, Direction())
-        multiply(room, target, scaled, n, (True, direction.inverse))
+        self.write(LineTransform(longer, room, room, counts))
+        multiply(room, made.target, scaled, n, (True, direction.inverse))
 
     def _count(self, first: Sum, lines: int) -> Expr:
         """The number of lanes with a line, from a line on."""

@@ -13,7 +13,7 @@ from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, item
 from codegen.kinds import Pointer
-from codegen.opcodes.fourier import Direction, LineLayout, Transforms
+from codegen.opcodes.fourier import Direction, LineLayout, LineTransform, Transforms
 from codegen.opcodes.fourier_lengths import roots_of_unity
 from codegen.walk import address_of
 from hlo import attributes as a
@@ -70,7 +70,7 @@ def _write_axes(
         counts = (outer, inner) if side_by_side else (inner, outer)
         begin, end = (LineLayout(pointer, inner, line, group) for pointer in (source, target))
         once = Direction(direction.inverse, direction.scale if number == 0 else 1.0)
-        transforms.write(n, begin, end, counts, once)
+        transforms.write(LineTransform(n, begin, end, counts, once))
         source = target
     return source
 
@@ -100,14 +100,15 @@ def _write_from_real(
             element = indexed(line * n + k)
             body.assign(item(complexes, _twice(element)), item(Group(source), element))
             body.assign(item(complexes, _twice(element) + 1), 0)
-        transforms.write(n, lines, lines, (1, count), Direction())
+        transforms.write(LineTransform(n, lines, lines, (1, count)))
         with body.loops(["line", "k"], [count, 2 * kept], parallel=True) as (line, k):
             number = item(complexes, line * (2 * n) + k)
             # The sum of real numbers is real.
             value = Choose(binary("==", indexed(k), 1), Literal(0), number)
             body.assign(item(target, line * (2 * kept) + k), value)
         return
-    transforms.write(half, LineLayout(source, 1, half, 0), lines, (1, count), Direction())
+    packed = LineLayout(source, 1, half, 0)
+    transforms.write(LineTransform(half, packed, lines, (1, count)))
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
         ends = address_of(complexes, line * n), address_of(target, line * (2 * kept))
@@ -135,7 +136,7 @@ def _write_to_real(
             body.assign(item(complexes, Literal(2) * other + 1), -imaginary)
             body.assign(item(complexes, _twice(here)), real)
             body.assign(item(complexes, _twice(here) + 1), Choose(first, Literal(0), imaginary))
-        transforms.write(n, lines, lines, (1, count), Direction(inverse=True))
+        transforms.write(LineTransform(n, lines, lines, (1, count), Direction(inverse=True)))
         with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
             element = indexed(line * n + k)
             value = item(complexes, _twice(element)) * literal(kind, scale)
@@ -145,8 +146,8 @@ def _write_to_real(
     with body.loops(["line"], [count], parallel=True) as (line,):
         ends = address_of(source, line * (2 * kept)), address_of(complexes, line * n)
         body.call(f"real_parts_together_{kind}", *ends, roots, half, work=8 * n)
-    ends = (lines, LineLayout(target, 1, half, 0))
-    transforms.write(half, *ends, (1, count), Direction(inverse=True, scale=scale))
+    packed, back = LineLayout(target, 1, half, 0), Direction(inverse=True, scale=scale)
+    transforms.write(LineTransform(half, lines, packed, (1, count), back))
 
 
 def _twice(number: Expr) -> Expr:
