@@ -71,6 +71,7 @@ class Cutting:
         it are.
     in_place : whether the kernel is not packed, but read where it is.
     has_few_rows : whether a kernel in place is read by few rows; then threads share its columns.
+    row_blocks : blocks of rows for which the kernel is packed anew.
     chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
         output holds already.
     """
@@ -124,6 +125,9 @@ class Cutting:
         first = self.steps[0].size
         self.chunk = self._outermost_steps(exact or self.depth)
         self.chunks = first // self.chunk if first else 1
+        many = self.row.size >= machine.ROW_BLOCKS * machine.ROWS_OF_A_BLOCK
+        apart = self.chunks == 1 and batch == 1 and not self.positions
+        self.row_blocks = machine.ROW_BLOCKS if many and apart and not self.cached else 1
 
     @property
     def _batch(self) -> int:

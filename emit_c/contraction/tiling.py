@@ -110,10 +110,15 @@ class Tiling(Packing):
                 yield row, run
 
     def _write_panels_first(self, body: Body, pointers: Pointers, kernel: Numbers | None) -> None:
-        """Pack some panels of the kernel, and go through all positions for them; then the next."""
+        """Pack some panels of the kernel, and go through all positions for them; then the next.
+
+        Many rows are gone through in blocks, one after the other: so a thread reads few rows that
+        another one has just written, and that are in the cache of that one's processor.
+        """
         panels, positions = [d.size for d in self.panels], [d.size for d in self.positions]
-        sizes = [*panels, self.blocks // self.group]
-        with body.loops("g" * len(sizes), sizes, parallel=True) as (*at, group):
+        sizes = [self.row_blocks, *panels, self.blocks // self.group]
+        names = ["rows", *("g" for _ in sizes[1:])]
+        with body.loops(names, sizes, parallel=True) as (row_block, *at, group):
             size = self.group * self._chunk_size
             here = pointers
             if kernel is not None:
@@ -125,7 +130,7 @@ class Tiling(Packing):
                 if kernel is not None:
                     self.pack(body, here.packed, Sum(0), part, kernel)
                 with body.loops("p" * len(positions), positions) as position:
-                    for row, rows in self._each_row(body):
+                    for row, rows in self._each_row(body, row_block):
                         first = self.first(body, row, self.row, self.rows)
                         for block, run in self._each_of_group(body, pointers.target, apart):
                             this = replace(part, block=part.block + block)
@@ -137,14 +142,25 @@ class Tiling(Packing):
                             place = Place(position, first, this, begin)
                             self._tile(body, here, place, rows, run)
 
-    def _each_row(self, body: Body) -> Iterator[tuple[Sum, int]]:
+    def _each_row(self, body: Body, block: Sum | None = None) -> Iterator[tuple[Sum, int]]:
         """The loops over tiles below each other, with the number of each and its rows.
 
         The last tile may have fewer rows, if it must not meet the one before.
+
+        Parameters
+        ----------
+        block : the number of the block of rows; None for all rows.
         """
         whole, rest = divmod(self.row.size, self.rows)
         if self._is_covered(self.row, self.rows):
             whole, rest = -(-self.row.size // self.rows), 0
+        if block is not None and self.row_blocks > 1:
+            name, each = body.name("row"), -(-whole // self.row_blocks)
+            with body.block() as statements:
+                yield counter(name, whole), self.rows
+            begin, end = indexed(block * each), _smaller((block + 1) * each, whole)
+            body.add(For(name, end, tuple(statements), start=begin, parallel=True))
+            return
         with body.loops(["row"], [whole], parallel=True) as (row,):
             yield row, self.rows
         if rest:

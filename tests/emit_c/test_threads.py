@@ -48,7 +48,7 @@ def test_each_turn_is_taken_once(threads: int, turns: int, grain: int) -> None:
 
 
 def test_threads_take_their_own_share_first(threads: int) -> None:
-    # A chunk is one of 100 turns, of which each thread has a part: the same in every loop.
+    # Of 100 turns, each thread has a part: the same in every loop.
     ends = [(slot + 1) * 100 // threads for slot in range(threads)]
     for _ in range(20):
         for slot, chunks in chunks_of_slots(100, 1).items():

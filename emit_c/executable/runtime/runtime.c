@@ -238,12 +238,13 @@ void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain) {
   int64_t chunk = (n + CHUNKS_EACH * now - 1) / (CHUNKS_EACH * now);
   if (chunk < grain) chunk = grain;
   // Neighbours in memory then do not share a cache line, where a turn is an element.
-  if (chunk > 1024) chunk = (chunk + 63) / 64 * 64;
+  int64_t together = chunk > 1024 ? 64 : 1;
+  chunk = (chunk + together - 1) / together * together;
   struct share shares[MOST_SLOTS];
-  int64_t chunks = (n + chunk - 1) / chunk;
-  for (int64_t slot = 0; slot < now; slot++) {
-    int64_t end = (slot + 1) * chunks / now * chunk;
-    shares[slot] = (struct share){slot * chunks / now * chunk, end < n ? end : n};
+  for (int64_t slot = 0, begin = 0; slot < now; slot++) {
+    int64_t end = slot == now - 1 ? n : n * (slot + 1) / now / together * together;
+    shares[slot] = (struct share){begin, end};
+    begin = end;
   }
   struct loop loop = {part, arguments, chunk, now, shares, 0, NULL};
   publish(&loop, now);
