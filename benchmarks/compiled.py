@@ -35,6 +35,7 @@ from benchmarks import networks, xla
 from benchmarks.kernels import Kernel, kernels
 from benchmarks.measure import Times, both_clocks, geometric_mean, rounds_for, spell_seconds
 from benchmarks.programs import PROGRAMS
+from benchmarks.round_trip import spell_round_trip
 from hlo.errors.error import HloError
 from hlo_tools.inputs import make_inputs
 from interpreter.engine.arguments import checked_arguments
@@ -300,7 +301,7 @@ def main() -> None:
     if unknown:
         sys.exit(f"there is no table {unknown[0]!r}; there are {', '.join(tables)}")
     for name in options.tables or tables:
-        print(f"{name}, {threads} threads\n")
+        print(f"{name}, {threads} threads; {spell_round_trip()}\n")
         runs[name]()
 
 

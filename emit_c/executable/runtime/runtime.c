@@ -228,6 +228,27 @@ static void withdraw(struct loop *loop) {
   pthread_mutex_unlock(&lock);
 }
 
+// Run a loop on several threads. It is no part of `hlo_parallel`, which has no need of such a stack
+// for a loop that one thread runs.
+__attribute__((noinline)) static void share_out(
+    hlo_part *part, void *arguments, int64_t n, int64_t grain, int64_t sharers) {
+  int64_t chunk = (n + CHUNKS_EACH * sharers - 1) / (CHUNKS_EACH * sharers);
+  if (chunk < grain) chunk = grain;
+  // Neighbours in memory then do not share a cache line, where a turn is an element.
+  int64_t together = chunk > 1024 ? 64 : 1;
+  chunk = (chunk + together - 1) / together * together;
+  struct share shares[MOST_SLOTS];
+  for (int64_t slot = 0, begin = 0; slot < sharers; slot++) {
+    int64_t end = slot == sharers - 1 ? n : n * (slot + 1) / sharers / together * together;
+    shares[slot] = (struct share){begin, end};
+    begin = end;
+  }
+  struct loop loop = {part, arguments, chunk, sharers, shares, 0, NULL};
+  publish(&loop, sharers);
+  take_part(&loop, 0);
+  withdraw(&loop);
+}
+
 void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain) {
   int64_t most = hlo_slots(), now = __atomic_load_n(&threads, __ATOMIC_RELAXED);
   if (now > most) now = most;
@@ -235,21 +256,7 @@ void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain) {
     if (n > 0) part(arguments, 0, n, inside ? inside - 1 : 0);
     return;
   }
-  int64_t chunk = (n + CHUNKS_EACH * now - 1) / (CHUNKS_EACH * now);
-  if (chunk < grain) chunk = grain;
-  // Neighbours in memory then do not share a cache line, where a turn is an element.
-  int64_t together = chunk > 1024 ? 64 : 1;
-  chunk = (chunk + together - 1) / together * together;
-  struct share shares[MOST_SLOTS];
-  for (int64_t slot = 0, begin = 0; slot < now; slot++) {
-    int64_t end = slot == now - 1 ? n : n * (slot + 1) / now / together * together;
-    shares[slot] = (struct share){begin, end};
-    begin = end;
-  }
-  struct loop loop = {part, arguments, chunk, now, shares, 0, NULL};
-  publish(&loop, now);
-  take_part(&loop, 0);
-  withdraw(&loop);
+  share_out(part, arguments, n, grain, now);
 }
 
 static hlo_question *question;
