@@ -284,8 +284,8 @@ cubed takes 1.16 times as long. If a batch is packed as a whole, `dot of a batch
 as long."""
 ROW_BLOCKS, ROWS_OF_A_BLOCK = 2, 256
 """Measured: blocks of rows for which the right side of a product is packed anew, and rows in one at
-least. With 1 block, each thread reads all rows of the left side; if threads share no cache, products
-of 512 to 2048 cubed then take 1.05 to 1.16 times as long. Packing twice takes 1 % of the time."""
+least. With 1 block, each thread reads all rows of the left side: if threads share no cache, 512 to
+2048 cubed then take 1.05 to 1.16 times as long. Packing twice takes 1 % of the time."""
 SWAPPED_BYTES: Final = 4096
 """Measured: an array whose copy takes so long is worth a second copy of the code. Without any, all
 shortest paths take 1.6 times as long, heat 1.4 and Lorenz 1.2; of loops over smaller arrays, an

@@ -32,7 +32,7 @@ from emit_c.contraction.cutting import KernelPart, TileRun
 from emit_c.contraction.panels import Packing, smaller
 from emit_c.contraction.tiles import result
 from optimizer import machine
-from optimizer.analysis.indexing import Sum
+from optimizer.analysis.indexing import Sum, counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -158,7 +158,7 @@ class Tiling(Packing):
             name, each = body.name("row"), -(-whole // self.row_blocks)
             with body.block() as statements:
                 yield counter(name, whole), self.rows
-            begin, end = indexed(block * each), _smaller((block + 1) * each, whole)
+            begin, end = indexed(block * each), smaller((block + 1) * each, whole)
             body.add(For(name, end, tuple(statements), start=begin, parallel=True))
             return
         with body.loops(["row"], [whole], parallel=True) as (row,):

@@ -256,6 +256,15 @@ def test_a_large_matrix_is_read_row_after_row(rows, sums):
 
 
 @pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("rows", [512, 513, 600])
+def test_many_rows_are_gone_through_in_two_blocks(rows):
+    """So that threads read rows of their own."""
+    made = check(f"{rows},300", "300,1100", f"{rows},1100", PLAIN)
+    assert "row = rows * " in made.source
+    assert "row = rows * " not in check("500,300", "300,1100", "500,1100", PLAIN).source
+
+
+@pytest.mark.usefixtures("wide")
 def test_panels_are_packed_for_many_rows():
     contracted = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
     assert COPIES.search(check("640,1100", "8,1100,64", "640,8,64", contracted).source)
