@@ -30,15 +30,32 @@ def run(where, environment, checks):
     return done.stdout.split(), done.stdout + done.stderr
 
 
+@pytest.fixture
+def build():
+    """The script that builds the stand-in, as a Python module."""
+    spec = importlib.util.spec_from_file_location("build", STAND_IN / "build.py")
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+@pytest.fixture
+def stand_in(build, tmp_path):
+    """The folder of a driver that runs kernels on the processor."""
+    build.stand_in(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+def test_the_stand_in_is_built_and_loaded_where_there_is_no_pycuda_too(stand_in):
+    assert ctypes.CDLL(str(stand_in / "libcuda.so.1")).cuInit(0) == 0
+
+
 @pytest.mark.skipif(NO_PYCUDA, reason="PyCUDA is not installed: `make pycuda` builds it")
 @pytest.mark.skipif(not missing(), reason="a machine with a GPU has a driver of its own")
-def test_pycuda_on_a_stand_in_for_the_driver(tmp_path):
-    spec = importlib.util.spec_from_file_location("build", STAND_IN / "build.py")
-    build = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build)
-    build.stand_in(tmp_path)
+def test_pycuda_on_a_stand_in_for_the_driver(stand_in):
     for checks in CHECKS:
-        lines, shown = run("stand-in", {"LD_LIBRARY_PATH": str(tmp_path)}, checks)
+        lines, shown = run("stand-in", {"LD_LIBRARY_PATH": str(stand_in)}, checks)
         assert lines[-1:] == ["all"], shown
         assert "WARNING" not in shown, shown
 
@@ -58,10 +75,7 @@ int main() {
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
-def test_conditional_nodes_are_laid_out_as_in_cuda_h(tmp_path):
-    spec = importlib.util.spec_from_file_location("build", STAND_IN / "build.py")
-    build = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build)
+def test_conditional_nodes_are_laid_out_as_in_cuda_h(build, tmp_path):
     program = tmp_path / "layout"
     command = ["g++", "-xc++", f"-I{build.headers()}", "-", "-o", str(program)]
     subprocess.run(command, input=LAYOUT, text=True, check=True)

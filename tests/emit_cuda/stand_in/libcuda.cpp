@@ -5,6 +5,7 @@
 // was made last begins, so that what does not wait for what it needs gets wrong values. There are two
 // devices. It checks what a driver would: current contexts, whose memory it is, sizes of copies, known
 // handles, and that a recording begins and ends on one stream.
+#include "cuda/kernels.h"
 #include "threads.h"
 
 #include <dlfcn.h>
