@@ -15,7 +15,6 @@ from codegen.elements.results import renumbered, stored_elements
 from codegen.elements.table import Scalar
 from codegen.elements.trace import AccessTrace
 from codegen.functions import Function, Parameter, calling, with_names, without_unused_values
-from codegen.kinds import is_const, unrestricted
 from codegen.loops.traversal import write_nest
 from codegen.sharing import key_of
 from codegen.statements import For, Statement, names_in, vectorized
@@ -58,7 +57,6 @@ class ModuleKernels:
 
     def add(self, kernel: CKernel, name: str, about: str, statements: Sequence[Statement]) -> str:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
-        _let_results_share(kernel)
         statements = run_passes(kernel, name, statements, self.watch, plain=self.plain)
         used = set(names_in(statements))
         _drop_unused(kernel, used)
@@ -88,19 +86,6 @@ class ModuleKernels:
                 self.functions[unique] = defined(with_names(known, {name: unique}))
             final[name] = self._names[key]
         return final
-
-
-def _let_results_share(kernel: CKernel) -> None:
-    """Let several results lie in the memory of operands.
-
-    An element of a single result is stored after all elements that it needs are loaded. But if
-    there are several results, and the compiler took them to overlap with nothing, it might store
-    an element of one result before it loads the operand's element that lay there.
-    """
-    written = [a for a in kernel.arguments.values() if not is_const(a.kind)]
-    if len(written) > 1:
-        for pointer, argument in kernel.arguments.items():
-            kernel.arguments[pointer] = replace(argument, kind=unrestricted(argument.kind))
 
 
 def _drop_unused(kernel: CKernel, used: Collection[str]) -> None:

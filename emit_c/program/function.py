@@ -77,6 +77,9 @@ class FunctionWriter(Schedule):
         assert isinstance(kernel, CKernel)
         comment = "\n".join(about(kernel, instr))
         statements = without_stores(statements, self.dead_stores(kernel, instr, statements))
+        # Pointers are `restrict`: values that share memory have one type, and so one pointer.
+        places = [(d.home, d.offset) for d in map(self.declared.get, kernel.arguments) if d]
+        assert len(places) == len(set(places)), instr.name
         if kernel.writer.own_bytes:
             kernel.arguments["own"] = Argument(Pointer("u8"), "own", "own")
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)
