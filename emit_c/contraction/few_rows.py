@@ -18,6 +18,7 @@ from codegen.opcodes.products import element_as
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import Assign, For
 from emit_c.contraction.tiles import result
+from emit_c.kernels.gather_short_rows import can_be_gathered
 from hlo.types.element_type import F32
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, strides
@@ -106,9 +107,8 @@ class _FewRows:
         """Write the products of some rows of the matrix with all vectors."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        many = largest_divisor(
-            free[-1], machine.FEW_SUMS_IN_REGISTERS // (self.few.count * self.parts)
-        )
+        most = machine.FEW_SUMS_IN_REGISTERS // (self.few.count * self.parts)
+        many = 1 if self._fits_a_lane() else largest_divisor(free[-1], most)
         outer = [*batch, *free[:-1], free[-1] // many]
         with body.loops("b" * len(outer), outer, parallel=True) as (*counters, block):
             at = tuple(counters[: len(batch)])
@@ -137,6 +137,16 @@ class _FewRows:
             for names, (row, there) in zip(sums, pairs, strict=True):
                 total = Apply(f"complex_{kind}", tuple(names)) if kind.is_complex else names[0]
                 self._store(output, (at, row, there), total)
+
+    def _fits_a_lane(self) -> bool:
+        """Whether a row of the matrix is so short that rows are multiplied side by side in lanes.
+
+        The loop over such a row is written out, and rows that are loaded apart are gathered.
+        """
+        kind = self.matrix.instr.shape.element_type
+        depth = self.matrix.sizes(self.matrix.contracting)[-1]
+        is_taken_apart = depth in (*machine.TAKEN_APART, *machine.TAKEN_WHOLE)
+        return depth in machine.SHORT_FOLDS and (is_taken_apart or can_be_gathered(kind.name))
 
     def _sizes(self) -> tuple[list[int], list[int], list[int]]:
         matrix = self.matrix

@@ -129,6 +129,22 @@ def test_long_matrices_are_not_packed_for_few_columns(element_type, depth):
     assert executable.memory.temporaries < x.nbytes // 4
 
 
+@pytest.mark.parametrize("depth", [3, 8, 13, 16, 20])
+@pytest.mark.parametrize("element_type", ["f32", "s32", "bf16"])
+def test_short_rows_are_multiplied_side_by_side(depth, element_type):
+    """Seven rows at a time would be stored seven apart, and fill no vector together either."""
+    rows = 7 * 11
+    check(f"{rows},{depth}", f"{depth}", f"{rows}", PLAIN, element_type)
+    text = (
+        f"HloModule m\nENTRY e {{ x = {element_type}[{rows},{depth}] parameter(0)\n"
+        f"y = {element_type}[{depth}] parameter(1)\n"
+        f"ROOT r = {element_type}[{rows}] dot(x, y), {PLAIN} }}"
+    )
+    is_gathered = element_type != "bf16" or depth in {3, 8, 16}
+    stored_apart = "[b * 7]" in emit_c.compile(hlo.parse(text)).source
+    assert stored_apart == (depth > 16 or not is_gathered)
+
+
 @pytest.mark.parametrize("element_type", ["s8", "u8", "s16", "u16"])
 @pytest.mark.parametrize("columns", [3, 7, 9])
 def test_few_columns_of_few_bits_are_summed_up_in_more(columns, element_type):
