@@ -178,7 +178,7 @@ class _PassErrors(Silent):
         self.found: list[PassError] = []
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
-        """Look at one."""
+        """Note how far the result is from the exact one after a pass."""
         if after is not before and not isinstance(pass_, Pipeline | Fixpoint):
             error = error_of(evaluate(after, *self.arguments), self.exact)
             self.found.append(PassError(pass_.name, error))

@@ -11,7 +11,7 @@ HOME = Path(__file__).parents[1]
 
 
 def in_the_way() -> dict[str, str]:
-    """By package, the file that Python takes for it."""
+    """The file that Python takes for each package that is not found in its place."""
     found: dict[str, str] = {}
     for name in PACKAGES:
         loaded = sys.modules.get(name)

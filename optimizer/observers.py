@@ -64,7 +64,7 @@ class Trace(Silent):
         self.events: list[Event] = []
 
     def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
-        """Keep one."""
+        """Keep a rewrite."""
         self.events.append(event)
 
 

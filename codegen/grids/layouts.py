@@ -61,7 +61,7 @@ class PaddedRows(TileLayout):
 
     @property
     def elements(self) -> int:
-        """Of all rows."""
+        """The number of elements of all rows."""
         return self.rows * self.pitch
 
     def element(self, slow: Expr, quick: Expr) -> Expr:

@@ -55,5 +55,5 @@ def called_by(file: WrittenKernels, written: Written) -> tuple[Collection[str], 
 
 
 def word_of(size: int) -> int:
-    """Bytes that are copied at once: arrays of such sizes begin at multiples of them."""
+    """The bytes that are copied at once: arrays of such a size begin at multiples of so many."""
     return 4 if size % 4 == 0 else 1

@@ -117,7 +117,7 @@ class _Reduction(ABC):
         self.partial = [kernel.room(kind, "partial", size) for kind in kinds]
 
     def launches(self) -> list[Stage]:
-        """All of them."""
+        """The launches of the reduction: one, or two where rows are folded in parts."""
         first = self._stage(self.first, self.kind)
         if not self.partial:
             return [first]
@@ -181,7 +181,7 @@ class _RowReduction(_Reduction):
         self.in_vectors = in_vectors
 
     def parts_of(self, count: int) -> FoldParts:
-        """Of a row."""
+        """The parts of a row that are folded apart, so many or fewer."""
         return FoldParts(self.rows, count, STEP)
 
     def first(self) -> Size:

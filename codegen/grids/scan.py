@@ -151,7 +151,7 @@ class _RunningFold:
             kernel.rooms.clear()
 
     def launches(self, output: Name) -> list[Stage]:
-        """One, or two."""
+        """The launches of the running fold: two where rows are cut into parts."""
         stages: list[Stage] = []
         if self.parts.number > 1:
             stages.append(self._stage(self._fold_parts, "first stage of a running fold"))

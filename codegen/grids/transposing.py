@@ -135,7 +135,7 @@ class _TransposedTiles:
         return None
 
     def stage(self, tile: TileShape) -> Stage:
-        """The launch."""
+        """The launch that transposes tiles of a shape."""
         body, edge = self.body, tile.edge
         grid = [*self.others, *(-(-n // edge) for n in self.sizes)]
         with body.block() as statements:

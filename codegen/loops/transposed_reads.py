@@ -47,7 +47,7 @@ class TransposedRead:
 
     @property
     def bytes(self) -> int:
-        """Of an element."""
+        """The bytes of an element."""
         return ELEMENT_TYPES[number_of(self.kind)].bytes
 
 

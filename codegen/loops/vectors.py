@@ -38,7 +38,7 @@ def width_for(instructions: Iterable[Instruction]) -> int:
 
 
 def width_of_rows(instructions: Iterable[Instruction], size: int, threads: int) -> int:
-    """The same for threads that share rows of a size: rows are whole vectors, one a thread."""
+    """The width of vectors for threads that share rows of a size, each row being whole vectors."""
     width = width_for(instructions)
     while width > 1 and (size % width or threads * width > size):
         width //= 2

@@ -118,7 +118,7 @@ def _write_from_real(
 def _write_to_real(
     transforms: Transforms, dims: Sequence[int], source: Expr, target: Expr, scale: float
 ) -> None:
-    """The way back."""
+    """Transform the first half of frequencies, and one more, back to lines of real numbers."""
     body, kind = transforms.body, transforms.kind
     n, count, lines = _complexes(transforms, dims)
     complexes, half, kept = lines.pointer, n // 2, n // 2 + 1

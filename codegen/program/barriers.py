@@ -76,7 +76,7 @@ class Barriers:
         return used
 
     def _loop(self, loop: While, used: frozenset[Use]) -> frozenset[Use]:
-        """The same for a loop, of which any iteration may be the last."""
+        """The uses since the last barrier behind a loop, of which any iteration may be the last."""
         while True:
             asked = used
             if loop.trips is None:

@@ -49,7 +49,7 @@ BufferRef = BufferSlice | str
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A kernel runs.
+    """A step that runs a kernel.
 
     Attributes
     ----------

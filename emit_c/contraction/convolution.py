@@ -185,7 +185,7 @@ class _ConvolutionPlan:
     def _contraction(
         self, source: _Input, part: Sequence[Phase]
     ) -> list[tuple[ContractedDim, tuple[int, int, int]]]:
-        """Its steps in the order of the input's memory.
+        """The steps of the contraction in the order of the input's memory.
 
         Each is given with a dimension of the kernel, the first element there, and the distance to
         the next.

@@ -46,7 +46,7 @@ class Phase:
 
     @property
     def high(self) -> int:
-        """The last one."""
+        """The last element of the base that is met."""
         return (
             self.start
             + (self.positions - 1) * self.position_stride

@@ -63,7 +63,7 @@ class Compilation:
 
     @no_collection()
     def executable(self) -> Executable:
-        """The callable.
+        """Compile the module, or find its library in the cache, and load it.
 
         Raises
         ------

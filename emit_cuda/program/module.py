@@ -105,7 +105,7 @@ class CudaModuleWriter:
         return self._steps[computation]
 
     def repeated_steps_of(self, computation: Computation) -> tuple[Step, ...]:
-        """The same, of a computation that runs again and again."""
+        """The steps of a computation that runs again and again."""
         before, self.repeats = self.repeats, True
         steps = self.steps_of(computation)
         self.repeats = before

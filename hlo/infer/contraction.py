@@ -86,7 +86,7 @@ def infer_dot(_instr: Instruction, attrs: a.DotDims, lhs: Shape, rhs: Shape) -> 
 def infer_scaled_dot(
     instr: Instruction, attrs: a.DotDims, lhs: Shape, rhs: Shape, lhs_scale: Shape, rhs_scale: Shape
 ) -> Shape:
-    """As dot; each scale is one number, or has for each dimension a divisor of its operand's."""
+    """The shape of a dot; a scale is one number, or its sizes divide those of its operand."""
     if not lhs_scale.dims and not rhs_scale.dims:
         raise HloError(
             "HLO028", "neither scale has dimensions", notes=["without scales, write dot"]
@@ -108,7 +108,7 @@ def infer_scaled_dot(
 def infer_ragged_dot(
     _instr: Instruction, attrs: a.RaggedDotDims, lhs: Shape, rhs: Shape, group_sizes: Shape
 ) -> Shape:
-    """As dot, where a free dimension of lhs is ragged: rhs has one more dimension, a group each.
+    """The shape of a dot; where a free dimension is ragged, rhs has one of groups, too.
 
     Where a contracting dimension is ragged, the groups are the result's first dimension; where a
     batch dimension is, groups make no difference.

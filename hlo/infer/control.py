@@ -126,7 +126,7 @@ def infer_async_start(instr: Instruction, _attrs: a.AsyncStart, *operands: Shape
 def infer_async_update(
     instr: Instruction, _attrs: a.Attrs, chain: Shape, *operands: Shape
 ) -> Shape:
-    """As the operand, with the parameters that are bound now."""
+    """The shape of the operand, with the parameters that are bound now."""
     bound, result = async_parts(chain)
     declared = instr.shape.elements
     if len(declared) > 1 and is_prefix(result, declared[1]):

@@ -283,7 +283,7 @@ def infer_recv(instr: Instruction, _attrs: a.Channel, _token: Shape) -> Shape:
 
 @infers("recv-done", xla="ShapeVerifier::HandleRecvDone")
 def infer_recv_done(_instr: Instruction, _attrs: a.Channel, started: Shape) -> Shape:
-    """(data, token)."""
+    """A tuple of the data and a token."""
     if not started.elements:
         raise HloError("HLO071", f"takes what recv yields, not {show(started)}")
     return tuple_of(started.elements[0], TOKEN_SHAPE)

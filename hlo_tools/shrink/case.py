@@ -117,7 +117,7 @@ def cost(value: Value) -> int:
 
 
 def number_cost(number: float) -> int:
-    """That of one number."""
+    """The cost of one number: the plainer, the less."""
     x = float(number)
     if x == 0:
         return 1 if np.signbit(x) else 0

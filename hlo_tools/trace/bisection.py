@@ -35,7 +35,7 @@ class Rewrite:
 
     @property
     def title(self) -> str:
-        """Its number, pass and rule."""
+        """The rewrite's number, pass and rule."""
         return f"rewrite {self.event.number}, {'.'.join(self.event.path)}: {self.event.rule}"
 
 
@@ -46,7 +46,7 @@ class Promises(Silent):
         self.of_passes: dict[str, Promise] = {}
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
-        """Keep one."""
+        """Keep a pass's promise."""
         self.of_passes[pass_.name] = promise_of(pass_)
 
     def of(self, event: Event) -> Promise:

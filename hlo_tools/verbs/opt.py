@@ -75,7 +75,7 @@ class Tell(Silent):
         self.whole = whole
 
     def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
-        """Print one."""
+        """Print a rewrite."""
         print(event, file=sys.stderr)
         if self.whole:
             print(f"-       {print_instruction(event.old, SHOWN)}", file=sys.stderr)

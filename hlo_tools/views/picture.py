@@ -116,7 +116,7 @@ class _MemoryPicture:
     # --------------------------------------------------------------- around
 
     def heading(self) -> Iterator[str]:
-        """Name and sums."""
+        """The lines of the module's name, and of the sums of its memory."""
         name = self.assignment.module.name
         yield text(LEFT, 28, name, "title")
         if not self.panels:

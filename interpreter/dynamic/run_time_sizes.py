@@ -99,7 +99,7 @@ def _gathering(
 def _scattering(
     function: Function, instr: Instruction, attrs: a.Scatter, *operands: Array
 ) -> Value:
-    """As many index vectors and updates take part as there are of both."""
+    """A scatter of as many index vectors and updates as there are of both."""
     half = len(operands) // 2
     arrays, indices, updates = operands[:half], operands[half], list(operands[half + 1 :])
     vectors = [d for d in range(indices.ndim) if d != attrs.index_vector_dim]

@@ -42,7 +42,7 @@ class CallSite:
     def own_with_twins(
         self, computation: Computation
     ) -> tuple[Computation, dict[Instruction, Instruction]]:
-        """The same, and which of its instructions stands for each of the given computation."""
+        """The computation as of `own`, and which of its instructions stands for each given one."""
         own = self.own(computation)
         # A copy has its instructions in the same order.
         return own, dict(zip(computation.instructions, own.instructions, strict=True))

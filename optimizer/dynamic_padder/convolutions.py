@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @rule("convolution")
 def convolution(instr: Instruction, lhs: Tree, rhs: Tree) -> Padded:
-    """As many images as there are; zeros where features do not count."""
+    """A convolution of a run-time number of images; features that do not count are made zeros."""
     attrs = a.Convolution.of(instr)
     if isinstance(lhs, tuple) or isinstance(rhs, tuple):
         raise refusal(instr, "it has a sparsity_config")
@@ -60,7 +60,7 @@ def _batch(
 
 @rule("DynamicConvolutionForward", table=CUSTOM_CALLS)
 def forward(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
-    """As many positions as the size gives."""
+    """A convolution of images of run-time size: its window takes as many positions as fit."""
     attrs, labels, window = _parts(instr)
     sizes, dims, starts = _batch(instr, labels, lhs, rhs, attrs), [*lhs.value.shape.dims], Sizes()
     for k, (d, made) in enumerate(zip(labels.input_spatial, labels.output_spatial, strict=True)):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @rule("gather")
 def gather(instr: Instruction, operand: Padded, indices: Padded) -> Padded:
-    """As many slices as there are index vectors; those behind read any elements."""
+    """A gather has a slice for each index vector; vectors that do not count read any elements."""
     attrs = a.Gather.of(instr)
     batch = [d for d in range(instr.shape.rank) if d not in attrs.offset_dims]
     vectors = [d for d in range(indices.value.shape.rank) if d != attrs.index_vector_dim]

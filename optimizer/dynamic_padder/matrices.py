@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @rule("cholesky")
 def cholesky(instr: Instruction, operand: Padded) -> Padded:
-    """As many matrices as there are, of as many rows and columns."""
+    """Decompositions of a run-time number of matrices, which have a run-time number of rows."""
     rank = instr.shape.rank
     size = operand.sizes.get(rank - 2) or operand.sizes.get(rank - 1)
     whole = completed(operand.value, size) if size else operand.value
@@ -26,7 +26,7 @@ def cholesky(instr: Instruction, operand: Padded) -> Padded:
 
 @rule("triangular-solve")
 def triangular_solve(instr: Instruction, matrix: Padded, other: Padded) -> Padded:
-    """As many systems as there are, of as many unknowns; those of the corner are zeros."""
+    """Solutions of a run-time number of systems; unknowns that do not count are made zeros."""
     attrs = a.TriangularSolve.of(instr)
     rank = instr.shape.rank
     side = rank - 2 if attrs.left_side else rank - 1

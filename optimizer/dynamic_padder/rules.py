@@ -82,7 +82,7 @@ def remade(
 
 @rule("map")
 def elementwise(instr: Instruction, *operands: Padded) -> Padded:
-    """As many elements as all of the operands have."""
+    """An elementwise result has as many elements as its shortest operand."""
     rank = instr.shape.rank
     return remade(instr, operands, common([o for o in operands if o.value.shape.rank == rank]))
 
@@ -107,20 +107,20 @@ def broadcast(instr: Instruction, operand: Padded) -> Padded:
 
 @rule("bitcast-convert")
 def bitcast_convert(instr: Instruction, operand: Padded) -> Tree:
-    """Parts of elements are in a dimension of their own, the last."""
+    """A change of type: the dimension of the parts of elements, the last, has no run-time size."""
     return _leading(instr, operand, min(instr.shape.rank, operand.value.shape.rank))
 
 
 @rule("fft")
 def fft(instr: Instruction, operand: Padded) -> Tree:
-    """As many transforms as there are."""
+    """A run-time number of Fourier transforms, all of one length."""
     attrs = a.Fft.of(instr)
     return _leading(instr, operand, instr.shape.rank - len(attrs.fft_length))
 
 
 @rule("topk")
 def topk(instr: Instruction, operand: Padded) -> Tree:
-    """As many rows as there are."""
+    """The largest elements of a run-time number of rows, all of one length."""
     return _leading(instr, operand, operand.value.shape.rank - 1)
 
 
@@ -215,7 +215,7 @@ def tuple_(_instr: Instruction, *operands: Tree) -> Tree:
 
 @rule("get-tuple-element")
 def get_tuple_element(instr: Instruction, operand: Tree) -> Tree:
-    """One of them."""
+    """The element of the tuple."""
     attrs = a.GetTupleElement.of(instr)
     return cast("tuple[Tree, ...]", operand)[attrs.index]
 

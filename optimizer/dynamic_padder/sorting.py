@@ -39,7 +39,7 @@ def sort(instr: Instruction, *operands: Padded) -> Tree:
 
 
 def _results(instr: Instruction, made: Instruction, sizes: dict[int, Instruction]) -> Tree:
-    """As many of the results of a sort as the instruction has, of the sizes that these show."""
+    """The results of a sort, each with the run-time sizes that its shape shows."""
     shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
     parts = [element(made, i) for i in range(len(shapes))] if made.shape.is_tuple else [made]
     found = tuple(

@@ -55,7 +55,7 @@ def reduce_window(instr: Instruction, *operands: Padded) -> Tree:
 
 @rule("DynamicReduceWindowSamePadding", table=CUSTOM_CALLS)
 def reduce_window_same(instr: Instruction, operand: Padded, initial: Padded) -> Padded:
-    """As many positions as the size gives."""
+    """A window over an array of run-time size takes as many positions as fit."""
     fill = _neutral(instr, instr.called[0], operand.value)
     whole, window, _ = _surrounded(instr, operand, fill)
     made = make("reduce-window", whole, initial.value, window=window, called=instr.called)

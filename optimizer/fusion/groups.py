@@ -75,7 +75,7 @@ class GroupPlanner:
             group.operands.update(dict.fromkeys(instr.operands))
 
     def _store(self, instr: Instruction) -> None:
-        """Begin a group."""
+        """Begin the group of an instruction whose value is stored."""
         # Of an update only the new elements are computed; the others are in memory already.
         computed = instr.operands[1] if instr.opcode == "dynamic-update-slice" else instr
         evaluations: Evaluations = {RESULT: computed.shape.first_leaf.size}

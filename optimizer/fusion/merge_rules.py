@@ -48,7 +48,7 @@ class Merge:
 
     @cached_property
     def nest(self) -> LoopNest | str:
-        """Its loops."""
+        """The loops of the kernel, or why it has none."""
         return nest_of(self.kernel.members, self.kernel.outputs)
 
     @cached_property

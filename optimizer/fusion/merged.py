@@ -62,7 +62,7 @@ class MergedKernel:
 
     @cached_property
     def distinct(self) -> Distinct:
-        """Its members, for others to be joined to them."""
+        """The kernel's members, to find equal ones in kernels that are joined to it."""
         found = Distinct(Identity(is_layout_sensitive=True), [], {}, {}, {})
         found.add(self.members, self.values)
         return found

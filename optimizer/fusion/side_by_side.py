@@ -95,7 +95,7 @@ def _found(
 
 
 def _merged(graph: Contraction, kernels: list[MergedKernel], most: int) -> Iterator[MergedKernel]:
-    """As few kernels as may be, in place of some."""
+    """Join kernels into as few as may be."""
     others = sorted(kernels, key=graph.number)
     while others:
         whole, *candidates = others

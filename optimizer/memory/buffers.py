@@ -52,7 +52,7 @@ class Buffer:
 
     @property
     def bytes(self) -> int:
-        """Its size, where elements do not share bytes."""
+        """The size of the buffer, where elements do not share bytes."""
         return self.values[0].shape.unpacked_bytes
 
 

@@ -133,7 +133,7 @@ def slice_of_broadcast(x: Instruction, p: Dims, root: Instruction) -> Instructio
 
 @rule(slice_(iota(p), q), where=static, xla="HandleSlice: slice(iota) => iota where it starts at 0")
 def slice_of_iota(p: int, q: Ranges, root: Instruction) -> Instruction | None:
-    """Count less far."""
+    """A slice from 0 on of numbers that count up is an iota that counts less far."""
     cut = q[p]
     if cut.start or (cut.stride != 1 and root.shape.dims[p] > 1):
         return None

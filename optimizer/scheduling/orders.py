@@ -192,7 +192,7 @@ class _ListScheduler:
         self.order: dict[Instruction, None] = {}
 
     def run(self) -> list[Instruction]:
-        """Schedule all."""
+        """Schedule all instructions; gives them in their order."""
         for instr in self.graph.instructions:
             if not self.waiting[instr]:
                 self._offer(instr)
