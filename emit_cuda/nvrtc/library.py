@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ADVICE = "pip install 'pyhlo[cuda-compile]'"
-_Program = ctypes.c_void_p
 
 
 @dataclass(frozen=True, slots=True)

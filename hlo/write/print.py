@@ -162,15 +162,6 @@ def _stack_frames(module: Module) -> str:
     return "\n\n".join(sections) + "\n\n\n"
 
 
-def print_computation(
-    computation: Computation,
-    options: Options = DEFAULT,
-    order: tuple[Instruction, ...] | None = None,
-) -> str:
-    """The text of a computation, without a line break at its end."""
-    return "".join(_computation_parts(computation, options, order))
-
-
 def _computation_parts(
     computation: Computation, options: Options, order: tuple[Instruction, ...] | None
 ) -> Iterator[str]:

@@ -90,9 +90,7 @@ def callees_alone(case: Case) -> Iterator[Case]:
     for computation in running(case.module):
         shapes = [p.shape for p in computation.parameters]
         if computation is not case.module.entry and not any(s.is_dynamic for s in shapes):
-            zeros = tuple(
-                tree(s, lambda leaf: np.zeros(leaf.dims, leaf.element_type.dtype)) for s in shapes
-            )
+            zeros = tuple(tree(s, zero_array) for s in shapes)
             given = None if case.arguments is None else zeros
             yield Case(module_of(computation, case.module.name), given)
 

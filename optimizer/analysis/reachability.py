@@ -44,7 +44,3 @@ class Reachability:
         for target in targets:
             needs |= self._needs[target]
         return any(needs & self._bit[source] for source in sources)
-
-    def connected(self, one: Instruction, other: Instruction) -> bool:
-        """Whether either needs the other, so that they can't become one instruction."""
-        return self.reaches(one, other) or self.reaches(other, one)
