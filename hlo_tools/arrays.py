@@ -154,6 +154,12 @@ def random_array(shape: Shape, generator: np.random.Generator) -> Array:
     ).astype(dtype)
 
 
+def random_values(shapes: Sequence[Shape], seed: int) -> list[Value]:
+    """A random value of each shape, the same ones for a seed each time."""
+    generator = np.random.default_rng(seed)
+    return [tree(shape, lambda leaf: random_array(leaf, generator)) for shape in shapes]
+
+
 def full_array(shape: Shape, number: float) -> Array:
     """An array of one number.
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hlo.errors.error import HloError
 from hlo.sharded import devices_given
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
-from hlo_tools.arrays import full_array, load, random_array, tree, typed
+from hlo_tools.arrays import full_array, load, random_values, tree, typed
 from interpreter.engine.memory import DEVICE_BYTES, available_bytes
 
 if TYPE_CHECKING:
@@ -71,11 +69,7 @@ def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
     if arguments.fill is not None:
         number: float = arguments.fill
         return [[tree(s, lambda s: full_array(s, number)) for s in shapes] for _ in range(devices)]
-    made: list[list[Value]] = []
-    for device in range(devices):
-        generator = np.random.default_rng(arguments.seed + device)
-        made.append([tree(s, lambda s, g=generator: random_array(s, g)) for s in shapes])
-    return made
+    return [random_values(shapes, arguments.seed + device) for device in range(devices)]
 
 
 def input_maker(module: Module, arguments: Namespace) -> Callable[[], list[list[Value]]]:

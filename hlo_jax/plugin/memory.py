@@ -30,10 +30,9 @@ def text(content: str | bytes) -> tuple[int, int]:
     return ctypes.addressof(_kept(encoded)), len(encoded)
 
 
-def kept_numbers(numbers: Sequence[int], kind: Any = ctypes.c_size_t) -> tuple[int, int]:
+def kept_numbers(numbers: Sequence[int]) -> tuple[int, int]:
     """The address of numbers, which are kept for good, and their count."""
-    array = numbers_array(numbers, kind)
-    return ctypes.addressof(_kept(bytes(array))), len(numbers)
+    return ctypes.addressof(_kept(bytes(numbers_array(numbers)))), len(numbers)
 
 
 def numbers_array(numbers: Sequence[int], kind: Any = ctypes.c_size_t) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from hlo.errors.error import HloError
 from hlo.sharded import devices_given
 from hlo.wording import counted
-from hlo_tools.arrays import leaves, random_array, tree
+from hlo_tools.arrays import leaves, random_values
 from hlo_tools.show import printable
 from interpreter import evaluate
 
@@ -27,15 +27,11 @@ Inputs = list[list[Value]]  # the arguments of each device
 MOST_MODULES = 8
 
 
-def random_inputs(module: Module, seed: int = 0) -> Inputs:
+def random_inputs(module: Module) -> Inputs:
     """Random arguments for each device that the module runs on."""
     devices = devices_given(module, module.header.replica_count)
     shapes = [parameter.shape for parameter in module.entry.parameters]
-    made: Inputs = []
-    for device in range(devices):
-        generator = np.random.default_rng(seed + device)
-        made.append([tree(s, lambda s, g=generator: random_array(s, g)) for s in shapes])
-    return made
+    return [random_values(shapes, device) for device in range(devices)]
 
 
 class Values:

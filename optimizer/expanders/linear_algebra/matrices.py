@@ -28,11 +28,11 @@ def conjugate(x: Instruction) -> Instruction:
     return make("complex", make("real", x), make("negate", make("imag", x)))
 
 
-def below_diagonal(x: Instruction, *, diagonal: bool = False) -> Instruction:
-    """The matrices with 0 above the diagonal, and on it unless the diagonal is kept."""
+def below_diagonal(x: Instruction) -> Instruction:
+    """The matrices with 0 on the diagonal and above it."""
     dims, rank = x.shape.dims, x.shape.rank
     rows, columns = (counting(S32, dims, d) for d in (rank - 2, rank - 1))
-    kept = make("compare", rows, columns, direction="GE" if diagonal else "GT")
+    kept = make("compare", rows, columns, direction="GT")
     return make("select", kept, x, full(0, x))
 
 
