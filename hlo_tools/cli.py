@@ -11,6 +11,7 @@ import sys
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from hlo_tools.arguments import Parser
@@ -60,6 +61,7 @@ PIPE_CLOSED: Final = 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status; it never shows a traceback by itself."""
     words = list(sys.argv[1:] if argv is None else argv)
+    open_streams()
     # HLO may carry bytes that are no UTF-8; they were read as surrogates and go out as bytes.
     cast("TextIOWrapper", sys.stdout).reconfigure(encoding="utf-8", errors="surrogateescape")
     cast("TextIOWrapper", sys.stderr).reconfigure(errors="backslashreplace")
@@ -81,6 +83,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         return report(error)
     return status
+
+
+def open_streams() -> None:
+    """Let each standard stream that was closed by the caller be an empty one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  it stays open
 
 
 def leave_standard_output() -> None:

@@ -59,7 +59,7 @@ _PARTS = {
 _WORD = re.compile(r"%?[\w.\-]+|.", re.DOTALL)
 # The name at the start of an instruction, and what no name may have in it.
 _TARGET = re.compile(r"(?:ROOT\s+)?%?([^\s=(){}\[\],]+)")
-_NOT_IN_NAMES = re.compile(r"[^\w.\-]", re.ASCII)
+_NOT_IN_NAMES = re.compile("[^\\w.\\-\ufeff]", re.ASCII)  # of a byte order mark there is a hint
 
 
 def syntax_error(error: UnexpectedInput, rule: str, source: Source, piece: Piece) -> HloError:

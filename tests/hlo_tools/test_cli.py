@@ -143,6 +143,16 @@ def test_a_closed_pipe_is_quiet(softmax: Path) -> None:
     assert (process.returncode, err) == (141, b"")
 
 
+@pytest.mark.parametrize(
+    ("words", "closed", "status"),
+    [("verify {}", ">&-", 0), ("verify -", "<&-", 2), ("verify absent.hlo", "2>&-", 2)],
+)
+def test_streams_may_be_closed(softmax: Path, words: str, closed: str, status: int) -> None:
+    script = f"{shlex.join([*COMMAND, *words.format(softmax).split()])} {closed}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False)
+    assert (done.returncode, b"Traceback" in done.stderr) == (status, False)
+
+
 def test_head_ends_a_command_without_a_word() -> None:
     """More than a pipe holds is left to write when its reader goes."""
     script = f"{shlex.join([*COMMAND, 'rules'])} | head -1; exit ${{PIPESTATUS[0]}}"
