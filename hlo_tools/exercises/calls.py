@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo_tools.exercises.finding import Mistake, raised, value_text
+from hlo_tools.exercises.limits import EndlessError, call_limited
 from interpreter.engine.frame import quiet
 
 if TYPE_CHECKING:
@@ -23,7 +24,23 @@ class ShownCall:
     shown: str
 
 
-REFUSED = "an error"
+class Refusal:
+    """The error of a function that refuses its arguments; one refusal equals any other."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        """Remember the error, for readers."""
+        self.error = error
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is a refusal, too."""
+        return isinstance(other, Refusal)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __str__(self) -> str:
+        """The error, on one line."""
+        told = f"{type(self.error).__name__}: {self.error}".partition("\n")[0]
+        return f"an error ({told})"
 
 
 def compare_calls(
@@ -48,9 +65,9 @@ def compare_calls(
         want = result_of(own, call, may_refuse)
         try:
             got = result_of(answer[name], call, may_refuse)
-        except Exception as error:
+        except (Exception, EndlessError) as error:
             return _again(raised(name, error, answer.path, call.shown), answer, name, call)
-        refused = REFUSED in (want, got) if isinstance(want, str) or isinstance(got, str) else False
+        refused = isinstance(want, Refusal) or isinstance(got, Refusal)
         if (want != got) if refused else not equal(same, want, got):
             wrong.append((call, want, got))
     if not wrong:
@@ -65,7 +82,7 @@ def compare_calls(
 def shown_safely(show: Callable[[Any], str], value: Any) -> str:
     """A result as it is shown; one of a wrong type too."""
     try:
-        return show(value) if not isinstance(value, str) else value
+        return show(value) if not isinstance(value, str | Refusal) else str(value)
     except Exception:
         return repr(value)
 
@@ -85,7 +102,7 @@ def same_truth(want: Any, got: Any) -> bool:
 
 def result_of(function: Callable[..., Any], call: ShownCall, may_refuse: bool) -> Any:
     """The result of a function, or its refusal."""
-    with quiet():
+    with quiet(), call_limited():
         if not may_refuse:
             return function(*call.arguments)
         return _or_refused(function, call)
@@ -94,8 +111,8 @@ def result_of(function: Callable[..., Any], call: ShownCall, may_refuse: bool) -
 def _or_refused(function: Callable[..., Any], call: ShownCall) -> Any:
     try:
         return function(*call.arguments)
-    except (HloError, ValueError):
-        return REFUSED
+    except (HloError, ValueError) as error:
+        return Refusal(error)
 
 
 def _again(found: Mistake, answer: Submission, name: str, call: ShownCall) -> Mistake:

@@ -10,7 +10,8 @@ import hlo_tools.generate.structured  # pyright: ignore[reportUnusedImport]  # n
 from hlo.build import Builder, module
 from hlo.errors.error import HloError
 from hlo.opcode import EXPLICIT_SHAPE
-from hlo_tools.exercises.finding import Mistake, case_text, raised
+from hlo_tools.exercises.finding import Mistake, ResultTypeError, case_text, raised
+from hlo_tools.exercises.limits import EndlessError, call_limited
 from hlo_tools.generate.operands import TYPES, UnfitError, operands_for, random_shape
 from hlo_tools.generate.values import nasty, tame
 from hlo_tools.shrink.case import Case
@@ -109,19 +110,40 @@ def _finding(
 
 
 class Watched:
-    """A function that remembers its exception, whoever catches it."""
+    """A function that remembers its exception, whoever catches it.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    Attributes
+    ----------
+    types, wanted : the types that a result may have, and their name for students; by default any.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], types: type | Any = object, wanted: str = ""
+    ) -> None:
+        self.function, self.types, self.wanted = function, types, wanted
         self.error: BaseException | None = None
 
     def __call__(self, *given: Any) -> Any:
-        """The result of the function."""
+        """The result of the function.
+
+        Raises
+        ------
+        ResultTypeError
+            if it has another type than is wanted.
+        EndlessError
+            if it computes for too long.
+        """
         try:
-            return self.function(*given)
-        except Exception as error:
+            with call_limited():
+                return self._typed(self.function(*given))
+        except (Exception, EndlessError) as error:
             self.error = error
             raise
+
+    def _typed(self, result: Any) -> Any:
+        if not isinstance(result, self.types):
+            raise ResultTypeError(result, self.wanted)
+        return result
 
 
 def run_with(
@@ -132,5 +154,5 @@ def run_with(
     with table.replaced(opcode, entry):
         try:
             return run(), None
-        except Exception as error:
+        except (Exception, EndlessError) as error:
             return None, watched.error or error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import emit_c
 import hlo
 from codegen.elements.table import Element, Scalar
+from codegen.expressions import Expr
 from emit_c.table import emits_c
 from hlo.types.element_type import F32, S32
 from hlo_tools.exercises.cases import Watched, Wrong, one_instruction, run_with
@@ -38,7 +39,7 @@ def check_c(
     """The check of a student's C of an opcode: compiled, against the interpreter."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
-        watched = Watched(answer[name])
+        watched = Watched(answer[name], Expr, "an expression of C")
 
         def wrong(case: Case) -> Wrong | None:
             want = evaluate(case.module, *case.arguments or ())

@@ -9,12 +9,27 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hlo_tools.exercises.limits import CALL_SECONDS, EndlessError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo_tools.shrink.case import Case
 
 UNWRITTEN = "not written yet"
+
+
+class ResultTypeError(TypeError):
+    """A student's function gave something of another type than is wanted."""
+
+    def __init__(self, result: object, wanted: str) -> None:
+        """Name the type that it has, and the one that is wanted."""
+        super().__init__(f"gives {_of_type(result)}, where {wanted} is wanted")
+
+
+def _of_type(result: object) -> str:
+    name = type(result).__name__
+    return "None" if result is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 @dataclass(frozen=True)
@@ -36,7 +51,8 @@ class Mistake:
 
     Attributes
     ----------
-    kind : "unwritten", "missing", "error", "wrong" or "weak": right, but it does too little.
+    kind : "unwritten", "missing", "error", "wrong", "time": it does not come to an end, or "weak":
+        right, but it does too little.
     message : one line.
     shown : the counterexample: HLO, inputs, and both results.
     location : of the function at which to set a breakpoint.
@@ -72,6 +88,11 @@ def raised(name: str, error: BaseException, path: Path | None, shown: str = "") 
         return unwritten(name)
     where = line_of(error, path)
     line = f" in line {where}" if where else ""
+    if isinstance(error, EndlessError):
+        told = f"{name} has not come to an end after {CALL_SECONDS} s{line and ','}{line}"
+        return Mistake("time", told, shown)
+    if isinstance(error, ResultTypeError):
+        return Mistake("error", f"{name} {error}", shown)
     told = str(error).partition("\n")[0]
     return Mistake("error", f"{name} raises {type(error).__name__}{line}: {told}", shown)
 

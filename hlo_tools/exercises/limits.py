@@ -1,4 +1,4 @@
-"""Limits of a process that runs somebody else's code: time, memory, no network, no files.
+"""Limits of somebody else's code: time, memory, no network, no files.
 
 It imports nothing but the standard library, as it must run before anything starts threads.
 """
@@ -8,10 +8,16 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import signal
 import sys
 import tempfile
+import threading
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000
 NETWORK = ("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo")
@@ -30,6 +36,36 @@ CHANGES = {
     "shutil.rmtree": (0,),
 }
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+# CPU time of one call of a student's function, which has next to nothing to compute.
+CALL_SECONDS = 5
+
+
+class EndlessError(BaseException):
+    """A call computes for too long; no `except Exception` around it hides that."""
+
+
+@contextmanager
+def call_limited() -> Generator[None]:
+    """Stop a call that computes for more than `CALL_SECONDS`, with the line on which it is.
+
+    Only the main thread can be stopped so; in others nothing is watched.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise EndlessError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, CALL_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 class NoNetworkError(PermissionError):

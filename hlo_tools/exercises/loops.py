@@ -133,7 +133,8 @@ def left_inside(module: Module, after: Module) -> Mistake | None:
 EXERCISES = (
     Exercise(
         25, "count the iterations of a loop", 8, "medium",
-        {"trips": lambda: own_trips}, "optimizer/loops/trip_count.py:Counter.trips", check_trips,
+        {"trips": lambda: own_trips}, "optimizer/loops/trip_count.py:InductionVariable.trips",
+        check_trips,
     ),
     Exercise(
         26, "find what is the same in every iteration", 8, "hard",

@@ -11,6 +11,7 @@ import numpy as np
 from hlo.infer import infer
 from hlo.infer.table import infers
 from hlo.types.element_type import F32, PRED, S32, U8
+from hlo.types.shape import Shape
 from hlo_tools.exercises.calls import ShownCall, compare_calls, same_truth
 from hlo_tools.exercises.cases import Watched, Wrong, compare_cases, one_instruction, run_with
 from hlo_tools.exercises.exercise import Exercise
@@ -69,7 +70,7 @@ def check_infer(opcode: str, name: str) -> Callable[[Submission, SearchEffort], 
     """The check of a student's shape inference: against the project's, on modules."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
-        watched = Watched(answer[name])
+        watched = Watched(answer[name], Shape, "a Shape")
 
         def wrong(case: Case) -> Wrong | None:
             for instr in case.module.instructions():

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import hlo
 from hlo_tools.checking.search import search, smallest
-from hlo_tools.exercises.finding import Mistake, unwritten
+from hlo_tools.exercises.finding import Mistake, raised, unwritten
+from hlo_tools.exercises.limits import EndlessError, call_limited
 from hlo_tools.own_passes import as_pass
 from optimizer.log import Log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from hlo.instruction import Module
     from hlo_tools.checking.failure import Failure
@@ -34,7 +36,7 @@ def check_pass(
         return unwritten(name)
     pass_ = student_pass(answer, name)
     for demand in demands:
-        if found := demand.unmet(pass_, name):
+        if found := demand.unmet(pass_, name, answer.path):
             return found
     failure, _ = search(pass_, effort.examples, given=[d.module() for d in demands])
     if failure is None:
@@ -76,14 +78,17 @@ class Demand:
         """The module."""
         return hlo.parse(self.text)
 
-    def unmet(self, pass_: Pass, name: str) -> Mistake | None:
+    def unmet(self, pass_: Pass, name: str, path: Path | None = None) -> Mistake | None:
         """The mistake of a pass that leaves too much."""
         before = self.module()
         try:
-            after: Any = pass_.run(before, Log())
+            with call_limited():
+                after: Any = pass_.run(before, Log())
             left = Counter(i.opcode for i in after.instructions())
         except NotImplementedError:
             return unwritten(name)
+        except EndlessError as error:
+            return raised(name, error, path, f"// before\n{before}".rstrip())
         except Exception:
             # The search tells it better.
             return None

@@ -272,8 +272,8 @@ def check_mutant_test(answer: Submission, _: SearchEffort) -> Mistake | None:
         return of_failure(Cse(), "the real CSE", found)
     if find_failure(forgetful(), made, *given) is None:
         after = forgetful().run(made, SILENT)
-        done = "changes it and is right" if after is not made else "does not change it"
-        return Mistake("wrong", f"the mutant survives: on this module it {done}", str(after))
+        done = "changes this module, and is right" if after is not made else "changes nothing"
+        return Mistake("wrong", f"the mutant survives: it {done}", f"// after\n{after}".rstrip())
     count = sum(1 for _ in made.instructions())
     if count > MOST:
         return Mistake("weak", f"the mutant is killed by {count} instructions: {MOST} would do")

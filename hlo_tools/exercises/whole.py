@@ -68,6 +68,8 @@ def check_pipeline(answer: Submission, _: SearchEffort) -> Mistake | None:
     text = answer["PIPELINE"]
     if not text:
         return unwritten("PIPELINE")
+    if not isinstance(text, str):
+        return Mistake("wrong", f"PIPELINE is a {type(text).__name__}, not a text")
     try:
         made = parse_pipeline(text)
     except HloError as error:

@@ -26,6 +26,7 @@ from inspect import Parameter, signature
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
+from hlo.instruction import Instruction
 from hlo.names import NameSupply
 from hlo.notebook import shown_in_notebooks
 from interpreter.numbers.compare import BITS, PROMISES, Promise
@@ -45,7 +46,7 @@ from optimizer.rewriting.term import (
 )
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Instruction
+    from hlo.instruction import Computation
     from hlo.types.shape import Shape
     from optimizer.rewriting.guard import Guard
     from optimizer.rewriting.make import Number
@@ -138,6 +139,10 @@ class Rule:
         if isinstance(made, Term):
             message = f"{self.name} returns the pattern `{made}`, not an instruction"
             raise TypeError(f"{message}; {HOW_TO_MAKE}")
+        returned: object = made
+        if not isinstance(returned, Instruction | None):
+            given = type(returned).__name__
+            raise TypeError(f"{self.name} returns a value of type {given}, not an instruction")
         return made
 
     def rewritten(

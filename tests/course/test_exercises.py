@@ -69,6 +69,39 @@ def test_an_exercise_has_three_wrong_answers_and_replaces_something(exercise: Ex
     assert name.rpartition(".")[2] in (source.read_text() if source.is_file() else "")
 
 
+ENDLESS_PASS = """class DeadCode:
+    name = "endless"
+    def run(self, module, log):
+        while True: pass
+"""
+NO_INSTRUCTION = """from optimizer.rewriting.pattern import p, q, transpose, x
+from optimizer.rewriting.rule import rule
+@rule(transpose(transpose(x, p), q))
+def transpose_of_transpose(x, p, q): return p
+"""
+# By name: an exercise, an answer to it, and a part of the message.
+ODD_ANSWERS = {
+    "endless": (25, "def trips(*_):\n  while True: pass", "to an end after 5 s, in line 2"),
+    "endless pass": (21, ENDLESS_PASS, "not come to an end after 5 s, in line 4"),
+    "dimensions": (9, "def infer_pad(i, a, x, y): return x.dims", "a tuple, where a Shape is"),
+    "text": (31, "def write_sign(instr, x): return '1'", "gives a str, where"),
+    "no instruction": (16, NO_INSTRUCTION, "returns a value of type tuple, not an instruction"),
+    "error": (4, "def read_slice(text): return [int(text)]", "an error (ValueError: invalid"),
+    "list": (35, "PIPELINE = ['dce']", "PIPELINE is a list, not a text"),
+}
+
+
+@pytest.mark.parametrize(("number", "answer", "told"), ODD_ANSWERS.values(), ids=ODD_ANSWERS)
+def test_an_answer_of_another_kind_is_told_which_is_wanted(
+    number: int, answer: str, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "answer.py"
+    path.write_text(answer)
+    report = check_here(number, path, shrinking=2)
+    assert not report.is_right
+    assert told in f"{report.message}\n{report.shown}"
+
+
 def test_numbers_go_from_one_without_a_gap() -> None:
     assert list(range(1, len(EXERCISES) + 1)) == NUMBERS
     assert len(NUMBERS) >= 24

@@ -67,7 +67,7 @@ FILES = {
     "nothing": (b"", "missing"),
     "no Python": (b"def users(computation:", "error"),
     "bytes": (b"\x00\xff\xfe", "error"),
-    "an end": (b"raise SystemExit(0)", "ended"),
+    "an end": (b"raise SystemExit(0)", "error"),
 }
 # Each starts a process, which takes a second; some wait for their limit.
 QUICK = ("deletes a file", "starts a process", "ends the process")
