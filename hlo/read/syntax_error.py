@@ -58,7 +58,7 @@ _PARTS = {
 }
 _WORD = re.compile(r"%?[\w.\-]+|.", re.DOTALL)
 # The name at the start of an instruction, and what no name may have in it.
-_TARGET = re.compile(r"(?:ROOT\s+)?%?([^\s=(){}\[\],]+)")
+_TARGET = re.compile(r"(?:ROOT\s+)?%?([^\s=(){}\[\],]+)(?:\s*=|(?<=:)\s)")
 _NOT_IN_NAMES = re.compile("[^\\w.\\-\ufeff]", re.ASCII)  # of a byte order mark there is a hint
 
 

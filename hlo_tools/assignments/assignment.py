@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import cycle, islice
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -40,14 +41,16 @@ class Assignment:
 
 
 def chosen(seed: int, bugs: int, exercises: int) -> Assignment:
-    """Another set for each seed: bugs of all kinds in turn, and exercises, easy to hard."""
+    """Another set for each seed: bugs of all kinds in turn, and exercises, easy to hard.
+
+    Where more are asked for than there are, all are chosen.
+    """
     random = Random(f"assignment/{seed}")
     kinds = random.sample(KINDS, len(KINDS))
     pools = {k: sorted(b.name for b in all_bugs().values() if b.kind == k) for k in KINDS}
-    names: list[str] = []
-    for n in range(bugs):
-        pool = pools[kinds[n % len(kinds)]]
-        names.append(pool.pop(random.randrange(len(pool))))
+    left = (pools[kind] for kind in cycle(kinds) if pools[kind])
+    turns = islice(left, min(bugs, len(all_bugs())))
+    names = [pool.pop(random.randrange(len(pool))) for pool in turns]
     numbers = sorted(random.sample(list(EXERCISES), min(exercises, len(EXERCISES))))
     return Assignment(seed, tuple(all_bugs()[n] for n in names), tuple(numbers))
 

@@ -72,6 +72,13 @@ def test_the_project_finds_the_bug(bug: Bug, tmp_path: Path) -> None:
     assert unmodified(bug)(found) is None
 
 
+def test_there_are_no_more_bugs_than_all() -> None:
+    most = chosen(1, 1000, 1000)
+    assert {bug.name for bug in most.bugs} == set(all_bugs())
+    assert most.exercises == tuple(sorted(EXERCISES))
+    assert most.bugs[:8] == chosen(1, 8, 1).bugs
+
+
 def test_every_student_gets_another_set() -> None:
     sets = [chosen(seed, bugs=4, exercises=3) for seed in range(12)]
     assert len({tuple(b.name for b in each.bugs) for each in sets}) == len(sets)
