@@ -108,11 +108,19 @@ def _is_worth_it(loop: For) -> bool:
     inner = [s for s in loop.body if isinstance(s, For)]
     if not inner or not loop.parallel or loop.step != 1:
         return False
-    if trip_count(loop) < machine.LANES:
+    if trip_count(loop) < machine.LANES and not _fills_more_lanes(loop, inner):
         return False
     if not all(map(_is_short, inner)) or all(_copies_far(loop.name, s) for s in loop.body):
         return False
     return straight([s for s in loop.body if not isinstance(s, For)])
+
+
+def _fills_more_lanes(loop: For, inner: Sequence[For]) -> bool:
+    """Whether a loop has more iterations than those inside of it, which compute long functions.
+
+    These take as long for a few lanes as for all.
+    """
+    return has_long_functions(loop) and trip_count(loop) > max(map(trip_count, inner))
 
 
 def _is_short(loop: For) -> bool:

@@ -159,6 +159,30 @@ def test_pieces_of_iterations_in_turn_stay_in_one_loop():
     assert unroll_short_loops(Names(), [loop]) == (loop,)
 
 
+def angles(turns):
+    """The sines and cosines of three numbers at several frequencies, as images are encoded."""
+    pairs = (("sine", 0), ("cosine", 3))
+    inner = (
+        For(
+            "k", start + 3,
+            (Assign("y[j * 6 + k]", f"{name}_f32(x[k - {start}] * z[j])"),),
+            start=start, simd=True,
+        )
+        for name, start in pairs
+    )  # fmt: skip
+    return For("j", turns, tuple(inner), parallel=True)
+
+
+def test_long_functions_of_three_numbers_are_computed_in_lanes_of_ten():
+    (loop,) = unroll_short_loops(Names(), [angles(10)])
+    assert loop.simd
+    assert text([loop]).count("sine_f32(") == 6
+
+
+def test_long_functions_of_more_numbers_than_rows_stay_in_rows():
+    assert unroll_short_loops(Names(), [angles(3)]) == (angles(3),)
+
+
 def test_rows_that_fill_one_vector_are_enough():
     (loop,) = unroll_short_loops(Names(), nest(2, rows=16))
     assert loop.simd
