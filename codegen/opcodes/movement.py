@@ -24,12 +24,12 @@ from codegen.expressions import (
     indexed,
 )
 from codegen.opcodes.bits import joined_parts, part_of, reinterpreted
+from codegen.opcodes.counted import counted
 from codegen.statements import Assign, If, Statement
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
-from interpreter.conversion import integer_range
 from optimizer.analysis.indexing import Index, Sum, unknown
-from optimizer.analysis.indexing_map import Copied, at_number, bitcast, number_in_memory, sources
+from optimizer.analysis.indexing_map import at_number, bitcast, number_in_memory, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -239,9 +239,9 @@ def write_gather(body: Body, instr: Instruction, index: Index) -> Expr:
     for k, d in enumerate(attrs.start_index_map):
         here = vector_index(batch, attrs.index_vector_dim, indices, k)
         limit = dims[d] - attrs.slice_sizes[d]
-        counted = _counted(body, indices, here)
-        if counted is not None and counted.low >= 0 and counted.high <= limit:
-            at[d] = at[d] + counted
+        number = counted(body, indices, here)
+        if number is not None and number.low >= 0 and number.high <= limit:
+            at[d] = at[d] + number
             continue
         value = body.element(indices, here)
         at[d] = at[d] + clamped(body, value, limit, indices, short=short)
@@ -256,37 +256,6 @@ def _at_most(body: Body, index: Sum, limit: int) -> Sum:
     if index.high <= limit:
         return index
     return unknown(body.let("s64", "batch", at_most(indexed(index), limit)).name, 0, limit)
-
-
-def _counted(body: Body, instr: Instruction, index: Index) -> Sum | None:
-    """The value of an iota's element, seen through instructions that only move it; else None.
-
-    Gathers along one dimension have iotas in their index vectors for all others.
-    """
-    environment = body.environment
-    while True:
-        while instr in environment.aliases:
-            environment, instr = environment.aliases[instr]
-        if instr in environment.pointers:
-            return None
-        if instr.opcode == "iota":
-            iota = a.Iota.of(instr)
-            number = index[iota.iota_dimension]
-            _, largest = integer_range(instr.shape.element_type)
-            return number if number.high <= largest else None
-        moved = _moved(instr, index)
-        if moved is None:
-            return None
-        instr, index = moved.operand, moved.source_index
-
-
-def _moved(instr: Instruction, index: Index) -> Copied | None:
-    """The element of which an element is a copy, where that is certain."""
-    found = [s for s in sources(instr, index) if not any(c.is_impossible for c in s.conditions)]
-    if not found or any(c.is_open for c in found[0].conditions):
-        return None
-    # A bitcast may be to another type.
-    return found[0] if found[0].operand.shape.element_type is instr.shape.element_type else None
 
 
 def vector_index(
