@@ -20,7 +20,8 @@ from hlo_tools.generate.instances import instance
 from hlo_tools.generate.layouts import laid_out
 from hlo_tools.generate.modules import LAID_OUT, random_module
 from hlo_tools.generate.mutation import mutated, one_given_up, one_put_out, one_retupled, one_waits
-from hlo_tools.generate.operands import ARITHMETIC, TYPES, UnfitError
+from hlo_tools.generate.operands import ARITHMETIC, UnfitError
+from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.seeds import all_seeds
 from hlo_tools.generate.values import nasty, tame
 from interpreter.arithmetic import MEANINGS

@@ -12,7 +12,8 @@ from hlo.errors.error import HloError
 from hlo.opcode import EXPLICIT_SHAPE
 from hlo_tools.exercises.finding import Mistake, ResultTypeError, case_text, raised
 from hlo_tools.exercises.limits import EndlessError, call_limited
-from hlo_tools.generate.operands import TYPES, UnfitError, operands_for, random_shape
+from hlo_tools.generate.operands import UnfitError, operands_for
+from hlo_tools.generate.random_shapes import TYPES, random_shape
 from hlo_tools.generate.values import nasty, tame
 from hlo_tools.shrink.case import Case
 from hlo_tools.shrink.shrink import shrink

@@ -21,7 +21,7 @@ from hlo_tools.exercises.calls import ShownCall, compare_calls, same_truth
 from hlo_tools.exercises.exercise import Exercise, course_folder
 from hlo_tools.exercises.finding import Mistake
 from hlo_tools.generate.modules import random_module
-from hlo_tools.generate.operands import random_shape
+from hlo_tools.generate.random_shapes import random_shape
 from hlo_tools.generate.values import tame
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import compare

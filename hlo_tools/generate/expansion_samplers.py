@@ -20,7 +20,8 @@ from hlo.types.element_type import (
 )
 from hlo.types.literal import literal
 from hlo.types.shape import Shape, array
-from hlo_tools.generate.operands import operands_for, random_dims, random_shape
+from hlo_tools.generate.operands import operands_for
+from hlo_tools.generate.random_shapes import random_dims, random_shape
 from hlo_tools.generate.samplers import sampler
 from hlo_tools.generate.structure_samplers import SAMPLERS
 

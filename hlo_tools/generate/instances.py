@@ -15,14 +15,8 @@ from hlo.opcode import EXPLICIT_SHAPE, OPCODES
 from hlo.types.element_type import PRED, S32, ElementType
 from hlo.types.literal import literal
 from hlo.types.shape import Shape, array, tuple_of
-from hlo_tools.generate.operands import (
-    TYPES,
-    UnfitError,
-    need,
-    operands_for,
-    random_shape,
-    scalar_computation,
-)
+from hlo_tools.generate.operands import UnfitError, need, operands_for, scalar_computation
+from hlo_tools.generate.random_shapes import TYPES, random_shape
 from hlo_tools.generate.values import nasty
 from optimizer.number_guards import highest_of, lowest_of
 from optimizer.rewriting.application import Application, AttributeVariable, Rest

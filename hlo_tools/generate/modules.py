@@ -22,15 +22,8 @@ from hlo.types.literal import literal
 from hlo.types.shape import array, tuple_of
 from hlo_tools.generate import structured
 from hlo_tools.generate.layouts import laid_out
-from hlo_tools.generate.operands import (
-    TYPES,
-    UnfitError,
-    Wanted,
-    need,
-    operands_for,
-    random_shape,
-    scalar_computation,
-)
+from hlo_tools.generate.operands import UnfitError, Wanted, need, operands_for, scalar_computation
+from hlo_tools.generate.random_shapes import TYPES, random_shape
 from hlo_tools.generate.values import nasty
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from hlo.walk import names_of, rebuild_module
 from hlo_tools.generate.changing import changed, shown, some
 from hlo_tools.generate.embedding import embedded
 from hlo_tools.generate.layouts import another_layout, another_order, one_in_two_orders, one_read
-from hlo_tools.generate.operands import ARITHMETIC, TYPES, UnfitError, need
+from hlo_tools.generate.operands import ARITHMETIC, UnfitError, need
+from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.resizing import reshaped
 from hlo_tools.generate.values import nasty, small
 from interpreter.arithmetic import MEANINGS

@@ -15,10 +15,11 @@ import numpy as np
 from hlo.build import Builder
 from hlo.opcode import OPCODES
 from hlo.table import OpTable
-from hlo.types.element_type import C64, C128, ELEMENT_TYPES, F32, F64, PRED, S32, ElementType
+from hlo.types.element_type import C64, C128, F32, F64, PRED, S32, ElementType
 from hlo.types.literal import literal
 from hlo.types.shape import Shape, array, tuple_of
 from hlo.types.values import PaddingDim, SliceDim
+from hlo_tools.generate.random_shapes import SIZES, TYPES, Dims, Types, random_shape
 from interpreter.arithmetic import MEANINGS
 
 if TYPE_CHECKING:
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation
     from hlo.names import NameSupply
-
-# Common types of every kind, and of each the narrow ones.
-_NAMES = (
-    *("pred", "s4", "s8", "s32", "s64", "u4", "u8", "u32"),
-    *("f16", "bf16", "f32", "f64", "f8e5m2", "f8e4m3fn", "c64", "c128"),
-)
-Types = tuple[ElementType, ...]
-Dims = tuple[int, ...]
-TYPES: Types = tuple(ELEMENT_TYPES[name] for name in _NAMES)
-EQUAL_SIZES = 0.3
-SIZES = (0, 1, 1, 2, 2, 2, 3, 3, 3, 4)
-
 
 # Opcodes that mean something for some kinds of numbers only.
 ARITHMETIC = frozenset(opcode for meanings in MEANINGS.values() for opcode in meanings)
@@ -53,7 +42,7 @@ class Wanted:
 
     Attributes
     ----------
-    operands : shapes of the operands; None for one that may have any shape.
+    operands : shapes of the operands.
     attrs : fields of the attribute class.
     called : the computations of scalars that it calls: opcodes for binary operations, directions
         such as "LT" for comparisons.
@@ -69,20 +58,6 @@ class Wanted:
 # "orders" the types of comparisons.
 Generate = Callable[["Random", Shape, dict[str, Any]], Wanted]
 operands_for: OpTable[Generate] = OpTable("operands_for")
-
-
-def random_dims(random: Random) -> tuple[int, ...]:
-    """Up to three dimensions, in which 0 and 1 are common."""
-    rank = random.choice((0, 1, 2, 2, 3, 3))
-    if random.random() < EQUAL_SIZES:
-        # Where all sizes are equal, no shape tells that dimensions were exchanged.
-        return (random.choice(SIZES),) * rank
-    return tuple(random.choice(SIZES) for _ in range(rank))
-
-
-def random_shape(random: Random, types: Types = TYPES) -> Shape:
-    """An array shape of any element type."""
-    return array(random.choice(types), random_dims(random))
 
 
 def need(condition: bool) -> None:

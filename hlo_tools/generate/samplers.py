@@ -11,7 +11,8 @@ from hlo.instruction import Module
 from hlo.types.element_type import ELEMENT_TYPES, F32, F64, S8, S32, U8
 from hlo.types.literal import literal
 from hlo.types.shape import array, tuple_of
-from hlo_tools.generate.operands import operands_for, random_shape
+from hlo_tools.generate.operands import operands_for
+from hlo_tools.generate.random_shapes import random_shape
 
 # (random, function that makes values of a shape) -> a module whose root the rule matches
 Sampler = Callable[[Random, Any], Module]

@@ -8,7 +8,8 @@ from hlo.types.element_type import S32
 from hlo.types.shape import array
 from hlo.types.sharding import ReplicaGroups
 from hlo.types.values import ConvDims, WindowDim
-from hlo_tools.generate.operands import SIZES, Wanted, need, operands_for
+from hlo_tools.generate.operands import Wanted, need, operands_for
+from hlo_tools.generate.random_shapes import SIZES
 
 if TYPE_CHECKING:
     from random import Random

@@ -19,7 +19,8 @@ from hlo.verify import verify
 from hlo.walk import rebuild
 from hlo_tools.generate.expansion_samplers import SAMPLERS
 from hlo_tools.generate.instances import arguments, instance
-from hlo_tools.generate.operands import TYPES, UnfitError
+from hlo_tools.generate.operands import UnfitError
+from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.values import nasty, tame
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import ROUNDING, compare

@@ -12,7 +12,7 @@ from hlo.errors.error import HloError
 from hlo.types.element_type import PRED, S4, S8, S32, U8, U32, U64
 from hlo_tools.checking.judging import difference
 from hlo_tools.generate.modules import random_module
-from hlo_tools.generate.operands import TYPES
+from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.values import nasty, tame
 from interpreter.numbers.compare import BITS, ROUNDING, Promise
 

@@ -17,13 +17,8 @@ from hlo_tools.generate.instances import Instance, arguments
 from hlo_tools.generate.layouts import laid_out
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.mutation import mutated
-from hlo_tools.generate.operands import (
-    TYPES,
-    UnfitError,
-    operands_for,
-    random_shape,
-    scalar_computation,
-)
+from hlo_tools.generate.operands import UnfitError, operands_for, scalar_computation
+from hlo_tools.generate.random_shapes import TYPES, random_shape
 from hlo_tools.generate.values import nasty, tame
 from hlo_tools.running import devices_of, run
 from interpreter import evaluate

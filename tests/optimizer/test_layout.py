@@ -15,7 +15,7 @@ from hlo.types.shape import tuple_of
 from hlo.types.values import ComputationLayout
 from hlo.verify import verify
 from hlo_tools.generate.modules import random_module
-from hlo_tools.generate.operands import TYPES
+from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
 from interpreter.numbers.compare import compare

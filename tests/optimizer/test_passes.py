@@ -17,7 +17,7 @@ from hlo.verify import verify
 from hlo_tools.checking.failure import find_failure
 from hlo_tools.checking.search import smallest
 from hlo_tools.generate.modules import random_module
-from hlo_tools.generate.operands import TYPES
+from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, ROUNDING, compare
