@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo_tools.exercises.finding import Mistake, raised, value_text
-from hlo_tools.exercises.limits import EndlessError, call_limited
+from hlo_tools.exercises.limits import CallTooLongError, call_limited
 from interpreter.engine.frame import quiet
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class ShownCall:
     shown: str
 
 
-class Refusal:
+class Refused:
     """The error of a function that refuses its arguments; one refusal equals any other."""
 
     def __init__(self, error: Exception | None = None) -> None:
@@ -33,7 +33,7 @@ class Refusal:
 
     def __eq__(self, other: object) -> bool:
         """Whether the other is a refusal, too."""
-        return isinstance(other, Refusal)
+        return isinstance(other, Refused)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
@@ -65,9 +65,9 @@ def compare_calls(
         want = result_of(own, call, may_refuse)
         try:
             got = result_of(answer[name], call, may_refuse)
-        except (Exception, EndlessError) as error:
+        except (Exception, CallTooLongError) as error:
             return _again(raised(name, error, answer.path, call.shown), answer, name, call)
-        refused = isinstance(want, Refusal) or isinstance(got, Refusal)
+        refused = isinstance(want, Refused) or isinstance(got, Refused)
         if (want != got) if refused else not equal(same, want, got):
             wrong.append((call, want, got))
     if not wrong:
@@ -82,7 +82,7 @@ def compare_calls(
 def shown_safely(show: Callable[[Any], str], value: Any) -> str:
     """A result as it is shown; one of a wrong type too."""
     try:
-        return show(value) if not isinstance(value, str | Refusal) else str(value)
+        return show(value) if not isinstance(value, str | Refused) else str(value)
     except Exception:
         return repr(value)
 
@@ -112,7 +112,7 @@ def _or_refused(function: Callable[..., Any], call: ShownCall) -> Any:
     try:
         return function(*call.arguments)
     except (HloError, ValueError) as error:
-        return Refusal(error)
+        return Refused(error)
 
 
 def _again(found: Mistake, answer: Submission, name: str, call: ShownCall) -> Mistake:

@@ -11,7 +11,7 @@ from hlo.build import Builder, module
 from hlo.errors.error import HloError
 from hlo.opcode import EXPLICIT_SHAPE
 from hlo_tools.exercises.finding import Mistake, ResultTypeError, case_text, raised
-from hlo_tools.exercises.limits import EndlessError, call_limited
+from hlo_tools.exercises.limits import CallTooLongError, call_limited
 from hlo_tools.generate.operands import UnfitError, operands_for
 from hlo_tools.generate.random_shapes import TYPES, random_shape
 from hlo_tools.generate.values import nasty, tame
@@ -131,13 +131,13 @@ class Watched:
         ------
         ResultTypeError
             if it has another type than is wanted.
-        EndlessError
+        CallTooLongError
             if it computes for too long.
         """
         try:
             with call_limited():
                 return self._typed(self.function(*given))
-        except (Exception, EndlessError) as error:
+        except (Exception, CallTooLongError) as error:
             self.error = error
             raise
 
@@ -155,5 +155,5 @@ def run_with(
     with table.replaced(opcode, entry):
         try:
             return run(), None
-        except (Exception, EndlessError) as error:
+        except (Exception, CallTooLongError) as error:
             return None, watched.error or error

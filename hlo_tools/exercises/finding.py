@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hlo_tools.exercises.limits import CALL_SECONDS, EndlessError
+from hlo_tools.exercises.limits import CALL_SECONDS, CallTooLongError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def raised(name: str, error: BaseException, path: Path | None, shown: str = "") 
         return unwritten(name)
     where = line_of(error, path)
     line = f" in line {where}" if where else ""
-    if isinstance(error, EndlessError):
+    if isinstance(error, CallTooLongError):
         told = f"{name} has not come to an end after {CALL_SECONDS} s{line and ','}{line}"
         return Mistake("time", told, shown)
     if isinstance(error, ResultTypeError):

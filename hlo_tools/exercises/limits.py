@@ -42,7 +42,7 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CALL_SECONDS = 5
 
 
-class EndlessError(BaseException):
+class CallTooLongError(BaseException):
     """A call computes for too long; no `except Exception` around it hides that."""
 
 
@@ -57,7 +57,7 @@ def call_limited() -> Generator[None]:
         return
 
     def stop(*_: object) -> None:
-        raise EndlessError
+        raise CallTooLongError
 
     before = signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, CALL_SECONDS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import hlo
 from hlo_tools.checking.search import search, smallest
 from hlo_tools.exercises.finding import Mistake, raised, unwritten
-from hlo_tools.exercises.limits import EndlessError, call_limited
+from hlo_tools.exercises.limits import CallTooLongError, call_limited
 from hlo_tools.own_passes import as_pass
 from optimizer.log import Log
 
@@ -87,7 +87,7 @@ class Demand:
             left = Counter(i.opcode for i in after.instructions())
         except NotImplementedError:
             return unwritten(name)
-        except EndlessError as error:
+        except CallTooLongError as error:
             return raised(name, error, path, f"// before\n{before}".rstrip())
         except Exception:
             # The search tells it better.
