@@ -1,8 +1,8 @@
 """Exercise 6: find the users of every instruction.
 
 Give a dictionary: each instruction of the computation, and the list of those that have it among
-their operands, in order. Who uses one instruction twice is named once. Whom nobody uses has an
-empty list.
+their operands, in order. A user that has an instruction as two operands is in its list once. The
+list of an instruction without users is empty.
 """
 
 
