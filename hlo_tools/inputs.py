@@ -39,14 +39,14 @@ def add_input_options(parser: Parser) -> None:
         "device 1 (in0_d1, in1_d1, ... in an .npz), replica by replica",
     )
     parser.add_argument(
-        "--seed", type=at_least(0), default=0, metavar="N", help="of random inputs (default 0)"
+        "--seed", type=at_least(0), default=0, metavar="N", help="seed of random inputs (default 0)"
     )
-    parser.add_argument("--fill", type=float, metavar="NUMBER", help="fill all inputs with it")
+    parser.add_argument("--fill", type=float, metavar="NUMBER", help="fill all inputs with this")
     parser.add_argument(
         "--replicas",
         type=at_least(1),
         metavar="N",
-        help="run so many (default: as the module says)",
+        help="number of replicas (default: the module's)",
     )
     parser.not_with("--seed", "--input", "--fill")
     parser.not_with("--fill", "--input")

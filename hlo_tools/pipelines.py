@@ -33,10 +33,13 @@ def add_pipeline_options(parser: Parser, *, with_code: bool = False) -> None:
         "--target",
         choices=("cpu", "gpu"),
         default="cpu",
-        help=f"whose standard pipeline{', and whose kernels,' if with_code else ''} (default cpu)",
+        help="the machine whose standard pipeline runs"
+        f"{', and for which kernels are made' if with_code else ''} (default cpu)",
     )
     parser.add_argument(
-        "--strict", action="store_true", help="in it, only what keeps every bit of every value"
+        "--strict",
+        action="store_true",
+        help="leave out passes and rules of the standard pipeline that may change a bit of a value",
     )
     if not with_code:
         parser.not_with("--target", "--passes")

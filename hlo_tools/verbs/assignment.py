@@ -36,7 +36,7 @@ def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("action", choices=ACTIONS, help="what to do")
     parser.add_argument("words", metavar="WORD", nargs="*", help="folders; for `try` see above")
-    parser.add_argument("--seed", type=at_least(0), metavar="N", help="of a student's set")
+    parser.add_argument("--seed", type=at_least(0), metavar="N", help="seed of a student's set")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="to make (default: student-N)")
     parser.add_argument(
         "--bugs", type=at_least(1), default=4, metavar="N", help="suspects (default 4)"

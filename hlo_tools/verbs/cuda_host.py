@@ -64,7 +64,9 @@ def dims(text: str) -> Dim3:
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="CUDA C, or - for standard input")
-    parser.add_argument("--kernel", metavar="NAME", help="which (default: the only one)")
+    parser.add_argument(
+        "--kernel", metavar="NAME", help="the kernel to run (default: the only one)"
+    )
     parser.add_argument("--grid", metavar="X[,Y[,Z]]", type=dims, default=(1, 1, 1), help="blocks")
     parser.add_argument(
         "--block", metavar="X[,Y[,Z]]", type=dims, default=(1, 1, 1), help="threads of a block"

@@ -1,9 +1,13 @@
 """Check an exercise of the course.
 
-Without NUMBER, the exercises are listed. `hlo exercise 6 --stub > answer.py` writes what to begin
-with; `hlo exercise 6 answer.py` puts your function in the place of the project's own, and runs the
-project's own checks on it. What is found is shown on the smallest module on which it is, with the
-inputs and both results, and with the line at which to stop a debugger; --pdb stops there.
+    hlo exercise                          list the exercises
+    hlo exercise 6                        what exercise 6 replaces
+    hlo exercise 6 --stub > answer.py     the file to begin with
+    hlo exercise 6 answer.py              check an answer
+
+Your function takes the place of the project's own, and the project's own checks run on it. A
+mistake is shown on the smallest module found, with its inputs, both results, and the line at which
+--pdb stops a debugger.
 
 The answer runs in a process of its own, with --seconds of CPU time, --megabytes of memory, and
 without network. The exit status is 0 if it is right, 1 if it is not.
@@ -36,7 +40,9 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("number", metavar="NUMBER", nargs="?", help="of the exercise")
     parser.add_argument("file", metavar="FILE", nargs="?", help="your answer")
     parser.add_argument("--stub", action="store_true", help="print what to begin with")
-    parser.add_argument("--pdb", action="store_true", help="stop a debugger in what is wrong")
+    parser.add_argument(
+        "--pdb", action="store_true", help="stop a debugger in your function, on the counterexample"
+    )
     parser.add_argument(
         "--examples", type=at_least(1), default=100, metavar="N", help="cases to try (default 100)"
     )

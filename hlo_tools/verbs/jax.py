@@ -47,10 +47,12 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--engine",
         choices=ENGINES,
-        help="what runs it; auto: interpreted first, C when it is ready",
+        help="how modules run; auto: by the interpreter until their C is compiled",
     )
-    parser.add_argument("--devices", type=at_least(1), metavar="N", help="have so many devices")
-    parser.add_argument("--dump-to", metavar="DIR", help="write each module, and it optimized")
+    parser.add_argument("--devices", type=at_least(1), metavar="N", help="number of devices")
+    parser.add_argument(
+        "--dump-to", metavar="DIR", help="write each module, as it came and optimized"
+    )
     parser.add_argument(
         "--stop-at-nan", action="store_true", help="interpret, and stop where NaN arises"
     )

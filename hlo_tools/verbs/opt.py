@@ -103,20 +103,27 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--log", action="store_true", help="show every rewrite on standard error")
     parser.add_argument(
-        "--log-diff", action="store_true", help="show them with the instructions before and after"
+        "--log-diff",
+        action="store_true",
+        help="show every rewrite with the instructions before and after",
     )
-    parser.add_argument("--time", action="store_true", help="show the passes' CPU seconds there")
+    parser.add_argument(
+        "--time", action="store_true", help="show each pass's CPU seconds on standard error"
+    )
     parser.add_argument(
         "--print-after",
         metavar="PASS",
         action="append",
-        help="print the module there after each run of this pass, or of all, that changed it",
+        help="print the module on standard error after each run of this pass that changed it; "
+        "`all` is every pass",
     )
     parser.add_argument(
         "--dump-to", metavar="DIR", help="write the modules between passes, as XLA does"
     )
     parser.add_argument(
-        "--check-values", action="store_true", help="run the module before and after each pass"
+        "--check-values",
+        action="store_true",
+        help="interpret the module before and after each pass, and compare the results",
     )
     add_input_options(parser)
     parser.only_with(INPUT_OPTIONS, "--check-values", "--trace")
@@ -124,19 +131,18 @@ def add_arguments(parser: Parser) -> None:
         "--stage",
         choices=("hlo", "buffers", "loops", "c", "cuda", "ptx", "sass", "dot", "svg"),
         default="hlo",
-        help="print the module, where its arrays lie, its kernels' loops after each pass over them "
-        "(--until one of these), its C, its CUDA C, what NVIDIA's compilers make of that, or a "
-        "picture as of `hlo graph`",
+        help="print the module (hlo, the default), its buffer assignment, its kernels' loops after "
+        "each kernel pass (--until one of these), its C, its CUDA C, the PTX or SASS of that, or "
+        "its graph as `hlo graph` draws it (dot, svg)",
     )
     parser.add_argument(
         "--kernel", metavar="NAME", help="print the loops of this instruction's kernel only"
     )
-    parser.add_argument("--svg", metavar="FILE", help="draw there when and where its arrays lie")
+    parser.add_argument("--svg", metavar="FILE", help="draw when and where arrays lie")
     parser.add_argument(
         "--trace",
         metavar="FILE",
-        help="write passes, rewrites, rules, values, loops, C and memory there, as JSON "
-        "(docs/trace.md)",
+        help="write passes, rewrites, rules, values, loops, C and memory as JSON (docs/trace.md)",
     )
     add_split_option(parser)
     parser.not_with("--split-input", "--trace", "--svg", "--dump-to", "--stage dot", "--stage svg")
@@ -149,13 +155,15 @@ def add_arguments(parser: Parser) -> None:
         help="with --stage c: scalar loops as one would write them by hand, without kernel passes",
     )
     parser.add_argument(
-        "--arch", metavar="SM", help="with --stage ptx or sass: a GPU, as sm_80 (default sm_90)"
+        "--arch",
+        metavar="SM",
+        help="with --stage ptx or sass: a GPU, such as sm_80 (default sm_90)",
     )
     parser.add_argument(
         "--explain-launch",
         metavar="GPU",
-        help="with --stage cuda: print for each launch of a kernel how it fills a GPU, as H100 or "
-        "sm_90, how its accesses meet memory, and its least time",
+        help="with --stage cuda: print for each launch the occupancy of this GPU (H100, sm_90), "
+        "the memory transactions, and the least time",
     )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
 

@@ -6,9 +6,9 @@
     hlo run m.hlo --platform c --profile --quiet
     hlo run m.hlo --platform cuda-host --checked
 
---expect and --reference compare the value, and let the exit status be 1 if it differs: with a
-saved one, or with another platform's. The arrays of an .npz file are taken in order; if some are
-named in0, in1, ... or out0, out1, ..., --input and --expect take only those.
+--expect compares the value with a saved one, and --reference with another platform's; the exit
+status is 1 if they differ. The arrays of an .npz file are taken in order; if some are named in0,
+in1, ... or out0, out1, ..., --input and --expect take only those.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def add_arguments(parser: Parser) -> None:
         type=at_least(1),
         default=1,
         metavar="N",
-        help="run on so many inputs, of the seed and those after it",
+        help="run on N random inputs, whose seeds count up from --seed",
     )
     parser.add_argument(
         "--repeat",
         type=at_least(1),
         metavar="N",
-        help="run so many times on the same inputs, and tell how long it took",
+        help="run N times on the same inputs, and print the time of a run",
     )
     parser.add_argument("--quiet", action="store_true", help="do not print the value")
     parser.add_argument("--expect", metavar="FILE", help="compare with a saved value")
@@ -79,7 +79,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--trace",
         metavar="FILE",
-        help="write every value: whole to .npz, else as text; - prints them",
+        help="write the value of every instruction: whole to .npz, shortened to a text, or to - "
+        "(standard output)",
     )
     parser.add_argument("--stop-at-nan", action="store_true", help="stop where NaN arises")
     parser.add_argument("--stop-at-inf", action="store_true", help="stop where infinity arises")
@@ -87,27 +88,27 @@ def add_arguments(parser: Parser) -> None:
     watched.add_argument(
         "--profile",
         action="store_true",
-        help="list what the kernels took; with --platform cuda, too",
+        help="list the time of each kernel; with --platform cuda, too",
     )
-    watched.add_argument("--profile-trace", metavar="FILE", help="and write a trace for Chrome")
+    watched.add_argument("--profile-trace", metavar="FILE", help="write them as a trace for Chrome")
+    watched.add_argument("--threads", type=at_least(1), metavar="N", help="use at most N threads")
     watched.add_argument(
-        "--threads", type=at_least(1), metavar="N", help="use at most so many threads"
-    )
-    watched.add_argument(
-        "--sanitize", action="store_true", help="run in a process that watches memory and sums"
+        "--sanitize",
+        action="store_true",
+        help="run with the C compiler's checks of addresses and of undefined behaviour",
     )
     watched.add_argument(
         "--mode",
         choices=("compiled", "eager"),
-        help="eager: a kernel an instruction, without passes, beside the module compiled; with "
-        "their kernels, launches, bytes and times",
+        help="eager: also run the module unoptimized, with a kernel for each instruction, and "
+        "compare kernels, launches, bytes and times",
     )
     watched.add_argument(
         "--ablate",
         metavar="PASS",
         action="append",
-        help="beside it, the module without this pass, or without several: PASS,PASS; may be given "
-        "again",
+        help="also run the module optimized without this pass, or without several (PASS,PASS), and "
+        "compare in the same way; may be given again",
     )
     parser.add_argument(
         "--checked",
@@ -118,13 +119,13 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--no-library",
         action="store_true",
-        help="with --platform cuda: let kernels compute what cuBLASLt or cuFFT would",
+        help="with --platform cuda: do not call cuBLASLt and cuFFT",
     )
     parser.add_argument(
         "--max-iterations",
         type=at_least(0),
         metavar="N",
-        help="stop with an error where a loop, interpreted, goes on after N iterations",
+        help="stop with an error if an interpreted loop runs for more than N iterations",
     )
     add_tolerance_options(parser)
     _restrict(parser)

@@ -46,7 +46,10 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
     parser.add_argument("names", metavar="A", nargs="+", help="names of instructions")
     parser.add_argument(
-        "--target", choices=("cpu", "gpu"), default="cpu", help="whose policy (default cpu)"
+        "--target",
+        choices=("cpu", "gpu"),
+        default="cpu",
+        help="the machine for which is decided (default cpu)",
     )
     # Copies are inserted, and values computed again, by the same rules for all.
     parser.only_with(("--target",), "question fuse", "question layout", "question library")
