@@ -146,7 +146,7 @@ def _divided_piece(
     axes = (*nest.axes[:k], *parts, *nest.axes[k + 1 :])
     within = (*ranges[:k], *((0, part.size) for part in parts), *ranges[k + 1 :])
     made = replace(nest, axes=axes, cut=frozenset())
-    known = made.traced(made.index(within))
+    known = made.trace_within(within)
     return replace(made, cut=_worth_cutting(made, within, known)), within, known
 
 
@@ -234,8 +234,8 @@ def _pieces(
     total = 0
     cuts = _cuts(nest.axes[k], ranges[k], trace)
     for piece in _ranges(ranges[k], cuts, None):
-        narrowed = (*ranges[:k], piece, *ranges[k + 1 :])
-        known = nest.traced(nest.index(narrowed)) if cuts else trace
+        narrowed = _with_range(ranges, k, piece)
+        known = nest.trace_within(narrowed) if cuts else trace
         total += _pieces(nest, narrowed, known, later, most - total)
         if total > most:
             break
@@ -251,10 +251,8 @@ def _are_parts(
     """
     if len(cuts) >= machine.MOST_PARTS_CUT:
         return False
-    total = 0
-    for piece in _ranges(ranges[k], cuts, None):
-        narrowed = (*ranges[:k], piece, *ranges[k + 1 :])
-        total += nest.traced(nest.index(narrowed)).statements
+    pieces = _ranges(ranges[k], cuts, None)
+    total = sum(nest.trace_within(_with_range(ranges, k, p)).statements for p in pieces)
     return total <= max(machine.MOST_STATEMENTS, 2 * trace.statements)
 
 
@@ -275,8 +273,8 @@ def _write_axes(
     divides = cuts and nest.axes[k].name in divided_counters(trace)
     tiles = nest.tiled.get(k)
     for piece in _ranges(ranges[k], cuts, tiles.size if tiles else None):
-        narrowed = (*ranges[:k], piece, *ranges[k + 1 :])
-        known = nest.traced(nest.index(narrowed)) if narrows or divides else trace
+        narrowed = _with_range(ranges, k, piece)
+        known = nest.trace_within(narrowed) if narrows or divides else trace
         if divides and (divided := _divided_piece(nest, narrowed, k, known)):
             _write_axes(*divided, depth)
             continue
@@ -301,6 +299,11 @@ def _cuts(axis: Axis, limits: Range, trace: AccessTrace) -> list[int]:
             iteration = -(-beyond // factor) if factor > 0 else beyond // factor + 1
             found |= {iteration} if low < iteration < high else set()
     return sorted(found)
+
+
+def _with_range(ranges: Sequence[Range], k: int, limits: Range) -> tuple[Range, ...]:
+    """The ranges of a nest's axes, with another one for axis k."""
+    return (*ranges[:k], limits, *ranges[k + 1 :])
 
 
 def _ranges(limits: Range, cuts: Sequence[int], tile: int | None) -> list[Range]:
@@ -337,7 +340,7 @@ def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
     last = len(nest.axes) - 1
     rows = [ranges]
     if nest.tiled and last not in nest.tiled:
-        rows = [(*ranges[:last], (k, k + 1)) for k in range(*ranges[last])]
+        rows = [_with_range(ranges, last, (k, k + 1)) for k in range(*ranges[last])]
     with nest.body.block() as block:
         for each in rows:
             nest.write(nest.index(each))

@@ -65,7 +65,11 @@ class TraversalNest:
 
     def trace(self) -> AccessTrace:
         """The trace of an element anywhere in the array."""
-        return self.traced(self.index(self.ranges))
+        return self.trace_within(self.ranges)
+
+    def trace_within(self, ranges: Sequence[Range]) -> AccessTrace:
+        """The trace of an element anywhere in some ranges of the axes."""
+        return self.traced(self.index(ranges))
 
     def index(self, ranges: Sequence[Range]) -> Index:
         """The element's index, by the counters and how far they may run."""

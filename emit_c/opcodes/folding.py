@@ -65,8 +65,8 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) 
     if first >= len(dims) or columns < 2:
         return None
     # Few rows need no variables that lie side by side: an element's are written out.
-    rows = prod(dims[d] for d in attrs.dimensions)
-    if rows <= machine.WRITTEN_OUT_FOLD and columns >= machine.BLOCK_OF_LANES:
+    folded = prod(dims[d] for d in attrs.dimensions)
+    if folded <= machine.WRITTEN_OUT_FOLD and columns >= machine.BLOCK_OF_LANES:
         return None
     types = [x.shape.element_type for x in arrays]
     starts = [body.scalar(i) for i in initials]
