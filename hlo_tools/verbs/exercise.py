@@ -81,7 +81,8 @@ def run(arguments: Namespace) -> int:
 def listed() -> str:
     """A line an exercise."""
     lines = [
-        f"{e.number:>4}  chapter {e.chapter:<2}  {e.level:6}  {e.title}" for e in EXERCISES.values()
+        f"{e.number:>4}  chapter {e.chapter:<2}  {e.level:6}  {e.title}"
+        for e in sorted(EXERCISES.values(), key=lambda e: (e.chapter, e.number))
     ]
     return "\n".join([*lines, "", "`hlo exercise N --stub > answer.py` writes what to begin with"])
 
