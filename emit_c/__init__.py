@@ -1,4 +1,18 @@
-"""An optimized module to one readable C file, to a shared library, to a Python callable.
+"""Compiles a module to one readable C file, a shared library, and a Python callable.
+
+`compile` does all of it, and `emit` writes the C alone.
+
+Examples
+--------
+>>> import hlo, emit_c
+>>> import numpy as np
+>>> module = hlo.parse("ENTRY e { x = f32[2,3] parameter(0)  ROOT y = f32[2,3] negate(x) }")
+>>> negate = emit_c.compile(module)
+>>> negate(np.ones((2, 3), np.float32))
+array([[-1., -1., -1.],
+       [-1., -1., -1.]], dtype=float32)
+>>> "-x[" in negate.source
+True
 
 Its folders, each of which needs those before it, so that this is the order to read them in: `code`
 (C before it is text), `table` (how each opcode is emitted), `kernels` (a kernel and its loops),
@@ -74,6 +88,7 @@ def compile(  # noqa: A001 - so it is named
 
     Parameters
     ----------
+    module : for one device.
     optimize : run the standard pipeline for the CPU first; without it, the code follows the
         module instruction by instruction.
     donate : let results take the memory of those arguments that the module's `input_output_alias`
@@ -85,6 +100,12 @@ def compile(  # noqa: A001 - so it is named
     plain : loops as one would write them by hand, to be read: see `emit`.
     wait : return when the library is ready. Otherwise a thread compiles it, while the interpreter
         answers calls; an error of the thread is raised by the next call.
+
+    Returns
+    -------
+    Executable or PendingExecutable
+        a function of the module's arguments, as NumPy arrays, that returns NumPy arrays; its
+        attribute `source` is the C.
 
     Raises
     ------

@@ -1,9 +1,19 @@
 """CUDA C from HLO: emitted, compiled, and run on a GPU or on the processor.
 
-The same text goes up four rungs: NVRTC compiles it to a cubin, `host` runs it on the processor
-with a model of CUDA's threads, PyCUDA drives it, and a GPU runs it.
+The same CUDA C is tried in four ways: NVRTC compiles it to a cubin; `host` runs it on the processor
+with a model of CUDA's threads; PyCUDA launches it, by a stand-in for the driver; and a GPU runs it.
 
-The rooms, in the order in which they are best read: `code` (names, and the functions that kernels
+Examples
+--------
+>>> import hlo, emit_cuda
+>>> import numpy as np
+>>> module = hlo.parse("ENTRY e { x = f32[2,3] parameter(0)  ROOT y = f32[2,3] negate(x) }")
+>>> negate = emit_cuda.compile(module, device="host")  # without `device`: on a GPU
+>>> negate(np.ones((2, 3), np.float32))
+array([[-1., -1., -1.],
+       [-1., -1., -1.]], dtype=float32)
+
+The folders, in the order in which they are best read: `code` (names, and the functions that kernels
 call), `opcodes` and `table` (CUDA's exceptions from what all emitters share), `kernels` (the kinds
 of launches), `program` (a whole module: steps, memory, control flow), `devices`, `host` and `gpu`
 (where it runs).
@@ -63,14 +73,20 @@ def compile(  # noqa: A001 - so it is named
 
     Parameters
     ----------
-    device : "host" runs the kernels on the processor; or something that runs kernels.
+    device : "gpu" runs the kernels on the GPU, "host" on the processor; or an object that runs
+        kernels, such as `GpuDevice` or `HostDevice`.
     optimize : run the standard pipeline for a GPU first; without it, the code follows the module
         instruction by instruction.
     checked : on the processor, watch every access of every kernel.
     donate : let results take the memory of those arguments that the module's `input_output_alias`
         names.
     libraries : those that may be called in the place of kernels; True for all of NVIDIA's on a
-        GPU, False for nothing.
+        GPU, False for none.
+
+    Returns
+    -------
+    CudaExecutable
+        a function of the module's arguments, as NumPy arrays, that returns NumPy arrays.
 
     Raises
     ------

@@ -1,7 +1,17 @@
 """The language HLO: opcodes, element types, shapes, text, inference, verification.
 
-`parse` reads a module, and `load` a file of one; `str(module)` prints it as XLA does, and `verify`
-checks it.
+`parse` reads a module from a text, and `load` from a file; `str(module)` is the text of XLA, and
+`verify` checks a module.
+
+Examples
+--------
+>>> import hlo
+>>> module = hlo.parse("ENTRY e { x = f32[2,3] parameter(0)  ROOT y = f32[2,3] negate(x) }")
+>>> hlo.verify(module)
+>>> module.entry.root
+%y = f32[2,3]{1,0} negate(%x)
+>>> module.entry.root.shape.dims, module.entry.root.operands
+((2, 3), (%x = f32[2,3]{1,0} parameter(0),))
 """
 
 from hlo.errors.error import HloError, Source, Span

@@ -272,6 +272,14 @@ class Module:
     """A whole program: computations, each after those that it calls, and an entry.
 
     `str(module)` is XLA's canonical text.
+
+    Attributes
+    ----------
+    computations : the entry among them.
+    entry : the computation that a run of the module evaluates.
+    header : layouts, aliases and numbers of devices, as the text's first line has them.
+    stack_frames : the lines of the user's program that metadata refer to.
+    span : the part of the text that it was read from.
     """
 
     name: str

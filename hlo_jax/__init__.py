@@ -1,7 +1,7 @@
 """PyHLO as a backend of JAX: a PJRT plugin in Python.
 
-JAX finds this package by its entry point and calls `initialize`. The rooms, in the order in which
-they stand on each other, and in which they are best read: `abi` (PJRT's structs and functions as
+JAX finds this package by its entry point and calls `initialize`. The folders and files, each of
+which needs only those before it: `abi` (PJRT's structs and functions as
 tables), `private` (what is called of JAX that is not public), `shim` (the part in C), `programs`
 (what JAX sends), `engines` (what runs it) and `plugin` (the functions that JAX calls).
 """

@@ -1,7 +1,16 @@
 """The meaning of every opcode, in plain NumPy.
 
-`evaluate(module, *arguments)` runs a module. Each opcode's function stands in the table
-`evaluates`, each custom call's is registered by `custom_call`.
+`evaluate(module, *arguments)` runs a module. The table `evaluates` has each opcode's function, and
+`custom_call` registers one for a custom call.
+
+Examples
+--------
+>>> import hlo, interpreter
+>>> import numpy as np
+>>> module = hlo.parse("ENTRY e { x = f32[2,3] parameter(0)  ROOT y = f32[2,3] negate(x) }")
+>>> interpreter.evaluate(module, np.ones((2, 3), np.float32))
+array([[-1., -1., -1.],
+       [-1., -1., -1.]], dtype=float32)
 """
 
 from importlib import import_module

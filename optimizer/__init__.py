@@ -1,6 +1,19 @@
-"""The optimizer: rules, passes and pipelines that make modules better without changing them.
+"""The optimizer: rules, passes and pipelines that make modules faster and keep their results.
 
-`optimize` runs the standard pipeline; `parse_pipeline("cse,dce")` makes any other.
+`optimize` runs the standard pipeline of a target; `parse_pipeline` makes a pipeline of passes by
+name. A module never changes: passes return a new one.
+
+Examples
+--------
+>>> import hlo, optimizer
+>>> module = hlo.parse("ENTRY e { x = f32[2] parameter(0)  y = f32[2] negate(x)"
+...                    "  ROOT z = f32[2] negate(y) }")
+>>> optimizer.parse_pipeline("algebraic-simplifier").run(module).entry.root
+%x = f32[2]{0} parameter(0)
+>>> optimizer.parse_pipeline("cse,dce").run(module) is module
+True
+>>> optimizer.optimize(module).entry.root
+%copy = f32[2]{0} copy(%x)
 """
 
 from importlib import import_module

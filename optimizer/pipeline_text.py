@@ -62,11 +62,13 @@ def _maker(title: str, pass_class: type[Any]) -> PassMaker:
 
 
 def parse_pipeline(text: str, find_pass: Finder = listed) -> Pipeline:
-    """Read a pipeline.
+    """The pipeline of a text, such as `fix(algebraic-simplifier{strict=true},cse),fusion`.
 
     Parameters
     ----------
-    find_pass : what a pass's name stands for.
+    text : names of passes, with options in braces; `fix(...)` repeats passes until none changes
+        anything.
+    find_pass : gives the pass of a name.
 
     Raises
     ------

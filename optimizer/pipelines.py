@@ -262,14 +262,15 @@ def optimize(
     observers: Sequence[Observer] | None = None,
     log: Log | None = None,
 ) -> Module:
-    """Run the standard pipeline on a module.
+    """Run the standard pipeline on a module, and return the optimized one.
 
     Parameters
     ----------
-    strict : only what keeps every bit of every result.
-    observers : they see every pass and rewrite. If None, the verifier is the only one: it checks
-        the module before the first pass and after every pass that changes something. Without it,
-        the module must be known to be well formed.
+    target : "cpu" or "gpu".
+    strict : leave out passes and rules that may change a bit of a result.
+    observers : objects that are told of every pass and rewrite. If None, the verifier is the only
+        one: it checks the module before the first pass and after every pass that changes something.
+        Without the verifier, the module must be known to be well formed.
     log : the log to use, with observers of its own; `prepare` may go on with it.
 
     Raises

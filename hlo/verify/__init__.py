@@ -39,8 +39,8 @@ def verify(module: Module, sound: set[Instruction] | None = None) -> None:
 
     Parameters
     ----------
-    sound : instructions whose shapes were found right before: what never changes needs no second
-        look. Those of this module are added to it, for whoever verifies what becomes of the module.
+    sound : instructions whose shapes need no check, as an earlier call found them right. This
+        module's instructions are added to the set, for a call on a later version of the module.
 
     Raises
     ------

@@ -32,7 +32,18 @@ CUSTOM_CALLS: dict[str, Callable[..., Value]] = {}
 
 
 def custom_call(*targets: str) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Register the decorated function for custom calls of some names."""
+    """Register the decorated function for custom calls of some names.
+
+    Parameters
+    ----------
+    targets : values of `custom_call_target`. The function is called with the frame, the instruction
+        and the operands, as NumPy arrays, and returns an array of the instruction's shape.
+
+    Raises
+    ------
+    KeyError
+        if a name has a function already.
+    """
 
     def register(function: Callable[..., Value]) -> Callable[..., Value]:
         for target in targets:

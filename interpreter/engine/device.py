@@ -27,7 +27,8 @@ class Device:
     outfeed : values that `outfeed` instructions have put, oldest first.
     from_host : by channel, values that a `recv` from the host takes, oldest first.
     to_host : by channel, values that a `send` to the host has put, oldest first.
-    receiving : by which routes each `recv` expects its value; its context is the place here.
+    receiving : the routes by which each `recv` expects its value; the `recv`'s context is its index
+        in this list.
     lockstep : the devices that run the same module at the same time, this one included.
     """
 
