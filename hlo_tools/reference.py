@@ -40,6 +40,15 @@ if TYPE_CHECKING:
     from optimizer.log import Pass
 
 MADE = "<!-- made by `make docs` from the tables of the program: change those -->\n\n"
+ABOUT_RULES = """A rule replaces its left side by its right side, `where` its condition holds.
+
+Its promise says how exactly it keeps values: BITS every bit, ZERO_SIGN all but the sign of a zero,
+FINITE all finite values, ROUNDING all but the last digits. [Chapter 5](../tutorials/05-what-the-same-means.md)
+explains promises. A promise is *proved* for all values, *partly* proved for some types or constants,
+or *sampled*: tried on random values. `hlo rules RULE` prints the evidence, and `hlo rules --help`
+has all words."""  # noqa: E501
+ABOUT_PASSES = """`hlo opt FILE` runs the standard pipeline of a target, `--target cpu` or `gpu`.
+`hlo opt FILE --passes A,B` runs passes by name."""
 NUMBERS = Path(inspect.getfile(evaluate)).parents[1] / "numbers"
 
 
@@ -54,7 +63,7 @@ def pages() -> dict[str, str]:
 def opcode_list() -> str:
     """A line an opcode."""
     lines = [f"# Opcodes\n\n{MADE}The {len(OPCODES)} opcodes of XLA, each with a page of its own."]
-    lines += ["", "| opcode | operands | what it is |", "| --- | --- | --- |"]
+    lines += ["", "| opcode | operands | meaning |", "| --- | --- | --- |"]
     for row in OPCODES.values():
         arity = "any" if row.arity is None else row.arity
         lines.append(f"| [{row.name}](opcodes/{row.name}.md) | {arity} | {row.summary} |")
@@ -180,7 +189,7 @@ def text(value: Any) -> str:
 def rule_list() -> str:
     """A table of the rules for each opcode at the root, with promise and proof."""
     record = read_record()
-    lines = [f"# Rules\n\n{MADE}Chapter 5 of the course says what promises are."]
+    lines = [f"# Rules\n\n{MADE}{ABOUT_RULES}"]
     by_root: dict[str, list[str]] = {}
     for rule in all_rules():
         found = evidence_of(rule, record)
@@ -197,12 +206,10 @@ def rule_list() -> str:
 def pass_list() -> str:
     """A section a pass, with its options and the pipelines that it is in."""
     inside = {target: set(names_in(optimizer.pipeline(target))) for target in ("cpu", "gpu")}
-    lines = [
-        f"# Passes\n\n{MADE}`hlo opt FILE --passes A,B` runs some; `hlo opt FILE` runs a pipeline."
-    ]
+    lines = [f"# Passes\n\n{MADE}{ABOUT_PASSES}"]
     lines += [
         "",
-        "| pass | in the pipelines | options | what it does | XLA |",
+        "| pass | in the pipelines | options | effect | XLA's file |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name, made in sorted(optimizer.PASSES.items()):

@@ -54,7 +54,7 @@ def page() -> str:
     """All codes as a page of Markdown."""
     parts = [
         "# Error codes",
-        "Made by `hlo explain --all` of `hlo/errors/codes.py`. `hlo explain CODE` tells one.",
+        "Made by `hlo explain --all` from `hlo/errors/codes.py`. `hlo explain CODE` prints one.",
     ]
     for code in sorted(CODES):
         parts += [f"## {code}: {CODES[code].title}", fill(CODES[code].explanation, WIDTH)]
