@@ -221,19 +221,19 @@ class Group(_Tree):
 Expr = Name | Literal | Index | Load | Op | Choose | Cast | Apply | Quoted | Struct | Member | Group
 
 
-def tree(value: Expr | int) -> Expr:
-    """A tree, or the literal of an integer."""
+def as_expr(value: Expr | int) -> Expr:
+    """An expression as it is; the literal of an integer."""
     return Literal(value) if isinstance(value, int) else value
 
 
 def binary(op: str, x: Expr | _Tree | int, y: Expr | _Tree | int) -> Op:
     """An operation of two operands, of which either may be an integer."""
-    return Op(op, (tree(x), tree(y)))  # type: ignore[arg-type]
+    return Op(op, (as_expr(x), as_expr(y)))  # type: ignore[arg-type]
 
 
 def apply(function: str, *args: Expr | int) -> Apply:
     """A call of a function; integers among its arguments become literals."""
-    return Apply(function, tuple(map(tree, args)))
+    return Apply(function, tuple(map(as_expr, args)))
 
 
 def total_of(values: Iterable[Expr], op: str) -> Expr:
@@ -264,7 +264,7 @@ def indexed(number: Sum) -> Expr:
 
 def item(pointer: Expr, number: Expr | Sum | int) -> Load:
     """An element of an array, by its number."""
-    return Load(pointer, indexed(number) if isinstance(number, Sum) else tree(number))
+    return Load(pointer, indexed(number) if isinstance(number, Sum) else as_expr(number))
 
 
 def grouped(value: Expr) -> Expr:
@@ -274,7 +274,7 @@ def grouped(value: Expr) -> Expr:
 
 def at_most(value: Expr, most: Expr | int) -> Choose:
     """A number, or a bound that it exceeds."""
-    return Choose(binary("<", value, most), value, tree(most))
+    return Choose(binary("<", value, most), value, as_expr(most))
 
 
 def negated(condition: Expr) -> Op:

@@ -25,7 +25,7 @@ from codegen.elements.types import (
     wide,
 )
 from codegen.elements.writer import Environment
-from codegen.expressions import Apply, Choose, Expr, Literal, Name, condition_of, item, tree
+from codegen.expressions import Apply, Choose, Expr, Literal, Name, as_expr, condition_of, item
 from codegen.kinds import Pointer
 from codegen.statements import Assign, Call, For, If, Let, LocalVariable, Statement, vectorized
 from hlo.attributes import GetTupleElement
@@ -84,17 +84,17 @@ class Body:
     ) -> Name:
         """Declare a variable; gives its name. What the arguments mean: see `LocalVariable`."""
         unique = self.writer.names.unique(name)
-        begin = None if value is None else tree(value)
+        begin = None if value is None else as_expr(value)
         self.add(LocalVariable(kind, unique, begin, size, work))
         return Name(unique)
 
     def assign(self, target: Expr, value: Expr | int) -> None:
         """Assign to a variable or an element."""
-        self.add(Assign(target, tree(value)))
+        self.add(Assign(target, as_expr(value)))
 
     def call(self, function: str, *arguments: Expr | int, work: int = 0) -> None:
         """Call a function for its effect; `work` is as in `Call`."""
-        self.add(Call(function, tuple(map(tree, arguments)), work))
+        self.add(Call(function, tuple(map(as_expr, arguments)), work))
 
     def function(self, wanted: str, define: Callable[[str], Function]) -> str:
         """The name of a function made as `define(name)`, or of an equal one that is there."""
@@ -344,9 +344,9 @@ class Body:
     def _tuple_element(self, instr: Instruction, index: Index) -> Values:
         attrs = GetTupleElement.of(instr)
         operand, number = instr.operands[0], attrs.index
-        tree = self.tree(operand)
-        if isinstance(tree, tuple):
-            leaves = cast("tuple[object, ...]", tree)
+        pointers = self.pointers_of(operand)
+        if isinstance(pointers, tuple):
+            leaves = cast("tuple[object, ...]", pointers)
             return self.loaded(instr.shape, leaves[number], index, instr.name)
         if operand.opcode == "tuple":
             return self.elements(operand.operands[number], index)
@@ -354,7 +354,7 @@ class Body:
         count = len(list(instr.shape.leaves()))
         return self.elements(operand, index)[before : before + count]
 
-    def tree(self, instr: Instruction) -> object:
+    def pointers_of(self, instr: Instruction) -> object:
         """The pointers of an instruction's value, if it is in memory; else None."""
         environment = self.environment
         while instr in environment.aliases:
@@ -362,10 +362,10 @@ class Body:
         if instr in environment.pointers:
             return environment.pointers[instr]
         if instr.opcode == "get-tuple-element":
-            tree = Body(self.writer, environment).tree(instr.operands[0])
-            if isinstance(tree, tuple):
+            pointers = Body(self.writer, environment).pointers_of(instr.operands[0])
+            if isinstance(pointers, tuple):
                 attrs = GetTupleElement.of(instr)
-                return cast("tuple[object, ...]", tree)[attrs.index]
+                return cast("tuple[object, ...]", pointers)[attrs.index]
         return None
 
     def literal(self, instr: Instruction) -> Constant | None:
@@ -383,7 +383,7 @@ class Body:
 
     def pointer(self, instr: Instruction) -> Name:
         """The C pointer to an array that is in memory."""
-        pointer = self.tree(instr)
+        pointer = self.pointers_of(instr)
         assert isinstance(pointer, Name), instr
         return pointer
 

@@ -42,12 +42,12 @@ class Scope:
         self.outer = outer
         self.arguments = dict(arguments or {})
 
-    def tree(self, instr: Instruction) -> object:
+    def pointers_of(self, instr: Instruction) -> object:
         """The pointer to an instruction's value; None if it is not in memory."""
         if instr in self.values:
             return self.values[instr]
         if self.outer and instr in self.arguments:
-            return self.outer.tree(self.arguments[instr])
+            return self.outer.pointers_of(self.arguments[instr])
         return None
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from codegen.expressions import Cast, Group, Load, Name, Op, tree
+from codegen.expressions import Cast, Group, Load, Name, Op, as_expr
 from codegen.grids.stages import WARP
 from codegen.grids.threads import WORD, Threads, pointed, size_of
 from codegen.kinds import Pointer
@@ -136,7 +136,7 @@ class _Warp(Threads):
     def loop(self, loop: For | Forever, mask: Mask) -> None:
         """Go through the first iteration."""
         if isinstance(loop, For):
-            self.declare(loop.kind, loop.name, tree(loop.start))
+            self.declare(loop.kind, loop.name, as_expr(loop.start))
             start, stop = self.value(loop.start), self.value(loop.stop)
             if start is not None and stop is not None:
                 mask = mask & (start < stop)

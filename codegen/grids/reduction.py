@@ -339,4 +339,4 @@ class _ColumnReduction(_Reduction):
 def _read(kernel: GridKernel, instr: Instruction) -> list[Instruction]:
     """The arrays in memory that a reduce may read, itself or in its fusion."""
     arrays = (*instr.operands[: len(instr.operands) // 2], *kernel.scope.arguments)
-    return [i for i in arrays if i.shape.rank and kernel.scope.tree(i) is not None]
+    return [i for i in arrays if i.shape.rank and kernel.scope.pointers_of(i) is not None]

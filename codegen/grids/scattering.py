@@ -138,7 +138,7 @@ def _add_four(
 ) -> None:
     """Add four neighbours, which one load reads where they are in memory."""
     update = instr.operands[2]
-    pointer = body.tree(update)
+    pointer = body.pointers_of(update)
     if isinstance(pointer, Name):
         vector = Cast(Pointer("f32x4", const=True), pointer)
         first = linear(index, update.shape.dims) // FOUR

@@ -31,12 +31,12 @@ from codegen.expressions import (
     Group,
     Literal,
     Name,
+    as_expr,
     at_most,
     binary,
     conjoined,
     indexed,
     item,
-    tree,
 )
 from codegen.grids.radix import MOST_LENGTH, digits, radix_stages
 from codegen.grids.stages import BARRIER, SHARED_BYTES, WARP, each_thread, in_turns
@@ -231,7 +231,7 @@ class _SortedTile:
         self.values = [kernel.shared_array(t.name, "values", size) for t in self.types]
         self.order = kernel.shared_array(self.order_kind, self.order_name, size)
         tiles = -(-self.n // size)
-        self.number, self.begin, self.count = Sum(0), Sum(0), tree(self.n)
+        self.number, self.begin, self.count = Sum(0), Sum(0), as_expr(self.n)
         block: Expr = Name("blockIdx.x")
         if tiles > 1:
             begin = body.let("s64", "begin", block % tiles * size)

@@ -13,7 +13,7 @@ import numpy as np
 
 from codegen.elements.types import vector_parts
 from codegen.evaluation import evaluated
-from codegen.expressions import Cast, Group, Name, tree
+from codegen.expressions import Cast, Group, Name, as_expr
 from codegen.kinds import base_of
 from codegen.statements import Assign, For, Forever, If, Let, LocalVariable
 from hlo.types.element_type import ELEMENT_TYPES
@@ -98,7 +98,7 @@ class Threads(ABC):
     def value(self, expr: Expr | int) -> Lanes | None:
         """The integer that each thread computes; None where data decide it."""
         try:
-            found = evaluated(tree(expr), self.values, self.functions)
+            found = evaluated(as_expr(expr), self.values, self.functions)
         except LookupError:
             return None
         return np.broadcast_to(found, self.numbers.shape)

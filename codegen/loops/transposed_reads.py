@@ -63,7 +63,7 @@ def may_transpose(scope: Scope, roots: Sequence[Instruction]) -> bool:
         # Arrays lie in row-major order here, whatever their layouts.
         if instr.opcode == "bitcast" and not all(shape.is_row_major for shape in shapes):
             return True
-        new = [o for o in instr.operands if o not in seen and scope.tree(o) is None]
+        new = [o for o in instr.operands if o not in seen and scope.pointers_of(o) is None]
         seen |= dict.fromkeys(new)
         stack += new
     return False

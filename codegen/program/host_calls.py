@@ -25,6 +25,6 @@ def host_call(scope: Scope, instr: Instruction, outputs: Sequence[str]) -> HostC
     ----------
     outputs : pointers to the arrays of the result.
     """
-    operands = (leaves(scope.tree(operand), operand.shape) for operand in instr.operands)
+    operands = (leaves(scope.pointers_of(operand), operand.shape) for operand in instr.operands)
     read = (pointer for pointers in operands for pointer in pointers if pointer)
     return HostCall(instr, (*read, *outputs))

@@ -80,7 +80,7 @@ class KernelReuse:
         stack = [instr]
         while stack:
             here = stack[-1]
-            tree = None if here is instr else scope.tree(here)
+            tree = None if here is instr else scope.pointers_of(here)
             missing = [o for o in here.operands if o not in positions] if tree is None else []
             if missing:
                 stack += missing

@@ -146,7 +146,7 @@ class Schedule:
         arrays = [kernel.arguments[p].name for p in pointers if p in kernel.arguments]
         return only_stored(statements, arrays) if arrays else ()
 
-    def tree(self, instr: Instruction) -> object:
+    def pointers_of(self, instr: Instruction) -> object:
         """The targets of an instruction's value; None if it has no memory."""
         shown = self.memory.buffers.flow.at[instr]
         if any(isinstance(leaf, Several) for leaf in shown):
@@ -254,14 +254,14 @@ class Schedule:
     def _write_sequential(self, instr: Instruction) -> None:
         """Write an instruction outside of fusions, whose buffer is known."""
         scope = self.scope
-        tree = self.tree(instr)
+        tree = self.pointers_of(instr)
         if tree is None and not (instr.shape.is_token and has_effect(instr)):
             return
         scope.targets[instr] = tree
         if instr.opcode in self.control:
             self.control[instr.opcode](self, instr)
-        elif instr.opcode in ("copy", "copy-start") and scope.tree(instr.operands[0]):
-            source, shape = scope.tree(instr.operands[0]), instr.operands[0].shape
+        elif instr.opcode in ("copy", "copy-start") and scope.pointers_of(instr.operands[0]):
+            source, shape = scope.pointers_of(instr.operands[0]), instr.operands[0].shape
             target = branch(tree, 0) if instr.opcode == "copy-start" else tree
             if instr not in self.memory.spared:
                 self.copy(leaves(target, shape), leaves(source, shape), shape)
@@ -300,7 +300,7 @@ class Schedule:
         for each in called.instructions:
             if each.opcode != "parameter":
                 self._write_fused(inner, each, wanted=each in chosen)
-        scope.values[instr] = inner.tree(called.root)
+        scope.values[instr] = inner.pointers_of(called.root)
         if target is None:
             return
         # A value that the fusion only hands on was not computed in its place.
@@ -334,9 +334,9 @@ class Schedule:
 
     def _renamed(self, scope: Scope, instr: Instruction) -> object:
         """The memory of a fused instruction that needs none of its own; None if it does."""
-        operand = scope.tree(instr.operands[0]) if instr.operands else None
+        operand = scope.pointers_of(instr.operands[0]) if instr.operands else None
         if instr.opcode == "tuple":
-            trees = tuple(scope.tree(o) for o in instr.operands)
+            trees = tuple(scope.pointers_of(o) for o in instr.operands)
             known = [
                 t is not None or not o.shape.is_array
                 for t, o in zip(trees, instr.operands, strict=True)

@@ -147,7 +147,7 @@ class _ConvolutionPlan:
             key=lambda g: self._share(g) * (1 if g.order == plain else machine.TRANSPOSED_SHARE),
         )
         in_place = (
-            isinstance(body.tree(self.lhs), Name)
+            isinstance(body.pointers_of(self.lhs), Name)
             and self.lhs.shape.element_type is self.kind
             and (best.order, best.sizes) == (plain, dims)
             and not any(self.tiling(best, p).reads_behind for p in product(*self.phases))

@@ -73,7 +73,7 @@ class TiledProduct:
         """Decide how the output is cut, and whether the input must be copied."""
         body = self.body
         self.tiling = self._tiling()
-        there = isinstance(body.tree(self.input.instr), Name)
+        there = isinstance(body.pointers_of(self.input.instr), Name)
         own = self.input.instr.shape.element_type is self.element
         apart = (self.tiling.row.input, *(s.input for s in self.tiling.steps))
         aliased = any(step * self.kind.bytes % machine.L1_WAY == 0 for step in apart if step)
@@ -148,7 +148,7 @@ class TiledProduct:
         A constant is no such kernel: packed when the module is written, it costs nothing.
         """
         kernel = self.kernel
-        there = isinstance(self.body.tree(kernel.instr), Name) and self.parts == 1
+        there = isinstance(self.body.pointers_of(kernel.instr), Name) and self.parts == 1
         own = kernel.instr.shape.element_type is self.kind
         known = constant_numbers(self.body, kernel.instr) is not None
         if not (self._order and there and own) or known:

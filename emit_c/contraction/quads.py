@@ -86,7 +86,7 @@ class Quads(TiledProduct):
         instr = self.input.instr
         rows = self.order == tuple(range(instr.shape.rank)) and self._depth % EACH == 0
         is_bytes = instr.shape.element_type.bits == S32.bits // EACH
-        return self._whole and rows and is_bytes and isinstance(self.body.tree(instr), Name)
+        return self._whole and rows and is_bytes and isinstance(self.body.pointers_of(instr), Name)
 
     @property
     def is_possible(self) -> bool:

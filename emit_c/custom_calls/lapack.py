@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import wide
-from codegen.expressions import Cast, Expr, Group, Name, Struct, apply, item, letter, tree
+from codegen.expressions import Cast, Expr, Group, Name, Struct, apply, as_expr, item, letter
 from codegen.kinds import Array, Pointer
 from codegen.printer import spelled
 from codegen.walk import address_of
@@ -209,7 +209,7 @@ def _kind(argument: int | Expr | Letter | Matrix) -> str | Pointer:
 def _value(argument: int | Expr | Letter | Matrix) -> Expr:
     if isinstance(argument, Matrix):
         return argument.name
-    return argument.value if isinstance(argument, Letter) else tree(argument)
+    return argument.value if isinstance(argument, Letter) else as_expr(argument)
 
 
 def _address(argument: int | Letter | Matrix) -> Expr:

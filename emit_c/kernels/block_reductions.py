@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, neutral
-from codegen.expressions import Choose, Expr, Load, Name, Op, tree
+from codegen.expressions import Choose, Expr, Load, Name, Op, as_expr
 from codegen.kinds import Pointer, number_of
 from codegen.loops.work import trip_count, work
 from codegen.statements import Assign, For, Let, LocalVariable, Statement, renamed
@@ -126,7 +126,7 @@ def _blocked(body: Body, loop: For, folds: Sequence[_BlockedFold]) -> list[State
     end = Name(first) + size
     iteration = (
         Let("s64", first, Name(block) * size),
-        Let("s64", last, Choose(Op("<", (end, tree(n))), end, tree(n))),
+        Let("s64", last, Choose(Op("<", (end, as_expr(n))), end, as_expr(n))),
         *(s for fold in folds for s in fold.begin(block, column)),
         inner,
         *(s for fold in folds for s in fold.end(block)),

@@ -29,7 +29,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, neutral
-from codegen.expressions import Group, Load, Name, indexed, tree
+from codegen.expressions import Group, Load, Name, as_expr, indexed
 from codegen.kinds import base_of, element_of, number_of
 from codegen.loops.work import trip_count
 from codegen.statements import (
@@ -226,7 +226,7 @@ class _Collapsed:
             made: list[Statement] = [replace(blocks, stop=whole, trip_count=None)]
             made += [replace(rest, start=whole)] if whole < loop.stop else []
         else:
-            stop, whole = tree(loop.stop), Name(self.body.name("whole"))
+            stop, whole = as_expr(loop.stop), Name(self.body.name("whole"))
             end = stop - Group(stop - loop.start) % count
             rest = replace(rest, start=whole, trip_count=count // 2)
             made = [Let("s64", whole.name, end), replace(blocks, stop=whole), rest]

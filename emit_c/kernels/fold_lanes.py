@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import SUM_OF_FLOATS, all_joined
-from codegen.expressions import Load, Name, tree
+from codegen.expressions import Load, Name, as_expr
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer
 from codegen.statements import For, Statement
@@ -33,8 +33,8 @@ def folding_lanes(
     count = lanes
     while count > left:
         count //= 2
-        lane = Name("k") if count > 1 else tree(0)
-        other = Name("k") + count if count > 1 else tree(1)
+        lane = Name("k") if count > 1 else as_expr(0)
+        other = Name("k") + count if count > 1 else as_expr(1)
         made = all_joined(
             [
                 (op, Load(Name(n), lane), Load(Name(n), other))

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Expr, Name, Op, conjoined, tree
+from codegen.expressions import Choose, Expr, Name, Op, as_expr, conjoined
 from codegen.loops.written_out import parts_of
 from codegen.statements import If, Let, changed_in, in_lanes
 from codegen.walk import names_of
@@ -57,7 +57,9 @@ class _MaskedLoop:
         """The limits and the loop."""
         made = replace(self.loop, body=self._bounded(self.loop.body))
         start, stop = self.loop.start, self.loop.stop
-        lets = (Let("s64", n, Choose(c, tree(stop), tree(start))) for c, n in self.limits.items())
+        lets = (
+            Let("s64", n, Choose(c, as_expr(stop), as_expr(start))) for c, n in self.limits.items()
+        )
         return (*lets, made)
 
     def _bounded(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:

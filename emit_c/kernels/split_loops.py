@@ -24,7 +24,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Literal, Name, binary, tree
+from codegen.expressions import Choose, Literal, Name, as_expr, binary
 from codegen.loops.work import trip_count
 from codegen.loops.written_out import copied
 from codegen.statements import For, Forever, If, Let, Statement, nested
@@ -100,7 +100,7 @@ def _parts(body: Body, loop: For) -> Iterator[Statement]:
             if edge is None or isinstance(bound, int):
                 bounds.append(bound if edge is None else edge)
             else:
-                nearest = Choose(binary(op, bound, edge), bound, tree(edge))
+                nearest = Choose(binary(op, bound, edge), bound, as_expr(edge))
                 made = Let("s64", body.name("bound"), nearest)
                 bounds.append(Name(made.name))
                 yield made

@@ -24,7 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, neutral
-from codegen.expressions import Choose, Load, Name, Op, tree
+from codegen.expressions import Choose, Load, Name, Op, as_expr
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
 from codegen.statements import (
@@ -259,7 +259,7 @@ class _LaneFold:
     def _last_block(self, inside: Sequence[Statement], left: int) -> For:
         """The loop over the last whole vector, in which the last `left` lanes fold."""
         lanes, lane = {part.lanes for part in self.parts}, Name(self.lane)
-        is_left = Op(">=", (lane, tree(self.lanes - left)))
+        is_left = Op(">=", (lane, as_expr(self.lanes - left)))
 
         def chosen(statement: Statement) -> Statement:
             match statement:
@@ -296,5 +296,5 @@ class _LaneFold:
             function = body.function(wanted, define)
             yield Call(function, tuple(Name(part.lanes) for part in group))
             yield from all_joined(
-                [(p.operation, Name(p.variable), Load(Name(p.lanes), tree(0))) for p in group]
+                [(p.operation, Name(p.variable), Load(Name(p.lanes), as_expr(0))) for p in group]
             )

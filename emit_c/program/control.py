@@ -43,7 +43,7 @@ def write_call(function: FunctionWriter, instr: Instruction) -> None:
 def write_conditional(function: FunctionWriter, instr: Instruction) -> None:
     """A chain of ifs: a pred chooses the first branch where it holds; out of range is the last."""
     index = instr.operands[0]
-    chosen = Op("*", (Name(str(function.scope.tree(index))),))
+    chosen = Op("*", (Name(str(function.scope.pointers_of(index))),))
     is_pred = index.shape.element_type.name == "pred"
     calls = [
         call(function, branch, f"branch {number} of %{instr.name}")
@@ -59,7 +59,7 @@ def write_conditional(function: FunctionWriter, instr: Instruction) -> None:
 def write_in_variables(function: FunctionWriter, loop: Instruction) -> None:
     """One kernel for a loop whose state consists of scalars, which it keeps in C variables."""
     kernel = function.new_kernel(function.scope)
-    state, shapes = leaves(function.tree(loop), loop.shape), loop.shape.leaves()
+    state, shapes = leaves(function.pointers_of(loop), loop.shape), loop.shape.leaves()
     stays = _stays(function, loop)
     outputs = [
         None if k in stays else kernel.output(s, pointer, loop.name)
@@ -98,7 +98,7 @@ def _stays(function: FunctionWriter, loop: Instruction) -> set[int]:
     if elements is None or any(s.is_tuple for s in loop.shape.elements):
         return set()
     init = loop.operands[0]
-    before, after = (leaves(function.tree(i), i.shape) for i in (init, loop))
+    before, after = (leaves(function.pointers_of(i), i.shape) for i in (init, loop))
     pairs = enumerate(zip(before, after, strict=True))
     return {k for k, (a, b) in pairs if a == b and elements.is_invariant(k)}
 
@@ -112,7 +112,7 @@ def write_while(function: FunctionWriter, instr: Instruction) -> None:
         write_in_variables(function, instr)
         return
     condition, body = instr.called
-    ended = negated(Op("*", (Name(str(function.tree(condition.root))),)))
+    ended = negated(Op("*", (Name(str(function.pointers_of(condition.root))),)))
     patience = function.names.unique("patience")
     loop = Forever(
         (

@@ -35,7 +35,7 @@ def iteration_on_swapped_buffers(
     if not swaps:
         return ()
     condition, body = (_swapped(function, each, swaps) for each in loop.called)
-    there = leaves(function.tree(loop), loop.shape)
+    there = leaves(function.pointers_of(loop), loop.shape)
     moves: list[Statement] = []
     for swap in swaps:
         shape, here = swap.source.shape, function.pointer(swap.source, swap.source.name)

@@ -37,7 +37,7 @@ def write_conditional(schedule: CudaSchedule, instr: Instruction) -> None:
     index = instr.operands[0]
     branches = tuple(schedule.module.steps_of(branch) for branch in instr.called)
     is_pred = index.shape.element_type.name == "pred"
-    number = str(schedule.scope.tree(index))
+    number = str(schedule.scope.pointers_of(index))
     step = Branch(number, is_pred, branches)
     schedule.step(_merged(schedule, instr, step) or step, uses=[number])
 
@@ -49,11 +49,11 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
         return
     if is_of_scalars(emits_cuda, instr):
         kernel = schedule.new_kernel(schedule.scope)
-        outputs = kernel.outputs(instr, leaves(schedule.tree(instr), instr.shape))
+        outputs = kernel.outputs(instr, leaves(schedule.pointers_of(instr), instr.shape))
         schedule.launch(kernel, instr, [loop_stage(kernel, [(instr, outputs)])])
         return
     condition, body = instr.called
-    predicate = str(schedule.tree(condition.root))
+    predicate = str(schedule.pointers_of(condition.root))
     first, second = map(schedule.module.repeated_steps_of, (condition, body))
     step = While(first, predicate, second, _trips(instr))
     one = _merged(schedule, instr, step)

@@ -132,7 +132,7 @@ class CudaSchedule(Schedule):
         if function is None or not self.module.libraries.has(function):
             return False
         operands = product[1] if product else instr.operands
-        pointers = [str(scope.tree(operand)) for operand in operands]
+        pointers = [str(scope.pointers_of(operand)) for operand in operands]
         target = str(scope.targets[instr])
         if isinstance(function, LibraryGemm):
             pointers += [target, self.local(WORKSPACE, "workspace")]
