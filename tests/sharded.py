@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hlo.sharded import shards_of
+from hlo.types.sharding import Sharding
+
 HEADER = (
     "HloModule m, frontend_attributes={xla.sdy.meshes={"
     'mesh = #sdy.mesh<["x"=2, "y"=4]>, '
@@ -159,3 +162,16 @@ SHARDED = {
     "parts_of_an_axis": parts_of_an_axis,
     "before_shardy": before_shardy,
 }
+
+
+def part(value: Any, sharding: Sharding | None, device: int) -> Any:
+    """The part of a value that a device holds; all of it without a sharding."""
+    if isinstance(value, tuple):
+        each = sharding.elements if sharding else (None,) * len(value)
+        return tuple(part(v, s, device) for v, s in zip(value, each, strict=True))
+    shards = shards_of(sharding, np.ndim(value)) if sharding else None
+    if shards is None or shards.is_whole:
+        return value
+    for dim, (count, place) in enumerate(zip(shards.counts, shards.places[device], strict=True)):
+        value = np.split(value, count, dim)[place]
+    return value

@@ -15,9 +15,11 @@ from optimizer.rewriting.make import constant, make, splat
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hlo.instruction import Instruction
+    from hlo.instruction import Computation, Instruction
     from hlo.sharded import Shards
     from hlo.types.shape import Shape
+
+    Groups = tuple[tuple[int, ...], ...]
 
 
 def part_of(whole: Instruction, parts: Shards) -> Instruction:
@@ -49,12 +51,7 @@ def gathered(part: Instruction, parts: Shards, channel: int, grid: tuple[int, in
     """
     if parts.is_whole:
         return part
-    replicas, partitions = grid
-    groups = tuple(
-        tuple(replica * partitions + device for device in group)
-        for replica in range(replicas)
-        for group in parts.groups
-    )
+    groups = _in_each_replica(parts.groups, grid)
     dims, counts = part.shape.dims, parts.counts
     cut = [dim for dim, count in enumerate(counts) if count > 1]
     if len(cut) == 1:
@@ -68,11 +65,45 @@ def gathered(part: Instruction, parts: Shards, channel: int, grid: tuple[int, in
     return to_dims(apart, tuple(c * size for c, size in zip(counts, dims, strict=True)))
 
 
+def folded(
+    part: Instruction,
+    groups: Groups,
+    computation: Computation,
+    channel: int,
+    grid: tuple[int, int],
+) -> Instruction:
+    """The parts of each group's devices, folded by a computation.
+
+    Parameters
+    ----------
+    groups : of partitions.
+    channel, grid : as of `gathered`.
+    """
+    return make(
+        "all-reduce",
+        part,
+        called=(computation,),
+        replica_groups=ReplicaGroups(_in_each_replica(groups, grid)),
+        channel_id=channel,
+        use_global_device_ids=True,
+    )
+
+
+def _in_each_replica(groups: Groups, grid: tuple[int, int]) -> Groups:
+    """The devices of groups of partitions."""
+    replicas, partitions = grid
+    return tuple(
+        tuple(replica * partitions + partition for partition in group)
+        for replica in range(replicas)
+        for group in groups
+    )
+
+
 def _gather(
     part: Instruction,
     shape: Shape,
     dimension: int,
-    groups: tuple[tuple[int, ...], ...],
+    groups: Groups,
     channel: int,
 ) -> Instruction:
     return make(

@@ -5,9 +5,11 @@
     whole = f32[8] custom-call(y), custom_call_target="xla.sdy.LocalToGlobalShape"   =>
                 whole = f32[8] all-gather(y), replica_groups={{0,1}}
 
-Computations between such calls run on parts already. What lies around them, each device computes
-whole: unlike XLA's partitioner, this one divides no instruction. A part that is gathered only to be
-cut again in the same way is used as it is.
+Computations between such calls run on parts already. An instruction around them is divided if it
+follows from its operands' parts which part of its value a device can compute
+(`optimizer.partitioning.division`); else each device computes the whole. XLA's partitioner has
+shardings of all instructions from a pass before it, which also asks how values are used. A part
+that is gathered only to be cut again in the same way is used as it is.
 """
 
 from __future__ import annotations
@@ -17,8 +19,6 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from hlo.attributes import CustomCall, GetTupleElement
-from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
-from hlo.errors.error import HloError
 from hlo.sharded import (
     CUTS,
     JOINS,
@@ -27,35 +27,45 @@ from hlo.sharded import (
     partitions_of,
     resharding,
     reshardings,
-    shards_of,
 )
-from hlo.types.shape import tuple_of
-from hlo.types.values import ComputationLayout, FrontendAttributes
+from hlo.types.values import FrontendAttributes
 from hlo.walk import names_of, rebuild, rebuild_module
 from interpreter.custom_calls.placement import identity
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from optimizer.cleanup.dce import Dce
 from optimizer.cleanup.tuple_simplifier import TupleSimplifier
-from optimizer.expanders.op_expander import ExpansionSite, element, expand
+from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.log import Log
-from optimizer.partitioning.communication import gathered, part_of
+from optimizer.partitioning.communication import folded, gathered, part_of
+from optimizer.partitioning.division import Division, Held, divided
+from optimizer.partitioning.entry import (
+    named_at_the_entry,
+    renamed,
+    sharding_call,
+    with_local_entry,
+)
+from optimizer.partitioning.parts import are_same, sharding_of
 from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from hlo.attributes import Attrs
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from hlo.sharded import Shards
     from hlo.types.shape import Shape
-    from hlo.types.sharding import Mesh, Sharding
+    from hlo.types.sharding import Mesh
+    from optimizer.partitioning.communication import Groups
 
 
 @register
 @dataclass(frozen=True)
 class SpmdPartitioning:
-    """Replaces calls that cut arrays into parts, or join them, by slices and collectives.
+    """Makes the module that each device runs, of a program whose arrays are cut among devices.
+
+    Calls should be inlined before: what they call runs on whole arrays, as loops do.
 
     Attributes
     ----------
@@ -70,9 +80,9 @@ class SpmdPartitioning:
     def run(self, module: Module, log: Log) -> Module:
         """The module for each device; the same one if it says nothing of parts."""
         before = module
-        partitions = max(partitions_of(module), _named_at_the_entry(module) if self.entry else 1)
+        partitions = max(partitions_of(module), named_at_the_entry(module) if self.entry else 1)
         if self.entry:
-            module = _with_local_entry(module)
+            module = with_local_entry(module)
         if partitions == 1 or not reshardings(module):
             return before
         made = _divided(module, partitions)
@@ -90,12 +100,16 @@ def _divided(module: Module, partitions: int) -> Module:
         frontend_attributes=FrontendAttributes(tuple(e for e in others if e[0] != MESHES)),
     )
     calls = _Calls(meshes_in(module), (header.replica_count, partitions), _channels(module))
-    module, silent = replace(module, header=header), Log()
+    silent = Log()
+    module = calls.divide(Dce().run(replace(module, header=header), silent))
     module = expand(module, silent, {"custom-call": calls.cut}, always=True)
     # What is joined only to be cut again is not gathered.
     module = Dce().run(TupleSimplifier().run(module, silent), silent)
     module = expand(module, silent, {"custom-call": calls.join}, always=True)
     return TupleSimplifier().run(rebuild_module(module, _without_shardy), silent)
+
+
+_CUT, _JOIN = "SPMDFullToShardShape", "SPMDShardToFullShape"
 
 
 @dataclass(frozen=True)
@@ -111,6 +125,21 @@ class _Calls:
     meshes: Mapping[str, Mesh]
     grid: tuple[int, int]
     channels: Iterator[int]
+
+    def divide(self, module: Module) -> Module:
+        """Let devices run instructions of the entry on the parts of operands that they hold."""
+        names = names_of(module)
+        held: dict[Instruction, Held] = {}
+        plan: dict[Instruction, Instruction] = {}
+        for instr in module.entry.instructions:
+            those = tuple(held.get(o) or self._joined(o) for o in instr.operands)
+            found = divided(_DivisionHere(instr, those, self, names))
+            if found:
+                held[instr] = found
+                sharding = sharding_of(found.parts)
+                plan[instr] = sharding_call(_JOIN, found.part, instr.shape, sharding, names)
+        made = rebuild(module.entry, plan)
+        return rebuild_module(module, lambda c: made if c is module.entry else c)
 
     def cut(self, site: ExpansionSite) -> Instruction | None:
         """A part of each operand; for a call that joins, the same, which may go if it is unused."""
@@ -137,6 +166,11 @@ class _Calls:
 
     def _held(self, whole: Instruction, parts: Shards) -> Instruction | None:
         """The part of an array that a device held before it was joined; None if it held another."""
+        held = self._joined(whole)
+        return held.part if held and are_same(held.parts, parts) else None
+
+    def _joined(self, whole: Instruction) -> Held | None:
+        """The parts from which an array is joined; None if it is not."""
         while (nearer := _given_on(whole)) is not None:
             whole = nearer
         index = 0
@@ -144,8 +178,39 @@ class _Calls:
             index, whole = GetTupleElement.of(whole).index, whole.operands[0]
         if not _is_call(whole) or _target(whole) not in JOINS:
             return None
-        same = resharding(whole, self.meshes)[index] == parts
-        return whole.operands[index] if same else None
+        return Held(whole.operands[index], resharding(whole, self.meshes)[index])
+
+
+@dataclass(frozen=True)
+class _DivisionHere(Division):
+    """An instruction that is divided in a module."""
+
+    calls: _Calls
+    names: NameSupply
+
+    def piece(self, number: int, parts: Shards) -> Instruction:
+        held, operand = self.held[number], self.instr.operands[number]
+        if held and are_same(held.parts, parts):
+            return held.part
+        if parts.is_whole:
+            return operand
+        sharded = sharding_call("Sharding", operand, operand.shape, sharding_of(parts), self.names)
+        return sharding_call(_CUT, sharded, parts.local(operand.shape), None, self.names)
+
+    def local(
+        self, shape: Shape, *operands: Instruction, attrs: Attrs | None = None
+    ) -> Instruction:
+        annotations = replace(self.instr.annotations, sharding=None)
+        made = self.instr.with_(
+            shape=shape, operands=operands, attrs=attrs, annotations=annotations
+        )
+        return renamed(made, self.names)
+
+    def folded(self, part: Instruction, groups: Groups, by: Computation | None) -> Instruction:
+        kind = part.shape.element_type
+        by = by or ExpansionSite(self.instr, self.names).binary("add", kind)
+        channel, grid = next(self.calls.channels), self.calls.grid
+        return renamed(folded(part, groups, by, channel, grid), self.names)
 
 
 def _given_on(instr: Instruction) -> Instruction | None:
@@ -187,104 +252,3 @@ def _without_shardy(computation: Computation) -> Computation:
             annotations = replace(instr.annotations, frontend_attributes=left)
             plan[instr] = instr.with_(annotations=annotations)
     return rebuild(computation, plan)
-
-
-# ------------------------------------------------------------------ parameters and results
-
-
-def _leaves(instr: Instruction) -> list[tuple[Shape, Sharding | None]]:
-    """The arrays of a parameter or result, each with its sharding."""
-    shape, sharding = instr.shape, instr.annotations.sharding
-    if not shape.is_tuple:
-        return [(shape, sharding)]
-    shapes = shape.elements
-    if sharding is None or sharding.kind != "tuple":
-        return [(each, sharding) for each in shapes]
-    if len(sharding.elements) != len(shapes) or any(s.is_tuple for s in shapes):
-        message = f"{instr.name}: its sharding is not that of a tuple of {len(shapes)} arrays"
-        raise HloError("HLO122", message, instr.span)
-    return list(zip(shapes, sharding.elements, strict=True))
-
-
-def _parts(instr: Instruction) -> list[Shards | None]:
-    """The parts of each array of a parameter or result; None where each device has all of it."""
-    found: list[Shards | None] = []
-    for shape, sharding in _leaves(instr):
-        parts = shards_of(sharding, shape.rank) if sharding and shape.is_array else None
-        if sharding and sharding.tiles and not (parts and parts.cut_evenly(shape)):
-            message = f"{instr.name}: its sharding does not cut {shape.text_without_layout} evenly"
-            raise HloError("HLO122", message, instr.span)
-        found.append(None if parts is None or parts.is_whole else parts)
-    return found
-
-
-def _named_at_the_entry(module: Module) -> int:
-    """The number of devices that hold parts of parameters or results."""
-    ends = (*module.entry.parameters, module.entry.root)
-    return max([len(p.places) for end in ends for p in _parts(end) if p], default=1)
-
-
-def _with_local_entry(module: Module) -> Module:
-    """The module whose parameters are joined first, and whose results are cut at the end."""
-    entry, names = module.entry, names_of(module)
-    plan: dict[Instruction, Instruction] = {}
-    for parameter in entry.parameters:
-        parts = _parts(parameter)
-        if any(parts):
-            plan[parameter] = _joined(parameter, parts, names)
-    parts = _parts(entry.root)
-    if any(parts):
-        plan[entry.root] = _cut(entry.root, plan.get(entry.root, entry.root), parts, names)
-    if not plan:
-        return module
-    made = rebuild(entry, plan)
-    layout = ComputationLayout(tuple(p.shape for p in made.parameters), made.root.shape)
-    computations = tuple(made if c is entry else c for c in module.computations)
-    header = replace(
-        module.header, entry_computation_layout=layout, input_output_alias=(), buffer_donor=()
-    )
-    return replace(module, computations=computations, entry=made, header=header)
-
-
-def _joined(parameter: Instruction, parts: list[Shards | None], names: NameSupply) -> Instruction:
-    """The whole of a parameter that is a part."""
-    leaves = _leaves(parameter)
-    shapes = [p.local(s) if p else s for (s, _), p in zip(leaves, parts, strict=True)]
-    local = parameter.with_(
-        shape=tuple_of(*shapes) if parameter.shape.is_tuple else shapes[0],
-        annotations=replace(parameter.annotations, sharding=None),
-    )
-    if not parameter.shape.is_tuple:
-        return _call("SPMDShardToFullShape", local, *leaves[0], names)
-    values: list[Instruction] = []
-    for index, ((shape, sharding), part) in enumerate(zip(leaves, parts, strict=True)):
-        one = _renamed(element(local, index), names)
-        values.append(_call("SPMDShardToFullShape", one, shape, sharding, names) if part else one)
-    return _renamed(make("tuple", *values), names)
-
-
-def _cut(
-    root: Instruction, whole: Instruction, parts: list[Shards | None], names: NameSupply
-) -> Instruction:
-    """The parts of a result."""
-    values: list[Instruction] = []
-    for index, ((shape, sharding), part) in enumerate(zip(_leaves(root), parts, strict=True)):
-        one = _renamed(element(whole, index), names) if root.shape.is_tuple else whole
-        if part:
-            one = _call("Sharding", one, shape, sharding, names)
-            one = _call("SPMDFullToShardShape", one, part.local(shape), None, names)
-        values.append(one)
-    return _renamed(make("tuple", *values), names) if root.shape.is_tuple else values[0]
-
-
-def _call(
-    target: str, operand: Instruction, shape: Shape | None, sharding: Sharding | None,
-    names: NameSupply,
-) -> Instruction:  # fmt: skip
-    made = make("custom-call", operand, shape=shape, custom_call_target=target)
-    annotations = Annotations(sharding) if sharding else NO_ANNOTATIONS
-    return _renamed(made, names).with_(annotations=annotations)
-
-
-def _renamed(instr: Instruction, names: NameSupply) -> Instruction:
-    return instr.with_(name=names.unique(instr.opcode))

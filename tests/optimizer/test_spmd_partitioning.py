@@ -1,18 +1,14 @@
 """Programs divided among devices: the value of the whole is what the devices make of the parts."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import hlo
 import interpreter
-from hlo.sharded import shards_of
-from optimizer.cleanup.dce import Dce
 from optimizer.log import Log
 from optimizer.observers import Verify
 from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
-from tests.sharded import SHARDED, X
+from tests.sharded import SHARDED, X, part
 
 # The dot is computed whole; the sum needs only the parts that each device is given.
 ENTRY = """HloModule m
@@ -41,15 +37,6 @@ def divided(text: str, *, entry: bool) -> hlo.Module:
     return made
 
 
-def part(value: Any, sharding: Any, device: int) -> np.ndarray:
-    """The part of an array that a device holds."""
-    shards = shards_of(sharding, np.ndim(value))
-    assert shards
-    for dim, (count, place) in enumerate(zip(shards.counts, shards.places[device], strict=True)):
-        value = np.split(value, count, dim)[place]
-    return np.asarray(value)
-
-
 @pytest.mark.parametrize("name", SHARDED)
 def test_each_device_is_given_whole_arrays(name: str) -> None:
     module = divided(SHARDED[name].text, entry=False)
@@ -75,7 +62,7 @@ def test_a_part_that_is_cut_again_as_it_was_is_not_gathered() -> None:
     text = text.replace(
         "{devices=[4,2]<=[2,4]T(1,0) last_tile_dim_replicate}", "{devices=[8]<=[8]}"
     )
-    module = Dce().run(divided(text, entry=True), Log())
+    module = divided(text, entry=True)
     opcodes = [instr.opcode for instr in module.entry.instructions]
     assert not {"all-gather", "dynamic-slice", "custom-call"} & {*opcodes}
 
