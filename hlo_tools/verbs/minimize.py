@@ -117,7 +117,7 @@ def run(arguments: Namespace) -> int:
         case = Case(module, arguments_of(inputs))
         first = failing.failure(case)
         if first is None:
-            print("it does not fail", file=sys.stderr)
+            print("the module does not fail", file=sys.stderr)
             return RIGHT
         with console(stderr=True).status("looking for a smaller module"):
             small = shrink(

@@ -81,9 +81,8 @@ class TargetLibrary:
                 return LibraryDecision(None, "type", f"the library does not take {shape}")
         flops, _ = operations(instr)
         in_loops, in_library = flops / self.loops, self.call + flops / self.flops
-        message = (
-            f"{flops} flops take {in_library * 1e6:.2f} us there, {in_loops * 1e6:.2f} us in loops"
-        )
+        library, loops = f"{in_library * 1e6:.2f} us", f"{in_loops * 1e6:.2f} us"
+        message = f"{flops} flops take {library} in the library, {loops} in loops"
         call = self.kinds[instr.opcode] if in_library < in_loops else None
         return LibraryDecision(call, "cost", f"%{instr.name}: {message}")
 

@@ -61,13 +61,17 @@ ENTRY e {
   ROOT d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 }"""
     asked = hlo("why", "library", "-", "d", stdin=dot)
-    assert asked.out.startswith("__ynn_fusion (cost): %d: 524288 flops take 10.99 us there, 65.54 ")
+    assert asked.out.startswith(
+        "__ynn_fusion (cost): %d: 524288 flops take 10.99 us in the library, 65.54 "
+    )
     gpu = ("why", "library", "--target", "gpu", "-")
     assert hlo(*gpu, "d", stdin=dot).out.startswith(
         "a kernel (cost): %d: 524288 flops take 2.03 us"
     )
     large = hlo(*gpu, "d", stdin=dot.replace(b"64,64", b"512,512"))
-    assert large.out.startswith("__cublas$gemm (cost): %d: 268435456 flops take 19.90 us there, ")
+    assert large.out.startswith(
+        "__cublas$gemm (cost): %d: 268435456 flops take 19.90 us in the library, "
+    )
 
 
 def test_a_library_call_says_that_it_is_one(hlo) -> None:
