@@ -129,6 +129,10 @@ BLOCK_OF_LOOKUPS, LOOKED_UP_AT_ONCE = 256, 4
 """Measured: numbers of few bits that are looked up between two loops in lanes, and how many are
 loaded before the first is stored. With 64, lookups in tables of bytes take 1.2 times as long; if
 each is stored at once, 1.3 times."""
+FEWEST_ROUNDED, BLOCK_OF_ROUNDINGS = 3 * LANES, 256
+"""Measured: iterations of a loop in lanes from which on loops of their own round its numbers to
+f16. Rows of 33 would take up to 1.2 times as long, and rows of 50 take 0.8 to 1. Chosen: numbers of
+a block that they round; a dozen arrays of them fill a quarter of the first-level cache."""
 FEW_VECTORS: Final = 16
 """Chosen: vectors of bytes, so that what is left over after them is a large part of all. All
 benchmarks have the same C with 4 and 64."""

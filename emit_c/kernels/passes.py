@@ -30,6 +30,7 @@ from emit_c.kernels.select_addresses import select_addresses
 from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_lookups import split_lookups
 from emit_c.kernels.split_loops import split_loops
+from emit_c.kernels.split_roundings import split_roundings
 from emit_c.kernels.transpose_tiles import transpose_tiles
 from emit_c.kernels.unroll_columns import unroll_columns
 from emit_c.kernels.unroll_narrow_loops import unroll_narrow_loops
@@ -226,6 +227,12 @@ PASSES = (
         lambda kernel, _, statements: unroll_narrow_loops(
             kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
         ),
+    ),
+    KernelPass(
+        "split-roundings",
+        "Numbers are rounded to f16 by loops of their own, with an instruction of which compilers"
+        " have no vectors; it is known now which loops run in lanes, and how long they are.",
+        lambda kernel, _, statements: split_roundings(kernel.body, statements),
     ),
     KernelPass(
         "scalar-conversions",
