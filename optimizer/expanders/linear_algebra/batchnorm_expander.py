@@ -91,18 +91,18 @@ class Features:
         return make("add", scaled, self.along(offset))
 
 
-def inference(site: ExpansionSite) -> Instruction:
+def inference(site: ExpansionSite, features: Features | None = None) -> Instruction:
     """The array, normalized by a given mean and variance."""
-    features = Features(site)
+    features = features or Features(site)
     x, scale, offset, mean, variance = map(wide, site.instr.operands)
     centred = make("subtract", x, features.along(mean))
     result = features.normalized(centred, variance, scale, offset)
     return to_type(result, site.instr.shape.element_type)
 
 
-def training(site: ExpansionSite) -> Instruction:
+def training(site: ExpansionSite, features: Features | None = None) -> Instruction:
     """The array, normalized by its own mean and variance; and these two."""
-    features = Features(site)
+    features = features or Features(site)
     x, scale, offset = map(wide, site.instr.operands)
     mean = features.mean(x)
     centred = make("subtract", x, features.along(mean))
@@ -111,9 +111,9 @@ def training(site: ExpansionSite) -> Instruction:
     return results(site, output, mean, variance)
 
 
-def gradient(site: ExpansionSite) -> Instruction:
+def gradient(site: ExpansionSite, features: Features | None = None) -> Instruction:
     """The gradients of operand, scale and offset."""
-    features = Features(site)
+    features = features or Features(site)
     x, scale, mean, variance, grad = map(wide, site.instr.operands)
     factor = features.factor(variance)
     centred = make("subtract", x, features.along(mean))
