@@ -1,15 +1,16 @@
 """Exercise 26: find what is the same in every iteration.
 
-`site.loop.body` is the body of a loop. `invariant_elements(site)` are its instructions that take
-arrays from the state which no iteration changes. What follows from these alone, and has no effect,
-is the same in every iteration, and may be computed once, before the loop. Give these instructions,
-those taken among them, in order.
+`site.loop.body` is the body of a loop. `invariant_elements(site)` are those of its instructions that
+take arrays from the state which no iteration changes. An instruction without effects that needs
+only these is the same in every iteration, too, and may be computed once, before the loop. So is one
+that needs only such instructions. Give all of them, `invariant_elements(site)` included, in the
+body's order. Leave `ratio` aside: it is an option of the pass, and 0 here.
 
-Mind: `instr.row.pure` is whether an opcode only computes; `ordered(body)` are instructions that
-control dependencies tie; and a loop inside of the loop might never end, so it must not run where
-the outer one might not. `ends(instr)` says whether there is none in it. The number of iterations,
-`trip_count(site.loop, max_iterations=1)`, is None where it is not known; nothing is gained at 0 or
-1.
+`instr.row.pure` says that an opcode only computes, and `ordered(body)` are the instructions that
+control dependencies tie. A loop inside of the loop might never end, so it must not move where the
+outer loop might run zero times; `ends(instr)` says that no such loop is in an instruction. The
+number of iterations, `trip_count(site.loop, max_iterations=1)`, is None where it is not known; give
+no instruction if it is 0 or 1.
 """
 
 from optimizer.effects import has_effect, ordered
