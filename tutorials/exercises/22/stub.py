@@ -7,7 +7,8 @@ computations, and no effects. `optimizer.effects` has `has_effect(instr)`, and
 Once a and b are equal, so are f(a) and f(b). So give each instruction a number, and an instruction
 that equals an earlier one the number of that one. With `numbers`, the dictionary of these,
 `Identity(is_layout_sensitive=True).key(instr, numbers)` is a key that equal instructions share
-(`optimizer.identity`). Layouts count, since a bitcast may read the memory of a value as it lies there.
+(`optimizer.identity`). Layouts count, since a bitcast may read the memory of a value as it lies
+there.
 
 Collect a plan, a dictionary from each instruction to its replacement. Ask
 `log.rewrite("equal", old, new)` for each, and leave it out of the plan if the answer is no.

@@ -1,7 +1,7 @@
 """Exercise 26: find what is the same in every iteration.
 
-`site.loop.body` is the body of a loop. `invariant_elements(site)` are those of its instructions that
-take arrays from the state which no iteration changes. An instruction without effects that needs
+`site.loop.body` is the body of a loop. `invariant_elements(site)` are its instructions that take
+arrays from the state which no iteration changes. An instruction without effects that needs
 only these is the same in every iteration, too, and may be computed once, before the loop. So is one
 that needs only such instructions. Give all of them, `invariant_elements(site)` included, in the
 body's order. Leave `ratio` aside: it is an option of the pass, and 0 here.
