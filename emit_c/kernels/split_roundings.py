@@ -182,7 +182,7 @@ class _Roundings:
         return [blocks, *(self._block(whole, count % size) if count % size else ())]
 
     def _block(self, start: Name | int, count: int) -> Iterator[Statement]:
-        """Some iterations of the loop, from one on: stage after stage, and the other statements last."""
+        """Some iterations of the loop, from one on: stage after stage, and then the others."""
         lane = Name(self.body.name("k"))
         number = Let("s64", self.loop.name, lane + start if start else lane)
         others = [number, *(made for s in self.loop.body for made in self._after(s, lane))]
