@@ -66,7 +66,7 @@ class PendingExecutable:
         return self._made
 
     def __repr__(self) -> str:
-        """Whose it is, and whether it is compiled."""
+        """The module's name, and whether the module is compiled."""
         state = "compiled" if self._made else "failed" if self._failed else "being compiled"
         return f"<executable of {self._module.name}, {state}>"
 

@@ -172,7 +172,7 @@ _lent: dict[int, Any] = {}
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _delete(managed: int) -> None:
-    """Whoever took the memory needs it no more."""
+    """Drop an exported array, whose memory its consumer needs no more."""
     _lent.pop(managed, None)
 
 

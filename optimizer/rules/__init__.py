@@ -17,10 +17,9 @@ How to add a rule:
    next stronger promise; it documents the rule and makes its test deterministic.
 4. `pytest tests/optimizer/test_rules.py -k <rule>`: the test writes itself. It builds left sides of
    many types and shapes from the pattern, and compares both sides by the interpreter at the
-   promise; it looks for an input that breaks the next stronger promise, and complains if there is
+   promise; it looks for an input that breaks the next stronger promise, and fails if there is
    none; integer rules it tries on all values of four bits. Where the left side needs shapes that
    it can't guess, give it a sampler in `hlo_tools/generate/samplers.py`.
-
 5. `hlo rules WORD --prove` asks an SMT solver whether the promise holds for all values, or shows
    values for which it does not. `make proofs` writes down what came of the new rules and of those
    that were changed; until then `hlo rules` says of them: not run yet, and a test fails. If a guard
