@@ -176,18 +176,18 @@ class Console(cmd.Cmd):
         self.show(self.stepper.breakpoint(words))
 
     def do_clear(self, words: str) -> None:
-        """cl(ear) [NUMBER]: take away a breakpoint, or all of them."""
+        """cl(ear) [NUMBER]: remove a breakpoint, or all of them."""
         self.show(self.stepper.clear(number(words, least=1) if words else 0))
 
     # ---------------------------------------------------------------------------------- looking
 
     def do_where(self, words: str) -> None:
-        """w(here): the passes that change something, with an arrow at the one that runs."""
+        """w(here): list the passes that change something, with an arrow at the running one."""
         nothing("where", words)
         self.show(self.stepper.where())
 
     def do_list(self, words: str) -> None:
-        """l(ist) [NAME]: the computation, `-` and `+` before lines of the last change."""
+        """l(ist) [NAME]: print a computation, `-` and `+` before lines of the last change."""
         self.show(self.stepper.list(words))
 
     def do_longlist(self, words: str) -> None:
@@ -196,7 +196,7 @@ class Console(cmd.Cmd):
         self.show(self.stepper.list(whole=True))
 
     def do_diff(self, words: str) -> None:
-        """d(iff): the last change again."""
+        """d(iff): print the last change again."""
         nothing("diff", words)
         self.show(self.stepper.change())
 
@@ -205,7 +205,7 @@ class Console(cmd.Cmd):
         self.show(self.stepper.value(one("p INSTR", words)))
 
     def do_whatis(self, words: str) -> None:
-        """Whatis INSTR: its shape, opcode, users, and where it comes from."""
+        """Whatis INSTR: print an instruction's shape, opcode, users and origin."""
         self.show(self.stepper.what_is(one("whatis INSTR", words)))
 
     def do_args(self, words: str) -> None:
@@ -214,11 +214,11 @@ class Console(cmd.Cmd):
         self.show(self.stepper.variables())
 
     def do_source(self, words: str) -> None:
-        """Source [RULE]: the lines of the rule or pass that made the last change."""
+        """Source [RULE]: print the rule, pass or function that made the last change."""
         self.show(self.stepper.source(words))
 
     def do_why(self, words: str) -> None:
-        """Why RULE INSTR: why a rule, or rules with this in their text, do not apply to it now."""
+        """Why RULE INSTR: tell why a rule, or rules with this text, do not apply there now."""
         rule, _, name = words.rpartition(" ")
         if not rule.strip():
             raise HloError("HLO204", "why needs a rule and an instruction: why RULE INSTR")
