@@ -45,10 +45,12 @@ class Division(ABC):
     Attributes
     ----------
     held : of each operand what a device holds; None if it holds the whole.
+    devices : among which arrays are divided.
     """
 
     instr: Instruction
     held: tuple[Held | None, ...]
+    devices: int
 
     @abstractmethod
     def piece(self, number: int, parts: Shards) -> Instruction:
@@ -341,6 +343,6 @@ def _constrained(division: Division) -> Held | None:
     if a.CustomCall.of(instr).custom_call_target != "Sharding" or not sharding:
         return None
     parts = shards_of(sharding, instr.shape.rank)
-    if parts is None or parts.is_whole or not parts.cut_evenly(instr.shape):
+    if parts is None or len(parts.places) != division.devices:
         return None
-    return Held(division.piece(0, parts), parts)
+    return Held(division.piece(0, parts), parts) if parts.cut_evenly(instr.shape) else None

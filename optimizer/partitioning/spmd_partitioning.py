@@ -19,6 +19,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from hlo.attributes import CustomCall, GetTupleElement
+from hlo.errors.error import HloError
 from hlo.sharded import (
     CUTS,
     JOINS,
@@ -85,10 +86,24 @@ class SpmdPartitioning:
             module = with_local_entry(module)
         if partitions == 1 or not reshardings(module):
             return before
+        _expect_all(module, partitions)
         made = _divided(module, partitions)
         # A module that is divided in part has no meaning: this is one rewrite.
         first = reshardings(module)[0]
         return made if log.rewrite("divide", first, made.entry.root) else before
+
+
+def _expect_all(module: Module, partitions: int) -> None:
+    """Refuse arrays of which some devices hold no part."""
+    meshes = meshes_in(module)
+    for instr in reshardings(module):
+        for parts in resharding(instr, meshes):
+            if not parts.is_whole and len(parts.places) != partitions:
+                message = (
+                    f"{instr.name}: its sharding is for {len(parts.places)} of {partitions} devices"
+                )
+                span = instr.span or instr.operands[0].span
+                raise HloError("HLO122", message, span)
 
 
 def _divided(module: Module, partitions: int) -> Module:
@@ -133,7 +148,7 @@ class _Calls:
         plan: dict[Instruction, Instruction] = {}
         for instr in module.entry.instructions:
             those = tuple(held.get(o) or self._joined(o) for o in instr.operands)
-            found = divided(_DivisionHere(instr, those, self, names))
+            found = divided(_DivisionHere(instr, those, self.grid[1], self, names))
             if found:
                 held[instr] = found
                 sharding = sharding_of(found.parts)

@@ -180,6 +180,13 @@ def test_two_layers_communicate_once() -> None:
     assert "replica_groups={{0,1},{2,3}}" in str(summed)
 
 
+def test_parts_of_some_devices_are_refused() -> None:
+    text = program("f32[8,12] negate(x)").replace(ROWS, "{devices=[2,1]<=[2]}", 1)
+    with pytest.raises(hlo.HloError, match="its sharding is for 2 of 4 devices") as caught:
+        divided(hlo.parse(text))
+    assert caught.value.span
+
+
 def test_a_constraint_cuts_a_value_anew() -> None:
     constraint = f'custom-call(x), custom_call_target="Sharding", sharding={BOTH}'
     text = program(f"f32[8,12] negate(c), sharding={BOTH}")
