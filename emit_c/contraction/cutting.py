@@ -60,6 +60,7 @@ class Cutting:
         the output.
     stride : if given, the kernel lies in memory as [panels, steps, features], with so many of them.
     signs : as of `Tile`.
+    written : whether threads have just written the input, each some of its rows.
 
     Attributes
     ----------
@@ -84,6 +85,8 @@ class Cutting:
         exact: int | None = None,
         stride: int | None = None,
         signs: str = "",
+        *,
+        written: bool = True,
     ) -> None:
         self.kind, self.steps, self.exact = kind, tuple(steps) or (ContractedDim(1, 0),), exact
         self.stride, self.signs = stride, signs
@@ -126,8 +129,8 @@ class Cutting:
         self.chunk = self._outermost_steps(exact or self.depth)
         self.chunks = first // self.chunk if first else 1
         many = self.row.size >= machine.ROW_BLOCKS * machine.ROWS_OF_A_BLOCK
-        apart = self.chunks == 1 and batch == 1 and not self.positions
-        self.row_blocks = machine.ROW_BLOCKS if many and apart and not self.cached else 1
+        apart = self.chunks == 1 and batch == 1 and not self.positions and not self.cached
+        self.row_blocks = machine.ROW_BLOCKS if written and many and apart else 1
 
     @property
     def _batch(self) -> int:

@@ -66,7 +66,7 @@ class TiledProduct:
         free = out[batch : batch + len(left.free)], out[batch + len(left.free) :]
         self.batch_out = out[:batch]
         self.free_out, self.features_out = reversed(free) if swapped else free
-        self.order, self.padding = tuple(range(self.input.instr.shape.rank)), 0
+        self.order, self.padding, self.copied = tuple(range(self.input.instr.shape.rank)), 0, False
         self._plan()
 
     def _plan(self) -> None:
@@ -139,7 +139,8 @@ class TiledProduct:
 
     def _cut(self, dims: Sequence[Dim], steps: Sequence[ContractedDim]) -> Tiling:
         """The cut of the output into tiles."""
-        return Tiling(dims, steps, self.kind, self.exact, self._stride)
+        written = self.copied or self.input.instr.opcode != "parameter"
+        return Tiling(dims, steps, self.kind, self.exact, self._stride, written=written)
 
     @property
     def _stride(self) -> int | None:

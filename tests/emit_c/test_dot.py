@@ -274,10 +274,12 @@ def test_a_large_matrix_is_read_row_after_row(rows, sums):
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("rows", [512, 513, 600])
 def test_many_rows_are_gone_through_in_two_blocks(rows):
-    """So that threads read rows of their own."""
-    made = check(f"{rows},300", "300,1100", f"{rows},1100", PLAIN)
+    """So that threads read rows of their own; for the stride of 4096 bytes, they are copied."""
+    made = check(f"{rows},1024", "1024,1100", f"{rows},1100", PLAIN)
     assert "row = rows * " in made.source
-    assert "row = rows * " not in check("500,300", "300,1100", "500,1100", PLAIN).source
+    for few, depth in ((500, 1024), (rows, 300)):
+        made = check(f"{few},{depth}", f"{depth},1100", f"{few},1100", PLAIN)
+        assert "row = rows * " not in made.source
 
 
 @pytest.mark.usefixtures("wide")
