@@ -169,7 +169,7 @@ def check_mended(answer: Submission, effort: SearchEffort) -> Mistake | None:
     name = answer.path.name if answer.path else "softmax.hlo"
     text = answer["softmax"]
     if UNMENDED.search(text):
-        return Mistake("unwritten", "softmax is not written yet: nothing is mended in it")
+        return Mistake("unwritten", "softmax is not written yet: no mistake in it is fixed")
     try:
         got = hlo.parse(text, name)
         hlo.verify(got)
@@ -288,7 +288,7 @@ EXERCISES = (
         {"read_slice": lambda: own_read_slice}, "hlo/read/hlo.lark:slice_ranges", check_read_slice,
     ),
     Exercise(
-        5, "mend eight mistakes", 2, "easy",
+        5, "fix eight mistakes", 2, "easy",
         {"softmax": own_softmax}, "tutorials/models/softmax.hlo", check_mended, ".hlo",
     ),
     Exercise(

@@ -1,4 +1,4 @@
-"""Pack a run of `hlo` that goes wrong into one zip, for whoever is to mend it.
+"""Pack a run of `hlo` that goes wrong into one zip, as a report for PyHLO's developers.
 
     hlo report-bug -o bug.zip run m.hlo --platform c --input x.npz
     hlo replay bug.zip
