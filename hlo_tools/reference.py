@@ -43,7 +43,7 @@ MADE = "<!-- made by `make docs` from the tables of the program: change those --
 ABOUT_RULES = """A rule replaces its left side by its right side, `where` its condition holds.
 
 Its promise says how exactly it keeps values: BITS every bit, ZERO_SIGN all but the sign of a zero,
-FINITE all finite values, ROUNDING all but the last digits. [Chapter 5](../tutorials/05-what-the-same-means.md)
+FINITE all finite values, ROUNDING all but the last digits; LOSSY and MAGNITUDE are weaker. [Chapter 5](../tutorials/05-what-the-same-means.md)
 explains promises. A promise is *proved* for all values, *partly* proved for some types or constants,
 or *sampled*: tried on random values. `hlo rules RULE` prints the evidence, and `hlo rules --help`
 has all words."""  # noqa: E501
