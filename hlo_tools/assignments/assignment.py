@@ -102,9 +102,9 @@ def readme_text(made: Assignment, folder: Path) -> str:
 
 ## Find it
 
-Each suspect is this compiler with one bug planted in it. Write a module on which it is wrong, while
-the unmodified compiler is right. The smaller the module, the better: up to 12 instructions get all
-points. What a suspect makes of a module, and whether that is wrong, you see with
+Each suspect is PyHLO with one bug planted in it. For each, write a module on which the suspect is
+wrong, while PyHLO itself is right. A module of up to 12 instructions gets all points, a larger one
+fewer. This command says whether suspect 1 is wrong on a module, and shows the wrong value:
 
     hlo assignment try {name} 1 my_module.hlo
 

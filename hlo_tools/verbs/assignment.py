@@ -1,7 +1,7 @@
 """Make assignments with planted bugs, one set for each student, and grade them.
 
     hlo assignment make --seed 7 -o ada     a folder with suspects and exercises
-    hlo assignment try ada 1 my.hlo         whether suspect 1 is wrong on it
+    hlo assignment try ada 1 my.hlo         whether suspect 1 is wrong on a module
     hlo assignment grade ada ben            points; --format csv or json
 
 Every seed gives another set of over a hundred bugs: in rules, passes, kernels of C, and plans of
@@ -93,5 +93,6 @@ def try_suspect(words: list[str]) -> int:
         after = bug.made.run(module, Log())
         print("it changes nothing" if after is module else str(after).rstrip())
     told = bug.wrong_on(module)
-    print(f"suspect {number} ({WORDS[bug.kind]}) is {f'wrong: {told}' if told else 'right on it'}")
+    outcome = f"wrong: {told}" if told else "right on this module"
+    print(f"suspect {number} ({WORDS[bug.kind]}) is {outcome}")
     return WRONG if told is None else RIGHT

@@ -134,7 +134,7 @@ def test_a_folder_is_made_tried_and_graded(
     assert (folder / "README.md").read_text().startswith("# Assignment 3")
     (tmp_path / "innocent.hlo").write_text(INNOCENT)
     assert main(["assignment", "try", "student-3", "1", "innocent.hlo"]) == 1
-    assert "right on it" in capsys.readouterr().out
+    assert "right on this module" in capsys.readouterr().out
     assert main(["assignment", "make", "--seed", "3"]) == 2
     assert "there is something in it already" in capsys.readouterr().err
     assert main(["assignment", "grade", str(tmp_path)]) == 2
