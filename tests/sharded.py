@@ -5,8 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import hlo
+import interpreter
 from hlo.sharded import shards_of
 from hlo.types.sharding import Sharding
+from interpreter.numbers.compare import ROUNDING, Promise, compare
+from optimizer.log import Log
+from optimizer.observers import Verify
+from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
 
 HEADER = (
     "HloModule m, frontend_attributes={xla.sdy.meshes={"
@@ -175,3 +181,32 @@ def part(value: Any, sharding: Sharding | None, device: int) -> Any:
     for dim, (count, place) in enumerate(zip(shards.counts, shards.places[device], strict=True)):
         value = np.split(value, count, dim)[place]
     return value
+
+
+def divided(module: hlo.Module) -> hlo.Module:
+    """The module of each device, verified; of equal text if it is read again."""
+    made = SpmdPartitioning(entry=True).run(module, Log(observers=[Verify()]))
+    hlo.verify(hlo.parse(str(made)))
+    return made
+
+
+def check(module: hlo.Module, arguments: list[Any], promise: Promise = ROUNDING) -> hlo.Module:
+    """Each device has its part of the value of all; gives its module."""
+    made = divided(module)
+    shardings = [p.annotations.sharding for p in module.entry.parameters]
+    pairs = list(zip(arguments, shardings, strict=True))
+    given = [
+        [part(a, s, device) for a, s in pairs] for device in range(module.header.num_partitions)
+    ]
+    whole = interpreter.evaluate(module, per_device=[arguments] * module.header.num_partitions)[0]
+    for device, got in enumerate(interpreter.evaluate(made, per_device=given)):
+        want = part(whole, module.entry.root.annotations.sharding, device)
+        assert compare(got, want, promise) is None, f"device {device}\n{module}\n{made}"
+    return made
+
+
+def values(module: hlo.Module) -> list[Any]:
+    """Small arguments."""
+    numbers = np.random.default_rng(0)
+    shapes = [p.shape for p in module.entry.parameters]
+    return [numbers.integers(0, 5, s.dims).astype(s.element_type.dtype) for s in shapes]

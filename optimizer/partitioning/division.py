@@ -45,12 +45,15 @@ class Division(ABC):
     Attributes
     ----------
     held : of each operand what a device holds; None if it holds the whole.
-    devices : among which arrays are divided.
     """
 
     instr: Instruction
     held: tuple[Held | None, ...]
-    devices: int
+
+    @property
+    @abstractmethod
+    def devices(self) -> int:
+        """The number of devices among which arrays are divided."""
 
     @abstractmethod
     def piece(self, number: int, parts: Shards) -> Instruction:
@@ -108,7 +111,10 @@ def _alike(division: Division, kept: Iterator[int]) -> Held | None:
     """
     instr = division.instr
     rank, dims = instr.shape.rank, set(kept)
-    most = max((h.parts for h in division.held if h), key=lambda parts: prod(parts.counts))
+    given = [h.parts for h in division.held if h and len(h.parts.counts) == rank]
+    if not given or any(o.shape.rank not in (0, rank) for o in instr.operands):
+        return None
+    most = max(given, key=lambda parts: prod(parts.counts))
     parts = along(most, [d if d in dims else None for d in range(rank)])
     operands = [
         division.piece(number, parts) if o.shape.rank == rank else o

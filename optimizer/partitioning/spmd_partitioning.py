@@ -37,28 +37,20 @@ from optimizer.cleanup.dce import Dce
 from optimizer.cleanup.tuple_simplifier import TupleSimplifier
 from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.log import Log
-from optimizer.partitioning.communication import folded, gathered, part_of
-from optimizer.partitioning.division import Division, Held, divided
-from optimizer.partitioning.entry import (
-    named_at_the_entry,
-    renamed,
-    sharding_call,
-    with_local_entry,
-)
-from optimizer.partitioning.parts import are_same, sharding_of
+from optimizer.partitioning.communication import gathered, part_of
+from optimizer.partitioning.computations import ComputationDivision, Devices
+from optimizer.partitioning.division import Held
+from optimizer.partitioning.entry import named_at_the_entry, with_local_entry
+from optimizer.partitioning.parts import are_same
 from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hlo.attributes import Attrs
     from hlo.instruction import Computation, Instruction, Module
-    from hlo.names import NameSupply
     from hlo.sharded import Shards
-    from hlo.types.shape import Shape
     from hlo.types.sharding import Mesh
-    from optimizer.partitioning.communication import Groups
 
 
 @register
@@ -66,7 +58,8 @@ if TYPE_CHECKING:
 class SpmdPartitioning:
     """Makes the module that each device runs, of a program whose arrays are cut among devices.
 
-    Calls should be inlined before: what they call runs on whole arrays, as loops do.
+    Calls should be inlined before: what they call runs on whole arrays, as do the branches of
+    conditionals.
 
     Attributes
     ----------
@@ -124,9 +117,6 @@ def _divided(module: Module, partitions: int) -> Module:
     return TupleSimplifier().run(rebuild_module(module, _without_shardy), silent)
 
 
-_CUT, _JOIN = "SPMDFullToShardShape", "SPMDShardToFullShape"
-
-
 @dataclass(frozen=True)
 class _Calls:
     """The expansions of the calls of one module.
@@ -143,17 +133,10 @@ class _Calls:
 
     def divide(self, module: Module) -> Module:
         """Let devices run instructions of the entry on the parts of operands that they hold."""
-        names = names_of(module)
-        held: dict[Instruction, Held] = {}
-        plan: dict[Instruction, Instruction] = {}
-        for instr in module.entry.instructions:
-            those = tuple(held.get(o) or self._joined(o) for o in instr.operands)
-            found = divided(_DivisionHere(instr, those, self.grid[1], self, names))
-            if found:
-                held[instr] = found
-                sharding = sharding_of(found.parts)
-                plan[instr] = sharding_call(_JOIN, found.part, instr.shape, sharding, names)
-        made = rebuild(module.entry, plan)
+        devices = Devices(self.grid, names_of(module), self.channels, self._joined)
+        division = ComputationDivision(devices)
+        division.run(module.entry)
+        made = rebuild(module.entry, division.plan)
         return rebuild_module(module, lambda c: made if c is module.entry else c)
 
     def cut(self, site: ExpansionSite) -> Instruction | None:
@@ -194,38 +177,6 @@ class _Calls:
         if not _is_call(whole) or _target(whole) not in JOINS:
             return None
         return Held(whole.operands[index], resharding(whole, self.meshes)[index])
-
-
-@dataclass(frozen=True)
-class _DivisionHere(Division):
-    """An instruction that is divided in a module."""
-
-    calls: _Calls
-    names: NameSupply
-
-    def piece(self, number: int, parts: Shards) -> Instruction:
-        held, operand = self.held[number], self.instr.operands[number]
-        if held and are_same(held.parts, parts):
-            return held.part
-        if parts.is_whole:
-            return operand
-        sharded = sharding_call("Sharding", operand, operand.shape, sharding_of(parts), self.names)
-        return sharding_call(_CUT, sharded, parts.local(operand.shape), None, self.names)
-
-    def local(
-        self, shape: Shape, *operands: Instruction, attrs: Attrs | None = None
-    ) -> Instruction:
-        annotations = replace(self.instr.annotations, sharding=None)
-        made = self.instr.with_(
-            shape=shape, operands=operands, attrs=attrs, annotations=annotations
-        )
-        return renamed(made, self.names)
-
-    def folded(self, part: Instruction, groups: Groups, by: Computation | None) -> Instruction:
-        kind = part.shape.element_type
-        by = by or ExpansionSite(self.instr, self.names).binary("add", kind)
-        channel, grid = next(self.calls.channels), self.calls.grid
-        return renamed(folded(part, groups, by, channel, grid), self.names)
 
 
 def _given_on(instr: Instruction) -> Instruction | None:

@@ -6,22 +6,17 @@ from math import prod
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hlo
-import interpreter
 from hlo.types.element_type import F32, PRED, S8, S32, U8, U64
 from hlo.walk import rebuild
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import nasty
-from interpreter.numbers.compare import BITS, ROUNDING, Promise, compare
-from optimizer.log import Log
-from optimizer.observers import Verify
-from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
-from tests.sharded import part
+from interpreter.numbers.compare import BITS, ROUNDING, Promise
+from tests.sharded import check, divided, values
 
 ROWS, COLUMNS, BOTH = "{devices=[4,1]<=[4]}", "{devices=[1,4]<=[4]}", "{devices=[2,2]<=[4]}"
 PAIRS = "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"
@@ -107,33 +102,6 @@ ENTRY e {{
   row = f32[8,2] slice(w), slice={{[0:8], [3:5]}}
   ROOT r = {root}
 }}"""
-
-
-def divided(module: hlo.Module) -> hlo.Module:
-    """The module of each device, verified; of equal text if it is read again."""
-    made = SpmdPartitioning(entry=True).run(module, Log(observers=[Verify()]))
-    hlo.verify(hlo.parse(str(made)))
-    return made
-
-
-def check(module: hlo.Module, arguments: list[Any], promise: Promise = ROUNDING) -> hlo.Module:
-    """Each device has its part of the value of all; gives its module."""
-    made = divided(module)
-    shardings = [p.annotations.sharding for p in module.entry.parameters]
-    pairs = list(zip(arguments, shardings, strict=True))
-    given = [[part(a, s, device) for a, s in pairs] for device in range(4)]
-    whole = interpreter.evaluate(module, per_device=[arguments] * 4)[0]
-    for device, got in enumerate(interpreter.evaluate(made, per_device=given)):
-        want = part(whole, module.entry.root.annotations.sharding, device)
-        assert compare(got, want, promise) is None, f"device {device}\n{module}\n{made}"
-    return made
-
-
-def values(module: hlo.Module) -> list[Any]:
-    """Small arguments."""
-    numbers = np.random.default_rng(0)
-    shapes = [p.shape for p in module.entry.parameters]
-    return [numbers.integers(0, 5, s.dims).astype(s.element_type.dtype) for s in shapes]
 
 
 @pytest.mark.parametrize("name", DIVIDED)
