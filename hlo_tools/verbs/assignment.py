@@ -1,8 +1,8 @@
 """Make assignments with planted bugs, one set for each student, and grade them.
 
-    hlo assignment make --seed 7 -o ada     a folder with suspects and exercises
-    hlo assignment try ada 1 my.hlo         whether suspect 1 is wrong on a module
-    hlo assignment grade ada ben            points; --format csv or json
+    hlo assignment make --seed 7 -o ada   a folder with suspects and exercises
+    hlo assignment try ada 1 my.hlo       whether suspect 1 is wrong on my.hlo
+    hlo assignment grade ada ben          points; --format csv or json
 
 Every seed gives another set of over a hundred bugs: in rules, passes, kernels of C, and plans of
 memory. What a student hands in runs in a process of its own, with --seconds of CPU time, with
