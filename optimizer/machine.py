@@ -133,6 +133,10 @@ FEWEST_ROUNDED, BLOCK_OF_ROUNDINGS = 3 * LANES, 256
 """Measured: iterations of a loop in lanes from which on loops of their own round its numbers to
 f16. Rows of 33 would take up to 1.2 times as long, and rows of 50 take 0.8 to 1. Chosen: numbers of
 a block that they round; a dozen arrays of them fill a quarter of the first-level cache."""
+LONGEST_OVERLAPPED, STEPS_LEFT = 16 * LANES, 3
+"""Chosen: elements of a row up to which those left over after whole vectors are worth a vector.
+Measured: steps for them from which on one is faster. With 1, copies of rows of 33 take 1.06 times
+as long, sums of sparse rows of 17 1.04."""
 FEW_VECTORS: Final = 16
 """Chosen: vectors of bytes, so that what is left over after them is a large part of all. All
 benchmarks have the same C with 4 and 64."""

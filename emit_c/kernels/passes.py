@@ -22,6 +22,7 @@ from emit_c.kernels.inline_uses import inline_uses
 from emit_c.kernels.interchange_short_rows import interchange_short_rows
 from emit_c.kernels.move_words import move_words, with_given_pointers
 from emit_c.kernels.outline_math import outline_math
+from emit_c.kernels.overlap_remainders import overlap_remainders
 from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.peel_loops import peel_loops
 from emit_c.kernels.round_products import round_products
@@ -240,6 +241,14 @@ PASSES = (
         " known now which loops run in lanes.",
         lambda kernel, _, statements: scalar_conversions(
             statements, [a.kind for a in kernel.arguments.values()]
+        ),
+    ),
+    KernelPass(
+        "overlap-remainders",
+        "What is left over of a row after whole vectors is computed by one more, which ends with"
+        " the row; it is known now which loops run in lanes, and how long they are.",
+        lambda kernel, _, statements: overlap_remainders(
+            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
         ),
     ),
     KernelPass(
