@@ -301,7 +301,7 @@ def main() -> None:
     if unknown:
         sys.exit(f"there is no table {unknown[0]!r}; there are {', '.join(tables)}")
     for name in options.tables or tables:
-        print(f"{name}, {threads} threads; {spell_round_trip()}\n")
+        print(f"{name}, {threads} threads", spell_round_trip(), "\n")
         runs[name]()
 
 

@@ -132,7 +132,7 @@ def main() -> None:
     options = parser.parse_args()
     # Both thread pools ask the system how many processors they may use.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
-    print(f"peak: {roofline().flops_per_second / 1e9:.0f} GFLOP/s of f32; {spell_round_trip()}\n")
+    print(f"peak: {roofline().flops_per_second / 1e9:.0f} GFLOP/s of f32", spell_round_trip(), "\n")
     print(_line(["", "XLA", "of peak", "ours", "of peak", "ratio", "CPU ratio"]))
     ratios: list[float] = []
     for product in products():

@@ -73,7 +73,7 @@ def round_trip() -> float | None:
 def spell_round_trip() -> str:
     """The round trip in words."""
     taken = round_trip()
-    return "" if taken is None else f"cache line there and back: {taken:.0f} ns"
+    return "" if taken is None else f"(a cache line there and back: {taken:.0f} ns)"
 
 
 if __name__ == "__main__":
