@@ -84,7 +84,7 @@ def _overlapping(body: Body, loop: For, sizes: Mapping[str, int]) -> Sequence[St
 
 
 def _steps(left: int, lanes: int) -> int:
-    """The steps that compilers take for what is left: half a vector, a quarter, and single ones."""
+    """The steps of a remainder in compiled code: half a vector, a quarter, and single elements."""
     half, quarter = lanes // 2, lanes // 4
     return left // half + left % half // quarter + left % quarter
 

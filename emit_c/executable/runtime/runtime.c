@@ -42,7 +42,7 @@ enum {
   // A thread that is held up leaves the rest of its share to the others. Measured: with 4 chunks,
   // graph attention and products of few blocks take 1.1 to 1.2 times as long; with 32, none less.
   CHUNKS_EACH = 12,
-  SPINS = 400,          // 5 to 20 us, about as long as going to sleep and waking up takes
+  SPINS = 400,  // 5 to 20 us, about as long as going to sleep and waking up takes
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
