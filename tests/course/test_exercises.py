@@ -7,6 +7,7 @@ import pytest
 from course.blocks import COURSE, unspoilt
 
 from hlo_tools.cli import main
+from hlo_tools.exercises import finding, limits
 from hlo_tools.exercises.apart import check_apart, check_here
 from hlo_tools.exercises.catalogue import EXERCISES
 from hlo_tools.exercises.exercise import Exercise, SearchEffort
@@ -82,8 +83,8 @@ def transpose_of_transpose(x, p, q): return p
 """
 # By name: an exercise, an answer to it, and a part of the message.
 ODD_ANSWERS = {
-    "endless": (25, "def trips(*_):\n  while True: pass", "to an end after 5 s, in line 2"),
-    "endless pass": (21, ENDLESS_PASS, "not come to an end after 5 s, in line 4"),
+    "endless": (25, "def trips(*_):\n  while True: pass", "to an end after 1 s, in line 2"),
+    "endless pass": (21, ENDLESS_PASS, "not come to an end after 1 s, in line 4"),
     "dimensions": (9, "def infer_pad(i, a, x, y): return x.dims", "a tuple, where a Shape is"),
     "text": (31, "def write_sign(instr, x): return '1'", "gives a str, where"),
     "no instruction": (16, NO_INSTRUCTION, "returns a value of type tuple, not an instruction"),
@@ -94,8 +95,10 @@ ODD_ANSWERS = {
 
 @pytest.mark.parametrize(("number", "answer", "told"), ODD_ANSWERS.values(), ids=ODD_ANSWERS)
 def test_an_answer_of_another_kind_is_told_which_is_wanted(
-    number: int, answer: str, told: str, tmp_path: Path
+    number: int, answer: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for module in (limits, finding):
+        monkeypatch.setattr(module, "CALL_SECONDS", 1)
     path = tmp_path / "answer.py"
     path.write_text(answer)
     report = check_here(number, path, shrinking=2)

@@ -215,6 +215,7 @@ def test_sums_of_few_columns_stay_in_registers(monkeypatch, architecture):
         assert usage.spilled_bytes <= 48, (name, usage)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_sums_stay_in_registers(monkeypatch, architecture):
