@@ -85,13 +85,18 @@ class Shards:
         return whole.with_dims(tuple(size // count for size, count in sizes))
 
 
+def uncut(rank: int) -> Shards:
+    """The one part of an array that each device holds whole."""
+    return Shards((1,) * rank, ())
+
+
 def shards_of(sharding: Sharding, rank: int) -> Shards | None:
     """The parts that a sharding makes of an array; None if it says none of this rank.
 
     Such a sharding is that of a tuple, or of sums that are not added up.
     """
     if sharding.kind in _WHOLE:
-        return Shards((1,) * rank, ())
+        return uncut(rank)
     if sharding.named is not None:
         if sharding.named.unreduced or len(sharding.named.dims) > rank:
             return None

@@ -87,9 +87,9 @@ class _Rounding:
 
     Attributes
     ----------
-    number : before it is rounded.
-    stage : how many others are made before it, each of what the one before gives.
-    array : the numbers of a block.
+    number : the operand of the rounding.
+    stage : the length of the longest chain of roundings on which the operand depends.
+    array : the array that holds the numbers of a block.
     """
 
     statement: Let | Assign
@@ -103,9 +103,10 @@ class _Roundings:
 
     Attributes
     ----------
-    stages : for each value of an iteration, how many roundings it comes after.
-    bits : the neighbours in memory that values are, by their names.
-    loaded : the arrays of a block's numbers of f16, by the names of the values of an iteration.
+    stages : the longest chain of roundings before each value of an iteration, by its name.
+    bits : the load of each value that is the bits of an f16, by its name.
+    loaded : the load of each f16 that becomes an f32, and the array of a block of such numbers, by
+        the name of the value.
     """
 
     def __init__(self, body: Body, loop: For) -> None:
@@ -125,7 +126,7 @@ class _Roundings:
                 self.stages[s.name] = stage + (number is not None)
 
     def _see(self, let: Let) -> None:
-        """Know a number of f16 that is loaded, and its neighbours in other lanes beside it."""
+        """Record a load of f16 whose lanes lie side by side, or its conversion to f32."""
         match let.value:
             case Load() as element if self._place(element) is not None:
                 self.bits[let.name] = element
@@ -160,7 +161,7 @@ class _Roundings:
     def are_worth_it(self) -> bool:
         """Whether there are roundings, and no long function is computed again after one.
 
-        Numbers that lanes collect others in stay in registers.
+        A loop that reads what it stores is left as it is: its sums stay in registers.
         """
         others = [s for s in self.loop.body if all(s is not r.statement for r in self.found)]
         written = {base(s.target) for s in others if isinstance(s, Assign)}
@@ -182,7 +183,7 @@ class _Roundings:
         return [blocks, *(self._block(whole, count % size) if count % size else ())]
 
     def _block(self, start: Name | int, count: int) -> Iterator[Statement]:
-        """Some iterations of the loop, from one on: stage after stage, and then the others."""
+        """The statements for one block of iterations: each stage of roundings, then the rest."""
         lane = Name(self.body.name("k"))
         number = Let("s64", self.loop.name, lane + start if start else lane)
         others = [number, *(made for s in self.loop.body for made in self._after(s, lane))]
@@ -216,7 +217,7 @@ class _Roundings:
         return element.pointer if first == Sum(0) else element.pointer + indexed(first)
 
     def _after(self, statement: Statement, lane: Name) -> Iterator[Statement]:
-        """A statement when numbers are rounded; none for one that stores them."""
+        """A statement that reads rounded numbers; none for a statement that stores them."""
         rounded = next((r for r in self.found if r.statement is statement), None)
         if isinstance(statement, Let) and statement.name in self.loaded:
             yield replace(statement, value=Load(self.loaded[statement.name][1], lane))

@@ -38,11 +38,11 @@ _State = list["Shards | None"]
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices of a module, and names and channels that nothing there has yet.
+    """The devices that run a module, and supplies of unused names and channels.
 
     Attributes
     ----------
-    grid : replicas and partitions.
+    grid : the numbers of replicas and of partitions.
     joined : the parts from which calls in the module join an array; None if they do not.
     """
 
@@ -81,26 +81,30 @@ class ComputationDivision:
                 self.keep(instr, self.loops[instr.operands[0]][GetTupleElement.of(instr).index])
             else:
                 those = tuple(self.held_by(o) for o in instr.operands)
-                self.keep(instr, divided(_DivisionHere(instr, those, self.devices)))
+                self.keep(instr, divided(_InstructionDivision(instr, those, self.devices)))
 
     def held_by(self, instr: Instruction) -> Held | None:
         """The part of a value that a device holds; None if it holds the whole."""
         return self.held.get(instr) or self.devices.joined(instr)
 
     def keep(self, instr: Instruction, found: Held | None) -> None:
-        """Let those who need the whole value join it."""
+        """Record a part, and replace the instruction by a call that joins the parts."""
         if found:
             self.held[instr] = found
             sharding, names = sharding_of(found.parts), self.devices.names
             self.plan[instr] = sharding_call(JOIN, found.part, instr.shape, sharding, names)
 
     def piece(self, instr: Instruction, parts: Shards | None) -> Instruction:
-        """The part of a value that a device has if it is cut in a given way."""
+        """The part of a value under a given cut; the whole value for None."""
         return _piece(instr, self.held_by(instr), parts, self.devices.names)
 
     # ------------------------------------------------------------------------------- loops
 
     def _divide_loop(self, loop: Instruction) -> None:
+        """Cut elements of the state until the body cuts no further one.
+
+        A loop whose state is not made by a `tuple` runs on whole arrays.
+        """
         start = loop.operands[0]
         if start.opcode != "tuple":
             return
@@ -118,6 +122,7 @@ class ComputationDivision:
             state = grown
 
     def _replace(self, loop: Instruction, state: _State, body: Computation) -> None:
+        """Replace a loop by one that has the parts in its state."""
         names, start = self.devices.names, loop.operands[0]
         condition = divided_condition(loop.called[0], state, self.devices)
         if condition is None:
@@ -144,7 +149,10 @@ class ComputationDivision:
 def divided_body(
     body: Computation, state: _State, devices: Devices
 ) -> tuple[Computation, _State] | None:
-    """A loop's body for parts of the state, and the parts that it gives; None if it has none."""
+    """A loop's body for parts of the state, and the cuts of its results.
+
+    None if the body takes or gives the state as one value, and not element by element.
+    """
     division = _of_state(body, state, devices)
     if division is None or body.root.opcode != "tuple":
         return None
@@ -159,7 +167,7 @@ def divided_body(
 def divided_condition(
     condition: Computation, state: _State, devices: Devices
 ) -> Computation | None:
-    """A loop's condition for parts of the state; None if it needs the state as one value."""
+    """A loop's condition for parts of the state; None if it takes the state as one value."""
     division = _of_state(condition, state, devices)
     if division is None:
         return None
@@ -194,7 +202,7 @@ def _of_state(
 
 
 @dataclass(frozen=True)
-class _DivisionHere(Division):
+class _InstructionDivision(Division):
     """An instruction that is divided in a module."""
 
     here: Devices
@@ -224,7 +232,7 @@ class _DivisionHere(Division):
 def _piece(
     operand: Instruction, held: Held | None, parts: Shards | None, names: NameSupply
 ) -> Instruction:
-    """The part of a value that a device has if it is cut in a given way, or all of it."""
+    """The part of a value under a given cut; the whole value for None."""
     if parts is None or parts.is_whole:
         return operand
     if held and are_same(held.parts, parts):

@@ -16,7 +16,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.sharded import Shards, shards_of
+from hlo.sharded import shards_of, uncut
 from optimizer.partitioning.parts import across, along, dim_parts, parts_of_dims
 from optimizer.reducers import leaves_alone
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from hlo.attributes import Attrs
     from hlo.instruction import Computation, Instruction
+    from hlo.sharded import Shards
     from hlo.types.shape import Shape
     from optimizer.partitioning.communication import Groups
     from optimizer.partitioning.parts import DimParts
@@ -32,7 +33,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Held:
-    """An array of which each device holds a part."""
+    """An array of which each device holds a part.
+
+    Attributes
+    ----------
+    part : the instruction that computes the part of the device that runs it.
+    parts : all parts, and the devices that hold them.
+    """
 
     part: Instruction
     parts: Shards
@@ -44,7 +51,7 @@ class Division(ABC):
 
     Attributes
     ----------
-    held : of each operand what a device holds; None if it holds the whole.
+    held : the part of each operand; None for an operand that each device holds whole.
     """
 
     instr: Instruction
@@ -57,7 +64,7 @@ class Division(ABC):
 
     @abstractmethod
     def piece(self, number: int, parts: Shards) -> Instruction:
-        """The part of an operand, by its number, that a device has if it is cut in a given way."""
+        """The part of an operand, by its number, under a given cut."""
 
     @abstractmethod
     def local(
@@ -72,12 +79,12 @@ class Division(ABC):
     def parts(self, number: int) -> Shards:
         """The parts of an operand."""
         held = self.held[number]
-        return held.parts if held else Shards((1,) * self.instr.operands[number].shape.rank, ())
+        return held.parts if held else uncut(self.instr.operands[number].shape.rank)
 
     def result(
         self, parts: Shards | None, *operands: Instruction, attrs: Attrs | None = None
     ) -> Held | None:
-        """A part of the result; None if its parts are none, or uneven."""
+        """A part of the result; None if the result is not cut, or not evenly."""
         if parts is None or parts.is_whole or not parts.cut_evenly(self.instr.shape):
             return None
         return Held(self.local(parts.local(self.instr.shape), *operands, attrs=attrs), parts)
@@ -141,7 +148,9 @@ def _all_dims(instr: Instruction) -> Iterator[int]:
 
 
 def _not_listed(instr: Instruction) -> Iterator[int]:
-    yield from set(range(instr.shape.rank)).difference(getattr(instr.attrs, "dimensions", ()))
+    attrs = instr.attrs
+    assert isinstance(attrs, a.Dimensions | a.Sort)
+    yield from set(range(instr.shape.rank)).difference(attrs.dimensions)
 
 
 def _as_long(instr: Instruction) -> Iterator[int]:
@@ -199,9 +208,10 @@ def _transpose(division: Division) -> Held | None:
 
 
 def _reshape(division: Division) -> Held | None:
-    """A reshape: dimensions outside of which equally many elements lie are cut alike.
+    """A reshape: a cut dimension of the operand passes its cut to a dimension of the result.
 
-    Blocks of either are then the same elements, however many dimensions lie inside.
+    Both have the same product of the dimensions outside of them; then their blocks have the same
+    elements, for elements keep their row-major order.
     """
     instr, parts = division.instr, division.parts(0)
     before, after = instr.operands[0].shape.dims, instr.shape.dims
@@ -220,7 +230,7 @@ def _reshape(division: Division) -> Held | None:
 def _gather(division: Division) -> Held | None:
     """A gather from a whole array, by the indices that a device has."""
     instr, attrs = division.instr, a.Gather.of(division.instr)
-    parts, whole = division.parts(1), Shards((1,) * instr.operands[0].shape.rank, ())
+    parts, whole = division.parts(1), uncut(instr.operands[0].shape.rank)
     if attrs.operand_batching_dims:
         return None
     batch = iter(d for d in range(len(parts.counts)) if d != attrs.index_vector_dim)
@@ -286,7 +296,7 @@ def _contraction(division: Division, roles: Sequence[_Role]) -> Held | None:
     instr = division.instr
     both = division.parts(0), division.parts(1)
     # Of sides that the same devices cut, the larger one stays as it is.
-    whole = [Shards((1,) * len(side.counts), ()) for side in both]
+    whole = [uncut(len(side.counts)) for side in both]
     alone = (both[0], whole[1]), (whole[0], both[1])
     left_is_larger = instr.operands[0].shape.bytes >= instr.operands[1].shape.bytes
     for lhs, rhs in (both, alone[not left_is_larger], alone[left_is_larger]):

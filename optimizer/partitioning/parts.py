@@ -1,4 +1,4 @@
-"""The parts of arrays as results of operations have them: from those of operands, by dimension."""
+"""Arithmetic on the parts of arrays: dimensions moved, combined and dropped."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def along(parts: Shards, dims: Sequence[int | None]) -> Shards:
 
 
 def across(parts: Shards, dims: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """The groups of devices whose parts differ along some dimensions only, each with one of each.
+    """Groups of devices for an all-reduce over some dimensions, of shape [groups, devices].
 
-    What they fold is then what a device with all of these dimensions would fold.
+    The parts of a group's devices differ along these dimensions only, and cover them.
     """
     numbers = np.array(parts.groups).reshape(-1, *parts.counts)
     axes = [1 + d for d in dims]

@@ -230,8 +230,8 @@ static void withdraw(struct loop *loop) {
   pthread_mutex_unlock(&lock);
 }
 
-// Run a loop on several threads. It is no part of `hlo_parallel`, which has no need of such a stack
-// for a loop that one thread runs.
+// Run a loop on several threads. A function of its own: a loop of one thread does not pay for the
+// shares on the stack.
 __attribute__((noinline)) static void share_out(
     hlo_part *part, void *arguments, int64_t n, int64_t grain, int64_t sharers) {
   int64_t chunk = (n + CHUNKS_EACH * sharers - 1) / (CHUNKS_EACH * sharers);
