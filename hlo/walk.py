@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hlo.instruction import Computation, Instruction, Module
 from hlo.names import NameSupply
+from hlo.opcode import HOST, having
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Plan = dict[Instruction, Instruction]
+# Opcodes of a computation that only sends and receives, and of the tokens around that.
+_CHANNELS = HOST & having("async") | {"tuple", "after-all", "constant"}
 Node = TypeVar("Node")
 
 
@@ -102,6 +105,33 @@ def callers(module: Module) -> dict[Computation, list[Instruction]]:
             for callee in dict.fromkeys(instr.called):
                 found[callee].append(instr)
     return found
+
+
+def asynchronous(module: Module) -> set[Computation]:
+    """The computations that an async-start calls."""
+    return {
+        callee
+        for computation in module.computations
+        if "async-start" in computation.opcodes
+        for instr in computation.instructions
+        if instr.opcode == "async-start"
+        for callee in instr.called
+    }
+
+
+def is_one_operation(computation: Computation) -> bool:
+    """Whether a computation does one thing, or only sends and receives, or only waits.
+
+    Nothing else may run asynchronously on the main thread.
+    """
+    others = [
+        i for i in computation.instructions if i is not computation.root and i.opcode != "parameter"
+    ]
+    return (
+        not others
+        or all(i.opcode == "get-tuple-element" for i in others)
+        or all(i.opcode in _CHANNELS for i in (*others, computation.root))
+    )
 
 
 def names_of(module: Module) -> NameSupply:
@@ -248,6 +278,8 @@ def rebuild_module(
 ) -> Module:
     """Change each computation, callees first, and let callers call the changed ones.
 
+    Where an async computation, which holds one operation, would hold several, it stays as it is.
+
     Parameters
     ----------
     change : gives the new computation, or the same one where there is nothing to do. In the
@@ -261,8 +293,13 @@ def rebuild_module(
     """
     became: dict[Computation, Computation] = {}
     changed: dict[Computation, Computation] = {}
+    single = {c for c in asynchronous(module) if is_one_operation(c)}
     for old in called_first(*module.computations):
-        new = became[old] = change(rebuild(old, {}, changed) if changed else old)
+        rewired = rebuild(old, {}, changed) if changed else old
+        new = change(rewired)
+        if old in single and not is_one_operation(new):
+            new = rewired
+        became[old] = new
         if new is not old:
             changed[old] = new
     if not changed:

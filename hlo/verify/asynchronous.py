@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.infer.checks import compatible
 from hlo.infer.control import async_parts, is_prefix
-from hlo.opcode import ASYNC_ENDS, DONE_OF, HOST, STARTS, having
+from hlo.opcode import ASYNC_ENDS, DONE_OF, HOST, STARTS
 from hlo.types.shape import tuple_of
 from hlo.verify.aliases import verify_output_aliases
 from hlo.verify.scope import refuse
 from hlo.verify.table import verifies
+from hlo.walk import is_one_operation
 from hlo.wording import counted
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 _RUNNING = frozenset({"async-start", "async-update"})
 # A loop may carry a running operation from one iteration into the next.
 _CARRIED = STARTS & HOST
-# Opcodes of a computation that only sends and receives, and of the tokens around that.
-_CHANNELS = HOST & having("async") | {"tuple", "after-all", "constant"}
 # The users of the value of each opcode: exactly one instruction, of these opcodes.
 _FOLLOWERS = {
     **{start: frozenset({done}) for start, done in DONE_OF.items()},
@@ -114,7 +113,7 @@ def verify_async_start(scope: VerifiedScope, instr: Instruction, attrs: a.AsyncS
         )
     grouped = instr.annotations.frontend_attributes
     is_group = grouped is not None and grouped.get("_collectives_group") is not None
-    if thread == "main" and not is_group and not _is_single(computation):
+    if thread == "main" and not is_group and not is_one_operation(computation):
         refuse(
             instr,
             "HLO072",
@@ -124,18 +123,6 @@ def verify_async_start(scope: VerifiedScope, instr: Instruction, attrs: a.AsyncS
     parameters = [parameter.shape for parameter in computation.parameters]
     whole = tuple_of(tuple_of(*parameters), computation.root.shape, *instr.shape.elements[2:])
     verify_output_aliases(instr, attrs.output_to_operand_aliasing, whole, parameters)
-
-
-def _is_single(computation: Computation) -> bool:
-    """Whether an async computation does one thing, or only sends and receives, or only waits."""
-    others = [
-        i for i in computation.instructions if i is not computation.root and i.opcode != "parameter"
-    ]
-    return (
-        not others
-        or all(i.opcode == "get-tuple-element" for i in others)
-        or all(i.opcode in _CHANNELS for i in (*others, computation.root))
-    )
 
 
 @verifies("async-update")

@@ -39,7 +39,7 @@ from optimizer.passes import register
 from optimizer.rewriting.application import Application
 from optimizer.rewriting.make import make, splat
 from optimizer.rewriting.rule import Rule
-from optimizer.rewriting.sites import SiteRewrites, rebuild_sequences, rewrite_sites
+from optimizer.rewriting.sites import SiteRewrites, rebuild_unfused, rewrite_sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -286,7 +286,7 @@ def expand(
             word = by.name if isinstance(by, Rule) else by.__name__
             found.add(word, instr, *new, by=by, bindings=bindings, mixed=mixed)
 
-    return rewrite_sites(module, log, visit, rebuild_module if always else rebuild_sequences)
+    return rewrite_sites(module, log, visit, rebuild_module if always else rebuild_unfused)
 
 
 def _replacement(

@@ -20,13 +20,12 @@ from hlo.build import instruction
 from hlo.names import NameSupply
 from hlo.opcode import TUPLES
 from hlo.types.shape import row_major
-from hlo.walk import Plan, rebuild, rebuild_module
+from hlo.walk import Plan, asynchronous, rebuild, rebuild_module
 from optimizer.identity import reads_layouts
 from optimizer.log import NOTHING_BOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from collections.abc import Set as AbstractSet
 
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import HasSourceLine, Log
@@ -169,23 +168,17 @@ def replace_each(
 
 
 def rebuild_unfused(module: Module, change: Change) -> Module:
-    """Change each computation, callees first, but none that is fused: those are kernels already."""
-    return _rebuild_but(module, change, {"fusion"})
+    """Change each computation, callees first, but none that is one operation to its caller.
 
-
-def rebuild_sequences(module: Module, change: Change) -> Module:
-    """Change as `rebuild_unfused`, but none that runs asynchronously: it is one operation."""
-    return _rebuild_but(module, change, {"fusion", "async-start"})
-
-
-def _rebuild_but(module: Module, change: Change, callers: AbstractSet[str]) -> Module:
-    """Change each computation, callees first, but none that an instruction of some opcode calls."""
-    kept = {
+    A fused computation is a kernel already, and what runs asynchronously is one instruction.
+    """
+    kept = {computation.name for computation in asynchronous(module)}
+    kept |= {
         callee.name
         for computation in module.computations
-        if not computation.opcodes.isdisjoint(callers)
+        if "fusion" in computation.opcodes
         for instr in computation.instructions
-        if instr.opcode in callers
+        if instr.opcode == "fusion"
         for callee in instr.called
     }
     return rebuild_module(module, lambda c: c if c.name in kept else change(c))
