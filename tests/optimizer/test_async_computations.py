@@ -12,7 +12,7 @@ from optimizer.rewriting.rewrite import rewrite
 from optimizer.rewriting.rule import Rule, RuleSet
 from optimizer.rewriting.sites import rewrite_sites
 
-# The same operation beside its asynchronous twin: what a pass does to one, it would do to the other.
+# The same operation beside its asynchronous twin: a pass changes one as it would the other.
 BESIDE = """HloModule m
 wrapped {
   p = f32[4] parameter(0)
