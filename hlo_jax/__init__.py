@@ -13,13 +13,24 @@ __all__ = ["explain", "initialize"]
 
 def explain() -> str:
     """The engine of each program that JAX holds, its calls, and why no other engine runs it."""
-    from hlo_jax.explained import explain as explained  # noqa: PLC0415
+    from hlo_jax.explained import explain as explained  # noqa: PLC0415 - JAX may never need it
 
     return explained()
 
 
 def initialize() -> None:
-    """Register the plugin with JAX, which calls this when it looks for backends."""
-    from hlo_jax.plugin.register import register  # noqa: PLC0415 - JAX may never need it
+    """Register the plugin with JAX, which calls this when it looks for backends.
 
-    register()
+    Where that fails, JAX would only log why, and end with the message that it knows no such
+    backend. So a backend is registered that raises the reason when it is started.
+    """
+    from hlo_jax.private import is_asked_for, register_failure  # noqa: PLC0415 - as above
+
+    if not is_asked_for():
+        return
+    try:
+        from hlo_jax.plugin.register import register  # noqa: PLC0415 - imports all of PyHLO
+
+        register()
+    except Exception as error:
+        register_failure(error)

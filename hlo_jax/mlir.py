@@ -1,4 +1,4 @@
-"""Attributes in MLIR, of programs and of calls of foreign functions, read with jaxlib's MLIR."""
+"""jaxlib's MLIR: the attributes of programs and of foreign functions' calls, and versions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+
+def stablehlo_versions() -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The oldest and the newest version of StableHLO that jaxlib reads."""
+    stablehlo = import_module("jaxlib.mlir.dialects.stablehlo")
+    texts = stablehlo.get_minimum_version(), stablehlo.get_current_version()
+    oldest, newest = (tuple(int(n) for n in text.split(".")) for text in texts)
+    return oldest, newest
 
 
 def attributes_of_mlir(code: bytes) -> tuple[list[dict[str, str]], list[dict[str, str]]]:

@@ -67,6 +67,16 @@ def register_plugin(capsule: object) -> None:
     _module("jax._src.xla_bridge").register_plugin(PLATFORM, c_api=capsule)
 
 
+def register_failure(error: Exception) -> None:
+    """Let JAX know a backend that raises the reason why there is none."""
+
+    def start() -> Any:
+        raise error
+
+    register = _module("jax._src.xla_bridge").register_backend_factory
+    register(PLATFORM, start, priority=0, fail_quietly=False)
+
+
 def is_asked_for() -> bool:
     """Whether `JAX_PLATFORMS`, or the option of that name, names PyHLO.
 
@@ -75,6 +85,27 @@ def is_asked_for() -> bool:
     """
     platforms = _module("jax").config.jax_platforms or ""
     return PLATFORM in platforms.split(",")
+
+
+def find_cpu() -> None:
+    """Let XLA's CPU be found under `JAX_PLATFORMS=pyhlo` alone, once somebody asks for it.
+
+    JAX puts the arguments of callbacks on a device of the platform "cpu", and programs ask for
+    `jax.devices("cpu")`. The default platform and its devices stay PyHLO's.
+    """
+    bridge = _module("jax._src.xla_bridge")
+    name_of = bridge.canonicalize_platform
+
+    # JAX calls this with the platform that is asked for, just before it looks for its backend.
+    def name_of_started(platform: str) -> str:
+        backends = bridge.backends()
+        if platform == "cpu" and PLATFORM in backends:
+            with bridge._backend_lock:
+                if "cpu" not in backends:
+                    backends["cpu"] = bridge._init_backend("cpu")
+        return name_of(platform)
+
+    bridge.canonicalize_platform = name_of_started
 
 
 def lower_like_cpu() -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import platform
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from hlo_jax.abi.members import members
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.structs import DeviceMemoryStats
+from hlo_jax.mlir import stablehlo_versions
 from hlo_jax.plugin.client import client
 from hlo_jax.plugin.errors import PjrtError
-from hlo_jax.plugin.memory import kept_numbers, named_values, no_deleter, text
+from hlo_jax.plugin.memory import kept, kept_numbers, named_values, no_deleter, text
 from hlo_jax.plugin.table import answers
 from hlo_jax.private import PLATFORM, jaxlib_version
 from hlo_jax.shim import shim
@@ -34,8 +36,20 @@ def initialize(_args: s.PluginInitialize) -> None:
 
 @answers("PJRT_Plugin_Attributes")
 def plugin_attributes(args: s.PluginAttributes) -> None:
-    """No attributes, in particular no version of StableHLO, so that any is sent."""
-    args.attributes, args.num_attributes = ctypes.addressof(_ATTRIBUTES), 0
+    """The versions of StableHLO that are read: those of jaxlib, which reads it for PyHLO.
+
+    A plugin that says none is sent the oldest version that jaxlib can write, and operations which
+    are younger, such as asynchronous collectives, are refused.
+    """
+    args.attributes, args.num_attributes = _plugin_attributes()
+
+
+@cache
+def _plugin_attributes() -> tuple[int, int]:
+    """The address of the plugin's attributes, which are kept for good, and their count."""
+    oldest, newest = stablehlo_versions()
+    versions = {"stablehlo_minimum_version": oldest, "stablehlo_current_version": newest}
+    return kept(named_values(versions)), len(versions)
 
 
 # ------------------------------------------------------------------------------------- client

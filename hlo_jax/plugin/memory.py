@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+_KEPT: list[Any] = []
+
+
 @cache
 def _kept(content: bytes) -> ctypes.Array[Any]:
     return ctypes.create_string_buffer(content)
@@ -33,6 +36,12 @@ def text(content: str | bytes) -> tuple[int, int]:
 def kept_numbers(numbers: Sequence[int]) -> tuple[int, int]:
     """The address of numbers, which are kept for good, and their count."""
     return ctypes.addressof(_kept(bytes(numbers_array(numbers)))), len(numbers)
+
+
+def kept(array: Any) -> int:
+    """The address of an array of C, which is kept for good."""
+    _KEPT.append(array)
+    return ctypes.addressof(array)
 
 
 def numbers_array(numbers: Sequence[int], kind: Any = ctypes.c_size_t) -> Any:

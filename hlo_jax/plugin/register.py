@@ -21,8 +21,8 @@ from hlo_jax.private import (
     call_what_is_exported_for_cpu,
     choose_like_cpu,
     emit_callbacks,
+    find_cpu,
     hear_of_foreign_functions,
-    is_asked_for,
     is_too_old,
     jaxlib_version,
     keep_in_compilation_cache,
@@ -35,15 +35,13 @@ from hlo_jax.shim import address_of, records
 
 @cache
 def register() -> None:
-    """Enter the plugin into JAX's list, if the user asks for it.
+    """Enter the plugin into JAX's list.
 
     Raises
     ------
     ImportError
         If jaxlib is too old, or so new that JAX's private functions are not as they were.
     """
-    if not is_asked_for():
-        return
     if is_too_old():
         raise ImportError(f"{PLATFORM}: jaxlib {jaxlib_version()} is too old")
     # A file of this folder enters its functions when it is imported.
@@ -51,6 +49,7 @@ def register() -> None:
         import_module(f"{hlo_jax.plugin.__name__}.{module.name}")
     _hook()
     try:
+        find_cpu()
         lower_like_cpu()
         choose_like_cpu()
         keep_in_compilation_cache()

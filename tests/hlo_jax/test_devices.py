@@ -157,3 +157,25 @@ def test_devices_that_never_meet(jax: Any, mesh: Any) -> None:
     )
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"ABORTED.*HLO117(.|\n)*in the program"):
         jax.jit(called)(NUMBERS)
+
+
+def test_asynchronous_collectives(jax: Any, jnp: Any, engine: str) -> None:
+    """They came with StableHLO 1.14: jaxlib sends them to plugins that say they read so new one."""
+    parallel = pytest.importorskip("jax._src.lax.parallel")
+    if not hasattr(parallel, "psum_start"):
+        pytest.skip("this release of JAX has none")
+    axis = jax.sharding.AxisType.Explicit
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(axis,), devices=jax.devices()[:2])
+    with jax.set_mesh(mesh):
+
+        @jax.jit
+        @jax.shard_map(out_specs=(jax.P("i"), jax.P()))
+        def exchange(x: Any) -> Any:
+            turned = parallel.ppermute_start(x, "i", [(0, 1), (1, 0)])
+            total = parallel.psum_start(x, "i")
+            return turned.done(), total.done()
+
+        turned, total = exchange(jnp.arange(4.0, out_sharding=jax.P("i")))
+    assert engine
+    assert turned.tolist() == [2, 3, 0, 1]
+    assert total.tolist() == [2, 4]
