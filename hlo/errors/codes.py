@@ -281,4 +281,10 @@ CODES: Final[dict[str, Code]] = {
         "there is no SMT solver",
         "Proofs of rewrite rules need z3, which nothing else does: `pip install z3-solver`.",
     ),
+    "HLO208": Code(
+        "there is no sandbox for other people's code",
+        "Grading runs each answer in namespaces of Linux: with `bwrap` (bubblewrap) where it is "
+        "installed, else by calls of the kernel (5.12 or later). Containers often forbid both, and "
+        "other systems have none. `hlo assignment grade --trust` runs answers with your rights.",
+    ),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tempfile
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from hlo.verify import verify
 from hlo.wording import counted
 from hlo_tools.assignments.assignment import read_folder
 from hlo_tools.assignments.bugs import all_bugs
-from hlo_tools.exercises.apart import GradedAnswer, check_apart, run_apart
+from hlo_tools.exercises.apart import GradedAnswer, run_apart
 from hlo_tools.exercises.catalogue import EXERCISES
 
 if TYPE_CHECKING:
@@ -26,13 +27,20 @@ if TYPE_CHECKING:
 FULL, LARGE, WEAK = 10, 7, 5
 # Up to so many instructions, a module that shows a bug gets all points.
 SMALL = 12
-# So many letters of a message are in the table that is text.
+# So many letters of a message are in the table that is text, and of what an answer prints.
 WIDE = 80
+# Bytes that are read of what an answer prints.
+PRINTED = 1 << 12
 
 
 @dataclass(frozen=True)
 class Mark:
-    """The mark of a student for one answer."""
+    """The mark of a student for one answer.
+
+    Attributes
+    ----------
+    printed : by the answer, its beginning; on one line.
+    """
 
     student: str
     item: str
@@ -40,6 +48,7 @@ class Mark:
     points: int
     of: int
     message: str
+    printed: str = ""
 
 
 def grade(folder: Path, limits: Limits) -> Iterator[Mark]:
@@ -47,25 +56,40 @@ def grade(folder: Path, limits: Limits) -> Iterator[Mark]:
     given = read_folder(folder)
     for number, bug in enumerate(given.bugs, 1):
         path = folder / f"bug{number}.hlo"
-        report = run_apart("bug", bug.name, path, limits)
-        yield mark(folder, f"bug {number} ({bug.kind})", report)
+        yield _graded(f"bug {number} ({bug.kind})", "bug", bug.name, path, limits)
     for number in given.exercises:
-        exercise = EXERCISES[number]
-        path = folder / f"exercise{number:02}{exercise.suffix}"
-        if not path.is_file():
-            yield mark(
-                folder, f"exercise {number}", GradedAnswer(number, "missing", "no such file")
-            )
-        else:
-            yield mark(folder, f"exercise {number}", check_apart(number, path, limits))
+        path = folder / f"exercise{number:02}{EXERCISES[number].suffix}"
+        yield _graded(f"exercise {number}", "exercise", str(number), path, limits)
 
 
-def mark(folder: Path, item: str, report: GradedAnswer) -> Mark:
+def _graded(item: str, what: str, name: str, path: Path, limits: Limits) -> Mark:
+    # A link could show a file of somebody else.
+    if not path.is_file() or path.is_symlink():
+        return mark(path.parent, item, GradedAnswer(0, "missing", "no such file"))
+    with tempfile.TemporaryFile() as file:
+        report = run_apart(what, name, path, limits, file)
+        file.seek(0)
+        printed = file.read(PRINTED).decode(errors="replace")
+    return mark(path.parent, item, report, printed)
+
+
+def mark(folder: Path, item: str, report: GradedAnswer, printed: str = "") -> Mark:
     """The mark for a report."""
     points = {"right": FULL, "large": LARGE, "weak": WEAK}.get(report.status, 0)
     # A student's table names a student's files as the student does.
     message = report.message.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")
-    return Mark(folder.name, item, report.status, points, FULL, message)
+    told = [_harmless(text) for text in (report.status, message, " | ".join(printed.split("\n")))]
+    return Mark(folder.name, item, told[0], points, FULL, told[1], shortened(told[2].strip(" |")))
+
+
+def _harmless(text: str) -> str:
+    """A text without the characters that a terminal obeys."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
+def shortened(text: str) -> str:
+    """As much of a text as is shown on a line."""
+    return text if len(text) <= WIDE else f"{text[:WIDE]}..."
 
 
 def judge(name: str, path: Path) -> GradedAnswer:
@@ -101,7 +125,8 @@ def as_text(marks: Sequence[Mark]) -> str:
             (student, "sum", f"{sum(m.points for m in own)}/{sum(m.of for m in own)}", "", "")
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    lines += [f"{m.student}, {m.item}, prints: {m.printed}" for m in marks if m.printed]
     return "\n".join(lines)
 
 
@@ -110,8 +135,13 @@ def as_csv(marks: Sequence[Mark]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, [f.name for f in fields(Mark)], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(m) for m in marks)
+    writer.writerows({n: _cell(value) for n, value in asdict(m).items()} for m in marks)
     return out.getvalue().rstrip("\n")
+
+
+def _cell(value: object) -> object:
+    """A value of a table: spreadsheets compute a text that begins as a formula does."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
 
 
 def as_json(marks: Sequence[Mark]) -> str:

@@ -5,8 +5,10 @@
     hlo assignment grade ada ben          points; --format csv or json
 
 Every seed gives another set of over a hundred bugs: in rules, passes, kernels of C, and plans of
-memory. What a student hands in runs in a process of its own, with --seconds of CPU time, with
---megabytes of memory, and without network. The exit status is 1 where an answer is not right.
+memory. Each answer that a student hands in runs in a sandbox, in which it can change no file, has
+no network and sees no other process. It has --seconds of time and --megabytes of memory. On a
+system without a sandbox, --trust runs answers that you have read. The exit status is 1 where an
+answer is not right.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.assignments.assignment import WORDS, make_folder, read_folder
 from hlo_tools.assignments.grade import FORMATS, grade
+from hlo_tools.exercises import sandbox
 from hlo_tools.exercises.apart import Limits
 from hlo_tools.files import read_sound_module
 from optimizer.log import Log
@@ -48,10 +51,13 @@ def add_arguments(parser: Parser) -> None:
         "--format", choices=FORMATS, default="text", help="of the table (default text)"
     )
     parser.add_argument(
-        "--seconds", type=at_least(1), default=60, metavar="N", help="CPU time (default 60)"
+        "--seconds", type=at_least(1), default=60, metavar="N", help="an answer (default 60)"
     )
     parser.add_argument(
         "--megabytes", type=at_least(64), default=4096, metavar="N", help="memory (default 4096)"
+    )
+    parser.add_argument(
+        "--trust", action="store_true", help="run answers with your rights, without sandbox"
     )
 
 
@@ -61,9 +67,12 @@ def run(arguments: Namespace) -> int:
         return make(arguments)
     if arguments.action == "try":
         return try_suspect(arguments.words)
-    limits = Limits(arguments.seconds, arguments.megabytes)
+    limits = Limits(arguments.seconds, arguments.megabytes, trust=arguments.trust)
     if not arguments.words:
         raise HloError("HLO200", "no folder is given: hlo assignment grade FOLDER ...")
+    if not limits.trust and (why := sandbox.refusal()):
+        notes = ("--trust runs the answers with your rights: read them first",)
+        raise HloError("HLO208", f"this system has no sandbox: {why}", notes=notes)
     marks = [m for word in arguments.words for m in grade(Path(word), limits)]
     print(FORMATS[arguments.format](marks))
     return RIGHT if all(m.points == m.of for m in marks) else WRONG

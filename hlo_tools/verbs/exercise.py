@@ -9,8 +9,9 @@ Your function takes the place of the project's own, and the project's own checks
 mistake is shown on the smallest module found, with its inputs, both results, and the line at which
 --pdb stops a debugger.
 
-The answer runs in a process of its own, with --seconds of CPU time, --megabytes of memory, and
-without network. The exit status is 0 if it is right, 1 if it is not.
+The answer runs in a process of its own, with --seconds of time, --megabytes of memory, and without
+network; on Linux in a sandbox, if the system allows one. The exit status is 0 if it is right, 1 if
+it is not.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def add_arguments(parser: Parser) -> None:
         "--examples", type=at_least(1), default=100, metavar="N", help="cases to try (default 100)"
     )
     parser.add_argument(
-        "--seconds", type=at_least(1), default=60, metavar="N", help="CPU time (default 60)"
+        "--seconds", type=at_least(1), default=60, metavar="N", help="to take (default 60)"
     )
     parser.add_argument(
         "--megabytes", type=at_least(64), default=4096, metavar="N", help="memory (default 4096)"

@@ -14,7 +14,7 @@ import pytest
 import hlo
 import optimizer
 from emit_c.table import emits_c
-from hlo_tools.assignments.assignment import chosen, make_folder
+from hlo_tools.assignments.assignment import chosen, make_folder, read_folder
 from hlo_tools.assignments.bugs import (
     KINDS,
     Bug,
@@ -25,9 +25,11 @@ from hlo_tools.assignments.bugs import (
     plan_verdict,
 )
 from hlo_tools.assignments.find import find_bug
-from hlo_tools.assignments.grade import Mark, as_csv, as_json, as_text, judge
+from hlo_tools.assignments.grade import Mark, as_csv, as_json, as_text, grade, judge, mark
 from hlo_tools.checking.failure import find_failure
 from hlo_tools.cli import main
+from hlo_tools.exercises import sandbox
+from hlo_tools.exercises.apart import GradedAnswer, Limits
 from hlo_tools.exercises.catalogue import EXERCISES
 from optimizer.cleanup.dce import Dce
 from optimizer.memory import buffer_assignment
@@ -140,10 +142,51 @@ def test_a_folder_is_made_tried_and_graded(
     assert main(["assignment", "grade", str(tmp_path)]) == 2
 
 
+def test_without_a_sandbox_the_grader_asks_for_trust(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "refusal", lambda: "Operation not permitted")
+    make_folder(tmp_path / "ada", seed=7, bugs=1, exercises=0)
+    assert main(["assignment", "grade", str(tmp_path / "ada")]) == 2
+    told = capsys.readouterr().err
+    assert "error[HLO208]: this system has no sandbox: Operation not permitted" in told
+    assert "--trust" in told
+    assert main(["assignment", "grade", str(tmp_path / "ada"), "--trust"]) == 1
+    assert "not written yet" in capsys.readouterr().out
+
+
+def test_what_an_answer_prints_stands_after_the_table() -> None:
+    """On a line, with the student's name, and without what a terminal would obey."""
+    report = GradedAnswer(6, "wrong", "users is \x1b[2Jwrong")
+    printed = mark(Path("ada"), "exercise 6", report, "one\ntwo \x1b[31m" + 100 * "x")
+    table = as_text([printed, MARKS[2]]).splitlines()
+    assert table[0] == "ada  exercise 6     0/10  wrong      users is ?[2Jwrong"
+    assert table[-1] == f"ada, exercise 6, prints: one | two ?[31m{65 * 'x'}..."
+    assert "'=1+1" in as_csv([mark(Path("ada"), "exercise 6", report, "=1+1")])
+
+
+def test_a_link_is_no_answer(tmp_path: Path) -> None:
+    """It could show a file of the teacher's."""
+    make_folder(tmp_path / "ada", seed=7, bugs=1, exercises=0)
+    (tmp_path / "ada" / "bug1.hlo").unlink()
+    (tmp_path / "ada" / "bug1.hlo").symlink_to(__file__)
+    (found,) = grade(tmp_path / "ada", Limits())
+    assert found.status == "missing"
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"seed": 1e999, "bugs": 1, "exercises": 1}', "1" * 10**6]
+)
+def test_a_file_that_is_no_assignment_is_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "assignment.json").write_text(text)
+    with pytest.raises(hlo.HloError, match="it is no assignment"):
+        read_folder(tmp_path)
+
+
 # Bodies of answers: what each does, and what may be told of it.
 HANDED_IN = {
     "exercise16.py": ("while True: pass", "time"),
-    "exercise18.py": ("x = []\n    while True: x.append(bytearray(1 << 26))", "error time"),
+    "exercise18.py": ("x = []\n    while True: x.append(bytearray(1 << 26))", "error time memory"),
     "exercise34.py": (
         "import urllib.request\n    urllib.request.urlopen('http://localhost:9')",
         "error",
@@ -178,7 +221,7 @@ def test_nothing_that_is_handed_in_stops_the_grader(
     for name, (text, _) in WHOLE.items():
         (folder / name).write_text(text)
     (folder / "exercise08.py").write_text(DEPTH)
-    options = ["--seconds", "8", "--megabytes", "1500", "--format", "json"]
+    options = ["--seconds", "20", "--megabytes", "1500", "--format", "json"]
     assert main(["assignment", "grade", str(folder), *options]) == 1
     marks = json.loads(capsys.readouterr().out)
     wanted = {n: w for n, (_, w) in (WHOLE | HANDED_IN).items()} | {"exercise08.py": "right"}
