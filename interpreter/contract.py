@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Products of complex numbers that are in memory at the same time.
 _MENDED_AT_ONCE = 1 << 20
+# BLAS adds products one after the other; runs of so many keep the errors of long sums small.
+_RUN = 4096
 # Kinds of element types that have no fractions.
 _WHOLE = ("pred", "signed", "unsigned")
 
@@ -86,7 +88,9 @@ def matrix_product(
     computed = np.dtype(np.float64) if exact and lhs.shape[-1] <= 1 << 21 else dtype
     # NumPy adds in an order that follows the strides: equal values must give an equal sum.
     rows, columns = (np.asarray(_as(x, computed), order="C") for x in (lhs, rhs))
-    product = np.matmul(rows, columns)
+    product = np.matmul(rows[..., :_RUN], columns[..., :_RUN, :])
+    for begin in range(_RUN, rows.shape[-1], _RUN):
+        product += np.matmul(rows[..., begin:][..., :_RUN], columns[..., begin:, :][..., :_RUN, :])
     if dtype.kind == "c" or exists is not None:
         _mend_infinities(product, _as(lhs, dtype), _as(rhs, dtype), exists)
     return narrowed(product.astype(np.int64) if exact else product, result)

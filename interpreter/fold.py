@@ -102,13 +102,45 @@ def _fold_known(monoid: Monoid, array: Array, initial: Array, axes: tuple[int, .
         # Encoding is slow, and needed only to tell zeros apart.
         if not np.any(result == 0):
             return narrowed(result, element_type)
+    numbers, first = monoid.encode(array), monoid.encode(initial)
+    if monoid.ufunc is np.add and numbers.dtype.kind in "fc":
+        numbers = added_in_pairs(numbers, axes)
     # NumPy adds in an order that follows the strides: equal values must give an equal sum.
-    numbers = np.asarray(monoid.encode(array), order="C")
-    first = monoid.encode(initial)
+    numbers = np.asarray(numbers, order="C")
     # NumPy's sums begin with 0, which would make 0 of sums of -0.
     identity = monoid.encoded_identity(numbers.dtype)
     total = monoid.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype, initial=identity)
     return monoid.decode(monoid.ufunc(first, total), element_type)
+
+
+def added_in_pairs(numbers: Array, axes: tuple[int, ...]) -> Array:
+    """Add up, in pairs, long axes along which NumPy adds one number after the other.
+
+    The error of n numbers that are added one after the other grows with n, and with log2(n) where
+    they are added in pairs. NumPy does that along the last axes only, if no other follows.
+
+    Returns
+    -------
+    Array
+        of size 1 along such axes of the given ones.
+    """
+    kept = [axis for axis in range(numbers.ndim) if axis not in axes]
+    for axis in axes:
+        if numbers.shape[axis] > IN_ORDER and axis < max(kept, default=0):
+            numbers = _halved(numbers, axis)
+    return numbers
+
+
+def _halved(numbers: Array, axis: int) -> Array:
+    """Add the second half of an axis to the first, until one element is left."""
+    rows = np.moveaxis(numbers, axis, 0)
+    n, half = len(rows), -(-len(rows) // 2)
+    sums = rows[:half].copy()
+    sums[: n - half] += rows[half:]
+    while (n := half) > 1:
+        half = -(-n // 2)
+        sums[: n - half] += sums[half:n]
+    return np.moveaxis(sums[:1], 0, axis)
 
 
 def _fold_pairs(frame: Frame, computation: Computation, rows: list[Array]) -> list[Array]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interpreter.fold import added_in_pairs
 from interpreter.numbers.widths import narrowed, type_of, widened
 from interpreter.table import evaluates
 
@@ -41,7 +42,12 @@ def _deviation(variance: Array, attrs: BatchNorm) -> Array:
 def _mean(x: Array, axes: tuple[int, ...]) -> Array:
     """The mean over some dimensions, which stay; NaN of no elements, and no warning as NumPy's."""
     count = prod(x.shape[axis] for axis in axes)
-    return x.sum(axis=axes, keepdims=True) / x.dtype.type(count)
+    return _sum(x, axes) / x.dtype.type(count)
+
+
+def _sum(x: Array, axes: tuple[int, ...]) -> Array:
+    """The sum over some dimensions, which stay."""
+    return added_in_pairs(x, axes).sum(axis=axes, keepdims=True)
 
 
 @evaluates("batch-norm-inference", xla="BatchNormInference")
@@ -126,8 +132,8 @@ def evaluate_batch_norm_grad(
     normal = (widened(operand) - means) / deviation
     count = operand.size // max(operand.shape[attrs.feature_index], 1)
     n = gradient.dtype.type(count)
-    grad_offset = gradient.sum(axis=axes, keepdims=True)
-    grad_scale = (gradient * normal).sum(axis=axes, keepdims=True)
+    grad_offset = _sum(gradient, axes)
+    grad_scale = _sum(gradient * normal, axes)
     centred = gradient - grad_offset / n - normal * (grad_scale / n)
     grad_operand = scales / deviation * centred
     element_type = type_of(scale)

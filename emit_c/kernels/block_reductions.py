@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Expr, Load, Name, Op, as_expr
-from codegen.kinds import Pointer, number_of
+from codegen.kinds import number_of
 from codegen.loops.work import trip_count, work
 from codegen.statements import Assign, For, Let, LocalVariable, Statement, renamed
 from optimizer import machine
@@ -71,23 +71,25 @@ class _BlockedFold:
         """The number of values that are folded side by side."""
         return self.variable.size or 1
 
-    def begin(self, block: str, column: str) -> list[Statement]:
+    def begin(self, column: str) -> list[Statement]:
         """Declare the part of a block."""
         kind = number_of(self.variable.kind)
         if self.variable.size is None:
             return [LocalVariable(kind, self.part, self.start)]
-        begins = Name(self.parts) + Name(block) * self.width
         each = Assign(Load(Name(self.part), Name(column)), self.start)
         return [
-            LocalVariable(Pointer(kind), self.part, begins),
+            LocalVariable(kind, self.part, size=self.width),
             For(column, self.width, (each,), simd=True),
         ]
 
-    def end(self, block: str) -> list[Statement]:
+    def end(self, block: str, column: str) -> list[Statement]:
         """Keep the part of a block."""
+        parts = Name(self.parts)
         if self.variable.size is None:
-            return [Assign(Load(Name(self.parts), Name(block)), Name(self.part))]
-        return []
+            return [Assign(Load(parts, Name(block)), Name(self.part))]
+        own = Load(parts, Name(block) * self.width + Name(column))
+        each = Assign(own, Load(Name(self.part), Name(column)))
+        return [For(column, self.width, (each,), simd=True)]
 
     def whole_and_part(self, block: str, column: str) -> tuple[str, Expr, Expr]:
         """The statements that fold a block's result into the whole."""
@@ -127,9 +129,9 @@ def _blocked(body: Body, loop: For, folds: Sequence[_BlockedFold]) -> list[State
     iteration = (
         Let("s64", first, Name(block) * size),
         Let("s64", last, Choose(Op("<", (end, as_expr(n))), end, as_expr(n))),
-        *(s for fold in folds for s in fold.begin(block, column)),
+        *(s for fold in folds for s in fold.begin(column)),
         inner,
-        *(s for fold in folds for s in fold.end(block)),
+        *(s for fold in folds for s in fold.end(block, column)),
     )
     return [
         *(LocalVariable(f.variable.kind, f.parts, size=count * f.width) for f in folds),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from codegen.loops.narrow_counters import narrow_counters
 from codegen.statements import scalar
 from emit_c.kernels.block_reductions import block_reductions
+from emit_c.kernels.cascade_sums import cascade_sums
 from emit_c.kernels.coalesce_loops import coalesce_loops
 from emit_c.kernels.collapse_loops import collapse_loops
 from emit_c.kernels.distribute_loops import distribute_loops
@@ -250,6 +251,12 @@ PASSES = (
         lambda kernel, _, statements: overlap_remainders(
             kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
         ),
+    ),
+    KernelPass(
+        "cascade-sums",
+        "Long sums of floats are added up in short runs, whose totals are f64; no pass cuts loops"
+        " any more, and additions are in their last form.",
+        lambda kernel, _, statements: cascade_sums(kernel.body, statements),
     ),
     KernelPass(
         "outline-math",

@@ -24,7 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, neutral
-from codegen.expressions import Choose, Load, Name, Op, as_expr
+from codegen.expressions import Choose, Group, Load, Name, Op, as_expr
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
 from codegen.statements import (
@@ -126,11 +126,14 @@ def _one_by_one(loop: For) -> For:
 def _fold_of(body: Body, loop: For, kinds: Mapping[str, str], *, again: bool) -> _LaneFold | None:
     """The SIMD reduction of a loop, perhaps one that runs again and again; None if it has none."""
     starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
-    if not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1) or not all(starts):
+    is_counted = isinstance(loop.stop, int) and loop.start == 0
+    is_block = isinstance(loop.stop, Name) and isinstance(loop.start, Name)
+    is_block &= trip_count(loop) > machine.LONG_SUM
+    if not (is_counted or is_block) or loop.step != 1 or not all(starts):
         return None
     # The index of an extreme is that of the first one, in the order of the iterations.
     is_in_turn = any(op == "first" for op, _ in loop.reductions)
-    ends = peeled(body, loop) if again and not is_in_turn else Peeled((), loop, ())
+    ends = peeled(body, loop) if again and is_counted and not is_in_turn else Peeled((), loop, ())
     count = trip_count(ends.loop)
     # A block has as many lanes as one vector has of the narrowest type, even if it is only loaded;
     # a wider type then takes several vectors. With fewer lanes, compilers would choose shorter
@@ -151,7 +154,7 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str], *, again: bool) ->
         for (op, name), start in zip(loop.reductions, starts, strict=True)
         if start is not None
     ]
-    names = body.name("k"), body.name(f"{loop.name}_block")
+    names = body.name("k"), body.name(f"{loop.name}_block"), body.name("whole")
     return _LaneFold(loop, ends, count, lanes, *names, parts)
 
 
@@ -207,7 +210,8 @@ class _LaneFold:
     ends : the loop without its first and last iterations, and these.
     trip_count : the number of iterations that are left.
     lanes : the number of lanes of a block.
-    lane, block : the names of the counters of lanes and of blocks.
+    lane, block, whole : the names of the counters of lanes and of blocks, and of the end of the
+        last whole block.
     parts : for each variable, the lanes into which it is split.
     """
 
@@ -217,6 +221,7 @@ class _LaneFold:
     lanes: int
     lane: str
     block: str
+    whole: str
     parts: Sequence[_LanePart]
 
     def statements(self, body: Body, nest: For, *, called: bool) -> list[Statement]:
@@ -244,17 +249,29 @@ class _LaneFold:
     def _blocks(self) -> tuple[Statement, ...]:
         """The loop over blocks and the remainder loop, between the iterations that are peeled."""
         loop = replace(self.ends.loop, reductions=())
-        assert isinstance(loop.start, int)
-        whole = loop.start + self.trip_count - self.trip_count % self.lanes
+        before, whole = list(self.ends.before), self._whole(loop)
+        if not isinstance(whole, int):
+            before.append(Let("s64", self.whole, whole))
+            whole = Name(self.whole)
         iteration = Let("s64", loop.name, Name(self.block) + Name(self.lane))
         inside = self._in(loop, Name(self.lane)).body
         lanes = For(self.lane, self.lanes, (iteration, *inside), simd=True)
-        made: list[Statement] = [For(self.block, whole, (lanes,), loop.start, self.lanes)]
-        if whole != loop.stop and _can_run_again(self.ends.loop):
+        blocks = self.trip_count // self.lanes
+        made: list[Statement] = [
+            For(self.block, whole, (lanes,), loop.start, self.lanes, trip_count=blocks)
+        ]
+        if whole != loop.stop and isinstance(whole, int) and _can_run_again(self.ends.loop):
             made.append(self._last_block(inside, self.trip_count % self.lanes))
         elif whole != loop.stop:
-            made.append(self._in(replace(loop, start=whole), Name(loop.name) - whole))
-        return (*self.ends.before, *made, *self.ends.after)
+            rest = replace(loop, start=whole, trip_count=self.trip_count % self.lanes)
+            made.append(self._in(rest, Name(loop.name) - whole))
+        return (*before, *made, *self.ends.after)
+
+    def _whole(self, loop: For) -> int | Expr:
+        """The end of the last whole block."""
+        if isinstance(loop.start, int):
+            return loop.start + self.trip_count - self.trip_count % self.lanes
+        return as_expr(loop.stop) - Group(as_expr(loop.stop) - loop.start) % self.lanes
 
     def _last_block(self, inside: Sequence[Statement], left: int) -> For:
         """The loop over the last whole vector, in which the last `left` lanes fold."""
