@@ -303,9 +303,9 @@ def _hlo() -> Any:
 
 
 @cache
-def _print_options() -> Any:
+def _print_options(*, constants: bool) -> Any:
     options = _hlo().HloPrintOptions()
-    options.print_large_constants = True
+    options.print_large_constants = constants
     return options
 
 
@@ -318,10 +318,10 @@ def hlo_of_mlir(code: bytes) -> bytes:
     return mlir.mlir_module_to_xla_computation(code).as_serialized_hlo_module_proto()
 
 
-def text_of_hlo(proto: bytes) -> str:
-    """The text of a serialized HloModuleProto, with all constants."""
+def text_of_hlo(proto: bytes, *, constants: bool = True) -> str:
+    """The text of a serialized HloModuleProto, with or without the values of large constants."""
     module = _hlo().HloModule.from_serialized_hlo_module_proto(proto)
-    return module.to_string(_print_options())
+    return module.to_string(_print_options(constants=constants))
 
 
 def hlo_of_text(text: str) -> bytes:

@@ -10,8 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Bytes = bytes | memoryview
 
 _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
 
@@ -35,8 +41,12 @@ def bytes_field(field: int, content: bytes) -> bytes:
     return varint(field << 3 | _BYTES) + varint(len(content)) + content
 
 
-def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+def fields(message: Bytes) -> Iterator[tuple[int, int | Bytes]]:
     """The numbers of a message's fields and their contents, in order.
+
+    Parameters
+    ----------
+    message : of a memoryview, the contents are views of the same memory.
 
     Raises
     ------
@@ -72,7 +82,28 @@ def packed(content: bytes) -> list[int]:
     return numbers
 
 
-def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+def varints(content: Bytes) -> NDArray[np.uint64]:
+    """The numbers of a large packed field, modulo 2^64.
+
+    Raises
+    ------
+    ValueError
+        If the last one does not end.
+    """
+    raw = np.frombuffer(content, np.uint8)
+    ends = np.flatnonzero(raw < 128)
+    if len(raw) and (not len(ends) or ends[-1] != len(raw) - 1):
+        raise ValueError("a varint does not end")
+    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+    lengths = ends - starts + 1
+    numbers = np.zeros(len(ends), np.uint64)
+    for k in range(int(lengths.max(initial=0))):
+        has = slice(None) if k < lengths.min() else lengths > k
+        numbers[has] |= (raw[starts[has] + k] & 127).astype(np.uint64) << np.uint64(7 * k)
+    return numbers
+
+
+def _read_varint(message: Bytes, at: int) -> tuple[int, int]:
     number = shift = 0
     while True:
         if at >= len(message):

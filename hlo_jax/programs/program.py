@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-import hlo
 from hlo.types.shape import Layout, row_major, tuple_of
 from hlo.types.values import ComputationLayout
 from hlo_jax.abi.numbers import TYPE_NUMBERS
 from hlo_jax.mlir import attributes_of_mlir
-from hlo_jax.private import hlo_of_mlir, partitioned, text_of_hlo
+from hlo_jax.private import hlo_of_mlir, partitioned
+from hlo_jax.programs.constants import module_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +121,7 @@ def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
         proto = partitioned(source.code, options.serialized, devices)
     else:
         proto = hlo_of_mlir(source.code) if is_mlir else source.code
-    module = hlo.parse(text_of_hlo(proto))
+    module = module_of(proto)
     header = module.header
     donors = {
         alias.output_index[0] if alias.output_index else 0: alias.parameter
@@ -134,7 +134,7 @@ def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
     given, taken = attributes_of_mlir(source.code) if is_mlir and said else _NOTHING_SAID
     if options.num_partitions > 1 and any(one.get(_LAYOUT) == "auto" for one in taken):
         # The partitioner makes new instructions, which all have the default layout.
-        whole = hlo.parse(text_of_hlo(hlo_of_mlir(source.code)))
+        whole = module_of(hlo_of_mlir(source.code))
         pairs = zip(shapes, _results(whole.entry.root), strict=True)
         shapes = [replace(own, layout=shape.layout) for own, shape in pairs]
     parameters = tuple(
