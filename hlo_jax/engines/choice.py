@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError, did_you_mean
@@ -11,6 +13,7 @@ from hlo_jax.engines.cuda import Cuda
 from hlo_jax.engines.interpreter import Interpreter
 from hlo_jax.engines.parts import compiled_c
 from hlo_jax.engines.switching import Switching
+from hlo_jax.programs.lines import line_at
 from hlo_jax.programs.options import OptionError
 
 if TYPE_CHECKING:
@@ -23,23 +26,35 @@ if TYPE_CHECKING:
 VARIABLE = "PYHLO_JAX_ENGINE"
 
 
-def _or_interpreter(program: JaxProgram, compiled: Callable[[JaxProgram], Engine]) -> Engine:
-    """The engine that compiles a program where one can, else the interpreter."""
+def _or_interpreter(name: str, program: JaxProgram) -> Engine:
+    """The engine that compiles a program, or the interpreter with a warning where none can."""
     try:
-        return compiled(program)
+        return COMPILERS[name](program)
     except HloError as error:
         # A call that a custom call's function would refuse is an error of the run, as in XLA.
         if error.code not in ("HLO181", "HLO122"):
             raise
+        if error.code == "HLO181":
+            line = line_at(program.module, error.span)
+            why = f"{error.message} at {line}" if line else error.message
+            message = f"{program.module.name} is interpreted: {why}"
+            hint = f"(the engine {name}{ONLY} makes this an error)"
+            warnings.warn(f"{message} {hint}", RuntimeWarning, stacklevel=2)
         return Interpreter(program, error.message)
 
 
+COMPILERS: Final[dict[str, Callable[[JaxProgram], Engine]]] = {
+    "c": compiled_c,
+    "cuda-host": lambda program: Cuda(program, "host"),
+    "cuda": lambda program: Cuda(program, "gpu"),
+}
+# Behind the name of a compiler: its programs are compiled, or an error.
+ONLY: Final = "-only"
 ENGINES: Final[dict[str, Callable[[JaxProgram], Engine]]] = {
     "auto": Switching,
     "interpreter": Interpreter,
-    "c": lambda program: _or_interpreter(program, compiled_c),
-    "cuda-host": lambda program: _or_interpreter(program, lambda p: Cuda(p, "host")),
-    "cuda": lambda program: _or_interpreter(program, lambda p: Cuda(p, "gpu")),
+    **{name: partial(_or_interpreter, name) for name in COMPILERS},
+    **{f"{name}{ONLY}": compiled for name, compiled in COMPILERS.items()},
 }
 DEFAULT = "auto"
 

@@ -23,9 +23,14 @@ def telling_line(module: Module) -> Generator[None]:
     try:
         yield
     except HloError as error:
-        instr = _instruction_at(module, error.span)
-        line = line_of(module, instr) if instr is not None else ""
+        line = line_at(module, error.span)
         raise error.noting(f"in the program: {line}") if line else error from None
+
+
+def line_at(module: Module, span: Span | None) -> str:
+    """The user's line of the instruction at a place in a module's text; empty where unknown."""
+    instr = _instruction_at(module, span)
+    return line_of(module, instr) if instr is not None else ""
 
 
 def _instruction_at(module: Module, span: Span | None) -> Instruction | None:

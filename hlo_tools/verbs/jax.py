@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from hlo_jax.engines.engine import Arrays
     from hlo_tools.arguments import Parser
 
-ENGINES = ("auto", "interpreter", "c", "cuda-host", "cuda")
+COMPILERS = ("c", "cuda-host", "cuda")
+ENGINES = ("auto", "interpreter", *COMPILERS, *(f"{name}-only" for name in COMPILERS))
 SAME, DIFFERENT = 0, 1
 
 
@@ -47,7 +48,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--engine",
         choices=ENGINES,
-        help="how modules run; auto: by the interpreter until their C is compiled",
+        help="how modules run; auto: by the interpreter until their C is compiled; -only: a module"
+        " that can't be compiled is an error, else it is interpreted",
     )
     parser.add_argument("--devices", type=at_least(1), metavar="N", help="number of devices")
     parser.add_argument(

@@ -1,5 +1,7 @@
 """Engines: by name, by option, and what falls back to which."""
 
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 import hlo_jax
 from emit_c.executable.background import background
 from hlo_jax.engines import switching
+from interpreter.custom_calls.registry import CUSTOM_CALLS
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "c", "cuda-host"])
@@ -69,6 +72,43 @@ def test_c_calls_compiled_programs_of_any_number_of_arrays(
     (line,) = [s for s in hlo_jax.explain().splitlines() if "of_many_arrays" in s]
     _, engine, calls, without_python, *_ = line.split()
     assert (engine, calls, without_python) == ("c", "3", "3")
+
+
+@pytest.fixture
+def only_interpreted(jax: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A custom call that the interpreter knows, and C does not."""
+    name = "only_interpreted"
+    monkeypatch.setitem(CUSTOM_CALLS, name, lambda _frame, _instr, x: x * 2)
+    return jax.ffi.ffi_call(name, jax.ShapeDtypeStruct((3,), "float32"))
+
+
+def test_a_program_that_c_can_not_express_is_interpreted_with_a_warning(
+    jax: Any, only_interpreted: Any
+) -> None:
+    def twice(x: Any) -> Any:
+        return only_interpreted(x) + 1
+
+    called = jax.jit(twice, compiler_options={"pyhlo_engine": "c"})
+    with pytest.warns(RuntimeWarning, match=r"jit_twice is interpreted.*test_engines.py:\d+") as w:
+        assert called(np.ones(3, np.float32)).tolist() == [3, 3, 3]
+    assert "the engine c-only makes this an error" in str(w[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        called(np.zeros(3, np.float32))  # one warning a program
+
+
+def test_a_program_that_must_be_compiled(jax: Any, only_interpreted: Any) -> None:
+    def compiled(x: Any) -> Any:
+        return jax.numpy.sin(x) + 1
+
+    def twice(x: Any) -> Any:
+        return only_interpreted(x) + 1
+
+    x, options = np.ones(3, np.float32), {"pyhlo_engine": "c-only"}
+    np.testing.assert_allclose(jax.jit(compiled, compiler_options=options)(x), np.sin(x) + 1)
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.*HLO181") as caught:
+        jax.jit(twice, compiler_options=options)(x)
+    assert re.search(r"in the program: .*test_engines.py:\d+ \(jit\(twice\)", str(caught.value))
 
 
 def test_an_engine_that_there_is_not(jax: Any) -> None:
