@@ -86,6 +86,12 @@ TEXT_CODES: Final[dict[str, Code]] = {
         "recursion have no counterpart in HLO. Frameworks remove most of them before they hand a "
         "program to XLA: print the module after that, or as HLO.",
     ),
+    "HLO014": Code(
+        "StableHLO has nothing for a part of a module",
+        "Integers of one bit, buffers, bitcasts of arrays in tiles, and the random state of a "
+        "device have no counterpart in StableHLO, nor has one opcode that computes and converts. "
+        "HLO text and the protocol buffer say all: `hlo print FILE -o FILE.pb`.",
+    ),
     "HLO011": Code(
         "a NumPy value is no literal",
         "The element type must be one of XLA's: strings, objects and dates are not. A value that "

@@ -5,7 +5,8 @@ differs is told in the files that stand behind the table of operations.
 
 The files, in the order in which they are best read: `stablehlo.lark` (which texts are allowed),
 `operation` (a program as data), `read` and `forms` (text to operations), `table`, `scope` and
-`translation` (operations to instructions), and `operations/` (each operation).
+`translation` (operations to instructions), and `operations/` (each operation). `writing/` is the
+way back.
 
 Source: the StableHLO specification, `docs/spec.md` in openxla/stablehlo.
 """
@@ -20,6 +21,7 @@ from hlo.errors.error import Source
 from hlo.frontends.stablehlo import operations
 from hlo.frontends.stablehlo.read import read_program
 from hlo.frontends.stablehlo.translation import Translation
+from hlo.frontends.stablehlo.writing import write
 from hlo.support.garbage import no_collection
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 for _file in iter_modules(operations.__path__, f"{operations.__name__}."):
     import_module(_file.name)
 
-__all__ = ["parse"]
+__all__ = ["parse", "write"]
 
 
 @no_collection()

@@ -124,6 +124,10 @@ def outfeed(scope: RegionScope, op: Operation, operands: Operands) -> Instructio
     return scope.add("outfeed", value, token, outfeed_shape=value.shape, outfeed_config=config)
 
 
+# Custom calls that XLA reads as opcodes.
+OPCODES_OF_CALLS = frozenset({"ragged_all_to_all"})
+
+
 @translates("stablehlo.custom_call")
 def custom_call(
     scope: RegionScope, op: Operation, operands: Operands
@@ -139,6 +143,9 @@ def custom_call(
         held = replace(op, name=target, attributes=op.attributes["mhlo.attributes"])
         return translation_of(held)(scope, held, operands)
     own: Any = given(op, "backend_config", default="")
+    if target in OPCODES_OF_CALLS:
+        held = replace(op, name=f"custom_call.{target}", attributes=own)
+        return translation_of(held)(scope, held, operands)
     older: Any = given(op, "mhlo.backend_config", default={})
     foreign = cast("dict[str, Any]", own if isinstance(own, dict) else older)
     typed = bool(foreign)

@@ -114,3 +114,13 @@ def collective_permute(scope: RegionScope, op: Operation, operands: Operands) ->
 def collective_broadcast(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The first of each group sends its value to the others."""
     return scope.add("collective-broadcast", *operands, **_together(op))
+
+
+@translates("custom_call.ragged_all_to_all")
+def ragged_all_to_all(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
+    """Pieces of several sizes go from each device to each."""
+    channel = int(given(op, "channel_id", default=-1))
+    return scope.add(
+        "ragged-all-to-all", *operands, shape=op.result_shapes[0],
+        channel_id=channel if channel > 0 else None, replica_groups=_groups(op),
+    )  # fmt: skip
