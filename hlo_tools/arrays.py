@@ -82,11 +82,17 @@ def load(path: str, prefix: str) -> list[Array]:
     raise HloError("HLO202", f"{path} is neither .npy nor .npz")
 
 
+# Of the arrays that are inputs, and of those that are results.
+_PREFIXES = ("in", "out")
+
+
 def _loaded(file: BinaryIO, prefix: str) -> list[Array]:
     loaded = np.load(file, allow_pickle=False)
     if isinstance(loaded, np.ndarray):
         return [cast("Array", loaded)]
-    named = _of_prefix(list(loaded.files), prefix) or list(loaded.files)
+    named = _of_prefix(list(loaded.files), prefix)
+    if not named and not any(_of_prefix(list(loaded.files), other) for other in _PREFIXES):
+        named = list(loaded.files)
     arrays = [loaded[name] for name in named]
     for name, array in zip(named, arrays, strict=True):
         if not isinstance(array, np.ndarray):  # NumPy gives the bytes of any other file

@@ -10,7 +10,7 @@ import hlo
 from hlo.errors.error import HloError
 from hlo.files import decoded, parse_either, read_bytes
 from hlo.verify import verify
-from hlo.wording import counted
+from hlo_tools.dumps import only_module_in
 from hlo_tools.protobuf.reading import is_message, read_message
 
 if TYPE_CHECKING:
@@ -40,37 +40,11 @@ def read_module(path: str) -> Module:
     """
     name = name_of(path)
     if Path(path).is_dir():
-        path = name = module_in(path)
+        path = name = only_module_in(path)
     raw = sys.stdin.buffer.read() if path == STANDARD else read_bytes(path)
     if is_message(raw, name):
         return read_message(raw, name)
     return parse_either(decoded(raw, name), name)
-
-
-def module_in(folder: str) -> str:
-    """The only module before optimizations in a folder that XLA dumped to.
-
-    Raises
-    ------
-    HloError
-        HLO200 if there is none, or several.
-    """
-    names = sorted(path.name for path in Path(folder).iterdir())
-    ends = tuple(f"before_optimizations{end}" for end in (".txt", ".hlo.pb", ".pb"))
-    found = [name for end in ends for name in names if name.endswith(end)]
-    # The same module may be there as text and as a message.
-    modules = {name.partition(".before_optimizations")[0]: name for name in reversed(found)}
-    if len(modules) == 1:
-        return str(Path(folder, *modules.values()))
-    if not modules:
-        note = "XLA_FLAGS=--xla_dump_to=DIR writes it: module_0000.NAME.before_optimizations.txt"
-        message = f"{folder} is a folder without a module before optimizations"
-        raise HloError("HLO200", message, notes=[note])
-    raise HloError(
-        "HLO200",
-        f"{folder} has {counted(len(modules), 'module')}",
-        notes=[f"name one: {n}" for n in modules.values()],
-    )
 
 
 def read_modules(path: str) -> list[Module]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Element types whose names in the messages are others than in text.
 _NAMES = {"OPAQUE_TYPE": "opaque", "TUPLE": "tuple"}
 # The field of a literal's elements, for types that are not packed into bytes.
-_REPEATED = {"pred", "s32", "s64", "u32", "u64", "f32", "f64", "c64", "c128"}
+REPEATED = {"pred", "s32", "s64", "u32", "u64", "f32", "f64", "c64", "c128"}
 
 
 def braced(numbers: Iterable[Any]) -> str:
@@ -97,7 +97,7 @@ def literal_of(message: Any) -> Literal:
     shape: Shape = array(ELEMENT_TYPES[name], tuple(message.shape.dimensions))
     dtype = shape.element_type.dtype
     field = getattr(message, f"{name}s")
-    if name in _REPEATED:
+    if name in REPEATED:
         parts = np.asarray(field, shape.element_type.real.dtype if name[0] == "c" else dtype)
         made: Any = parts.view(dtype) if name[0] == "c" else parts
     else:
@@ -111,7 +111,7 @@ def literal_of(message: Any) -> Literal:
 
 
 # Fields of metadata in the order in which XLA prints them.
-_METADATA = (
+METADATA = (
     *("op_type", "op_name", "source_file", "source_line", "source_end_line", "source_column"),
     *("source_end_column", "deduplicated_name", "scheduling_name", "stack_frame_id"),
     *("metadata_payload", "size_of_generated_code_in_bytes"),
@@ -144,7 +144,7 @@ def metadata_text(metadata: Any, payloads: Sequence[bytes] = ()) -> str:
     payloads : of the module.
     """
     told: list[str] = []
-    for name in _METADATA:
+    for name in METADATA:
         if name == "metadata_payload":
             value = payload_text(metadata, payloads)
         else:

@@ -2,6 +2,7 @@
 
     hlo opt m.hlo --log-diff
     hlo opt m.hlo --passes cse,dce -o smaller.hlo
+    hlo opt m.hlo -o optimized.mlir
     hlo opt m.hlo --passes my_pass.py:MyPass
     hlo opt m.hlo --stage c
     hlo opt m.hlo --stage loops --kernel add_fusion
@@ -29,6 +30,7 @@ from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
 from hlo_tools.views.loops import loops
 from hlo_tools.views.picture import picture
+from hlo_tools.written import ENDS, is_text, write_module
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Event, Log, Observer, Silent
 from optimizer.memory.report import report
@@ -165,7 +167,9 @@ def add_arguments(parser: Parser) -> None:
         help="with --stage cuda: print for each launch the occupancy of this GPU (H100, sm_90), "
         "the memory transactions, and the least time",
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help=f"write to a file: {ENDS}, else text"
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -182,15 +186,22 @@ def run(arguments: Namespace) -> int:
     if arguments.stage in _OF_CUDA:
         arguments.target = "gpu"
     timer = Timer()
-    texts = [optimized_text(module, arguments, timer) for module in modules]
-    write_text(arguments.output, f"{BETWEEN}\n".join(texts))
+    results = [optimized(module, arguments, timer) for module in modules]
+    if is_text(arguments.output) or arguments.stage != "hlo":
+        texts = [text_of(module, arguments, last) for module, last in results]
+        write_text(arguments.output, f"{BETWEEN}\n".join(texts))
+    elif len(results) > 1:
+        message = f"{arguments.output} holds one module, not {len(results)}"
+        raise HloError("HLO204", message)
+    else:
+        write_module(arguments.output, results[0][0])
     if arguments.time:
         print(timer.report(), file=sys.stderr)
     return 0
 
 
-def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
-    """A module after the passes, at the requested stage."""
+def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Module, str | None]:
+    """A module after the passes, and the kernel pass up to which its loops are to be shown."""
     until, last = arguments.until, None
     if arguments.stage in _OF_CUDA:
         from optimizer.layout.row_major_entry import row_major_entry  # noqa: PLC0415
@@ -213,7 +224,7 @@ def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
         raise HloError("HLO204", message, notes=[f"there are {log.numbers}; --log shows them"])
     if arguments.svg:
         write_text(arguments.svg, picture(assigned(module).assignment))
-    return text_of(module, arguments, last)
+    return module, last
 
 
 def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]:

@@ -1,7 +1,13 @@
 """Print a module exactly as XLA prints it, or shorter.
 
+    hlo print m.hlo
+    hlo print m.hlo -o m.mlir
+    hlo print dump --elide-constants
+
 Without options the text is XLA's canonical one, to the byte, constants whole. The options are those
-of XLA's HloPrintOptions.
+of XLA's HloPrintOptions. The modules of several files, or of a folder, have lines of `// -----`
+between them. A file's name may ask for another language: StableHLO (.mlir) or XLA's protocol
+buffer (.pb, .hlo.pb, .pbtxt).
 """
 
 from __future__ import annotations
@@ -9,8 +15,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from hlo.errors.error import HloError
+from hlo.verify import verify
 from hlo.write.print import Options, print_module
-from hlo_tools.files import read_module, write_text
+from hlo_tools.dumps import add_files, modules_at
+from hlo_tools.files import BETWEEN, read_module, write_text
+from hlo_tools.written import ENDS, is_text, write_module
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,8 +42,10 @@ SWITCHES: Final = {
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+    add_files(parser)
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help=f"write to a file: {ENDS}, else text"
+    )
     parser.add_argument(
         "--short-parsable", action="store_true", help="the shortest text that reads back"
     )
@@ -47,13 +59,35 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the module."""
-    module = read_module(arguments.file)
+    modules = [read_module(path) for path in modules_at(arguments.files)]
+    if not is_text(arguments.output):
+        refuse_options(arguments, len(modules))
+        verify(modules[0])
+        write_module(arguments.output, modules[0])
+        return 0
     options = Options.short_parsable() if arguments.short_parsable else Options()
     for switch, (field, value, _) in SWITCHES.items():
         if getattr(arguments, _name(switch)):
             options = replace(options, **{field: value})
-    write_text(arguments.output, print_module(module, options))
+    texts = [print_module(module, options) for module in modules]
+    write_text(arguments.output, f"{BETWEEN}\n".join(texts))
     return 0
+
+
+def refuse_options(arguments: Namespace, modules: int) -> None:
+    """Refuse options of the text, and several modules, for a file that holds no HLO text.
+
+    Raises
+    ------
+    HloError
+        HLO204 if there are any.
+    """
+    switches = ("--short-parsable", *SWITCHES)
+    given = [switch for switch in switches if getattr(arguments, _name(switch))]
+    if given:
+        raise HloError("HLO204", f"{given[0]} has no effect on {arguments.output}")
+    if modules > 1:
+        raise HloError("HLO204", f"{arguments.output} holds one module, not {modules}")
 
 
 def _name(switch: str) -> str:

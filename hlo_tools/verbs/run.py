@@ -5,55 +5,57 @@
     hlo run m.hlo --platform c --reference interpreter
     hlo run m.hlo --platform c --profile --quiet
     hlo run m.hlo --platform cuda-host --checked
+    hlo run dump --platform c --reference interpreter
 
 --expect compares the value with a saved one, and --reference with another platform's; the exit
 status is 1 if they differ. The arrays of an .npz file are taken in order; if some are named in0,
-in1, ... or out0, out1, ..., --input and --expect take only those.
+in1, ... or out0, out1, ..., --input and --expect take only those. Of several files, or of a folder,
+each module has a line, and no value is printed.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-import warnings
 from argparse import Namespace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.arrays import leaves, load, save
+from hlo_tools.arrays import load, save
 from hlo_tools.console import console, is_watched, print_table
-from hlo_tools.files import BETWEEN, add_split_option, chosen_modules
+from hlo_tools.dumps import add_files, modules_at
+from hlo_tools.files import (
+    BETWEEN,
+    add_split_option,
+    chosen_modules,
+)
 from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
 from hlo_tools.platforms import PLATFORMS, refuse_communication, runner
 from hlo_tools.platforms import load as load_on
+from hlo_tools.several import SAME, report, run_all, tell_of_elided
 from hlo_tools.show import duration, spell
 from hlo_tools.tolerances import (
     TOLERANCE_OPTIONS,
     add_tolerance_options,
     chosen_tolerance,
-    spell_tolerance,
 )
-from interpreter.engine.elided import ElidedConstantWarning, elided_text
-from interpreter.numbers.compare import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hlo.instruction import Module
     from hlo_tools.arguments import Parser
-    from interpreter.numbers.compare import Promise
 
 Value = Any  # an array, None for a token, or a tuple of values
-SAME, DIFFERENT = 0, 1
 
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     platforms = "; ".join(f"{name}: {row.summary}" for name, row in PLATFORMS.items())
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_files(parser)
     parser.add_argument("--platform", default="interpreter", metavar="P", help=platforms)
     add_input_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the value as .npz or .npy")
@@ -161,6 +163,10 @@ def run(arguments: Namespace) -> int:
     run_on = chosen_runner(arguments)
     if arguments.threads is not None:
         limit_threads(arguments.threads)
+    paths = modules_at(arguments.files)
+    if len(paths) > 1:
+        return run_all(paths, arguments, run_on, reference)
+    arguments.file = paths[0]
     status = SAME
     for number, module in enumerate(chosen_modules(arguments)):
         if number:
@@ -277,14 +283,6 @@ def show(values: Sequence[Value]) -> None:
             terminal.print(line, markup=False)
 
 
-def tell_of_elided(module: Module) -> None:
-    """Say on standard error that constants are left out of the text, and so stand for others."""
-    if message := elided_text(module):
-        print(f"hlo: {message}", file=sys.stderr)
-    # It is said once, in the words of the command line.
-    warnings.filterwarnings("ignore", category=ElidedConstantWarning)
-
-
 def watched_runner(
     arguments: Namespace,
 ) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]] | None:
@@ -323,16 +321,3 @@ def limit_threads(number: int) -> None:
 def expected(module: Module, path: str, devices: int) -> list[Value]:
     """The saved value of each device."""
     return [value for (value,) in deal(load(path, "out"), [module.entry.root.shape], devices)]
-
-
-def report(values: Sequence[Value], wanted: Sequence[Value], name: str, promise: Promise) -> int:
-    """Compare the value on each device, and say where the first difference is."""
-    for device, (value, want) in enumerate(zip(values, wanted, strict=True)):
-        difference = compare(value, want, promise)
-        if difference:
-            where = f" on device {device}" if len(values) > 1 else ""
-            print(f"different from {name}{where}: {difference}")
-            return DIFFERENT
-    count = sum(1 for value in values for _ in leaves(value))
-    print(f"equal to {name}, arrays: {count}, {spell_tolerance(promise)}")
-    return SAME

@@ -1,6 +1,9 @@
 """Count the parts of a module: opcodes, element types and bytes; and what one run costs.
 
     hlo stats m.hlo --largest 10
+    hlo stats dump
+
+Of several files, or of a folder, each module has a line, and the largest is named.
 
 Bytes are those of the values themselves, as if each lay in memory of its own. The cost is that of
 XLA's cost analysis, as its tool `compute_cost` prints it: arithmetic operations, transcendental
@@ -15,7 +18,8 @@ from typing import TYPE_CHECKING
 from hlo.stats import stats
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
-from hlo_tools.files import read_module
+from hlo_tools.dumps import add_files, modules_at, short_name
+from hlo_tools.files import name_of, read_module
 from optimizer.analysis.cost import module_cost, operations
 
 if TYPE_CHECKING:
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_files(parser)
     parser.add_argument(
         "--largest",
         type=at_least(0),
@@ -39,8 +43,28 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the counts."""
-    print("\n".join(report(read_module(arguments.file), arguments.largest)))
+    paths = modules_at(arguments.files)
+    if len(paths) == 1:
+        print("\n".join(report(read_module(paths[0]), arguments.largest)))
+        return 0
+    modules = {short_name(name_of(path)): read_module(path) for path in paths}
+    print("\n".join(comparison(modules)))
     return 0
+
+
+def comparison(modules: dict[str, Module]) -> list[str]:
+    """A line for each of several modules, and the name of the largest."""
+    rows = {name: stats(module, 0) for name, module in modules.items()}
+    lines: list[str] = []
+    width = max(map(len, rows))
+    for name, found in rows.items():
+        flops = module_cost(modules[name]).flops
+        lines.append(
+            f"{name:{width}}  {counted(found.instructions, 'instruction'):>19}  "
+            f"{spell_bytes(found.value_bytes):>10} computed  {flops:>15,} flops"
+        )
+    largest = max(rows, key=lambda name: rows[name].instructions)
+    return [*lines, f"{counted(len(rows), 'module')}; the largest is {largest}"]
 
 
 def report(module: Module, largest: int) -> list[str]:

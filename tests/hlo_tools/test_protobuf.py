@@ -11,8 +11,10 @@ import hlo as language
 from hlo.diff import diff
 from hlo.errors.error import HloError
 from hlo.write.print import Options
+from hlo_tools.generate.seeds import all_seeds
 from hlo_tools.protobuf.reading import read_message
 from hlo_tools.protobuf.schema import SCHEMA, message
+from hlo_tools.protobuf.writing import message_bytes
 
 pytest.importorskip("google.protobuf")
 from google.protobuf import text_format
@@ -215,10 +217,54 @@ def test_a_folder_of_dumps_stands_for_its_module(hlo, tmp_path: Path) -> None:
         (tmp_path / f"module_0000.m.{end}").write_text(module)
     assert "parameter(0)" in hlo("print", tmp_path).out
     (tmp_path / "module_0001.k.before_optimizations.txt").write_text(module)
-    wrong = hlo("print", tmp_path)
+    wrong = hlo("opt", tmp_path)
     assert (wrong.status, wrong.out) == (2, "")
     assert "has 2 modules" in wrong.err
     assert "name one: module_0001.k.before_optimizations.txt" in wrong.err
+
+
+WRITTEN = {"opcodes": TEXT, "origins": ORIGINS}
+
+
+@pytest.mark.parametrize("name", ["m.pb", "m.hlo.pb", "m.pbtxt"])
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN)
+def test_a_message_is_written(hlo, tmp_path: Path, text: str, name: str) -> None:
+    """It reads back here, whatever form the file's name asks for."""
+    (tmp_path / "m.hlo").write_text(text)
+    assert hlo("print", tmp_path / "m.hlo", "-o", tmp_path / name).status == 0
+    again = read_message((tmp_path / name).read_bytes(), name)
+    assert changes(language.parse(text), again) == []
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*.hlo")), ids=lambda p: p.stem)
+def test_xla_reads_the_messages(path: Path) -> None:
+    """XLA prints the same text for it as for the text."""
+    theirs = pytest.importorskip("jaxlib._hlo")
+    module = language.load(path)
+    read = theirs.HloModule.from_serialized_hlo_module_proto(message_bytes(module, "m.pb"))
+    options = theirs.HloPrintOptions()
+    options.print_large_constants, options.print_metadata = True, False
+    printed = language.parse(read.to_string(options))
+    assert changes(module, printed) == []
+
+
+def test_golden_modules_read_back_from_their_messages() -> None:
+    """One in eight of the golden modules, with the opcodes and annotations of all passes."""
+    for seed in all_seeds()[::8]:
+        module = seed.module
+        if module is None or "{...}" in seed.text:
+            continue
+        again = read_message(message_bytes(module, "m.pb"), "m.pb")
+        assert changes(module, again) == [], seed.name
+
+
+def test_what_a_message_cannot_say_is_refused(hlo, tmp_path: Path) -> None:
+    file = tmp_path / "m.hlo"
+    file.write_text("HloModule m\nENTRY e {\n  ROOT c = f32[100] constant({...})\n}")
+    found = hlo("print", file, "-o", tmp_path / "m.pb")
+    assert found.status == 2
+    assert "m.hlo:3:21: error[HLO201]: constant: its numbers are left out" in found.err
+    assert not (tmp_path / "m.pb").exists()
 
 
 def test_the_order_is_that_of_the_schedule() -> None:
