@@ -26,26 +26,42 @@ OTHER_FORMATS = {
 }
 
 
-def load(path: str | PathLike[str]) -> Module:
+def load(path: str | PathLike[str], entry: str = "") -> Module:
     """Parse a file of HLO text, or of StableHLO text.
+
+    Parameters
+    ----------
+    entry : of StableHLO, the function that becomes the entry computation; by default `main`, or
+        the only public one.
 
     Raises
     ------
     HloError
         HLO200 if the file can't be read, HLO201 if it is binary; else as `parse_either`.
     """
-    return parse_either(decoded(read_bytes(path), str(path)), str(path))
+    return parse_either(decoded(read_bytes(path), str(path)), str(path), entry)
 
 
-def parse_either(text: str, name: str = "<string>") -> Module:
+def parse_either(text: str, name: str = "<string>", entry: str = "") -> Module:
     """Parse a text of HLO or StableHLO, whichever it is.
+
+    Parameters
+    ----------
+    name : of its file; StableHLO's ends in .mlir, but its text tells it, too.
+    entry : as for `load`.
 
     Raises
     ------
     HloError
-        as `hlo.parse` or `hlo.frontends.stablehlo.parse`.
+        HLO012 if HLO is to have another entry; else as `hlo.parse` or
+        `hlo.frontends.stablehlo.parse`.
     """
-    return stablehlo.parse(text, name) if is_stablehlo(text) else parse(text, name)
+    if is_stablehlo(text, name):
+        return stablehlo.parse(text, name, entry)
+    if entry:
+        note = "ENTRY stands before the entry computation of HLO text"
+        raise HloError("HLO012", f"{name} is HLO, whose text says its entry", notes=[note])
+    return parse(text, name)
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:

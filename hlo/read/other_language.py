@@ -6,9 +6,16 @@ import re
 from typing import Final
 
 _START: Final = r"\A(?:\s|//[^\n]*\n|#[^\n]*\n)*"
+# A module, a function, one of these in the generic form, a mesh, an alias, or resources.
 _MLIR = re.compile(
-    _START + r"(?:module(?:\s+@[\w.$-]+)?\s*(?:attributes\b|\{)|func\.func\b|\"builtin)"
+    r"(?:\s|//[^\n]*(?:\n|\Z))*"
+    r"(?:(?:builtin\.)?module(?:\s+@(?:[\w.$-]+|\"[^\"\n]*\"))?\s*(?:attributes\b|\{)"
+    r"|(?:func\.)?func(?:\s+(?:public|private|nested))?\s+@"
+    r"|(?:func|sdy|vhlo|stablehlo|mhlo|chlo)\.\w|\"(?:builtin|func|sdy|vhlo|stablehlo)\."
+    r"|[!#][A-Za-z_][\w$.-]*\s*=|\{-#)"
 )
+MLIR_END: Final = ".mlir"  # of a file's name
+_HLO = re.compile(_START + r"HloModule\b")
 _JAXPR = re.compile(_START + r"(?:let\b[^\n]*\n|\{\s*lambda\b)")
 _LLVM = re.compile(r"\A(?:;[^\n]*\n|\s)*(?:source_filename|target (?:datalayout|triple)|define )")
 _FILE = re.compile(r"\A[^\s{}()\[\]=]+\.(?:hlo|txt|pb|pbtxt)\s*\Z")
@@ -30,9 +37,16 @@ _HINTS: Final = (
 )
 
 
-def is_stablehlo(text: str) -> bool:
-    """Whether a text is MLIR, as `hlo.frontends.stablehlo` reads it."""
-    return _MLIR.match(text[:4000]) is not None
+def is_stablehlo(text: str, name: str = "") -> bool:
+    """Whether a text is MLIR, as `hlo.frontends.stablehlo` reads it, by how it begins.
+
+    Parameters
+    ----------
+    name : of its file; one that ends in .mlir holds MLIR, unless its text begins as HLO does.
+    """
+    if name.endswith(MLIR_END) and not _HLO.match(text):
+        return True
+    return _MLIR.match(text) is not None
 
 
 def other_language(text: str) -> str:

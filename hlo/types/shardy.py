@@ -95,6 +95,8 @@ def tiled(named: NamedSharding, rank: int, axes: Collection[str] | None = None) 
     rank : of the array; dimensions that the sharding does not name are not split.
     axes : those that count, a frozenset; the devices along others hold copies. None for all.
     """
+    if named.mesh.maximal_device is not None:
+        return Sharding("maximal", device=named.mesh.maximal_device)
     dims = [[a for a in d.axes if axes is None or a.name in axes] for d in named.dims]
     dims += [[] for _ in range(rank - len(dims))]
     sizes, places = _factors(named.mesh, [axis for dim in dims for axis in dim])

@@ -35,13 +35,15 @@ __all__ = ["parse", "write"]
 
 
 @no_collection()
-def parse(text: str, name: str = "<string>") -> Module:
+def parse(text: str, name: str = "<string>", entry: str = "") -> Module:
     """Parse StableHLO text into a module of HLO.
 
     Parameters
     ----------
     text : in MLIR's syntax, with operations in their custom or generic form.
     name : what errors call the text, such as a file's name.
+    entry : the function that becomes the entry computation; by default `main`, or else the only
+        public one.
 
     Raises
     ------
@@ -50,4 +52,4 @@ def parse(text: str, name: str = "<string>") -> Module:
         says.
     """
     source = Source(text, name)
-    return Translation(read_program(source), source).module()
+    return Translation(read_program(source), source, entry).module()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.frontends.stablehlo.items import Binding, Keyword, Parentheses, ValueName, Word
 from hlo.frontends.stablehlo.operation import BlockArgument, Region
+from hlo.frontends.stablehlo.table import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +23,7 @@ _FORMS: dict[str, Reader] = {}
 
 def form_of(name: str, items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     """The operands, attributes and regions that an operation is written with."""
-    return _FORMS.get(name, _usual)(items, trailers)
+    return _FORMS.get(plain_name(name), _usual)(items, trailers)
 
 
 def _form(*names: str) -> Callable[[Reader], Reader]:
@@ -95,7 +96,7 @@ def _slice(items: Sequence[Any], _trailers: Sequence[Any]) -> Form:
 def _while(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     """`stablehlo.while(%a = %0, %b = %1) : ... cond { ... } do { ... }`."""
     bindings = [item for item in _flat(items) if isinstance(item, Binding)]
-    blocks = [each for each in trailers if isinstance(each, Region)]
+    blocks = [each for each in (*items, *trailers) if isinstance(each, Region)]
     operands, attributes, _ = _usual([i for i in items if isinstance(i, dict)], trailers)
     operands = tuple(binding.value for binding in bindings)
     attributes["names"] = tuple(binding.name for binding in bindings)
@@ -132,11 +133,22 @@ def _block(items: Sequence[Any], _trailers: Sequence[Any]) -> Form:
     regions = [item for item in items if isinstance(item, Region)]
     lists = [item for item in items if isinstance(item, Parentheses)]
     _, attributes, _ = _usual([i for i in items if not isinstance(i, Region | Parentheses)], ())
-    operands, arguments = _flat(lists[0]), _flat(lists[1])
+    operands, arguments = ([i for i in _flat([part]) if not isinstance(i, dict)] for part in lists)
     pairs = zip(arguments[::2], arguments[1::2], strict=True)
     made = tuple(BlockArgument(str(name), shape) for name, shape in pairs)
     block = Region(made, regions[0].operations)
     return tuple(str(name) for name in operands), attributes, (block,)
+
+
+@_form("chlo.scan")
+def _scan(items: Sequence[Any], _trailers: Sequence[Any]) -> Form:
+    """`chlo.scan(%0) inits (%1) dimension=0 { ... }`: what is scanned, and what is carried."""
+    scanned, carried = (item for item in items if isinstance(item, Parentheses))
+    rest = [i for i in items if not isinstance(i, Parentheses | Region)]
+    _, attributes, _ = _usual(rest, ())
+    attributes["carried"] = len(carried)
+    operands = tuple(str(name) for name in (*scanned, *carried))
+    return operands, attributes, tuple(i for i in items if isinstance(i, Region))
 
 
 @_form("stablehlo.get_tuple_element")

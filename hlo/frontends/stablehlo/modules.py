@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.meshes import declared_meshes
 from hlo.frontends.stablehlo.operation import UNREADABLE, FuncOp, MlirModule, Operation
-from hlo.types.shardy import mesh, mesh_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,24 +23,43 @@ if TYPE_CHECKING:
     from hlo.types.sharding import Mesh
 
 
-def generic_module(op: Operation, locations: dict[str, Any]) -> MlirModule:
-    """A module in the generic form.
+def module_of(
+    name: str, attributes: dict[str, Any], parts: Iterable[Any], aliases: dict[str, Any],
+    resources: dict[str, str], lifted: dict[str, Mesh],
+) -> MlirModule:  # fmt: skip
+    """A module of functions and meshes; of a module in a module, the inner one.
+
+    Parameters
+    ----------
+    lifted : meshes that the text writes within shardings, by names made for them.
 
     Raises
     ------
     HloError
-        HLO012 if it, or a function in it, has no body.
+        HLO012 if a function or a mesh can't be read.
     """
-    inside = [each for region in op.regions for each in region.operations]
-    functions = tuple(_function(each) for each in inside if each.name == "func.func")
-    name = str(op.attributes.get("sym_name", "main"))
-    return MlirModule(name, op.attributes, functions, locations, meshes_of(inside))
+    functions: list[FuncOp] = []
+    parts = list(parts)
+    for part in parts:
+        if isinstance(part, MlirModule):
+            return part
+        if isinstance(part, FuncOp):
+            functions.append(part)
+        elif isinstance(part, Operation) and part.name == "func.func":
+            functions.append(_function(part))
+        elif isinstance(part, Operation) and part.name == "builtin.module":
+            inside = [each for region in part.regions for each in region.operations]
+            own = str(part.attributes.get("sym_name", "main"))
+            return module_of(own, part.attributes, inside, aliases, resources, lifted)
+    meshes = {**declared_meshes(parts), **lifted}
+    return MlirModule(name, attributes, tuple(functions), aliases, meshes, resources)
 
 
 def _function(op: Operation) -> FuncOp:
     name = str(op.attributes.get("sym_name", ""))
+    is_private = op.attributes.get("sym_visibility") == "private"
     if len(op.regions) != 1 or not op.regions[0].operations:
-        raise HloError("HLO013", f"function @{name} has no body", op.span)
+        return FuncOp(name, (), (), None, is_private, op.span)
     block = op.regions[0]
     none: list[dict[str, Any]] = [{} for _ in block.arguments]
     given: Any = op.attributes.get("arg_attrs", none)
@@ -50,28 +69,4 @@ def _function(op: Operation) -> FuncOp:
     except UNREADABLE as error:
         raise HloError("HLO012", f"the arguments of @{name}: {error}", op.span) from None
     results = tuple(op.attributes.get("res_attrs", ()))
-    is_private = op.attributes.get("sym_visibility") == "private"
     return FuncOp(name, arguments, results, block, is_private, op.span)
-
-
-def meshes_of(operations: Iterable[Any]) -> dict[str, Mesh]:
-    """The meshes by name: `sdy.mesh @name = <["x"=2, "y"=4]>`, or the same in the generic form."""
-    found: dict[str, Mesh] = {}
-    for each in operations:
-        if not isinstance(each, Operation) or each.name != "sdy.mesh":
-            continue
-        try:
-            name = each.attributes.get("sym_name")
-            if name is not None:
-                found[name] = mesh_of(str(each.attributes["mesh"].words[0]))
-                continue
-            ((symbol, tagged),) = (e for e in each.attributes.items() if e[0].startswith("@"))
-            devices = tagged.fields.get("device_ids")
-            found[_plain_symbol(symbol)] = mesh(tagged.words[0], devices)
-        except UNREADABLE as error:
-            raise HloError("HLO012", f"this mesh can't be read: {error}", each.span) from None
-    return found
-
-
-def _plain_symbol(symbol: str) -> str:
-    return symbol[1:].strip('"')

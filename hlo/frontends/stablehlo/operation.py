@@ -69,30 +69,34 @@ class FuncOp:
     Attributes
     ----------
     results : the attributes of each.
+    body : None if another file has it.
     """
 
     name: str
     arguments: tuple[BlockArgument, ...]
     results: tuple[dict[str, Any], ...]
-    body: Region
+    body: Region | None
     is_private: bool
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class MlirModule:
-    """A module: its attributes, functions, and locations by the names that the text gives them.
+    """A module.
 
     Attributes
     ----------
+    aliases : by name, the locations, attributes and types that the text gives names: `#loc1`.
     meshes : by name, those whose axes Shardy's annotations name.
+    resources : by name, the bytes of large constants, in hexadecimal digits.
     """
 
     name: str
     attributes: dict[str, Any]
     functions: tuple[FuncOp, ...]
-    locations: dict[str, Any]
+    aliases: dict[str, Any]
     meshes: dict[str, Mesh] = field(default_factory=dict[str, Any])
+    resources: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, cast
 
 import lark
-from lark import Discard, Lark, Token, Transformer
+from lark import Lark, Token
 from lark.exceptions import UnexpectedInput, VisitError
 
 from hlo.errors.error import HloError, Source, Span
-from hlo.frontends.stablehlo import types
+from hlo.frontends.stablehlo.attributes import Attributes, dense, shape_of, unquoted
 from hlo.frontends.stablehlo.forms import form_of
-from hlo.frontends.stablehlo.items import (
-    Binding,
-    Integer,
-    Keyword,
-    Parentheses,
-    Real,
-    ValueName,
-    Word,
-)
-from hlo.frontends.stablehlo.modules import generic_module, meshes_of
+from hlo.frontends.stablehlo.modules import module_of
 from hlo.frontends.stablehlo.operation import (
     BlockArgument,
     FuncOp,
     MlirModule,
     Operation,
     Region,
-    Tagged,
 )
+from hlo.frontends.stablehlo.resources import resources_of, without_resources
 from hlo.read.nesting import TooDeepError, nesting_limit
-from hlo.types.shape import TOKEN_SHAPE, Shape, tuple_of
+from hlo.types.shape import Shape
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-
-_Rules = TypeVar("_Rules", bound=type)
 # Lark gives a rule's function the span in the text.
 _with_span = cast("Any", lark).v_args(meta=True)
-
-
-def _inline(rules: _Rules) -> _Rules:
-    """Functions of rules are given parts one by one."""
-    return cast("Any", lark).v_args(inline=True)(rules)
 
 
 def read_program(source: Source) -> MlirModule:
@@ -58,7 +38,7 @@ def read_program(source: Source) -> MlirModule:
         HLO012 if the text is not of the form of StableHLO, HLO013 if HLO has not what it says.
     """
     try:
-        tree = _parser().parse(source.text)
+        tree = _parser().parse(without_resources(source.text))
         return cast("Any", _Reader(source)).transform(tree)
     except UnexpectedInput as error:
         token: Any = getattr(error, "token", None)
@@ -96,160 +76,17 @@ def _parser() -> Any:
     )
 
 
-@_inline
-class _Types(Transformer[Token, Any]):
-    """The rules for types."""
-
-    def scalar(self, name: Token) -> str:
-        return str(name)
-
-    def bare(self, name: Token) -> Shape:
-        types.element_type(name)
-        raise HloError("HLO012", f"a value is of type `tensor<{name}>`, not `{name}`")
-
-    def tensor(self, sizes: Token | None, element: str, bounds: Any) -> Shape:
-        words = bounds.words if isinstance(bounds, Tagged) else ()
-        return types.tensor(sizes or "", element, words)
-
-    def tuple(self, *elements: Shape | None) -> Shape:
-        return tuple_of(*(e for e in elements if e is not None))
-
-    def dialect_type(self, name: Token, _inside: Shape | None) -> Shape:
-        if name == "stablehlo.token":
-            return TOKEN_SHAPE
-        raise HloError("HLO013", f"HLO has no type `!{name}`")
-
-    def types(self, given: Any, results: Any) -> tuple[Any, Any]:
-        return given, results
-
-    def type_list(self, *found: Any) -> tuple[Any, ...]:
-        return tuple(each for each in found if each is not None)
-
-
-@_inline
-class _Attributes(_Types):
-    """The rules for attributes."""
-
-    def number(self, word: Token, kind: Any = None) -> Any:
-        if "x" in word:
-            return Integer(int(word, 16), kind)
-        return Real(word, kind) if {".", "e", "E"} & set(word) else Integer(int(word), kind)
-
-    def string(self, word: Token, _kind: Any = None) -> str:
-        return _unquoted(word)
-
-    def symbol(self, *names: Token) -> str:
-        return "::".join(name[1:].strip('"') for name in names)
-
-    def dense(self, word: Token, shape: Shape) -> Any:
-        return types.dense(word, shape)
-
-    def numbers(self, word: Token) -> tuple[Any, ...]:
-        return types.integers(word)
-
-    def name(self, word: Token) -> Any:
-        return {"true": True, "false": False}.get(word, str(word))
-
-    def opaque(self, word: Token) -> Tagged:
-        return Tagged(word.partition("<")[0][1:], (str(word),), {})
-
-    def type_attribute(self, shape: Any) -> Any:
-        return shape
-
-    def function_type(self, *_: Any) -> None:
-        """The type of a function, which its block and its `return` tell, too."""
-
-    def list(self, *elements: Any) -> tuple[Any, ...]:
-        return () if len(elements) == 1 and elements[0] is None else elements
-
-    def range(self, *numbers: Token | None) -> tuple[int, ...]:
-        return tuple(int(n) for n in numbers if n is not None)
-
-    def axis(self, name: Token, size: Token) -> tuple[str, int]:
-        return _unquoted(name), int(size)
-
-    def value(self, name: Token) -> ValueName:
-        return ValueName(name)
-
-    def unknown(self) -> None:
-        return None
-
-    def dictionary(self, *entries: tuple[str, Any] | None) -> dict[str, Any]:
-        return dict(entry for entry in entries if entry is not None)
-
-    def entry(self, key: Token | None = None, value: Any = True) -> tuple[str, Any]:
-        return _unquoted(key) if key else "?", value
-
-    def hash(self, name: Token, *items: Any) -> Tagged:
-        words, fields = _sorted(items)
-        return Tagged(name[1:], words, fields)
-
-    def angles(self, *items: Any) -> Tagged:
-        words, fields = _sorted(items)
-        return Tagged("", words, fields)
-
-    # ---- the parts of custom forms
-
-    def word(self, word: Token) -> Word:
-        return Word(word)
-
-    def keyword(self, name: Token, value: Any) -> Keyword:
-        return Keyword(str(name), value)
-
-    def binding(self, name: Token, value: Token) -> Binding:
-        return Binding(str(name), str(value))
-
-    def applies(self, name: Token) -> Keyword:
-        return Keyword("applies", str(name))
-
-    def separator(self, *_: Any) -> Any:
-        return Discard
-
-    def parentheses(self, *items: Any) -> Parentheses:
-        return Parentheses(_plain(item) for item in items)
-
-    def items(self, *items: Any) -> Sequence[Any]:
-        return [_plain(item) for item in items]
-
-    def values(self, *names: Token | None) -> tuple[str, ...]:
-        return tuple(str(name) for name in names if name is not None)
-
-    # ---- where an operation came from
-
-    def named(self, name: Token, inside: Any) -> Any:
-        return ("named", _unquoted(name), inside)
-
-    def file(self, name: Token, line: Token, *_: Any) -> Any:
-        return ("file", _unquoted(name), int(line))
-
-    def callsite(self, callee: Any, _caller: Any) -> Any:
-        return callee
-
-    def fused(self, _kind: Any, *locations: Any) -> Any:
-        return locations[0]
-
-    def nowhere(self) -> None:
-        return None
-
-    def elsewhere(self, name: Token) -> Any:
-        return ("elsewhere", str(name[1:]), None)
-
-    def trailing_location(self, location: Any) -> Any:
-        return location
-
-
-class _Reader(_Attributes):
+class _Reader(Attributes):
     """The rules for operations, functions and modules."""
 
     def __init__(self, source: Source) -> None:
-        super().__init__()
+        super().__init__(source.text)
         self.source = source
-        self.locations: dict[str, Any] = {}
 
     def generic(self, children: Any) -> Any:
         name, operands, properties, regions, attributes, signature = children
         merged: dict[str, Any] = {**(attributes or {}), **(properties or {})}
-        return _unquoted(name), operands, merged, regions or (), signature
+        return unquoted(name), operands, merged, regions or (), signature
 
     def regions(self, children: Any) -> Any:
         return tuple(children)
@@ -260,14 +97,24 @@ class _Reader(_Attributes):
     def custom(self, children: Any) -> Any:
         name, items, signature, trailers = [*children, None, None][:4]
         operands, attributes, regions = form_of(str(name), items or (), trailers or ())
-        return str(name), operands, attributes, regions, signature or ((), None)
+        given, made = signature or ((), None)
+        late = tuple(each for each in trailers or () if isinstance(each, Shape))
+        words = attributes.get("words", ())
+        if given and words:
+            # An array's text is read once its type is known.
+            attributes["words"] = tuple(self._known(each, given[-1]) for each in words)
+        elif words:
+            given = tuple(shape for each in words if (shape := shape_of(each)))
+        return str(name), operands, attributes, regions, (given, late or made)
 
-    def results(self, children: Any) -> tuple[str, ...]:
-        found: list[str] = []
-        for token in children:
-            name, _, count = token.partition(":")
-            found += [f"{name}#{k}" for k in range(int(count))] if count else [name]
-        return tuple(found)
+    def _known(self, word: Any, shape: Shape) -> Any:
+        if not isinstance(word, Token) or word.type != "DENSE":
+            return word
+        try:
+            return dense(word, shape)
+        except HloError as error:
+            start = word.start_pos or 0
+            raise error.at(Span(self.source, start, start + len(word))) from None
 
     @_with_span
     def operation(self, meta: Any, children: Any) -> Operation | FuncOp:
@@ -275,7 +122,7 @@ class _Reader(_Attributes):
         if isinstance(body, FuncOp):
             return body
         name, operands, attributes, regions, (given, made) = body
-        names = results or ()
+        names = _results(results or "")
         shapes = made if made is not None else _last(given, len(names))
         span = Span(self.source, meta.start_pos, self._end(meta))
         return Operation(
@@ -291,8 +138,6 @@ class _Reader(_Attributes):
     def function(self, meta: Any, children: Any) -> FuncOp:
         _, visibility, name, arguments, results, _, body = children
         span = Span(self.source, meta.start_pos, self._end(meta))
-        if body is None:
-            raise HloError("HLO013", f"function {name} has no body", span)
         is_private = visibility == "private"
         return FuncOp(name[1:].strip('"'), arguments, results or (), body, is_private, span)
 
@@ -324,60 +169,26 @@ class _Reader(_Attributes):
             return children[0]
         return Region((), tuple(c for c in children if isinstance(c, Operation)))
 
-    def alias(self, children: Any) -> None:
-        name, value = children
-        self.locations[name[1:]] = value
-
     def module(self, children: Any) -> MlirModule:
-        name, attributes, *rest = children
-        functions = tuple(each for each in rest if isinstance(each, FuncOp))
+        _, name, attributes, *parts = children
         named = name[1:].strip('"') if name else "main"
-        return MlirModule(named, attributes or {}, functions, self.locations, meshes_of(rest))
+        return self._module(named, attributes or {}, parts[:-1])
 
     def program(self, children: Any) -> MlirModule:
-        for child in children:
-            if isinstance(child, MlirModule):
-                return child
-            if isinstance(child, Operation) and child.name == "builtin.module":
-                return generic_module(child, self.locations)
-        functions = tuple(each for each in children if isinstance(each, FuncOp))
-        return MlirModule("main", {}, functions, self.locations, meshes_of(children))
+        return self._module("main", {}, children)
+
+    def _module(self, name: str, attributes: dict[str, Any], parts: Any) -> MlirModule:
+        resources, meshes = resources_of(self.source.text), self.lifted.meshes
+        return module_of(name, attributes, parts, self.aliases, resources, meshes)
 
 
-def _unquoted(word: str) -> str:
-    """The value of a string: MLIR's escapes are those of JSON, and bytes in hexadecimal."""
-    if not word.startswith('"'):
-        return str(word)
-    inside = word[1:-1]
-    if "\\" not in inside:
-        return inside
-    return _ESCAPE.sub(lambda m: _ESCAPES.get(m[1]) or chr(int(m[1], 16)), inside)
-
-
-_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
-_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
-
-
-def _plain(item: Any) -> Any:
-    """An item of a custom form; names of values are told from strings by their type."""
-    if not isinstance(item, Token):
-        return item
-    match item.type:
-        case "VALUE":
-            return ValueName(item)
-        case "NUMBER":
-            return int(item, 0) if item.lstrip("-").isdigit() else item
-        case "STRING":
-            return _unquoted(item)
-        case _:
-            return item
-
-
-def _sorted(items: Iterable[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The items in brackets, without and with names."""
-    fields = {item.name: item.value for item in items if isinstance(item, Keyword)}
-    words = tuple(_plain(item) for item in items if not isinstance(item, Keyword))
-    return words, fields
+def _results(word: str) -> tuple[str, ...]:
+    """The names of an operation's values, `%0, %1:2 =`."""
+    found: list[str] = []
+    for each in word.rstrip("= \t\r\n").split(","):
+        name, _, count = each.strip().partition(":")
+        found += [f"{name}#{k}" for k in range(int(count))] if count else [name] * bool(name)
+    return tuple(found)
 
 
 def _last(given: tuple[Any, ...], count: int) -> tuple[Any, ...]:

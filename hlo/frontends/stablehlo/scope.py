@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hlo.attributes import Constant
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
-from hlo.build import Builder
+from hlo.build import Builder, instruction
 from hlo.errors.error import HloError
 from hlo.frontends.stablehlo.operation import UNREADABLE
 from hlo.frontends.stablehlo.origins import metadata_of
-from hlo.frontends.stablehlo.shardings import divided_root, frontend_attributes, sharding_of
+from hlo.frontends.stablehlo.shardings import (
+    divided_root,
+    frontend_attributes,
+    own_sharding,
+    sharding_of,
+)
 from hlo.instruction import Instruction
 from hlo.names import sanitize
-from hlo.types.shape import tuple_of
+from hlo.types.element_type import OPAQUE
+from hlo.types.shape import UNBOUNDED, tuple_of
 from hlo.wording import counted
 
 if TYPE_CHECKING:
@@ -28,8 +35,14 @@ if TYPE_CHECKING:
     )
     from hlo.instruction import Computation
     from hlo.names import NameSupply
+    from hlo.types.literal import Literal
     from hlo.types.shape import Shape
 
+# Hints for a program that JAX has exported for sizes of all kinds, or for one with a bound.
+UNKNOWN_SIZES = (
+    "jax.jit(exported.call).lower(*arguments).compile().as_text() is HLO for the arguments' sizes",
+    "`tensor<?x4xf32, #stablehlo.bounds<8, ?>>` has at most 8 rows",
+)
 RETURNS = ("stablehlo.return", "func.return", "return", "mhlo.return", "sdy.return")
 
 
@@ -39,8 +52,10 @@ class Whole(Protocol):
     Attributes
     ----------
     names, computation_names : supplies of names, for instructions and for computations.
+    made_up : numbers made up so far, for elided constants.
     """
 
+    made_up: int
     names: NameSupply
     computation_names: NameSupply
     program: MlirModule
@@ -79,8 +94,18 @@ class RegionScope:
         op = self._op
         rest.setdefault("name", _name(op, opcode) if op else None)
         if op and "annotations" not in rest:
-            rest["annotations"] = self.annotations(op)
+            said = self.annotations(op)
+            if said.sharding:
+                made = instruction(opcode, operands, **rest)
+                said = replace(said, sharding=own_sharding(said.sharding, op.result_shapes, made))
+            rest["annotations"] = said
         return self.builder.add(opcode, *operands, span=self._span, **rest)
+
+    def literal(self, value: Literal) -> Instruction:
+        """Append a constant; one that is elided is another one than all others that are."""
+        own = value.counted_from(self.whole.made_up) if value.elided else value
+        self.whole.made_up += value.words if value.elided else 0
+        return self.add("constant", shape=value.shape, literal=own)
 
     def several(
         self, op: Operation, opcode: str, *operands: Instruction, **rest: Any
@@ -94,7 +119,7 @@ class RegionScope:
     def annotations(self, op: Operation, backend_config: str = "") -> Annotations:
         """The annotations of an operation."""
         program = self.whole.program
-        metadata = metadata_of(op.location, program.locations)
+        metadata = metadata_of(op.location, program.aliases)
         sharding = sharding_of(op.attributes, op.result_shapes, program.meshes, op.span)
         others = frontend_attributes(op.attributes, program.meshes)
         if not (metadata or sharding or others or backend_config):
@@ -150,6 +175,9 @@ class RegionScope:
                 raise HloError("HLO013", message, op.span) from None
             values = [made] if isinstance(made, Instruction) else list(made)
             self._check(op, values)
+            if any(UNBOUNDED in leaf.dims for each in values for _, leaf in each.shape.leaves()):
+                message = f"{op.name} gives a size without a bound: `?`"
+                raise HloError("HLO042", message, op.span, UNKNOWN_SIZES)
             self.values.update(zip(op.results, values, strict=True))
         raise HloError("HLO012", "a block ends without `return`", self._span)
 
@@ -244,10 +272,12 @@ def free_names(block: Region) -> list[str]:
 
 
 def _alike(made: Shape, told: Shape) -> bool:
-    """Whether a shape is the text's, which does not always tell sizes of run time."""
-    if made.is_array and told.is_array:
-        return (made.element_type, made.dims) == (told.element_type, told.dims)
-    return made.compatible(told)
+    """Whether a shape is the text's, which does not always tell sizes."""
+    if made.is_array and told.is_array and made.rank == told.rank:
+        pairs = zip(made.dims, told.dims, strict=True)
+        sizes = all(UNBOUNDED in pair or pair[0] == pair[1] for pair in pairs)
+        return sizes and made.element_type == told.element_type
+    return told.element_type is OPAQUE or made.compatible(told)
 
 
 def _name(op: Operation, opcode: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from hlo.attributes import GetTupleElement
 from hlo.attributes.annotations import Annotations
 from hlo.errors.error import HloError
 from hlo.frontends.stablehlo.operation import Tagged
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from hlo.types.sharding import Mesh
 
     Attributes = Mapping[str, Any]
+
+
+_COMMENT = re.compile(r"/\*.*?\*/")  # XLA counts elements of long tuples: /*index=5*/
 
 
 def several_devices(meshes: Mapping[str, Mesh]) -> bool:
@@ -47,7 +52,7 @@ def sharding_of(
     """
     text = attributes.get("mhlo.sharding")
     if isinstance(text, str) and text.startswith("{"):
-        return read("sharding", text, span)
+        return read("sharding", _COMMENT.sub("", text), span)
     written = shardy_text(attributes.get("sdy.sharding"))
     if not written or not several_devices(meshes):
         return None
@@ -60,6 +65,27 @@ def sharding_of(
     except ShardyError as error:
         raise HloError("HLO013", f"a sharding can't be read: {error}", span) from None
     return found[0] if len(found) == 1 else Sharding("tuple", elements=found)
+
+
+def own_sharding(sharding: Sharding, shapes: Sequence[Shape], made: Instruction) -> Sharding | None:
+    """The part of an operation's sharding that is that of one of the instructions it becomes.
+
+    The operation's value, or the tuple of its values, has all of it, and an element of the tuple
+    its own. An instruction of another rank, which only helps, has none.
+
+    Parameters
+    ----------
+    shapes : of the operation's values.
+    """
+    if len(shapes) == 1:
+        alike = made.shape.is_tuple == shapes[0].is_tuple and made.shape.rank == shapes[0].rank
+        return sharding if alike else None
+    if made.shape.is_tuple:
+        return sharding if len(made.shape.elements) == len(shapes) else None
+    whole = made.operands[0].shape if made.opcode == "get-tuple-element" else None
+    if whole is None or len(whole.elements) != len(shapes):
+        return None
+    return sharding.elements[GetTupleElement.of(made).index] if sharding.elements else sharding
 
 
 def shardy_text(sharding: object) -> str:

@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any
 from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import Instruction
 from hlo.opcode import ELEMENTWISE
+from hlo.types.shape import UNBOUNDED
 
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
     from hlo.frontends.stablehlo.scope import RegionScope
+    from hlo.types.shape import Shape
 
 Made = Instruction | Sequence[Instruction]
 Translate = Callable[["RegionScope", "Operation", list[Instruction]], Made]
 
 TRANSLATIONS: dict[str, Translate] = {}
-# Dialects whose operations may be HLO's elementwise opcodes, by the same names.
+# Dialects whose operations may be HLO's elementwise opcodes, by the same names. MHLO has the
+# operations of StableHLO, and some more of HLO's.
 _DIALECTS = ("stablehlo", "chlo", "mhlo")
-_SHARDY = "Shardy makes it while it partitions: read the program from before or after that"
 
 
 def translates(*names: str) -> Callable[[Translate], Translate]:
@@ -46,7 +48,7 @@ def translation_of(op: Operation) -> Translate:
     HloError
         HLO013 if that is not known.
     """
-    found = TRANSLATIONS.get(op.name)
+    found = TRANSLATIONS.get(op.name) or TRANSLATIONS.get(plain_name(op.name))
     if found is not None:
         return found
     dialect, _, word = op.name.partition(".")
@@ -55,17 +57,22 @@ def translation_of(op: Operation) -> Translate:
     raise unknown(op)
 
 
+def plain_name(name: str) -> str:
+    """The name of an operation in StableHLO, where it is MHLO's."""
+    dialect, _, word = name.partition(".")
+    return f"stablehlo.{word}" if dialect == "mhlo" else name
+
+
 def unknown(op: Operation) -> HloError:
     """The error for an operation that HLO has nothing for, HLO013."""
-    notes = did_you_mean(op.name, _known())
-    if not notes and op.name.startswith("sdy."):
-        notes = [_SHARDY]
+    dialect, _, _ = plain_name(op.name).partition(".")
+    elementwise = [f"stablehlo.{name.replace('-', '_')}" for name in sorted(ELEMENTWISE)]
+    known = [name for name in (*TRANSLATIONS, *elementwise) if name.startswith(f"{dialect}.")]
+    notes = did_you_mean(plain_name(op.name), known)
+    if not known:
+        dialects = ("func", "stablehlo", "chlo", "mhlo", "vhlo", "sdy", "check", "interpreter")
+        notes = [f"operations of these dialects are read: {', '.join(dialects)}"]
     return HloError("HLO013", f"HLO has nothing for `{op.name}`", op.span, notes)
-
-
-def _known() -> list[str]:
-    """The names of all operations that are known."""
-    return [*TRANSLATIONS, *(f"stablehlo.{name.replace('-', '_')}" for name in sorted(ELEMENTWISE))]
 
 
 def _elementwise(scope: RegionScope, op: Operation, operands: list[Instruction]) -> Instruction:
@@ -87,6 +94,27 @@ def given(op: Operation, *names: str, default: Any = None) -> Any:
     if default is None:
         raise HloError("HLO013", f"{op.name} needs `{names[-1]}`", op.span)
     return default
+
+
+def constants(operand: Instruction) -> tuple[int, ...]:
+    """The numbers of an operand, if it is a constant of integers; else none."""
+    found: Any = getattr(operand.attrs, "literal", None)
+    numbers: Any = found.array if found is not None and operand.shape.rank == 1 else None
+    return () if numbers is None else tuple(int(n) for n in numbers)
+
+
+def told(op: Operation, sizes: Sequence[int]) -> Shape:
+    """The shape of an operation's value, with some sizes where the text has `?`.
+
+    Sizes of another number than its dimensions tell nothing.
+    """
+    shape = op.result_shapes[0]
+    if UNBOUNDED not in shape.dims or len(sizes) != shape.rank:
+        return shape
+    open_ = [size == UNBOUNDED for size in shape.dims]
+    dims = [known if o else size for size, known, o in zip(shape.dims, sizes, open_, strict=True)]
+    dynamic = [shape.dynamic_at(d) and not o for d, o in enumerate(open_)]
+    return shape.with_dims(tuple(dims), tuple(dynamic))
 
 
 def integers(value: Any) -> tuple[int, ...]:

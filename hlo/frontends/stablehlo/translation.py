@@ -1,12 +1,13 @@
-"""A whole program, translated: functions become computations, `main` the entry."""
+"""A whole program, translated: functions become computations, one of them the entry."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hlo.build import module
-from hlo.errors.error import HloError, Source, Span
-from hlo.frontends.stablehlo.scope import RegionScope
+from hlo.errors.error import HloError, Source, Span, did_you_mean
+from hlo.frontends.stablehlo.scope import UNKNOWN_SIZES, RegionScope
 from hlo.frontends.stablehlo.shardings import (
     frontend_attributes,
     meshes_text,
@@ -26,40 +27,51 @@ if TYPE_CHECKING:
 
 # Functions that call each other in a circle have no end in HLO, which has no recursion.
 _MOST_CALLS = 200
-# Hints for a program that JAX has exported for sizes of all kinds, or for one with a bound.
-_SIZES = (
-    "jax.jit(exported.call).lower(*arguments).compile().as_text() is HLO for the arguments' sizes",
-    "`tensor<?x4xf32, #stablehlo.bounds<8, ?>>` has at most 8 rows",
-)
+_MOST_LISTED = 8
 
 
 class Translation:
     """Makes a module of a program.
+
+    Parameters
+    ----------
+    entry : the name of the function that becomes the entry; "" for `main`, or the only public one.
 
     Attributes
     ----------
     names, computation_names : supplies of names, for instructions and for computations.
     """
 
-    def __init__(self, program: MlirModule, source: Source) -> None:
-        self.program, self.source = program, source
+    def __init__(self, program: MlirModule, source: Source, entry: str = "") -> None:
+        self.program, self.source, self._wanted = program, source, entry
         self.names, self.computation_names = NameSupply(), NameSupply()
         self._functions = {function.name: function for function in program.functions}
+        self.made_up = 0
         self._made: dict[str, Computation] = {}
         self._open: list[str] = []
 
     def module(self) -> Module:
-        """The module whose entry is the function `main`, or the only public one."""
-        entry = self._entry()
+        """The module whose entry is the function that was asked for."""
+        entry = self._entry
         made = self.computation(entry.name, entry.span)
         return module(made, sanitize(self.program.name), self._header(entry, made))
 
+    @cached_property
     def _entry(self) -> FuncOp:
-        public = [f for f in self.program.functions if not f.is_private]
-        found = self._functions.get("main") or (public[0] if len(public) == 1 else None)
-        if found is None:
-            raise HloError("HLO012", "there is no function `main`", Span(self.source, 0, 1))
-        return found
+        """The entry: the function that was asked for, `main`, or the only (public) one."""
+        functions = self.program.functions
+        public = [f for f in functions if not f.is_private]
+        only = next((each[0] for each in (public, functions) if len(each) == 1), None)
+        found = self._functions.get(self._wanted or "main") or (None if self._wanted else only)
+        if found is not None:
+            return found
+        names = [f.name for f in public]
+        listed = ", ".join(f"`{name}`" for name in names[:_MOST_LISTED])
+        others = f" and {len(names) - _MOST_LISTED} more" if names[_MOST_LISTED:] else ""
+        notes = [f"`--entry NAME`, or `entry=` in Python, takes another: {listed}{others}"]
+        notes = did_you_mean(self._wanted, names) or notes
+        message = f"there is no function `{self._wanted or 'main'}`"
+        raise HloError("HLO012", message, Span(self.source, 0, 1), notes if names else [])
 
     def computation(self, name: str, span: Span) -> Computation:
         """The computation of a function.
@@ -75,13 +87,16 @@ class Translation:
         if name in self._open or len(self._open) >= _MOST_CALLS:
             raise HloError("HLO013", f"`@{name}` calls itself", span)
         if name not in self._made:
+            body = function.body
+            if body is None:
+                raise HloError("HLO013", f"function @{name} has no body", function.span)
             _refuse_unknown_sizes(function)
             self._open.append(name)
             scope = RegionScope(self, name)
             scope.parameters(function.arguments)
             try:
-                results = function.results if self._entry() is function else ()
-                self._made[name] = scope.closed(function.body, divided=results)
+                results = function.results if self._entry is function else ()
+                self._made[name] = scope.closed(body, divided=results)
             except HloError as error:
                 raise error.at(function.span) from None
             self._open.pop()
@@ -132,4 +147,4 @@ def _refuse_unknown_sizes(function: FuncOp) -> None:
     for argument in function.arguments:
         if any(UNBOUNDED in leaf.dims for _, leaf in argument.shape.leaves()):
             message = f"`{argument.name}` has a size that nobody knows: `?`"
-            raise HloError("HLO013", message, argument.span or function.span, _SIZES)
+            raise HloError("HLO013", message, argument.span or function.span, UNKNOWN_SIZES)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.errors.error import HloError
+from hlo.errors.error import HloError, did_you_mean
 from hlo.types.element_type import ELEMENT_TYPES, F8E8M0FNU, PRED, ElementType
-from hlo.types.shape import UNBOUNDED, Shape, array
+from hlo.types.shape import OPAQUE_SHAPE, TOKEN_SHAPE, UNBOUNDED, Shape, array, buffer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,15 +37,54 @@ def element_type(name: str) -> ElementType:
     return found
 
 
+def dialect_type(name: str, aliases: Mapping[str, Any]) -> Shape:
+    """The shape of a type with a dialect's name, `!stablehlo.token`, or of an alias, `!vec`.
+
+    Raises
+    ------
+    HloError
+        HLO013 if HLO has no such type.
+    """
+    if name in aliases:
+        return aliases[name]
+    if name in ("!stablehlo.token", "!mhlo.token"):
+        return TOKEN_SHAPE
+    if name.startswith(("!stablehlo.future<", "!mhlo.async_bundle<")):
+        return OPAQUE_SHAPE  # its operation tells its shape
+    if found := _BUFFER.fullmatch(name):
+        return buffer_of(tensor(found[1], found[2]))
+    raise HloError("HLO013", f"HLO has no type `{name}`", notes=did_you_mean(name, aliases))
+
+
 def tensor(sizes: str, element: str, bounds: Sequence[Any] = ()) -> Shape:
     """The shape of `tensor<4x?xf32, #stablehlo.bounds<?, 8>>`: sizes are `4x?x`."""
     words = sizes.split("x")[:-1]
+    if words == ["*"]:
+        raise HloError("HLO013", "HLO has no arrays without a rank")
     dynamic = tuple(word == "?" for word in words)
     limits = [b if isinstance(b, int) else UNBOUNDED for b in bounds] or [UNBOUNDED] * len(words)
     dims = tuple(
         limit if word == "?" else int(word) for word, limit in zip(words, limits, strict=True)
     )
     return array(element_type(element), dims, dynamic)
+
+
+def tensor_named(text: str) -> Shape:
+    """The shape of `tensor<4xf32>`.
+
+    Raises
+    ------
+    HloError
+        HLO013 if there is no such type.
+    """
+    found = _TENSOR.fullmatch(text)
+    if found is None:
+        raise HloError("HLO013", f"HLO has no type `{text}`")
+    return tensor(found[1], found[2])
+
+
+_BUFFER = re.compile(r"memref<\s*((?:\d+x)*)\s*([\w<>]+)\s*>")
+_TENSOR = re.compile(r"tensor<\s*((?:\d+x)*)\s*([\w<>]+)\s*>")
 
 
 def dense(text: str, shape: Shape) -> NDArray[Any]:
@@ -56,14 +95,11 @@ def dense(text: str, shape: Shape) -> NDArray[Any]:
     HloError
         HLO013 if the text is of no such form, or has another number of elements.
     """
-    if text.startswith("dense_resource"):
-        message = "the numbers of a `dense_resource` stand at the end of MLIR's own text"
-        raise HloError("HLO013", message, notes=["print the module without elided numbers"])
     inside = text[text.index("<") + 1 : -1].strip()
     kind = shape.element_type
     try:
         if inside.startswith('"'):
-            made = _of_bytes(bytes.fromhex(inside[3:-1]), kind, shape.size)
+            made = of_bytes(bytes.fromhex(inside[3:-1]), kind, shape.size)
         else:
             numbers = json.loads(_WORD.sub(_as_json, inside.translate(_LISTS)) if inside else "[]")
             made = _of_numbers(numbers, kind)
@@ -103,27 +139,34 @@ def _as_json(match: re.Match[str]) -> str:
     return f'"{word}"' if word.startswith("0x") else f"{word}0"
 
 
-def _of_bytes(raw: bytes, kind: ElementType, size: int) -> NDArray[Any]:
-    """The numbers with some bytes; one for all, or each its own. Truth values are bits."""
-    if kind is PRED:
-        if raw in (b"\xff", b"\0") and size != 1:
-            return np.array(raw == b"\xff")
-        return np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")[:size].astype(bool)
-    return np.frombuffer(raw, kind.dtype)
+def of_bytes(raw: bytes, kind: ElementType, size: int) -> NDArray[Any]:
+    """The numbers with some bytes; one for all, or each its own.
+
+    A truth value is a byte; older MLIR wrote it as a bit. The number of bytes tells which.
+    """
+    if kind is not PRED:
+        return np.frombuffer(raw, kind.dtype)
+    if len(raw) in (1, size):
+        return np.frombuffer(raw, np.uint8) != 0
+    if len(raw) != -(-size // 8):
+        raise ValueError("neither bytes nor bits")
+    return np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")[:size].astype(bool)
 
 
 def _of_numbers(numbers: Any, kind: ElementType) -> NDArray[Any]:
     """The array of nested lists of numbers; words are the bits of floats."""
     if kind.is_complex:
         parts = _of_numbers(numbers, kind.real)
-        return (
-            (parts[..., 0] + 1j * parts[..., 1].astype(kind.dtype)).astype(kind.dtype)
-            if (parts.size and parts.shape[-1:] == (2,))
-            else parts.astype(kind.dtype)
-        )
+        if not parts.size or parts.shape[-1:] != (2,):
+            return parts.astype(kind.dtype)
+        # By assignment: the sum `re + 1j * im` loses zeros' signs, and makes nan beside infinity.
+        made = np.empty(parts.shape[:-1], kind.dtype)
+        made.real, made.imag = parts[..., 0], parts[..., 1]
+        return made
     made: NDArray[Any] = np.array(numbers, object)
     flat = [_number(n, kind) for n in made.ravel()]
-    return np.array(flat, kind.dtype).reshape(made.shape)
+    with np.errstate(over="ignore"):
+        return np.array(flat, kind.dtype).reshape(made.shape)
 
 
 def _number(number: Any, kind: ElementType) -> Any:

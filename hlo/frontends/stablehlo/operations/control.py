@@ -98,10 +98,10 @@ def after_all(scope: RegionScope, _op: Operation, operands: Operands) -> Instruc
     return scope.add("after-all", *operands)
 
 
-@translates("mhlo.copy")
-def copy(scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
-    """The same value."""
-    return scope.add("copy", *operands)
+@translates("tensor.cast")
+def resized(_scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
+    """The same value, with other knowledge of its sizes."""
+    return operands[0]
 
 
 @translates("stablehlo.infeed")
@@ -126,6 +126,8 @@ def outfeed(scope: RegionScope, op: Operation, operands: Operands) -> Instructio
 
 # Custom calls that XLA reads as opcodes.
 OPCODES_OF_CALLS = frozenset({"ragged_all_to_all"})
+# Calls that hand on a buffer, whether the text says so or not.
+_PINS = ("Pin", "Unpin")
 
 
 @translates("stablehlo.custom_call")
@@ -158,6 +160,9 @@ def custom_call(
     shapes = _laid_out(op.result_shapes, given(op, "result_layouts", default=()))
     layouts = given(op, "operand_layouts", default=())
     constraints = _laid_out([o.shape for o in operands], layouts) if layouts else None
+    aliases = _aliases(given(op, "output_operand_aliases", default=()))
+    if not aliases and target in _PINS:
+        aliases = (OutputOperandAlias((), 0, ()),)
     whole = scope.add(
         "custom-call",
         *operands,
@@ -166,7 +171,7 @@ def custom_call(
         custom_call_target=target,
         operand_layout_constraints=constraints,
         custom_call_has_side_effect=given(op, "has_side_effect", default=False) is True,
-        output_to_operand_aliasing=_aliases(given(op, "output_operand_aliases", default=())),
+        output_to_operand_aliasing=aliases,
         api_version=API_VERSIONS[version - 1],
         annotations=scope.annotations(op, _spelled(foreign) if foreign else _quoted(own)),
     )
@@ -177,6 +182,8 @@ def _laid_out(shapes: Sequence[Shape], orders: Sequence[Any]) -> tuple[Shape, ..
     """The shapes in some orders of dimensions, the one that changes fastest first."""
     if not orders:
         return tuple(shapes)
+    if len(shapes) == 1 and shapes[0].is_tuple:
+        return (tuple_of(*_laid_out(shapes[0].elements, orders)),)
     pairs = zip(shapes, orders, strict=True)
     return tuple(
         shape.with_layout(Layout(integers(order))) if shape.is_array else shape

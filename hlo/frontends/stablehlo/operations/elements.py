@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo.frontends.stablehlo.table import given, translates, word
+from hlo.frontends.stablehlo.table import constants, given, told, translates, word
 
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     Operands = list[Instruction]
 
 
+# The comparisons that fit a kind of elements, by the specification of `compare`.
+_COMPARISONS = {
+    "signed": ("SIGNED",),
+    "unsigned": ("UNSIGNED",),
+    "pred": ("UNSIGNED",),
+    "float": ("FLOAT", "TOTALORDER"),
+    "complex": ("FLOAT",),
+}
+
+
 @translates("stablehlo.compare")
 def compare(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A comparison: `LT, %0, %1, TOTALORDER`."""
@@ -23,13 +33,19 @@ def compare(scope: RegionScope, op: Operation, operands: Operands) -> Instructio
     direction = words[0] if words else word(given(op, "comparison_direction"))
     kind = words[1] if len(words) > 1 else word(given(op, "compare_type", default=""))
     usual = kind in ("", "NOTYPE") or kind != "TOTALORDER"
+    element = operands[0].shape.element_type
+    allowed = _COMPARISONS.get(element.kind, ("FLOAT",))
+    if kind not in ("", "NOTYPE", *allowed):
+        message = f"{element} is compared as {' or '.join(allowed)}, not as {kind}"
+        raise HloError("HLO013", message, op.span)
     return scope.add("compare", *operands, direction=direction, type="" if usual else kind)
 
 
 @translates("stablehlo.convert")
 def convert(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The same number in another type; of a complex number the real part."""
-    shape, value = op.result_shapes[0], operands[0]
+    value = operands[0]
+    shape = told(op, value.shape.dims)
     if value.shape.element_type.is_complex and not shape.element_type.is_complex:
         value = scope.add("real", value)
     return scope.add("convert", value, shape=shape)
@@ -78,7 +94,10 @@ def rng(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Random numbers; their shape, the third operand, is that of the result."""
     distribution = word(given(op, "distribution", "rng_distribution")).lower()
     return scope.add(
-        "rng", *operands[:2], shape=op.result_shapes[0], distribution=f"rng_{distribution}"
+        "rng",
+        *operands[:2],
+        shape=told(op, constants(operands[2])),
+        distribution=f"rng_{distribution}",
     )
 
 

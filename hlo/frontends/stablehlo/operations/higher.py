@@ -40,7 +40,8 @@ def _function(name: str) -> Callable[[Function], Function]:
             with scope.builder:
                 given = [_converted(scope, x, F32) if small else x for x in operands]
                 made = function(scope, *given)
-                return _converted(scope, made, kind) if small else made
+                is_number = made.shape.element_type is F32
+                return _converted(scope, made, kind) if small and is_number else made
 
         translates(name)(translate)
         return function
@@ -86,7 +87,9 @@ def square(scope: RegionScope, x: Instruction) -> Instruction:
 
 @_function("chlo.conj")
 def conjugate(scope: RegionScope, x: Instruction) -> Instruction:
-    """The complex number with the other sign of the imaginary part."""
+    """The complex number with the other sign of the imaginary part; a real one itself."""
+    if not x.shape.element_type.is_complex:
+        return x
     return scope.add("complex", scope.add("real", x), -scope.add("imag", x))
 
 

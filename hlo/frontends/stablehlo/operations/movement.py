@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hlo.errors.error import HloError
-from hlo.frontends.stablehlo.table import given, integers, translates
-from hlo.frontends.stablehlo.types import dense
+from hlo.frontends.stablehlo.resources import Resource, literal_of
+from hlo.frontends.stablehlo.table import constants, given, integers, told, translates
 from hlo.types.literal import literal
 from hlo.types.shape import array
 from hlo.types.values import PaddingDim, SliceDim
@@ -28,12 +29,18 @@ if TYPE_CHECKING:
 MOST_WRITTEN_OUT = 1024
 
 
-@translates("stablehlo.constant", "mhlo.constant")
+@translates(
+    "stablehlo.constant", "sdy.constant", "chlo.constant", "arith.constant", "shape.const_shape"
+)
 def constant(scope: RegionScope, op: Operation, _operands: Operands) -> Instruction:
     """A literal."""
     shape = op.result_shapes[0]
     words: tuple[Any, ...] = given(op, "words", default=())
-    value: Any = dense(str(words[0]), shape) if words else given(op, "value")
+    value: Any = words[0] if words else given(op, "value")
+    if isinstance(value, Resource):
+        return scope.literal(literal_of(value, scope.whole.program.resources))
+    if isinstance(value, int | float | tuple):
+        value = np.asarray(value, shape.element_type.dtype)
     number = one_number(value)
     if number is not None and shape.size > MOST_WRITTEN_OUT:
         scalar = array(shape.element_type)
@@ -48,10 +55,11 @@ def one_number(value: NDArray[Any]) -> NDArray[Any] | None:
 
 
 @translates("stablehlo.iota", "stablehlo.dynamic_iota")
-def iota(scope: RegionScope, op: Operation, _operands: Operands) -> Instruction:
-    """The index itself, along a dimension; the size is in the type."""
+def iota(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
+    """The index itself, along a dimension; the size is in the type, or a constant."""
     dimension = int(given(op, "dim", "iota_dimension"))
-    return scope.add("iota", shape=op.result_shapes[0], iota_dimension=dimension)
+    shape = told(op, constants(operands[0]) if operands else ())
+    return scope.add("iota", shape=shape, iota_dimension=dimension)
 
 
 @translates("stablehlo.broadcast_in_dim")
@@ -86,7 +94,7 @@ def broadcast_in_front(scope: RegionScope, op: Operation, operands: Operands) ->
 def with_shape(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """An opcode that is told nothing but its result's shape."""
     opcode = op.name.partition(".")[2].replace("_", "-")
-    return scope.add(opcode, *operands, shape=op.result_shapes[0])
+    return scope.add(opcode, *operands, shape=told(op, operands[0].shape.dims))
 
 
 @translates("stablehlo.transpose")
@@ -173,6 +181,24 @@ def _gather(
     )
 
 
+@translates("stablehlo.torch_index_select")
+def torch_index_select(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
+    """The slices of the operand along a dimension at some indices, batch by batch."""
+    operand, index = (each.shape for each in operands)
+    batch = int(given(op, "batch_dims", default=0))
+    along = int(given(op, "dim")) % operand.rank
+    batches = tuple(range(batch))
+    behind = along + index.rank - batch
+    return scope.add(
+        "gather", *operands, shape=op.result_shapes[0],
+        offset_dims=(*range(batch, along), *range(behind, behind + operand.rank - along - 1)),
+        collapsed_slice_dims=(along,), start_index_map=(along,),
+        operand_batching_dims=batches, start_indices_batching_dims=batches,
+        index_vector_dim=index.rank,
+        slice_sizes=tuple(1 if d < batch or d == along else n for d, n in enumerate(operand.dims)),
+    )  # fmt: skip
+
+
 _GATHER = (
     *("offset_dims", "collapsed_slice_dims", "start_index_map"),
     *("operand_batching_dims", "start_indices_batching_dims"),
@@ -200,13 +226,14 @@ def constant_integers(op: Operation, operand: Instruction) -> tuple[int, ...]:
 
 @translates("stablehlo.dynamic_reshape")
 def dynamic_reshape(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
-    """A reshape, whose sizes are in its type."""
-    return scope.add("reshape", operands[0], shape=op.result_shapes[0])
+    """A reshape, whose sizes are in its type, or constants."""
+    return scope.add("reshape", operands[0], shape=told(op, constants(operands[1])))
 
 
 @translates("stablehlo.dynamic_broadcast_in_dim")
 def dynamic_broadcast_in_dim(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
-    """A broadcast, whose sizes are in its type."""
+    """A broadcast, whose sizes are in its type, or constants."""
+    op = replace(op, result_shapes=(told(op, constants(operands[1])),))
     dimensions = integers(given(op, "dims", "broadcast_dimensions"))
     return broadcast(scope, op, operands[0], dimensions)
 

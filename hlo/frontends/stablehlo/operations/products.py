@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Operands = list[Instruction]
 
 
-def _precision(op: Operation) -> tuple[str, ...]:
+def precision_of(op: Operation) -> tuple[str, ...]:
     """The operand precisions of a product; () for the usual ones."""
     words = [word(w).lower() for w in given(op, "precision", "precision_config", default=())]
     return tuple(words) if any(w != "default" for w in words) else ()
@@ -63,7 +63,7 @@ def _dot_dims(op: Operation) -> dict[str, tuple[int, ...]]:
 def dot_general(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A batched product, summed over contracting dimensions."""
     return scope.add(
-        "dot", *operands, shape=op.result_shapes[0], operand_precision=_precision(op),
+        "dot", *operands, shape=op.result_shapes[0], operand_precision=precision_of(op),
         algorithm=_algorithm(op), **_dot_dims(op),
     )  # fmt: skip
 
@@ -72,12 +72,12 @@ def dot_general(scope: RegionScope, op: Operation, operands: Operands) -> Instru
 def dot(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A product of vectors and matrices: the last dimension by the first."""
     return scope.add(
-        "dot", *operands, shape=op.result_shapes[0], operand_precision=_precision(op),
+        "dot", *operands, shape=op.result_shapes[0], operand_precision=precision_of(op),
         lhs_contracting_dims=(operands[0].shape.rank - 1,), rhs_contracting_dims=(0,),
     )  # fmt: skip
 
 
-@translates("chlo.ragged_dot")
+@translates("chlo.ragged_dot", "stablehlo.ragged_dot")
 def ragged_dot(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A dot whose left side has rows of several groups."""
     numbers = given(op, "ragged_dot_dimension_numbers").fields
@@ -90,7 +90,7 @@ def ragged_dot(scope: RegionScope, op: Operation, operands: Operands) -> Instruc
         "rhs_group_dims": "rhs_group_dimensions",
     }
     return scope.add(
-        "ragged-dot", *operands, shape=op.result_shapes[0], operand_precision=_precision(op),
+        "ragged-dot", *operands, shape=op.result_shapes[0], operand_precision=precision_of(op),
         **{ours: integers(numbers.get(theirs, ())) for ours, theirs in names.items()},
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ def convolution(scope: RegionScope, op: Operation, operands: Operands) -> Instru
         "convolution", *operands, shape=op.result_shapes[0], window=window, dim_labels=labels,
         feature_group_count=int(given(op, "feature_group_count", default=1)),
         batch_group_count=int(given(op, "batch_group_count", default=1)),
-        operand_precision=_precision(op),
+        operand_precision=precision_of(op),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from hlo.build import Builder
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
     from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.instruction import Computation, Instruction
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
     from hlo.types.values import Window
 
     Operands = list[Instruction]
@@ -25,18 +28,66 @@ if TYPE_CHECKING:
 @translates("stablehlo.reduce")
 def reduce(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """Fold dimensions, from initial values on."""
-    called = _folding(scope, op, operands)
     dimensions = integers(given(op, "dimensions"))
+    operands = promoted(scope, operands, op.result_shapes)
+    if outer := _values_from_around(scope, op):
+        return _replaced(scope, op, operands, outer, dimensions)
+    if op.regions:
+        called = scope.computation("region", op.regions[0])
+    else:
+        opcode = str(given(op, "applies")).partition(".")[2].replace("_", "-")
+        if opcode not in OPCODES:
+            raise HloError("HLO013", f"HLO has no opcode `{opcode}`", op.span)
+        called = folding(scope, opcode, operands[0].shape.element_type)
     return scope.several(op, "reduce", *operands, called=(called,), dimensions=dimensions)
 
 
-def _folding(scope: RegionScope, op: Operation, operands: Operands) -> Computation:
-    if op.regions:
-        return scope.computation("region", op.regions[0])
-    opcode = str(given(op, "applies")).partition(".")[2].replace("_", "-")
-    if opcode not in OPCODES:
-        raise HloError("HLO013", f"HLO has no opcode `{opcode}`", op.span)
-    scalar = array(operands[0].shape.element_type)
+def _values_from_around(scope: RegionScope, op: Operation) -> Operands:
+    """The values from around that a reducer returns, if it returns nothing else."""
+    if not op.regions or not op.regions[0].operations:
+        return []
+    returned = op.regions[0].operations[-1].operands
+    found = [scope.values.get(name) for name in returned]
+    arguments = {argument.name for argument in op.regions[0].arguments}
+    made = {name for each in op.regions[0].operations for name in each.results}
+    if any(name in arguments | made for name in returned):
+        return []
+    return [each for each in found if each is not None and each.opcode != "constant"]
+
+
+def _replaced(
+    scope: RegionScope, op: Operation, operands: Operands, outer: Operands,
+    dimensions: Sequence[int],
+) -> Operands:  # fmt: skip
+    """The values from around a reducer, or the initial ones where there is no element."""
+    sizes = [operands[0].shape.dims[d] for d in dimensions]
+    chosen = operands[len(operands) // 2 :] if 0 in sizes else outer
+    pairs = zip(chosen, op.result_shapes, strict=True)
+    return [
+        scope.add("broadcast", value, shape=shape, dimensions=()) if shape.rank else value
+        for value, shape in pairs
+    ]
+
+
+def promoted(scope: RegionScope, operands: Operands, shapes: Sequence[Shape]) -> Operands:
+    """The operands in the wider types in which a computation is to take them.
+
+    Parameters
+    ----------
+    shapes : of the results: operand k, and its initial value, are of the type of result k.
+    """
+    kinds = [shape.element_type for shape in shapes]
+    return [
+        value
+        if value.shape.element_type is kind or not (value.shape.is_array and kind.is_array)
+        else scope.add("convert", value, shape=value.shape.with_type(kind))
+        for value, kind in zip(operands, cycle(kinds))
+    ]
+
+
+def folding(scope: RegionScope, opcode: str, kind: ElementType) -> Computation:
+    """A computation of two numbers by an opcode."""
+    scalar = array(kind)
     name = scope.whole.computation_names.unique(f"region_{opcode}")
     builder = Builder(name, scope.whole.names)
     values = [builder.parameter(scalar), builder.parameter(scalar)]
@@ -74,6 +125,7 @@ def reduce_window(scope: RegionScope, op: Operation, operands: Operands) -> list
         integers(given(op, "window_dimensions")), *(given(op, n, default=()) for n in names)
     )
     called = scope.computation("region", op.regions[0])
+    operands = promoted(scope, operands, op.result_shapes)
     return scope.several(op, "reduce-window", *operands, called=(called,), window=window)
 
 
@@ -86,6 +138,7 @@ def select_and_scatter(scope: RegionScope, op: Operation, operands: Operands) ->
         scope.computation(n, b) for n, b in zip(("select", "scatter"), op.regions, strict=True)
     ]
     window = window_of(sizes, strides, padding, (), ())
+    operands = promoted(scope, operands, op.result_shapes)
     return scope.add("select-and-scatter", *operands, called=called, window=window)
 
 
@@ -94,6 +147,10 @@ def scatter(scope: RegionScope, op: Operation, operands: Operands) -> list[Instr
     """Combine updates into operands at computed indices."""
     numbers = given(op, "scatter_dimension_numbers").fields
     called = scope.computation("region", op.regions[0])
+    count = len(op.result_shapes)
+    values, indices, updates = operands[:count], operands[count], operands[count + 1 :]
+    wide = [promoted(scope, each, op.result_shapes) for each in (values, updates)]
+    operands = [*wide[0], indices, *wide[1]]
     return scope.several(
         op,
         "scatter",
@@ -128,3 +185,16 @@ def top_k(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruc
     """The k largest elements of the last dimension, and their indices."""
     k, largest = int(given(op, "k")), given(op, "largest", default=True) is not False
     return scope.several(op, "topk", *operands, k=k, largest=largest)
+
+
+@translates("chlo.scan", "stablehlo.scan")
+def scan(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
+    """A computation that goes along a dimension, and carries values from slice to slice."""
+    called = scope.computation("region", op.regions[0])
+    scanned_and_carried = given(op, "operandSegmentSizes", default=())
+    carried = scanned_and_carried[1] if scanned_and_carried else given(op, "carried")
+    return scope.several(
+        op, "scan", *operands, called=(called,), num_carries=int(carried),
+        dimensions=(int(given(op, "dimension")),),
+        is_reverse=given(op, "is_reverse", default=False) is True,
+    )  # fmt: skip

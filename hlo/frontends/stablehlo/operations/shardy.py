@@ -37,17 +37,22 @@ def constraint(scope: RegionScope, op: Operation, operands: Operands) -> Instruc
     if devices_of(named.mesh) == 1:
         return operands[0]
     found = sharding_of({"sdy.sharding": sharding}, op.result_shapes, meshes, op.span)
-    location = metadata_of(op.location, scope.whole.program.locations)
+    location = metadata_of(op.location, scope.whole.program.aliases)
     return scope.add(
         "custom-call", *operands, shape=operands[0].shape, custom_call_target="Sharding",
         annotations=Annotations(found, per_value(shardy_text(sharding)), metadata=location),
     )  # fmt: skip
 
 
-@translates("sdy.propagation_barrier", "sdy.all_gather", "sdy.all_slice", "sdy.all_to_all",
-            "sdy.collective_permute")  # fmt: skip
+@translates("sdy.propagation_barrier", "sdy.data_flow_edge", "sdy.func_data_flow_edge",
+            "sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute",
+            "sdy.all_reduce", "sdy.reduce_scatter", "sdy.sharded_to_unreduced",
+            "sdy.replicated_to_unreduced")  # fmt: skip
 def whole(_scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
-    """The value itself: only its division among the devices changes."""
+    """The value itself: only its division among the devices changes.
+
+    A value of which each device has a summand is the sum already, for whom it is one array.
+    """
     return operands[0]
 
 
@@ -117,5 +122,5 @@ def _annotations(scope: RegionScope, op: Operation, entries: dict[str, str]) -> 
     program = scope.whole.program
     return Annotations(
         frontend_attributes=frontend_attributes({"mhlo.frontend_attributes": entries}, {}),
-        metadata=metadata_of(op.location, program.locations),
+        metadata=metadata_of(op.location, program.aliases),
     )

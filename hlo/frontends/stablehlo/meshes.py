@@ -1,0 +1,75 @@
+"""Meshes of devices: those that a text declares, and those that it writes within shardings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.operation import UNREADABLE, Operation
+from hlo.types.shardy import mesh, mesh_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hlo.types.sharding import Mesh
+
+_WITHIN = re.compile(r"(?<=<)mesh<[^<>]*>")
+_DECLARED = re.compile(r'sdy\.mesh\s+@"?([\w$.-]+)|sym_name\s*=\s*"([^"]*)"')
+
+
+def declared_meshes(operations: Iterable[Any]) -> dict[str, Mesh]:
+    """The meshes by name: `sdy.mesh @name = <["x"=2, "y"=4]>`, or the same in the generic form."""
+    found: dict[str, Mesh] = {}
+    for each in operations:
+        if not isinstance(each, Operation) or each.name != "sdy.mesh":
+            continue
+        try:
+            name = each.attributes.get("sym_name")
+            if name is not None:
+                found[name] = mesh_of(str(each.attributes["mesh"].words[0]))
+                continue
+            ((symbol, tagged),) = (e for e in each.attributes.items() if e[0].startswith("@"))
+            devices = tagged.fields.get("device_ids")
+            found[symbol[1:].strip('"')] = mesh(tagged.words[0], devices)
+        except UNREADABLE as error:
+            raise HloError("HLO012", f"this mesh can't be read: {error}", each.span) from None
+    return found
+
+
+def mesh_in_place(written: Any) -> Mesh:
+    """The mesh of `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>]>`."""
+    axes = [axis.fields for axis in written.fields["axes"]]
+    pairs = [(str(axis["name"]), int(axis["size"])) for axis in axes]
+    devices = written.fields.get("device_ids")
+    return mesh(pairs, None if devices is None else [int(d) for d in devices])
+
+
+class LiftedMeshes:
+    """The meshes that a text writes within shardings, each with a name as XLA makes it.
+
+    Parameters
+    ----------
+    text : of the program, whose own names are not to be used again.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._taken = {first or second for first, second in _DECLARED.findall(text)}
+        self.meshes: dict[str, Mesh] = {}
+
+    def named(self, sharding: str) -> str:
+        """A sharding's text with names for its meshes: `<@mesh, [{"x"}]>`."""
+        return _WITHIN.sub(lambda found: f"@{self.name_of(mesh_of(found[0]))}", sharding)
+
+    def name_of(self, given: Mesh) -> str:
+        """The name of a mesh."""
+        for name, known in self.meshes.items():
+            if known == given:
+                return name
+        one = given.maximal_device
+        names = (f"maximal_mesh_{one}",) if one is not None else ("mesh",)
+        more = (f"mesh_{k}" for k in range(len(self._taken) + len(self.meshes) + 1))
+        used = self._taken | set(self.meshes)
+        name = next(name for name in (*names, *more) if name not in used)
+        self.meshes[name] = given
+        return name
