@@ -5,8 +5,8 @@
 becomes
 
     for every block of 64:
-      for k: s = 0; for j < 32: s = s + x[32 * (64 * block + k) + j];  sums[k] = s
-      for k in lanes: y[64 * block + k] = log_f32(sums[k])
+      for k: i = block + k; s = 0; for j < 32: s = s + x[32 * i + j];  sums[k] = s
+      for k in lanes: i = block + k; y[i] = log_f32(sums[k])
 
 A long function of one number takes as long as of a vector of them, and as long as to fold a short
 row. The results of a block stay in the cache. (Compilers call this loop distribution, and the array
@@ -15,18 +15,21 @@ scalar expansion.)
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
 from codegen.loops.work import work
-from codegen.loops.written_out import copied
+from codegen.schedule.divide import divide, fresh
+from codegen.schedule.fission import fission
+from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
 from codegen.statements import (
     Assign,
     For,
     Let,
     LocalVariable,
     Statement,
-    base,
     callees_in,
     nested,
     own_names,
@@ -36,7 +39,7 @@ from emit_c.code.prelude import functions_of_numbers
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -47,31 +50,47 @@ def distribute_loops(body: Body, statements: Sequence[Statement]) -> tuple[State
     return replaced(statements, lambda s: _distributed(body, s))
 
 
-def _distributed(body: Body, statement: Statement) -> list[Statement] | None:
-    if not isinstance(statement, For) or statement.simd or statement.step != 1:
+def _distributed(body: Body, loop: Statement) -> list[Statement] | None:
+    if not isinstance(loop, For) or loop.simd or not LoopView(loop).is_counted:
         return None
-    start, stop = statement.start, statement.stop
-    if not isinstance(start, int) or not isinstance(stop, int):
+    count = LoopView(loop).trips or 0
+    folds = any(isinstance(s, For) and s.reductions for s in loop.body)
+    if not folds or count < machine.FEWEST_ROWS or not _long(loop.body):
         return None
-    folds = any(isinstance(s, For) and s.reductions for s in statement.body)
-    if not folds or stop - start < machine.FEWEST_ROWS or not _long(statement.body):
+    if not _Halves(loop).are_worth_it():
         return None
-    rows = _DistributedRows(body, statement)
-    return rows.statements(start, stop) if rows.can_be_distributed() else None
+    sizes = range(machine.MOST_ROWS_IN_BLOCK, machine.LANES - 1, -1)
+    size = next((n for n in sizes if count % n == 0), machine.MOST_ROWS_IN_BLOCK)
+
+    def inside(block: For, _: Expr | int) -> Iterator[Statement]:
+        halves = _Halves(block)
+        waiting: dict[str, Load] = {}
+        for s in halves.kept:
+            array = body.name(f"{s.name}_of_rows")
+            yield LocalVariable(s.kind, array, None, LoopView(block).trips)
+            waiting[s.name] = Load(Name(array), Name(block.name))
+        folded, rest = fission(block, halves.first, halves.again, waiting)
+        yield fresh(body, folded)
+        yield fresh(body, replace(rest, simd=True))
+
+    try:
+        return divide(body, loop, size, inside)
+    except IllegalError:
+        return None
 
 
-class _DistributedRows:
+class _Halves:
     """A loop over rows on its way to two.
 
     Attributes
     ----------
     first : the statements that fold, and those that these need.
-    last : the others, which are in lanes.
-    kept : the types of the numbers that the last need of the first, by their names.
+    again : the cheap ones of them, without folds, which the second loop repeats.
+    last : the statements of the second loop, which is in lanes.
+    kept : the values and variables of the first loop that the second one reads.
     """
 
-    def __init__(self, body: Body, loop: For) -> None:
-        self.body, self.loop = body, loop
+    def __init__(self, loop: For) -> None:
         stored = [s for s in loop.body if _is_store(s)]
         needed = {n for s in loop.body if not _is_store(s) and not isinstance(s, Let)
                   for n in _names([s])}  # fmt: skip
@@ -79,75 +98,25 @@ class _DistributedRows:
             if isinstance(s, Let) and s.name in needed:
                 needed |= set(own_names(s))
         self.first = [s for s in loop.body if s not in stored and _declared(s) in {*needed, ""}]
-        again = self._again()
-        self.last = [s for s in loop.body if s not in self.first or s in again]
-        used = set(_names(self.last)) - {_declared(s) for s in self.last}
-        made = [s for s in self.first if isinstance(s, Let | LocalVariable)]
-        self.kept = {s.name: s for s in made if s.name in used}
-
-    def _again(self) -> list[Statement]:
-        """The cheap statements of the first loop that the second one repeats, without folds."""
-        changed = {s.name for s in self.loop.body if isinstance(s, LocalVariable)}
-        found: list[Statement] = []
+        changed = {s.name for s in loop.body if isinstance(s, LocalVariable)}
+        self.again: list[Statement] = []
         for s in self.first:
             if isinstance(s, Let) and changed.isdisjoint(own_names(s)) and not _long([s]):
-                found.append(s)
+                self.again.append(s)
             elif isinstance(s, Let):
                 changed.add(s.name)
-        return found
+        self.last = [s for s in loop.body if s not in self.first or s in self.again]
+        used = set(_names(self.last)) - {_declared(s) for s in self.last}
+        made = (s for s in self.first if isinstance(s, Let | LocalVariable))
+        self.kept = [s for s in made if s.name in used]
 
-    def can_be_distributed(self) -> bool:
-        """Whether the last compute long functions of single numbers that are known then."""
-        written = {base(s.target) for s in self.last if isinstance(s, Assign)}
-        if not _long(self.last) or not written.isdisjoint(_names(self.first)):
+    def are_worth_it(self) -> bool:
+        """Whether the last compute long functions of single numbers."""
+        if not _long(self.last) or work(self.first) > machine.MOST_ROW_WORK:
             return False
-        if work(self.first) > machine.MOST_ROW_WORK:
+        if any(isinstance(s, LocalVariable) and s.size is not None for s in self.kept):
             return False
-        if not all(isinstance(s, Let | Assign) for s in self.last):
-            return False
-        if any(isinstance(s, LocalVariable) and s.size is not None for s in self.kept.values()):
-            return False
-        changing = {s.name for s in self.kept.values() if isinstance(s, LocalVariable)}
-        place = {n: k for k, s in enumerate(self.loop.body) for n in _assigned(s) if n in changing}
-        pairs = (
-            (k, n) for k, s in enumerate(self.loop.body) if s in self.last for n in own_names(s)
-        )
-        return all(k > place.get(n, -1) for k, n in pairs)
-
-    def statements(self, start: int, stop: int) -> list[Statement]:
-        """The two loops; of many rows inside of one over blocks, and again for the rest."""
-        count = stop - start
-        if count <= machine.MOST_ROWS_IN_BLOCK:
-            return self._pair(None, start, stop)
-        sizes = range(machine.MOST_ROWS_IN_BLOCK, machine.LANES - 1, -1)
-        size = next((n for n in sizes if count % n == 0), machine.MOST_ROWS_IN_BLOCK)
-        block, whole = self.body.name(f"{self.loop.name}_block"), count // size * size
-        before = Name(block) * size + start if start else Name(block) * size
-        inside = self._pair(before, 0, size)
-        loop = For(block, count // size, tuple(inside), parallel=self.loop.parallel)
-        return [loop, *(self._pair(None, start + whole, stop) if whole < count else ())]
-
-    def _pair(self, before: Expr | None, start: int, stop: int) -> list[Statement]:
-        """The two loops over some rows, which are counted from a number on."""
-        size = stop - start
-        arrays = {name: self.body.name(f"{name}_of_rows") for name in self.kept}
-        made: list[Statement] = [
-            LocalVariable(s.kind, arrays[name], None, size) for name, s in self.kept.items()
-        ]
-        for simd in (False, True):
-            counter = i = self.body.name(self.loop.name)
-            rows: list[Statement] = []
-            if before is not None:
-                counter = self.body.name("k")
-                rows.append(Let("s64", i, before + Name(counter)))
-            place = Name(counter) - start if start else Name(counter)
-            results = {name: Load(Name(array), place) for name, array in arrays.items()}
-            values: dict[str, Expr] = {self.loop.name: Name(i), **(results if simd else {})}
-            rows += copied(self.body, self.last if simd else self.first, values, {})
-            if not simd:
-                rows += (Assign(element, values[name]) for name, element in results.items())
-            made.append(For(counter, stop, tuple(rows), start, simd=simd))
-        return made
+        return all(isinstance(s, Let | Assign) for s in self.last)
 
 
 def _is_store(statement: Statement) -> bool:
@@ -157,11 +126,6 @@ def _is_store(statement: Statement) -> bool:
 def _declared(statement: Statement) -> str:
     """The name that a statement gives to a value; empty for others."""
     return statement.name if isinstance(statement, Let) else ""
-
-
-def _assigned(statement: Statement) -> Iterable[str]:
-    """The variables and arrays that a statement changes."""
-    return (base(s.target) for s in nested([statement]) if isinstance(s, Assign))
 
 
 def _names(statements: Iterable[Statement]) -> Iterable[str]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Load, Name, is_number
+from codegen.expressions import Load, Name, is_number
 from codegen.statements import (
     Assign,
     For,
@@ -31,7 +31,7 @@ from codegen.statements import (
     renamed,
     replaced,
 )
-from codegen.walk import children, names_of, walk
+from codegen.walk import names_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,11 +89,3 @@ def _without(statements: Sequence[Statement], loads: Sequence[Let]) -> Iterator[
             names[statement.name] = Name(known[statement.kind, statement.value])
     kept = replaced(statements, lambda s: [] if isinstance(s, Let) and s.name in names else None)
     return (renamed(s, names) for s in kept)
-
-
-def certain_loads(tree: Expr) -> Iterator[Load]:
-    """The loads in a tree that no choice leaves out."""
-    if isinstance(tree, Load):
-        yield tree
-    for each in (tree.condition,) if isinstance(tree, Choose) else children(tree):
-        yield from certain_loads(each)

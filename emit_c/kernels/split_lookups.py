@@ -18,31 +18,16 @@ Lookups that a choice may leave out stay, as what they load need not be there.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Index, Literal, Load, Name, Op, indexed, total_of
+from codegen.expressions import Index, Load, Name, Op, indexed, total_of
 from codegen.kinds import element_of, number_of
 from codegen.loops.narrow_indices import MOST
-from codegen.loops.work import trip_count
-from codegen.loops.written_out import copied
-from codegen.statements import (
-    Assign,
-    For,
-    Let,
-    LocalVariable,
-    Statement,
-    base,
-    each_side,
-    in_lanes,
-    live,
-    nested,
-    rewritten,
-    straight,
-    values,
-)
-from codegen.walk import children, names_of, rebuilt, walk
-from emit_c.kernels.loads import certain_loads
+from codegen.schedule.divide import divide, fresh, unroll_and_jam
+from codegen.schedule.fission import computed, reading
+from codegen.schedule.loop import LoopView, certain_loads
+from codegen.statements import Assign, For, Let, LocalVariable, Statement, base, in_lanes, values
+from codegen.walk import children, names_of, walk
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 from optimizer.analysis.indexing import Counter, Sum
@@ -53,8 +38,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.expressions import Expr
     from emit_c.kernels.kernel import CKernel
-
-    _Made = Iterator[Statement]
 
 
 def split_lookups(kernel: CKernel, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -67,144 +50,72 @@ def split_lookups(kernel: CKernel, statements: Sequence[Statement]) -> tuple[Sta
     }
 
     def change(loop: For) -> Sequence[Statement] | None:
-        counted = isinstance(loop.start, int) and isinstance(loop.stop, int) and loop.step == 1
-        return _split(kernel.body, loop, tables) if counted and straight(loop.body) else None
+        view = LoopView(loop)
+        return _split(kernel.body, loop, tables) if view.is_counted and view.is_straight else None
 
     return in_lanes(statements, change) if tables else tuple(statements)
 
 
 def _split(body: Body, loop: For, tables: Mapping[str, str]) -> Sequence[Statement]:
-    lookups = _Lookups(body, loop, tables)
-    if not lookups.found or trip_count(loop) < machine.LANES:
+    view = LoopView(loop)
+    lookups = list(dict.fromkeys(_lookups(view, tables)))
+    if not lookups or (view.trips or 0) < machine.LANES:
         return [loop]
-    assert isinstance(loop.start, int)
-    assert isinstance(loop.stop, int)
-    size, count = machine.BLOCK_OF_LOOKUPS, trip_count(loop)
-    if count <= size:
-        return list(lookups.block(loop.start, count))
-    block, whole = body.name(f"{loop.name}_block"), loop.stop - count % size
-    inside = tuple(lookups.block(Name(block), size))
-    blocks = replace(
-        loop, name=block, stop=whole, step=size, body=inside, simd=False, reductions=()
-    )
-    return [blocks, *(lookups.block(whole, count % size) if count % size else ())]
 
-
-class _Lookups:
-    """A loop in lanes, and its lookups.
-
-    Attributes
-    ----------
-    tables : the types of arrays of few bits, by name.
-    found : the lookups whose places depend on no other lookup.
-    varying, irregular : names of values that differ from lane to lane, and of those of them that
-        are no sums of multiples of the counter.
-    late : names of values that are known after the lookups only.
-    """
-
-    def __init__(self, body: Body, loop: For, tables: Mapping[str, str]) -> None:
-        self.body, self.loop, self.tables = body, loop, tables
-        every = list(each_side(loop.body))
-        self.written = {base(s.target) for s in every if isinstance(s, Assign)}
-        self.varying, self.irregular, self.late = {loop.name}, set[str](), {*self.written}
-        self.found: dict[Load, None] = {}
-        for statement in loop.body:
-            if not isinstance(statement, Let | Assign):
-                self.late |= {s.name for s in nested([statement]) if isinstance(s, _DECLARED)}
-                continue
-            looked_up = [
-                each
-                for value in values(statement)
-                for each in certain_loads(value)
-                if self._is_one(each)
-            ]
-            self.found |= dict.fromkeys(looked_up)
-            if isinstance(statement, Let):
-                self._declare(statement, is_late=bool(looked_up))
-
-    def _declare(self, let: Let, *, is_late: bool) -> None:
-        names = set(names_of(let.value))
-        if is_late or not self.late.isdisjoint(names):
-            self.late.add(let.name)
-        if not self.varying.isdisjoint(names):
-            self.varying.add(let.name)
-        if self._is_irregular(let.value):
-            self.irregular.add(let.name)
-
-    def _is_one(self, element: Load) -> bool:
-        """Whether an element is looked up, and lanes cannot gather it."""
-        if not isinstance(element.pointer, Name) or element.pointer.name not in self.tables:
-            return False
-        return self.late.isdisjoint(names_of(element)) and self._is_irregular(element.index)
-
-    def _is_irregular(self, index: Expr) -> bool:
-        """Whether it is no sum of multiples of the counter and of values that all lanes share."""
-        if not self.irregular.isdisjoint(names_of(index)):
-            return True
-        return any(
-            not self.varying.isdisjoint(names_of(each))
-            for each in walk(index)
-            if not _is_linear(each)
-        )
-
-    def block(self, start: Expr | int, count: int) -> _Made:
-        """Some iterations of the loop, from one on."""
-        lane = self.body.name("k")
-        number = Let("s64", self.loop.name, Name(lane) + start if start else Name(lane))
-        here: dict[Expr, Load] = {}
-        first: list[Statement] = [number, *self._needed()]
+    def inside(block: For, _: Expr | int) -> Iterator[Statement]:
+        lane, count = Name(block.name), LoopView(block).trips or 0
+        places: dict[Load, Expr] = {}
+        known: dict[Expr, Load] = {}
         loops: list[Statement] = []
-        for element in self.found:
-            places, looked_up = (Name(self.body.name(word)) for word in ("places", "looked_up"))
-            yield LocalVariable("s32", places.name, None, count)
-            yield LocalVariable(self.tables[base(element)], looked_up.name, None, count)
-            _, differing = _parts(element.index, self.varying)
-            first.append(Assign(Load(places, Name(lane)), total_of(differing, "+")))
-            here[element] = Load(looked_up, Name(lane))
-            loops += self._one_by_one(element, places, looked_up, count)
-        yield For(lane, count, tuple(copied(self.body, first, {})), simd=True)
+        for each in lookups:
+            place, looked_up = (Name(body.name(word)) for word in ("places", "looked_up"))
+            yield LocalVariable("s32", place.name, None, count)
+            yield LocalVariable(tables[base(each)], looked_up.name, None, count)
+            shared, differing = _parts(each.index, view.varying)
+            places[Load(place, lane)] = total_of(differing, "+")
+            known[each] = Load(looked_up, lane)
+            k, found = Name(body.name("k")), Name("found")
+            element = Load(each.pointer, total_of((*shared, Load(place, k)), "+"))
+            one_by_one = (
+                Let(tables[base(each)], found.name, element),
+                Assign(Load(looked_up, k), found),
+            )
+            loops += unroll_and_jam(body, For(k.name, count, one_by_one), machine.LOOKED_UP_AT_ONCE)
+        yield fresh(body, computed(block, places))
         yield from loops
+        yield from _split(body, fresh(body, reading(block, known)), tables)
 
-        def change(tree: Expr) -> Expr:
-            return here[tree] if tree in here else rebuilt(tree, change)
-
-        last = live([number, *(rewritten(s, change) for s in self.loop.body)])
-        inside = tuple(copied(self.body, last, {}))
-        rest = replace(self.loop, name=lane, start=0, stop=count, body=inside, parallel=False)
-        yield from _split(self.body, rest, self.tables)
-
-    def _needed(self) -> list[Let]:
-        """The values of which the places are computed."""
-        needed = {name for each in self.found for name in names_of(each.index)}
-        lets: list[Let] = []
-        for statement in reversed(self.loop.body):
-            if isinstance(statement, Let) and statement.name in needed:
-                lets.insert(0, statement)
-                needed |= set(names_of(statement.value))
-        return lets
-
-    def _one_by_one(self, element: Load, places: Name, looked_up: Name, count: int) -> _Made:
-        """The loop that looks up so many numbers, several before it stores them."""
-        at_once, lane = machine.LOOKED_UP_AT_ONCE, Name(self.body.name("k"))
-        whole = count // at_once * at_once
-        shared, _ = _parts(element.index, self.varying)
-
-        def some(numbers: Sequence[Expr]) -> _Made:
-            found = [Name(self.body.name("found")) for _ in numbers]
-            kind = self.tables[base(element)]
-            for name, number in zip(found, numbers, strict=True):
-                place = total_of((*shared, Load(places, number)), "+")
-                yield Let(kind, name.name, Load(element.pointer, place))
-            for name, number in zip(found, numbers, strict=True):
-                yield Assign(Load(looked_up, number), name)
-
-        if whole:
-            numbers = [lane + k if k else lane for k in range(at_once)]
-            yield For(lane.name, whole, tuple(some(numbers)), step=at_once)
-        yield from some([Literal(k) for k in range(whole, count)])
+    return divide(body, loop, machine.BLOCK_OF_LOOKUPS, inside)
 
 
-_DECLARED = (Let, LocalVariable)
+def _lookups(loop: LoopView, tables: Mapping[str, str]) -> Iterator[Load]:
+    """The loads of numbers of few bits that no lanes gather, of places that depend on no other."""
+    # Values that are known after the lookups only, and those that are no multiple of the counter.
+    late, irregular = {*loop.written, *loop.variables}, set[str]()
+
+    def is_irregular(index: Expr) -> bool:
+        if not irregular.isdisjoint(names_of(index)):
+            return True
+        others = (each for each in walk(index) if not _is_linear(each))
+        return any(not loop.varying.isdisjoint(names_of(each)) for each in others)
+
+    for s in loop.body:
+        if not isinstance(s, Let | Assign):
+            late |= LoopView(For("", 0, (s,))).declared
+            continue
+        loads = (each for value in values(s) for each in certain_loads(value))
+        found = [
+            each
+            for each in loads
+            if isinstance(each.pointer, Name) and each.pointer.name in tables
+            if late.isdisjoint(names_of(each)) and is_irregular(each.index)
+        ]
+        yield from found
+        if isinstance(s, Let):
+            if found or not late.isdisjoint(names_of(s.value)):
+                late.add(s.name)
+            if is_irregular(s.value):
+                irregular.add(s.name)
 
 
 def _is_linear(tree: Expr) -> bool:

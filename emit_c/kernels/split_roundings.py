@@ -23,8 +23,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Index, Literal, Load, Name, indexed
-from codegen.loops.work import trip_count
-from codegen.loops.written_out import copied
+from codegen.schedule.divide import divide, fresh
+from codegen.schedule.fission import computed, without
+from codegen.schedule.loop import LoopView
 from codegen.statements import (
     Assign,
     Call,
@@ -34,10 +35,9 @@ from codegen.statements import (
     base,
     callees_in,
     in_lanes,
-    live,
     values,
 )
-from codegen.walk import names_of, walk
+from codegen.walk import names_of
 from emit_c.code.prelude import functions_of_numbers
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, unknown
@@ -56,11 +56,14 @@ def split_roundings(body: Body, statements: Sequence[Statement]) -> tuple[Statem
     """Statements whose loops in lanes round no number to f16."""
 
     def change(loop: For) -> Sequence[Statement] | None:
-        counted = isinstance(loop.start, int) and isinstance(loop.stop, int) and loop.step == 1
-        if not counted or loop.reductions or trip_count(loop) < machine.FEWEST_ROUNDED:
+        view = LoopView(loop)
+        long_enough = view.is_counted and (view.trips or 0) >= machine.FEWEST_ROUNDED
+        if loop.reductions or not long_enough or not _is_plain(view):
             return None
-        found = _Roundings(body, loop) if _is_plain(loop) else None
-        return found.statements() if found and found.are_worth_it() else None
+        found = _Roundings(body, loop)
+        if not found.are_worth_it():
+            return None
+        return divide(body, loop, machine.BLOCK_OF_ROUNDINGS, found.in_block)
 
     return in_lanes(statements, change) if _rounds(statements) else tuple(statements)
 
@@ -69,7 +72,7 @@ def _rounds(statements: Sequence[Statement]) -> bool:
     return not {_ROUNDED, _STORED}.isdisjoint(callees_in(statements))
 
 
-def _is_plain(loop: For) -> bool:
+def _is_plain(loop: LoopView) -> bool:
     """Whether iterations store elements, each before any other could read it."""
     written: dict[str, set[Expr]] = {}
     for s in loop.body:
@@ -77,8 +80,7 @@ def _is_plain(loop: For) -> bool:
             written.setdefault(base(s.target), set()).add(s.target)
         elif not isinstance(s, Let) or not written.keys().isdisjoint(names_of(s.value)):
             return False
-    loads = (each for s in loop.body for v in values(s) for each in walk(v))
-    return all(each in written.get(base(each), {each}) for each in loads if isinstance(each, Load))
+    return all(each in written.get(base(each), {each}) for each in loop.loads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,67 +172,51 @@ class _Roundings:
         is_repeated = is_long and any(r.stage for r in self.found)
         return bool(self.found) and written.isdisjoint(read) and not is_repeated
 
-    def statements(self) -> Sequence[Statement]:
-        """The loop over blocks, and one block of the iterations left over."""
-        loop, size, count = self.loop, machine.BLOCK_OF_ROUNDINGS, trip_count(self.loop)
-        assert isinstance(loop.start, int)
-        assert isinstance(loop.stop, int)
-        if count <= size:
-            return list(self._block(loop.start, count))
-        block, whole = self.body.name(f"{loop.name}_block"), loop.stop - count % size
-        inside = tuple(self._block(Name(block), size))
-        blocks = replace(loop, name=block, stop=whole, step=size, body=inside, simd=False)
-        return [blocks, *(self._block(whole, count % size) if count % size else ())]
-
-    def _block(self, start: Name | int, count: int) -> Iterator[Statement]:
-        """The statements for one block of iterations: each stage of roundings, then the rest."""
-        lane = Name(self.body.name("k"))
-        number = Let("s64", self.loop.name, lane + start if start else lane)
-        others = [number, *(made for s in self.loop.body for made in self._after(s, lane))]
-        lets = [s for s in others if isinstance(s, Let)]
+    def in_block(self, block: For, start: Expr | int) -> Iterator[Statement]:
+        """The statements for a block of iterations: each stage of roundings, then the rest."""
+        count, lane = LoopView(block).trips or 0, Name(block.name)
         room = -(-count // machine.LANES) * machine.LANES
         for element, array in self.loaded.values():
             yield LocalVariable("f32", array.name, size=room)
             yield _call("load_each_f16", [array, self._first(element, start)], count)
+        known = {let: Load(array, lane) for let, (_, array) in self.loaded.items()}
         for stage in range(max(each.stage for each in self.found) + 1):
             here = [each for each in self.found if each.stage == stage]
             yield from (LocalVariable("f32", each.array.name, size=room) for each in here)
-            yield self._lanes(
-                [*lets, *(Assign(Load(r.array, lane), r.number) for r in here)], lane, count
-            )
+            numbers = {Load(each.array, lane): each.number for each in here}
+            yield fresh(self.body, computed(_knowing(block, known), numbers))
             for each in here:
                 if isinstance(each.statement, Let):
                     yield _call("narrow_each_f16", [each.array, each.array], count)
-        if len(lets) < len(others):
-            yield self._lanes(others, lane, count)
+                    known[each.statement.name] = Load(each.array, lane)
+        stores = [each.statement for each in self.found if isinstance(each.statement, Assign)]
+        rest = without(_knowing(block, known), *stores)
+        if any(isinstance(s, Assign) for s in rest.body):
+            yield fresh(self.body, rest)
         for each in self.found:
             if isinstance(each.statement, Assign) and isinstance(each.statement.target, Load):
                 first = self._first(each.statement.target, start)
                 yield _call("store_each_f16", [first, each.array], count)
 
-    def _first(self, element: Load, start: Name | int) -> Expr:
+    def _first(self, element: Load, start: Expr | int) -> Expr:
         """The address of the element of a block's first lane."""
         place = self._place(element)
         assert place is not None
         begin = start.name if isinstance(start, Name) else start
+        assert isinstance(begin, str | int)
         first = place.substituted({self.loop.name: begin})
         return element.pointer if first == Sum(0) else element.pointer + indexed(first)
 
-    def _after(self, statement: Statement, lane: Name) -> Iterator[Statement]:
-        """A statement that reads rounded numbers; none for a statement that stores them."""
-        rounded = next((r for r in self.found if r.statement is statement), None)
-        if isinstance(statement, Let) and statement.name in self.loaded:
-            yield replace(statement, value=Load(self.loaded[statement.name][1], lane))
-        elif rounded is None:
-            yield statement
-        elif isinstance(statement, Let):
-            yield replace(statement, value=Load(rounded.array, lane))
 
-    def _lanes(self, statements: Sequence[Statement], lane: Name, count: int) -> For:
-        inside = copied(self.body, live(statements), {})
-        return replace(
-            self.loop, name=lane.name, start=0, stop=count, body=tuple(inside), parallel=False
-        )
+def _knowing(loop: For, values: dict[str, Load]) -> For:
+    """A loop some of whose values are loaded."""
+    return replace(
+        loop,
+        body=tuple(
+            replace(s, value=values[s.name]) if isinstance(s, Let) and s.name in values else s
+            for s in loop.body
+        ),
+    )
 
 
 def _call(function: str, arrays: Sequence[Expr], count: int) -> Call:

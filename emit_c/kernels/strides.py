@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Group, Index, Literal, Load, Name, Op
-from codegen.walk import names_of, walk
+from codegen.expressions import Group, Index, Literal, Name, Op
+from codegen.walk import names_of
 from optimizer.analysis.indexing import Counter
 
 if TYPE_CHECKING:
@@ -37,8 +37,3 @@ def factor(name: str, index: Expr) -> int | None:
 def is_power_of_two(number: int) -> bool:
     """Whether a positive number is a power of two."""
     return number & (number - 1) == 0
-
-
-def has_loads(tree: Expr) -> bool:
-    """Whether an element of an array is in a tree."""
-    return any(isinstance(each, Load) for each in walk(tree))

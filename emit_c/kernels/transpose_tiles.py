@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name, indexed
 from codegen.kinds import number_of
+from codegen.schedule.loop import has_loads
 from codegen.statements import Assign, For, Let, LocalVariable, changed_in, replaced
 from codegen.walk import names_of, substitute
-from emit_c.kernels.strides import factor, has_loads, is_power_of_two
+from emit_c.kernels.strides import factor, is_power_of_two
 from emit_c.kernels.transposed_rows import transposed
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine

@@ -19,8 +19,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
-from codegen.loops.work import trip_count
-from codegen.statements import Assign, For, Let, LocalVariable, in_lanes
+from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
+from codegen.schedule.stage import loading
+from codegen.statements import For, Let, LocalVariable, base, in_lanes
 from codegen.walk import names_of
 from emit_c.kernels.loads import is_load
 from emit_c.kernels.outline_math import has_long_functions
@@ -45,30 +47,29 @@ def widen_bytes(body: Body, statements: Sequence[Statement]) -> tuple[Statement,
 
 def _has_costly_rest(loop: For) -> bool:
     """Whether iterations that fill no vector of bytes are many, and take long."""
-    count = trip_count(loop)
+    bounds = LoopView(loop).bounds
     return (
-        isinstance(loop.stop, int)
-        and (loop.start, loop.step) == (0, 1)
-        and count % machine.WIDEST_VECTOR > 0
-        and count <= machine.FEW_VECTORS * machine.WIDEST_VECTOR
+        bounds is not None
+        and (bounds.start, bounds.step) == (0, 1)
+        and len(bounds) % machine.WIDEST_VECTOR > 0
+        and len(bounds) <= machine.FEW_VECTORS * machine.WIDEST_VECTOR
         and has_long_functions(loop)
     )
 
 
 def _with_wide_loads(body: Body, loop: For) -> Sequence[Statement]:
-    """A loop behind the loops that load the narrow numbers that it needs."""
-    inside = {s.name for s in loop.body if isinstance(s, Let | LocalVariable)}
+    """A loop after the loops that load the narrow numbers that it needs."""
+    declared = LoopView(loop).declared
+    narrow = [s for s in loop.body if isinstance(s, Let) and _is_narrow_load(s, declared)]
+    wide = {s.name: Load(Name(body.name("wide")), Name(loop.name)) for s in narrow}
+    try:
+        copies = loading(loop, {wide[s.name]: s.value for s in narrow if isinstance(s.value, Load)})
+    except IllegalError:
+        return [loop]
     made: list[Statement] = []
-    kept: list[Statement] = []
-    for statement in loop.body:
-        if isinstance(statement, Let) and _is_narrow_load(statement, inside):
-            wide = body.name("wide")
-            element = Load(Name(wide), Name(loop.name))
-            made.append(LocalVariable("s32", wide, None, trip_count(loop)))
-            made.append(For(loop.name, loop.stop, (Assign(element, statement.value),), simd=True))
-            kept.append(Let("s32", statement.name, element))
-        else:
-            kept.append(statement)
+    for element, copy in zip(wide.values(), copies, strict=True):
+        made += (LocalVariable("s32", base(element), None, LoopView(loop).trips), copy)
+    kept = (Let("s32", s.name, wide[s.name]) if s in narrow else s for s in loop.body)
     return (*made, replace(loop, body=tuple(kept)))
 
 

@@ -28,10 +28,10 @@ def test_rows_are_folded_first_and_their_results_are_in_lanes():
     assert (
         distributed(For("i", 128, (*FOLD, *scaled), parallel=True))
         == """\
-  for (s64 i_block = 0; i_block < 2; i_block++) {
+  for (s64 i_block = 0; i_block < 128; i_block += 64) {
     f32 s_of_rows[64];
     for (s64 k_1 = 0; k_1 < 64; k_1++) {
-      const s64 i = i_block * 64 + k_1;
+      const s64 i = k_1 + i_block;
       f32 s = 0.0;
       for (s64 j = 0; j < 32; j++) {
         s = s + x[i * 32 + j];
@@ -39,10 +39,10 @@ def test_rows_are_folded_first_and_their_results_are_in_lanes():
       s_of_rows[k_1] = s;
     }
     #pragma omp simd
-    for (s64 k_2 = 0; k_2 < 64; k_2++) {
-      const s64 i_1 = i_block * 64 + k_2;
+    for (s64 k_1 = 0; k_1 < 64; k_1++) {
+      const s64 i_1 = k_1 + i_block;
       const f32 a = w[i_1];
-      const f32 l = a * log_f32(s_of_rows[k_2]);
+      const f32 l = a * log_f32(s_of_rows[k_1]);
       y[i_1] = l;
     }
   }
@@ -58,9 +58,9 @@ def test_few_rows_need_no_blocks():
 
 def test_what_fills_no_block_is_distributed_too():
     made = distributed(For("i", 131, (*FOLD, *LOGARITHM)))
-    assert "i_block < 2" in made
+    assert "i_block < 128; i_block += 64" in made
     assert "f32 s_of_rows_1[3];" in made
-    assert "= 128; i_3 < 131" in made
+    assert "i_3 = k_2 + 128" in made
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,18 @@ def test_what_fills_no_block_is_distributed_too():
     ],
 )
 def test_others_stay_as_they_are(body):
+    loop = For("i", 128, body)
+    assert distribute_loops(CKernel(None, Scope()).body, [loop]) == (loop,)
+
+
+def test_a_fold_that_stores_what_an_earlier_row_loads_stays_before_the_next_row():
+    fold = For(
+        "r",
+        32,
+        (Assign("z[i * 32 + r]", "x[i * 32 + r]"), Assign("s", "s + x[i * 32 + r]")),
+        reductions=(("+", "s"),),
+    )
+    body = (FOLD[0], fold, Let("f32", "l", "log_f32(s)"), Assign("y[i]", "l + z[i * 32 + 32]"))
     loop = For("i", 128, body)
     assert distribute_loops(CKernel(None, Scope()).body, [loop]) == (loop,)
 

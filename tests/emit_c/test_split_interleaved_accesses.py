@@ -35,18 +35,17 @@ def test_columns_are_loaded_before_the_loop():
   f32 column[9];
   f32 column_1[9];
   #pragma omp simd
-  for (s64 k_1 = 0; k_1 < 9; k_1++) {
-    column[k_1] = x[k_1 * 7];
+  for (s64 i = 0; i < 9; i++) {
+    column[i] = x[i * 7];
   }
   #pragma omp simd
-  for (s64 k_1 = 0; k_1 < 9; k_1++) {
-    column_1[k_1] = x[k_1 * 7 + 2];
+  for (s64 i = 0; i < 9; i++) {
+    column_1[i] = x[i * 7 + 2];
   }
   #pragma omp simd
-  for (s64 k_1 = 0; k_1 < 9; k_1++) {
-    const s64 i = k_1;
-    const f32 a = column[k_1];
-    const f32 b = column_1[k_1];
+  for (s64 i = 0; i < 9; i++) {
+    const f32 a = column[i];
+    const f32 b = column_1[i];
     y[i] = a + b;
   }
 """
@@ -57,7 +56,7 @@ def test_columns_are_loaded_before_the_loop():
 def test_a_column_at_a_power_of_two_is_loaded_before_a_loop_that_computes(stride, stop):
     load, product = Let("f32", "a", f"x[i * {stride}]"), Let("f32", "b", "a * a")
     made = split(load, product, Assign("y[i]", "b + a"), stop=stop)
-    assert f"column[k_1] = x[k_1 * {stride}];" in made
+    assert f"column[i] = x[i * {stride}];" in made
 
 
 @pytest.mark.parametrize(("stride", "stop"), [(31, 40), (8, 16), (16, 17), (4, 64), (1, 64)])
@@ -79,7 +78,7 @@ def test_a_column_at_a_power_of_two_stays_where_another_keeps_the_loop_from_lane
 def test_the_lanes_of_a_block_are_counted_from_its_first_row():
     row, load = Let("s64", "j", "block + i"), Let("f32", "a", "x[j * 64]")
     made = split(row, load, Let("f32", "b", "a * a"), Assign("y[j]", "b + a"), stop=16)
-    assert "column[k_1] = x[(block + k_1) * 64];" in made
+    assert "column[i] = x[(block + i) * 64];" in made
 
 
 def test_columns_are_stored_after_the_loop():
@@ -127,8 +126,8 @@ def test_three_columns_of_masked_loads_are_stored_after_the_loop():
         )
     ]
     made = split(*chosen)
-    assert "    column[k_1] = a0;" in made
-    assert "    y[k_1 * 3 + 1] = column_1[k_1];" in made
+    assert "    column[i] = a0;" in made
+    assert "    y[i * 3 + 1] = column_1[i];" in made
 
 
 def loads(stride):

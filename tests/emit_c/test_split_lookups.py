@@ -54,31 +54,29 @@ def test_lookups_are_a_loop_of_their_own():
   s32 places[22];
   u8 looked_up[22];
   #pragma omp simd
-  for (s64 k_1 = 0; k_1 < 22; k_1++) {
-    const s64 i = k_1;
+  for (s64 i = 0; i < 22; i++) {
     const s32 place = x[i];
-    places[k_1] = place;
+    places[i] = place;
   }
-  for (s64 k_2 = 0; k_2 < 20; k_2 += 4) {
-    const u8 found = t[places[k_2]];
-    const u8 found_1 = t[places[k_2 + 1]];
-    const u8 found_2 = t[places[k_2 + 2]];
-    const u8 found_3 = t[places[k_2 + 3]];
-    looked_up[k_2] = found;
-    looked_up[k_2 + 1] = found_1;
-    looked_up[k_2 + 2] = found_2;
-    looked_up[k_2 + 3] = found_3;
+  for (s64 k_1 = 0; k_1 < 20; k_1 += 4) {
+    const u8 found = t[places[k_1]];
+    const u8 found_1 = t[places[k_1 + 1]];
+    const u8 found_2 = t[places[k_1 + 2]];
+    const u8 found_3 = t[places[k_1 + 3]];
+    looked_up[k_1] = found;
+    looked_up[k_1 + 1] = found_1;
+    looked_up[k_1 + 2] = found_2;
+    looked_up[k_1 + 3] = found_3;
   }
   const u8 found_4 = t[places[20]];
   const u8 found_5 = t[places[21]];
   looked_up[20] = found_4;
   looked_up[21] = found_5;
   #pragma omp simd
-  for (s64 k_1 = 0; k_1 < 22; k_1++) {
-    const s64 i_1 = k_1;
-    const s32 place_1 = x[i_1];
-    const u8 found_6 = looked_up[k_1];
-    y[i_1] = found_6 + place_1;
+  for (s64 i = 0; i < 22; i++) {
+    const s32 place_1 = x[i];
+    const u8 found_6 = looked_up[i];
+    y[i] = found_6 + place_1;
   }
 """
     )
@@ -95,8 +93,8 @@ def test_long_loops_are_done_in_blocks_and_a_rest():
 def test_what_lanes_share_is_added_to_each_place():
     inside = (LOOKED_UP[0], Let("u8", "found", "t[j * 9 + place + 1]"), Assign("y[i]", "found"))
     made = split(For("j", 5, (For("i", 20, inside, simd=True),)))
-    assert "places[k_1] = place;" in made
-    assert "t[j * 9 + 1 + places[k_2 + 1]]" in made
+    assert "places[i] = place;" in made
+    assert "t[j * 9 + 1 + places[k_1 + 1]]" in made
 
 
 def test_a_lookup_by_what_is_looked_up_comes_after_it():

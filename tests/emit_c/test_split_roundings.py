@@ -96,17 +96,17 @@ def test_each_rounding_has_a_loop_after_what_it_rounds():
   load_each_f16(widened_1, x, 100);
   f32 rounded_2[112];
   #pragma omp simd
-  for (s64 k_4 = 0; k_4 < 100; k_4++) {
-    const f32 v_5 = widened_1[k_4];
-    rounded_2[k_4] = v_5 * v_5;
+  for (s64 i = 0; i < 100; i++) {
+    const f32 v_4 = widened_1[i];
+    rounded_2[i] = v_4 * v_4;
   }
   narrow_each_f16(rounded_2, rounded_2, 100);
   f32 rounded_3[112];
   #pragma omp simd
-  for (s64 k_4 = 0; k_4 < 100; k_4++) {
-    const f32 v_6 = widened_1[k_4];
-    const f32 w_7 = rounded_2[k_4];
-    rounded_3[k_4] = w_7 + v_6;
+  for (s64 i = 0; i < 100; i++) {
+    const f32 v_5 = widened_1[i];
+    const f32 w_6 = rounded_2[i];
+    rounded_3[i] = w_6 + v_5;
   }
   store_each_f16(y + 7, rounded_3, 100);
 """

@@ -1,0 +1,248 @@
+"""An interpreter of statements: which memory a kernel leaves, before a compiler has seen it.
+
+Loop transformations are checked by it: run before and after, a kernel must leave the same memory.
+Numbers are integers, so that sums may be taken in another order; a function is a hash of its name
+and its arguments; an element that nobody has written yet is one of the array's name and its index.
+
+A promise can be tested, too: on request, iterations of `parallel` loops run in a random order, and
+loops in lanes do each statement for all iterations before the next one.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from codegen.evaluation import COMPARISONS
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Choose,
+    Group,
+    Index,
+    Literal,
+    Load,
+    Name,
+    Op,
+)
+from codegen.statements import Assign, Break, For, Forever, If, Let, LocalVariable, each_side
+from codegen.walk import spelled_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from random import Random
+
+    from codegen.expressions import Expr
+    from codegen.statements import Statement
+
+# Numbers are kept below it: sums and products stay the same, whatever their order.
+_PRIME = (1 << 61) - 1
+_OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    **COMPARISONS,
+    "+": operator.add, "-": operator.sub, "*": operator.mul,
+    "&": lambda x, y: x & y, "|": lambda x, y: x | y, "^": lambda x, y: x ^ y,
+    "&&": lambda x, y: int(bool(x) and bool(y)), "||": lambda x, y: int(bool(x) or bool(y)),
+    # As in C, rounded towards zero.
+    "/": lambda x, y: _hash("/", x, y) if y == 0 else abs(x) // abs(y) * (1 if x * y >= 0 else -1),
+    "%": lambda x, y: _hash("%", x, y) if y == 0 else x - y * _OPERATIONS["/"](x, y),
+    "<<": lambda x, y: x << y if 0 <= y < 64 else _hash("<<", x, y),
+    ">>": lambda x, y: x >> y if 0 <= y < 64 else _hash(">>", x, y),
+}  # fmt: skip
+
+
+class UnsupportedError(Exception):
+    """A statement has no meaning here: it calls a function for its effect, or takes too long."""
+
+
+class Machine:
+    """The state of a kernel that runs.
+
+    Parameters
+    ----------
+    values : of parameters that are numbers.
+    random : makes the order of `parallel` loops; None to run them as all others.
+    lanes : loops in lanes run statement by statement.
+    steps : statements to run at most.
+
+    Attributes
+    ----------
+    memory : the elements that were written, by array and index.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, int] | None = None,
+        *,
+        random: Random | None = None,
+        lanes: bool = False,
+        steps: int = 100_000,
+    ) -> None:
+        self.memory: dict[str, dict[int, int]] = {}
+        self._names: dict[str, int] = dict(values or {})
+        self._local: set[str] = set()
+        self._random, self._lanes, self._steps = random, lanes, steps
+
+    @property
+    def result(self) -> dict[str, dict[int, int]]:
+        """The memory that outlives the kernel: all but its local arrays."""
+        return {
+            name: {k: v % _PRIME for k, v in array.items()}
+            for name, array in self.memory.items()
+            if name not in self._local
+        }
+
+    def run(self, statements: Iterable[Statement]) -> bool:
+        """Run statements; gives whether one of them leaves the loop around them.
+
+        Raises
+        ------
+        UnsupportedError
+            if that is not possible, or takes too many steps.
+        """
+        return any(self._run(s) for s in statements)
+
+    def _run(self, statement: Statement) -> bool:
+        self._steps -= 1
+        if self._steps < 0:
+            raise UnsupportedError("it takes too many steps")
+        match statement:
+            case Let(_, name, value):
+                self._names[name] = self._value(value)
+            case LocalVariable(_, name, value, size):
+                self._declare(name, value, size)
+            case Assign(target, value):
+                self._assign(target, self._value(value))
+            case If(condition, then, otherwise):
+                return self.run(then if self._value(condition) else otherwise)
+            case Break(condition):
+                return bool(self._value(condition))
+            case Forever(body):
+                while not self.run(body):
+                    pass
+            case For():
+                self._loop(statement)
+            case _:
+                raise UnsupportedError(f"it calls {statement.function}")
+        return False
+
+    def _declare(self, name: str, value: Expr | None, size: int | None) -> None:
+        if size is not None:
+            self.memory[name] = {}
+            self._local.add(name)
+        elif value is not None:
+            self._names[name] = self._value(value)
+
+    def _assign(self, target: Expr, value: int) -> None:
+        match target:
+            case Name(name):
+                self._names[name] = value
+            case Load(Name(name), index):
+                self.memory.setdefault(name, {})[self._value(index)] = value
+            case _:
+                raise UnsupportedError("it assigns to more than a variable or an element")
+
+    def _loop(self, loop: For) -> None:
+        bounds = (self._value(n) for n in (loop.start, loop.stop, loop.step))
+        numbers = list(range(*bounds))
+        if self._lanes and loop.simd and not any(isinstance(s, For) for s in each_side(loop.body)):
+            self._run_in_lanes(loop, numbers)
+            return
+        if self._random and loop.parallel:
+            self._random.shuffle(numbers)
+        for number in numbers:
+            self._names[loop.name] = number
+            if self.run(loop.body):
+                return
+
+    def _run_in_lanes(self, loop: For, numbers: Sequence[int]) -> None:
+        """Run each statement for all iterations, which have values and variables of their own."""
+        outer, own = self._names, {s.name for s in each_side(loop.body) if hasattr(s, "name")}  # type: ignore[attr-defined]
+        lanes = [{loop.name: number} for number in numbers]
+
+        def run(statements: Sequence[Statement], which: Sequence[dict[str, int]]) -> None:
+            for s in statements:
+                taken: list[dict[str, int]] = []
+                for lane in which:
+                    self._names = {**outer, **lane}
+                    if isinstance(s, If):
+                        if self._value(s.condition):
+                            taken.append(lane)
+                    else:
+                        self._run(s)
+                        lane.update({n: v for n, v in self._names.items() if n in own})
+                        outer.update({n: v for n, v in self._names.items()
+                                      if n not in own and n not in lane})  # fmt: skip
+                if isinstance(s, If):
+                    run(s.then, taken)
+                    run(s.otherwise, [lane for lane in which if all(lane is not t for t in taken)])
+
+        run(loop.body, lanes)
+        self._names = outer
+
+    def _value(self, tree: Expr | int) -> int:
+        match tree:
+            case int(number):
+                made = number
+            case Name(name):
+                made = self._names[name] if name in self._names else _hash(name)
+            case Literal(value):
+                is_whole = abs(value) < 1 << 53 and value == int(value)
+                made = int(value) if is_whole else _hash(repr(value))
+            case Index(total):
+                made = self._value(spelled_out(total))
+            case Group(inside) | Cast(_, inside):
+                made = self._value(inside)
+            case Load(Name(name), index):
+                made = self._element(name, self._value(index))
+            case Choose(condition, then, otherwise):
+                made = self._value(then if self._value(condition) else otherwise)
+            case Op(sign, args):
+                made = _operation(sign, [self._value(each) for each in args])
+            case Apply(function, args):
+                made = _hash(function, *(self._value(each) for each in args))
+            case _:
+                raise UnsupportedError("it has a value that is no number")
+        return made
+
+    def _element(self, name: str, place: int) -> int:
+        array = self.memory.get(name, {})
+        if place not in array:
+            # Small, as it may be an index, and either sign, as it may be a condition.
+            return _hash(name, place) % 7
+        return array[place]
+
+
+def _operation(sign: str, args: Sequence[int]) -> int:
+    if len(args) == 1:
+        one = args[0]
+        return {"-": -one, "~": ~one, "!": int(not one)}.get(sign, _hash(sign, one))
+    made = int(_OPERATIONS[sign](*args))
+    return made if abs(made) < _PRIME else made % _PRIME
+
+
+def _hash(*parts: str | int) -> int:
+    return crc32(repr([p % _PRIME if isinstance(p, int) else p for p in parts]).encode())
+
+
+def final_memory(
+    statements: Iterable[Statement],
+    values: Mapping[str, int] | None = None,
+    *,
+    random: Random | None = None,
+    lanes: bool = False,
+) -> dict[str, dict[int, int]]:
+    """The elements that statements leave in memory, by array and index.
+
+    Parameters
+    ----------
+    values, random, lanes : as of `Machine`.
+
+    Raises
+    ------
+    UnsupportedError
+        if the statements can't be run here.
+    """
+    machine = Machine(values, random=random, lanes=lanes)
+    machine.run(statements)
+    return machine.result

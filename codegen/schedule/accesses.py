@@ -1,0 +1,93 @@
+"""The variables and elements that statements read and write, in the order in which they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from codegen.expressions import Load, Name
+from codegen.printer import shown
+from codegen.statements import Assign, Call, For, Try, base, blocks, trees, values
+from codegen.walk import children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from codegen.expressions import Expr
+    from codegen.statements import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAccess:
+    """A read or a write of a variable, or of an element of an array.
+
+    Attributes
+    ----------
+    index : of the element; None for a variable, and for an array that is handed to a function.
+    statement : the number of the statement, of those whose accesses were asked for, that it is in.
+    inner : the bounds of the counters of the loops around it in that statement; None where they
+        are not known.
+    """
+
+    name: str
+    index: Expr | None
+    is_write: bool
+    statement: int
+    inner: Mapping[str, range | None] = field(default_factory=dict[str, "range | None"])
+
+    def __str__(self) -> str:
+        """In words, with the element as in C."""
+        text = self.name if self.index is None else shown(Load(Name(self.name), self.index))
+        return f"the {'store to' if self.is_write else 'load of'} {text}"
+
+
+def accesses(statements: Sequence[Statement]) -> list[MemoryAccess]:
+    """The accesses of statements, in the order in which they happen."""
+    return [
+        MemoryAccess(found.name, found.place, found.is_write, number, inner)
+        for number, statement in enumerate(statements)
+        for found, inner in _inside([statement], {})
+    ]
+
+
+class _Found(NamedTuple):
+    name: str
+    place: Expr | None
+    is_write: bool
+
+
+def _inside(
+    statements: Iterable[Statement], inner: Mapping[str, range | None]
+) -> Iterator[tuple[_Found, Mapping[str, range | None]]]:
+    for s in statements:
+        for tree in values(s):
+            yield from ((each, inner) for each in _reads(tree))
+        if isinstance(s, Call | Try):
+            # A function may write to every array that it is given.
+            given = (each for tree in trees(s) for each in _reads(tree))
+            yield from ((each._replace(place=None, is_write=True), inner) for each in given)
+        if isinstance(s, Assign):
+            index = s.target.index if isinstance(s.target, Load) else None
+            yield _Found(base(s.target), index, is_write=True), inner
+        if isinstance(s, For):
+            inner = {**inner, s.name: _bounds(s)}
+        for block in blocks(s):
+            yield from _inside(block, inner)
+
+
+def _bounds(loop: For) -> range | None:
+    if isinstance(loop.start, int) and isinstance(loop.stop, int) and isinstance(loop.step, int):
+        return range(loop.start, loop.stop, loop.step)
+    return None
+
+
+def _reads(tree: Expr) -> Iterator[_Found]:
+    match tree:
+        case Name(name):
+            yield _Found(name, None, is_write=False)
+        case Load(Name(name), index):
+            yield _Found(name, index, is_write=False)
+            yield from _reads(index)
+        case _:
+            for each in children(tree):
+                yield from _reads(each)

@@ -1,0 +1,123 @@
+"""Dependences: which iterations of a loop access the same element of an array.
+
+The index of an access is written as `factor * t + fixed + rest`, where `t` counts iterations from
+0, `fixed` is the same in all of them, and `rest` is made of the counters of inner loops, whose
+bounds are known. Where two accesses have the same `fixed` but for a constant, they meet where a
+linear form of both iterations lies between two numbers (Banerjee's bounds); a common divisor of
+the factors may exclude that (the GCD test). Of all others it is not known.
+
+References
+----------
+Allen and Kennedy, *Optimizing Compilers for Modern Architectures*, 2001, chapter 3.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor, gcd
+from typing import TYPE_CHECKING
+
+from codegen.schedule.linear import Linear
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from codegen.expressions import Expr
+    from codegen.schedule.accesses import MemoryAccess
+    from codegen.schedule.loop import LoopView
+
+# Iterations of a loop whose bounds are not known.
+_MANY = 1 << 62
+
+
+def distances(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range | None:
+    """By how many iterations another access may come after one to the same element.
+
+        for i < 9: y[i + 2] = ...; ... = y[i]       2: the load comes two iterations after the store
+
+    Parameters
+    ----------
+    one, other : in an iteration of the loop.
+
+    Returns
+    -------
+    range
+        from the least distance to the greatest, which are negative where the other access comes
+        in an earlier iteration. None where the two never meet.
+    """
+    if one.name != other.name:
+        return None
+    if one.name in loop.declared:
+        return range(1)
+    most = (_MANY if loop.trips is None else loop.trips) - 1
+    unknown = range(-most, most + 1)
+    if one.index is None or other.index is None:
+        return unknown
+    here, there = (
+        _AffineIndex(loop, one.index, one.inner),
+        _AffineIndex(loop, other.index, other.inner),
+    )
+    if not here.is_known or not there.is_known or here.fixed.terms != there.fixed.terms:
+        return unknown
+    # They meet in iterations t and t' where there.factor * t' - here.factor * t = low..high.
+    shift = here.fixed.constant - there.fixed.constant
+    low, high = shift + here.low - there.high, shift + here.high - there.low
+    step = gcd(here.factor, there.factor)
+    if step and -(-low // step) * step > high:
+        return None
+    ends = [
+        second - first for first, second in _corners(-here.factor, there.factor, low, high, most)
+    ]
+    least, greatest = ceil(min(ends, default=1)), floor(max(ends, default=0))
+    return range(least, greatest + 1) if least <= greatest else None
+
+
+def _corners(
+    x_factor: int, y_factor: int, low: int, high: int, most: int
+) -> Iterator[tuple[Fraction, Fraction]]:
+    """The corners of the part of a square where low <= x_factor * x + y_factor * y <= high.
+
+    Those of the points between 0 and `most`; all lie on the square's edges.
+    """
+    for edge in map(Fraction, (0, most)):
+        for y in _between(y_factor, low - x_factor * edge, high - x_factor * edge, most):
+            yield edge, y
+        for x in _between(x_factor, low - y_factor * edge, high - y_factor * edge, most):
+            yield x, edge
+
+
+def _between(factor: int, low: Fraction, high: Fraction, most: int) -> tuple[Fraction, ...]:
+    """The least number and the greatest, from 0 to `most`, of which a multiple is in a range."""
+    if factor == 0:
+        return (Fraction(0), Fraction(most)) if low <= 0 <= high else ()
+    ends = sorted((low / factor, high / factor))
+    least, greatest = max(ends[0], Fraction(0)), min(ends[1], Fraction(most))
+    return (least, greatest) if least <= greatest else ()
+
+
+class _AffineIndex:
+    """An index as `factor * t + fixed + rest`.
+
+    Attributes
+    ----------
+    is_known : whether it can be written so.
+    low, high : the least value and the greatest of the rest.
+    """
+
+    def __init__(self, loop: LoopView, index: Expr, inner: Mapping[str, range | None]) -> None:
+        form, bounds = loop.form(index), loop.bounds
+        start, step = (bounds.start, bounds.step) if bounds else (0, 1)
+        counter = form.factor(loop.name)
+        self.factor, self.low, self.high = counter * step, 0, 0
+        self.is_known = bounds is not None or loop.statement.step == 1
+        terms = {atom: factor for atom, factor in form.terms.items() if atom != loop.name}
+        for name, numbers in inner.items():
+            factor = terms.pop(name, 0)
+            if factor and not numbers:
+                self.is_known = False
+            elif factor and numbers:
+                ends = factor * numbers[0], factor * numbers[-1]
+                self.low, self.high = self.low + min(ends), self.high + max(ends)
+        self.fixed = Linear(form.constant + counter * start, terms)
+        if self.fixed.depends_on(loop.varying):
+            self.is_known = False

@@ -1,0 +1,112 @@
+"""Divide: a loop becomes a loop over blocks of its iterations.
+
+    for i < 90: f(i)
+
+becomes, in blocks of 32,
+
+    for i_block < 64 by 32: for k < 32: i = i_block + k; f(i)
+    for k < 26: i = 64 + k; f(i)
+
+(Halide: `split`; Exo: `divide_loop`; MLIR: `tile`. The second loop is the tail, cut off.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Name, as_expr
+from codegen.loops.written_out import copied
+from codegen.schedule.legality import IllegalError, expect_jammable
+from codegen.schedule.loop import LoopView
+from codegen.statements import For, Let
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from codegen.elements.body import Body
+    from codegen.expressions import Expr
+    from codegen.statements import Statement
+
+
+def divide(
+    body: Body, loop: For, size: int, inside: Callable[[For, Expr | int], Iterable[Statement]]
+) -> list[Statement]:
+    """A loop in blocks, and the iterations left over as a shorter block of their own.
+
+    Parameters
+    ----------
+    body : draws names.
+    size : iterations of a block. A loop of no more that begins with 0 is one, as it is.
+    inside : gives the statements for a block: for the loop over its iterations, which counts from
+        0, and for the number of the first one. It is called again for what is left over.
+
+    Raises
+    ------
+    IllegalError
+        if the loop does not count by 1, from one number that is known to another.
+    """
+    numbers = LoopView(loop).bounds
+    if numbers is None or numbers.step != 1:
+        raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
+    left = len(numbers) % size
+    if len(numbers) <= size and numbers.start == 0:
+        return list(inside(loop, 0))
+    if len(numbers) <= size:
+        return list(inside(*_block(body, loop, numbers.start, len(numbers))))
+    block = body.name(f"{loop.name}_block")
+    statements = tuple(inside(*_block(body, loop, Name(block), size)))
+    whole = numbers.stop - left
+    blocks = replace(
+        loop, name=block, stop=whole, step=size, body=statements, simd=False, reductions=()
+    )
+    return [blocks, *(inside(*_block(body, loop, whole, left)) if left else ())]
+
+
+def _block(body: Body, loop: For, first: Expr | int, count: int) -> tuple[For, Expr | int]:
+    lane = Name(body.name("k"))
+    number = lane if first == 0 else lane + first
+    statements = (Let(loop.kind, loop.name, number), *loop.body)
+    made = replace(loop, name=lane.name, start=0, stop=count, body=statements, parallel=False)
+    return made, first
+
+
+def fresh(body: Body, loop: For) -> For:
+    """A loop whose iterations have names of their own, so that it may be there beside another."""
+    return replace(loop, body=tuple(copied(body, loop.body, {})))
+
+
+def unroll_and_jam(body: Body, loop: For, times: int) -> Iterator[Statement]:
+    """Several iterations at once: each statement is done for all of them, before the next one.
+
+        for k < 9: a = x[k]; y[k] = a
+
+    becomes, two at a time,
+
+        for k < 8 by 2: a = x[k]; a_1 = x[k + 1]; y[k] = a; y[k + 1] = a_1
+        a_2 = x[8]; y[8] = a_2
+
+    Raises
+    ------
+    IllegalError
+        if the loop does not count by 1 from 0, or if an iteration needs what one of those has
+        stored that are now done with it.
+    """
+    view = LoopView(loop)
+    if view.bounds is None or (view.bounds.start, view.bounds.step) != (0, 1):
+        raise IllegalError(f"the loop over {loop.name} does not count from 0 to a known number")
+    expect_jammable(view, times)
+    left = len(view.bounds) % times
+    whole = len(view.bounds) - left
+    if whole:
+        lane = Name(loop.name)
+        numbers = [lane + k if k else lane for k in range(times)]
+        statements = tuple(_jammed(body, loop, numbers))
+        yield replace(loop, stop=whole, step=times, body=statements)
+    yield from _jammed(body, loop, range(whole, whole + left))
+
+
+def _jammed(body: Body, loop: For, numbers: Sequence[Expr | int]) -> Iterator[Statement]:
+    copies = [list(copied(body, loop.body, {loop.name: as_expr(n)})) for n in numbers]
+    for together in zip(*copies, strict=True):
+        yield from together

@@ -1,0 +1,90 @@
+"""Indices as linear forms: a constant and multiples of atoms.
+
+`8 * i + x[j] + 3` is 3 plus 8 times `i` plus once `x[j]`. An atom is the name of an integer, or a
+tree that is no sum of products: a quotient, a remainder, an element of an array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Group, Index, Literal, Name, Op
+from codegen.walk import names_of
+from optimizer.analysis.indexing import Counter, Sum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from codegen.expressions import Expr
+
+    Atom = str | Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A constant plus multiples of atoms; no factor is 0."""
+
+    constant: int
+    terms: Mapping[Atom, int]
+
+    def plus(self, other: Linear, times: int = 1) -> Linear:
+        """The sum of this form and a multiple of another one."""
+        terms = dict(self.terms)
+        for atom, factor in other.terms.items():
+            terms[atom] = terms.get(atom, 0) + times * factor
+        kept = {atom: factor for atom, factor in terms.items() if factor}
+        return Linear(self.constant + times * other.constant, kept)
+
+    def factor(self, name: str) -> int:
+        """The factor of a name."""
+        return self.terms.get(name, 0)
+
+    def over(self, names: Iterable[str]) -> Linear:
+        """The multiples of some names alone."""
+        return Linear(0, {name: self.terms[name] for name in names if name in self.terms})
+
+    def depends_on(self, names: Iterable[str]) -> bool:
+        """Whether one of some names is in an atom."""
+        asked = set(names)
+        return any(not asked.isdisjoint(names_in(atom)) for atom in self.terms)
+
+
+def names_in(atom: Atom) -> list[str]:
+    """The names in an atom, those of arrays too."""
+    return [atom] if isinstance(atom, str) else names_of(atom)
+
+
+def linear(tree: Expr, values: Mapping[str, Linear] | None = None) -> Linear:
+    """The linear form of an index.
+
+    Parameters
+    ----------
+    values : the forms of names that are to be replaced by them.
+    """
+    known, made = values or {}, Linear(0, {tree: 1})
+    match tree:
+        case Literal(int(number)):
+            made = Linear(number, {})
+        case Name(name):
+            made = known.get(name) or Linear(0, {name: 1})
+        case Group(inside):
+            made = linear(inside, known)
+        case Index(total):
+            made = _of_sum(total, known)
+        case Op("+" | "-" as op, (x, y)):
+            made = linear(x, known).plus(linear(y, known), 1 if op == "+" else -1)
+        case Op("*", (x, Literal(int(times)))) | Op("*", (Literal(int(times)), x)):
+            made = Linear(0, {}).plus(linear(x, known), times)
+        case _:
+            pass
+    return made
+
+
+def _of_sum(total: Sum, known: Mapping[str, Linear]) -> Linear:
+    made = Linear(total.constant, {})
+    for atom, factor in total.terms:
+        tree = Name(atom.name) if isinstance(atom, Counter) else Index(Sum(0, ((atom, 1),)))
+        one = linear(tree, known) if isinstance(tree, Name) else Linear(0, {tree: 1})
+        made = made.plus(one, factor)
+    return made

@@ -1,0 +1,207 @@
+"""A lazy view of a loop: its bounds, and the names and elements in it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Choose, Literal, Load, Name
+from codegen.schedule.accesses import MemoryAccess, accesses
+from codegen.schedule.linear import Linear, linear
+from codegen.statements import (
+    Assign,
+    For,
+    Let,
+    LocalVariable,
+    base,
+    each_side,
+    nested,
+    straight,
+    values,
+)
+from codegen.walk import children, names_of, substitute, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from codegen.expressions import Expr
+    from codegen.statements import Statement
+
+
+class LoopView:
+    """A loop, and the answers to the questions that transformations ask of it.
+
+    Each is computed when it is asked for the first time.
+
+    Parameters
+    ----------
+    statement : the loop itself.
+    """
+
+    def __init__(self, statement: For) -> None:
+        self.statement = statement
+        self.name, self.body = statement.name, statement.body
+
+    # ---------------------------------------------------------------------------- iterations
+
+    @cached_property
+    def bounds(self) -> range | None:
+        """The values of the counter; None where the statement does not say them."""
+        s = self.statement
+        if isinstance(s.start, int) and isinstance(s.stop, int) and isinstance(s.step, int):
+            return range(s.start, s.stop, s.step)
+        return None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts by 1 from one number that is known to another."""
+        return self.bounds is not None and self.bounds.step == 1
+
+    @property
+    def trips(self) -> int | None:
+        """The number of iterations, as the bounds say it; None where they do not."""
+        return None if self.bounds is None else len(self.bounds)
+
+    @cached_property
+    def is_straight(self) -> bool:
+        """Whether an iteration has no loop inside, and no branch but for chosen values."""
+        return straight(self.body)
+
+    # --------------------------------------------------------------------------------- names
+
+    @cached_property
+    def every(self) -> tuple[Statement, ...]:
+        """All statements of an iteration, those on both sides of choices too."""
+        return tuple(each_side(self.body)) if self.is_straight else tuple(nested(self.body))
+
+    @cached_property
+    def lets(self) -> dict[str, Let]:
+        """The values that an iteration names, on no side of a choice, by their names."""
+        return {s.name: s for s in self.body if isinstance(s, Let)}
+
+    @cached_property
+    def declared(self) -> set[str]:
+        """The names of values, variables and counters of an iteration."""
+        return {s.name for s in self.every if isinstance(s, Let | LocalVariable | For)}
+
+    @cached_property
+    def written(self) -> set[str]:
+        """The names of arrays and variables that are assigned to."""
+        return {base(s.target) for s in self.every if isinstance(s, Assign)}
+
+    @cached_property
+    def read(self) -> set[str]:
+        """The names that values and indices are computed of, those of arrays among them."""
+        return {name for s in self.every for tree in values(s) for name in names_of(tree)}
+
+    @cached_property
+    def variables(self) -> set[str]:
+        """The names of variables and local arrays that an iteration declares."""
+        return {s.name for s in self.every if isinstance(s, LocalVariable)}
+
+    @cached_property
+    def varying(self) -> set[str]:
+        """The names of values that may differ from iteration to iteration."""
+        found = {self.name, *self.written, *self.variables}
+        found |= {s.name for s in self.every if isinstance(s, For)}
+        for s in self.every:
+            if isinstance(s, Let) and not found.isdisjoint(names_of(s.value)):
+                found.add(s.name)
+        return found
+
+    # ------------------------------------------------------------------------------ elements
+
+    @cached_property
+    def accesses(self) -> list[MemoryAccess]:
+        """The accesses of an iteration, in the order in which they happen."""
+        return accesses(self.body)
+
+    @cached_property
+    def loads(self) -> list[Load]:
+        """The elements that are loaded, each as often as a tree says so."""
+        inside = (each for s in self.every for tree in values(s) for each in walk(tree))
+        return [each for each in inside if isinstance(each, Load)]
+
+    @cached_property
+    def certain_loads(self) -> list[Load]:
+        """The elements that are loaded in each iteration, whatever it chooses."""
+        inside = (tree for s in self.body for tree in values(s))
+        return [load for tree in inside for load in certain_loads(tree)]
+
+    @cached_property
+    def stores(self) -> list[Load]:
+        """The elements that are assigned to, each as often as a statement does so."""
+        targets = (s.target for s in self.every if isinstance(s, Assign))
+        return [each for each in targets if isinstance(each, Load)]
+
+    @cached_property
+    def forms(self) -> dict[str, Linear]:
+        """The linear forms of the values that an iteration names, where nothing is loaded."""
+        found: dict[str, Linear] = {}
+        for s in self.lets.values():
+            # Other integers may wrap around, as those of HLO do.
+            if s.kind == "s64" and not has_loads(s.value):
+                found[s.name] = linear(s.value, found)
+        return found
+
+    @cached_property
+    def numbers(self) -> dict[str, Expr]:
+        """The values that are computed of the counter, and of no element, by their names."""
+        found: dict[str, Expr] = {}
+        for s in self.every:
+            if isinstance(s, Let) and not has_loads(s.value):
+                value = substitute(s.value, found)
+                if self.name in names_of(value):
+                    found[s.name] = value
+        return found
+
+    def at_once(self, index: Expr) -> Expr:
+        """An index as it is computed of the counter, without names of the iteration."""
+        return substitute(index, self.numbers)
+
+    def form(self, index: Expr) -> Linear:
+        """The linear form of an index, of names that are known before the iteration."""
+        return linear(index, self.forms)
+
+    def stride(self, index: Expr) -> int | None:
+        """By how much an index grows from iteration to iteration; None where that differs."""
+        form = self.form(index)
+        others = Linear(0, {a: f for a, f in form.terms.items() if a != self.name})
+        return None if others.depends_on(self.varying) else form.factor(self.name)
+
+    def slice(self, wanted: Iterable[Expr]) -> list[Let]:
+        """The values of an iteration that some trees are computed of, in their order."""
+        needed = {name for tree in wanted for name in names_of(tree)}
+        found: list[Let] = []
+        for s in reversed(self.body):
+            if isinstance(s, Let) and s.name in needed:
+                found.append(s)
+                needed |= set(names_of(s.value))
+        return found[::-1]
+
+    def reached(self, names: Iterable[str]) -> set[str]:
+        """Some names, and those of the values that are computed of them."""
+        found = set(names)
+        for s in self.every:
+            if isinstance(s, Let) and not found.isdisjoint(names_of(s.value)):
+                found.add(s.name)
+        return found
+
+
+def certain_loads(tree: Expr) -> Iterator[Load]:
+    """The loads in a tree that no choice leaves out."""
+    if isinstance(tree, Load):
+        yield tree
+    for each in (tree.condition,) if isinstance(tree, Choose) else children(tree):
+        yield from certain_loads(each)
+
+
+def number_in(lane: Name, first: Expr | int) -> Expr:
+    """The iteration of a lane, of a block that begins with the first."""
+    is_first = isinstance(first, int) and first == 0
+    return lane if is_first or first == Literal(0) else lane + first
+
+
+def has_loads(tree: Expr) -> bool:
+    """Whether an element of an array is in a tree."""
+    return any(isinstance(each, Load) for each in walk(tree))

@@ -1,0 +1,71 @@
+"""Stage: elements that a loop loads or stores wait in an array, where its iterations have them.
+
+    for k < 64: y[7 * k] = exp(x[7 * k])
+
+with the load and the store staged is
+
+    for k < 64: loaded[k] = x[7 * k]
+    for k < 64: stored[k] = exp(loaded[k])
+    for k < 64: y[7 * k] = stored[k]
+
+(Exo: `stage_mem`; TVM: `cache_read`, `cache_write`.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Load
+from codegen.schedule.fission import computed
+from codegen.schedule.legality import IllegalError, expect_distributable
+from codegen.schedule.loop import LoopView
+from codegen.statements import Assign, For
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def loading(loop: For, elements: Mapping[Load, Load]) -> list[For]:
+    """A loop for each element that copies it for all iterations.
+
+    Parameters
+    ----------
+    elements : those that are loaded, by the elements of arrays that will have them.
+
+    Raises
+    ------
+    IllegalError
+        if an iteration may store, before it loads one, what another one has loaded then.
+    """
+    view = LoopView(loop)
+    made: list[For] = []
+    for here, there in elements.items():
+        computed(loop, {here: there})
+        copy = Assign(here, Load(there.pointer, view.at_once(there.index)))
+        made.append(replace(loop, body=(copy,), reductions=(), parallel=False))
+    return made
+
+
+def storing(loop: For, elements: Mapping[Load, Load]) -> For:
+    """One loop that stores elements for all iterations, in the order in which these do.
+
+    Parameters
+    ----------
+    elements : those that are stored, by the elements of arrays that have their values.
+
+    Raises
+    ------
+    IllegalError
+        if an iteration may access what a later statement stores, once all stores are last.
+    """
+    view = LoopView(loop)
+    late = [s for s in loop.body if isinstance(s, Assign) and s.target in elements.values()]
+    if len(late) < len(elements):
+        raise IllegalError("an element is not stored in each iteration")
+    expect_distributable(view, [s for s in loop.body if all(s is not each for each in late)])
+    copies = [
+        Assign(Load(there.pointer, view.at_once(there.index)), here)
+        for here, there in elements.items()
+    ]
+    return replace(loop, body=tuple(copies), simd=False, reductions=(), parallel=False)

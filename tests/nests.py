@@ -1,0 +1,55 @@
+"""Small random loops over arrays that alias by index, for tests of loop transformations."""
+
+from codegen.expressions import Apply, Load, Name
+from codegen.statements import Assign, For, If, Let
+
+ARRAYS = "abc"
+
+
+def nest(choose, *, straight=False):
+    """A loop of a few statements.
+
+    Parameters
+    ----------
+    choose : gives one of some things: `random.choice`, or what Hypothesis draws.
+    straight : without a loop inside, and without choices.
+    """
+    start = choose([0, 0, 2])
+    loop = _Nest(choose)
+    statements = []
+    for _ in range(choose([1, 2, 3, 4])):
+        statements += loop.statement(None if straight else choose(["", "", "inner", "if"]))
+    return For("i", start + choose(range(3, 10)), tuple(statements), start)
+
+
+class _Nest:
+    def __init__(self, choose):
+        self.choose, self.values = choose, []
+
+    def index(self, *counters):
+        made = Name("i") * self.choose([1, 1, 1, 2, 0, -1])
+        for name in counters:
+            made = made + Name(name) * self.choose([0, 1, 3])
+        return made + self.choose([0, 0, 1, 2, 9])
+
+    def element(self, *counters):
+        return Load(Name(self.choose(ARRAYS)), self.index(*counters))
+
+    def value(self, *counters):
+        made = self.element(*counters)
+        if self.values and self.choose([True, False]):
+            made = made + Name(self.choose(self.values))
+        return Apply("f", (made,)) if self.choose([True, False]) else made
+
+    def statement(self, kind):
+        if kind == "inner":
+            store = Assign(self.element("j"), self.value("j"))
+            return [For("j", self.choose([1, 2, 3]), (store,))]
+        if kind == "if":
+            return [If(self.element() - 3, (Assign(self.element(), self.value()),))]
+        if self.choose([True, False]):
+            name = f"v{len(self.values)}"
+            made = Let("s64", name, self.value())
+            self.values.append(name)
+            return [made]
+        return [Assign(self.element(), self.value())]
