@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo_tools.own_passes import find_pipeline
+from optimizer.observers import keeps_values
 from optimizer.passes import ALIASES, Fixpoint, Pipeline
 from optimizer.pipelines import pipeline
 
@@ -51,6 +52,19 @@ def chosen_pipeline(arguments: Namespace) -> Pipeline:
     if arguments.passes:
         return find_pipeline(arguments.passes)
     return pipeline(arguments.target, strict=arguments.strict)
+
+
+def expect_same_values(passes: Pass) -> None:
+    """Refuse passes after which a module computes something else: there is nothing to compare.
+
+    Raises
+    ------
+    HloError
+        HLO204 if there is one.
+    """
+    if not keeps_values(passes):
+        message = f"{passes.name} makes a module compute something else, such as its derivative"
+        raise HloError("HLO204", message, notes=["the values before and after are not the same"])
 
 
 def pass_in(passes: Pass, name: str) -> str:

@@ -30,7 +30,7 @@ from interpreter.engine.evaluate import evaluate
 from interpreter.table import evaluates
 from optimizer.catalogue import all_rules
 from optimizer.passes import Fixpoint, Pipeline
-from optimizer.pipeline_text import option_defaults
+from optimizer.pipeline_text import option_defaults, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,7 +214,7 @@ def pass_list() -> str:
     ]
     for name, made in sorted(optimizer.PASSES.items()):
         where = ", ".join(target for target, names in inside.items() if name in names) or "none"
-        options = ", ".join(f"`{k}={v}`" for k, v in option_defaults(made).items())
+        options = ", ".join(f"`{k}={spelled(v)}`" for k, v in option_defaults(made).items())
         summary = (made.__doc__ or "").partition("\n")[0]
         xla = getattr(made, "xla", "")
         lines.append(f"| `{name}` | {where} | {options} | {summary} | {xla} |")

@@ -17,6 +17,7 @@ TABLES: Final = {
     "evaluates": "interpreter",
     "emits_c": "emit_c",
     "emits_cuda": "emit_cuda",
+    "differentiates": "optimizer.derivative",
 }
 
 

@@ -258,7 +258,7 @@ class CheckValues(Silent):
         HloError
             HLO153 if the pass breaks its promise.
         """
-        if after is before or isinstance(pass_, Pipeline | Fixpoint):
+        if after is before or isinstance(pass_, Pipeline | Fixpoint) or not keeps_values(pass_):
             return
         for given in self.arguments:
             want, got = evaluate(before, *given), evaluate(after, *given)
@@ -281,3 +281,10 @@ def devices_for(pass_: Pass) -> int | None:
 def promise_of(pass_: Pass) -> Promise:
     """The promise of a pass: its `promise`; every bit if it has none."""
     return getattr(pass_, "promise", BITS)
+
+
+def keeps_values(pass_: Pass) -> bool:
+    """Whether a pass leaves the values of a module as they are: one that `transforms` does not."""
+    if isinstance(pass_, Pipeline | Fixpoint):
+        return all(map(keeps_values, pass_.passes))
+    return not getattr(pass_, "transforms", False)

@@ -21,6 +21,8 @@ How to add one:
    `optimizer.expanders.op_expander.expander` decorates; with a pattern, it is a rule as well.
 3. Put it into the pipelines of `optimizer/pipelines.py` where XLA has it. `PASSES` finds it by
    itself: importing `optimizer` imports every file of it.
+   A pass that makes the module compute something else, such as its derivative, says
+   `transforms = True`; its values are not compared.
 4. Add golden cases, `tests/cases/<pass>/<case>.hlo`. The general tests find it by themselves: the
    interpreter must say the same before and after, the result must verify, print and parse again,
    and a second run must change nothing.

@@ -5,7 +5,11 @@ repeats what it holds until nothing changes; any other name with parentheses is 
 
     pipeline := pass ("," pass)*
     pass     := name options? | name options? "(" pipeline ")"
-    options  := "{" (key "=" value) ("," key "=" value)* "}"
+    options  := "{" (key "=" values) ("," key "=" values)* "}"
+    values   := value ("," value)*
+
+Several values are those of an option that is a list of numbers: `derivative{wrt=0,2}`. A `-` in it
+stands for no number.
 """
 
 from __future__ import annotations
@@ -150,18 +154,35 @@ class _PipelineReader:
     def options(self) -> dict[str, tuple[str, Span]]:
         """Key to value text, with the place of the key."""
         found: dict[str, tuple[str, Span]] = {}
-        if self.token != "{":
+        if not self.passes_over("{"):
             return found
-        while self.token in ("{", ","):
-            self.advance()
-            span = Span(self.source, self.start, self.end)
-            key = self.word("an option")
-            if key in found:
-                raise HloError("HLO152", f"option `{key}` is given twice", span)
+        word, span = self.option()
+        while word:
+            if word in found:
+                raise HloError("HLO152", f"option `{word}` is given twice", span)
             self.expect("=")
-            found[key] = (self.word("a value"), span)
+            key, place, values, word = word, span, [self.word("a value")], ""
+            while not word and self.passes_over(","):
+                following, span = self.option()
+                if self.token == "=":
+                    word = following
+                else:
+                    values.append(following)
+            found[key] = (",".join(values), place)
         self.expect("}")
         return found
+
+    def option(self) -> tuple[str, Span]:
+        """The name of an option, or one more value of the option before, and its place."""
+        span = Span(self.source, self.start, self.end)
+        return self.word("an option"), span
+
+    def passes_over(self, token: str) -> bool:
+        """Move past a token, if it is the next."""
+        there = self.token == token
+        if there:
+            self.advance()
+        return there
 
     def values(self, maker: PassMaker, given: dict[str, tuple[str, Span]]) -> dict[str, Any]:
         """Options as the pass wants them."""
@@ -185,13 +206,20 @@ def option_defaults(pass_class: type[Any]) -> dict[str, Any]:
     }
 
 
-_WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
+_WANTED = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    tuple: "whole numbers between commas",
+}
 
 
 def _value(text: str, default: Any, span: Span) -> Any:
     """An option's value, of the type that its default has."""
     kind = cast("type[Any]", type(default))
     try:
+        if kind is tuple:
+            return tuple(None if word == "-" else int(word) for word in text.split(","))
         return {"true": True, "false": False}[text] if kind is bool else kind(text)
     except (KeyError, TypeError, ValueError):
         wanted = _WANTED.get(kind, f"a {kind.__name__}")
@@ -208,12 +236,15 @@ def pipeline_text(pass_: Pass) -> str:
 def _text(pass_: Any) -> str:
     defaults = option_defaults(cast("type[Any]", type(pass_)))
     given = {key: getattr(pass_, key.replace("-", "_")) for key in defaults}
-    shown = [f"{k}={_spell(v)}" for k, v in given.items() if v != defaults[k]]
+    shown = [f"{k}={spelled(v)}" for k, v in given.items() if v != defaults[k]]
     text = pass_.name + ("{" + ",".join(shown) + "}" if shown else "")
     if isinstance(pass_, Pipeline | Fixpoint):
         text += "(" + ",".join(map(_text, pass_.passes)) + ")"
     return text
 
 
-def _spell(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """The value of an option, as text spells it."""
+    if isinstance(value, tuple):
+        return ",".join("-" if n is None else str(n) for n in cast("tuple[Any, ...]", value))
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -143,6 +143,13 @@ CODES: Final[dict[str, Code]] = {
         "The reduction accumulates in a type narrower than f32, and is no maximum or minimum, so "
         "it may lose most of what it adds: in bf16, 256 + 1 is 256. Convert to f32 before it.",
     ),
+    "HLO155": Code(
+        "an instruction has no derivative",
+        "`derivative` needs a rule for each instruction through which a real or complex parameter "
+        "reaches the result. The message says why there is none: the number of a loop's iterations "
+        "is not known, updates of one element would be combined, a custom call has no rule. "
+        "`derivative{mode=forward}` differentiates more; `wrt` leaves parameters out.",
+    ),
     "HLO158": Code(
         "there is no such instruction to ask about",
         "`hlo why fuse FILE A B` asks about two instructions of the entry, or of a computation "

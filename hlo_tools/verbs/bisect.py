@@ -18,7 +18,7 @@ from hlo.wording import counted
 from hlo.write.print import print_instruction
 from hlo_tools.files import read_sound_module
 from hlo_tools.inputs import add_input_options, make_inputs
-from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
+from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, expect_same_values
 from hlo_tools.tolerances import add_tolerance_options, chosen_tolerance, spell_tolerance
 from hlo_tools.trace.bisection import Search
 
@@ -43,7 +43,9 @@ def run(arguments: Namespace) -> int:
     module = read_sound_module(arguments.file)
     inputs = make_inputs(module, arguments)
     tolerance = chosen_tolerance(arguments)
-    search = Search(module, chosen_pipeline(arguments), inputs)
+    passes = chosen_pipeline(arguments)
+    expect_same_values(passes)
+    search = Search(module, passes, inputs)
     blamed = search.blamed(tolerance)
     for rewrite in search.kept:
         print(f"{rewrite.title}: it keeps its promise, {rewrite.promise}")

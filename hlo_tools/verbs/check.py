@@ -24,6 +24,7 @@ from hlo_tools.checking.search import Tally, search, smallest
 from hlo_tools.console import console
 from hlo_tools.files import read_sound_module
 from hlo_tools.own_passes import Own, Promising, find_pass
+from hlo_tools.pipelines import expect_same_values
 from hlo_tools.tolerances import (
     add_tolerance_options,
     chosen_tolerance,
@@ -75,6 +76,7 @@ def run(arguments: Namespace) -> int:
     checked = find_pass(arguments.pass_)
     if isinstance(checked, Own):
         checked = checked.inner  # what it raises is told with the module on which it does
+    expect_same_values(checked)
     if is_tolerance_chosen(arguments):
         checked = Promising(checked, chosen_tolerance(arguments))
     with console(stderr=True).status(f"checking {checked.name}") as status:

@@ -13,7 +13,7 @@ import optimizer
 from hlo.errors.error import HloError, did_you_mean
 from hlo_tools.locations import defined
 from hlo_tools.own_passes import GROUP
-from optimizer.pipeline_text import option_defaults
+from optimizer.pipeline_text import option_defaults, spelled
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -50,6 +50,5 @@ def run(arguments: Namespace) -> int:
         if pass_class is None:
             continue
         for option, default in option_defaults(pass_class).items():
-            spelled = str(default).lower() if isinstance(default, bool) else default
-            print(f"{'':{width}}    {option}={spelled}")
+            print(f"{'':{width}}    {option}={spelled(default)}")
     return 0

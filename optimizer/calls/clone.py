@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hlo.names import NameSupply
+from hlo.walk import called_first
 from optimizer.origin import prefixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hlo.instruction import Computation, Instruction
-    from hlo.names import NameSupply
 
 
 def inlined(
@@ -90,3 +91,30 @@ def reachable(computation: Computation) -> set[Instruction]:
             found.update(instr.operands)
             found.update(instr.control_predecessors)
     return found
+
+
+def uniquely_named(entry: Computation) -> Computation:
+    """The same instructions under names that are all different.
+
+    The entry is first to choose, so that its names stay.
+    """
+    supply, titles = NameSupply(), NameSupply()
+    computations = called_first(entry)
+    names = {(c, i): supply.unique(i.name) for c in reversed(computations) for i in c.instructions}
+    made: dict[Computation, Computation] = {}
+    for computation in computations:
+        order: dict[Instruction, Instruction] = {}
+        for instr in computation.instructions:
+            order[instr] = instr.with_(
+                name=names[computation, instr],
+                operands=tuple(order[o] for o in instr.operands),
+                called=tuple(made[c] for c in instr.called),
+                control_predecessors=tuple(order[p] for p in instr.control_predecessors),
+            )
+        made[computation] = replace(
+            computation,
+            name=titles.unique(computation.name),
+            instructions=tuple(order.values()),
+            root=order[computation.root],
+        )
+    return made[entry]

@@ -23,6 +23,7 @@ from hlo.types.shape import array
 from hlo.types.values import ComputationLayout
 from hlo.walk import called_first
 from interpreter.custom_calls.signatures import check_call
+from optimizer.calls.clone import uniquely_named
 from optimizer.dynamic_padder.padding import (
     PAD,
     SLICE,
@@ -30,7 +31,6 @@ from optimizer.dynamic_padder.padding import (
     changes_sizes,
     is_dynamic,
     pad,
-    uniquely_named,
 )
 from optimizer.dynamic_padder.values import static
 from optimizer.expanders.op_expander import new_below

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 from hlo import attributes as a
 from hlo.build import module as build_module
 from hlo.instruction import Computation
-from hlo.names import NameSupply
 from hlo.types.element_type import S32
 from hlo.types.shape import UNBOUNDED, array, tuple_of
 from hlo.walk import called_first
 from interpreter.custom_calls.signatures import check_call
 from optimizer.calls.call_inliner import CallInliner
+from optimizer.calls.clone import uniquely_named
 from optimizer.cleanup.dce import Dce
 from optimizer.dynamic_padder.rules import (
     CUSTOM_CALLS,
@@ -174,30 +174,3 @@ def waiting_as_before(computation: Computation, trees: Mapping[Instruction, Tree
         )
     instructions = tuple(made.values())
     return replace(computation, instructions=instructions, root=made[computation.root])
-
-
-def uniquely_named(entry: Computation) -> Computation:
-    """The same instructions under names that are all different.
-
-    The entry is first to choose, so that its names stay.
-    """
-    supply, titles = NameSupply(), NameSupply()
-    computations = called_first(entry)
-    names = {i: supply.unique(i.name) for c in reversed(computations) for i in c.instructions}
-    made: dict[Computation, Computation] = {}
-    for computation in computations:
-        order: dict[Instruction, Instruction] = {}
-        for instr in computation.instructions:
-            order[instr] = instr.with_(
-                name=names[instr],
-                operands=tuple(order[o] for o in instr.operands),
-                called=tuple(made[c] for c in instr.called),
-                control_predecessors=tuple(order[p] for p in instr.control_predecessors),
-            )
-        made[computation] = replace(
-            computation,
-            name=titles.unique(computation.name),
-            instructions=tuple(order.values()),
-            root=order[computation.root],
-        )
-    return made[entry]

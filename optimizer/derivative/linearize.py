@@ -1,0 +1,164 @@
+"""Tangents of a whole computation: each instruction again, and beside it how it changes.
+
+    x = ...           dx = ...
+    y = sin(x)        dy = cos(x) dx
+    z = x * y         dz = dx * y + dy * x
+
+The new instructions belong to no computation yet. Those that depend on tangents are linear in
+them; they need the others, and no other needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hlo import attributes as a
+from hlo.errors.error import HloError
+from hlo.opcode import TUPLES
+from optimizer.derivative.table import (
+    Dual,
+    as_leaves,
+    differentiates,
+    element,
+    has_tangents,
+    leaf_shapes,
+    refusal,
+)
+from optimizer.derivative.unfolded import UNFOLDINGS
+from optimizer.dimensions import has_static_sizes
+from optimizer.effects import has_effect
+from optimizer.expanders.op_expander import new_below
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+
+# Of an instruction that runs computations: its value and tangents, from its operands'.
+Control = Callable[["Instruction", Sequence[Dual]], Dual]
+
+
+@dataclass(frozen=True, slots=True)
+class Linearized:
+    """A computation's values and tangents.
+
+    Attributes
+    ----------
+    root : value and tangents of the root.
+    acting : values that have effects, whether they are needed or not.
+    """
+
+    root: Dual
+    acting: list[Instruction] = field(default_factory=list[Any])
+
+
+def linearized(computation: Computation, arguments: Sequence[Dual], control: Control) -> Linearized:
+    """The values and tangents of a computation.
+
+    Parameters
+    ----------
+    arguments : in the place of its parameters.
+    control : gives those of loops and branches.
+
+    Raises
+    ------
+    HloError
+        HLO155 at an instruction that has no derivative.
+    """
+    sweep = _TangentSweep(control, dict(zip(computation.parameters, arguments, strict=True)))
+    for instr in computation.instructions:
+        if instr not in sweep.pairs:
+            sweep.visit(instr)
+    return Linearized(sweep.pairs[computation.root], sweep.acting)
+
+
+class _TangentSweep:
+    """A walk over instructions, operands first."""
+
+    def __init__(self, control: Control, pairs: dict[Instruction, Dual]) -> None:
+        self.control, self.pairs = control, pairs
+        self.acting: list[Instruction] = []
+        self.forms: dict[Instruction, Instruction | None] = {}
+
+    def visit(self, start: Instruction) -> None:
+        """Find the value and tangents of an instruction; of its other form, where it has one."""
+        pending = [start]
+        while pending:
+            instr = pending[-1]
+            if instr in self.pairs:
+                pending.pop()
+                continue
+            operands = [self.pairs[o] for o in instr.operands]
+            active = any(t is not None for pair in operands for t in pair.tangents)
+            form = self.form(instr) if active else None
+            if form is None:
+                self.pairs[instr] = self.pair(instr, operands, active=active)
+                pending.pop()
+            elif form in self.pairs:
+                self.pairs[instr] = self.pairs[form]
+                pending.pop()
+            else:
+                pending.append(form)
+                pending += reversed(new_below(form, self.pairs))
+
+    def form(self, instr: Instruction) -> Instruction | None:
+        """The other form of an instruction, by opcodes that have rules; None if it has a rule."""
+        if instr not in self.forms:
+            unfold = UNFOLDINGS.get(instr.opcode)
+            self.forms[instr] = unfold(instr) if unfold and has_static_sizes(instr) else None
+        return self.forms[instr]
+
+    def pair(self, instr: Instruction, operands: Sequence[Dual], *, active: bool) -> Dual:
+        """The value and tangents of an instruction as it is."""
+        value = copied(instr, [pair.value for pair in operands])
+        if has_effect(instr):
+            self.acting.append(value)
+        if not active or not any(map(has_tangents, leaf_shapes(instr.shape))):
+            return Dual(value, (None,) * instr.shape.leaf_count)
+        try:
+            return self.changed(instr, value, operands)
+        except HloError as error:
+            raise error.at(instr.span) from None
+
+    def changed(self, instr: Instruction, value: Instruction, operands: Sequence[Dual]) -> Dual:
+        """The value and tangents of an instruction that changes with its operands."""
+        if not has_static_sizes(instr):
+            raise refusal(instr, "it has a run-time size", "`hlo opt --passes dynamic-padder`")
+        if instr.opcode in ("while", "conditional"):
+            return self.control(instr, operands)
+        tangents = [pair.tangents for pair in operands]
+        rule = differentiates.get(instr.opcode)
+        if rule is None:
+            why = differentiates.not_supported.get(instr.opcode, "its computation is not known")
+            raise refusal(instr, why)
+        # An element of a tuple that is there is no get-tuple-element any more.
+        found = rule(instr if instr.opcode in TUPLES else value, tangents)
+        if isinstance(found, Dual):
+            value, found = found.value, found.tangents
+        pairs = zip(as_leaves(found), leaf_shapes(instr.shape), strict=True)
+        return Dual(value, tuple(t if has_tangents(shape) else None for t, shape in pairs))
+
+
+def copied(instr: Instruction, operands: Sequence[Instruction]) -> Instruction:
+    """An instruction on other operands; an element of a tuple that is there is that element."""
+    if isinstance(instr.attrs, a.GetTupleElement):
+        return element(operands[0], instr.attrs.index)
+    if not instr.control_predecessors and tuple(operands) == instr.operands:
+        return instr
+    return instr.with_(operands=tuple(operands), control_predecessors=())
+
+
+def copies(
+    roots: Sequence[Instruction], leaves: dict[Instruction, Instruction]
+) -> list[Instruction]:
+    """The instructions that some others are made of, on other ones.
+
+    Parameters
+    ----------
+    leaves : the instruction that takes the place of each of some; what is below is not looked at.
+    """
+    made = dict(leaves)
+    for root in roots:
+        for instr in new_below(root, made):
+            made[instr] = copied(instr, [made[o] for o in instr.operands])
+    return [made[root] for root in roots]

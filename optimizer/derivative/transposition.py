@@ -1,0 +1,76 @@
+"""Cotangents of a linear program: each linear instruction hands its own back to its operands.
+
+    dy = cos(x) dx                 y^ = y^ + x z^
+    dz = dx * y + dy * x    =>     x^ = y z^ + cos(x) y^
+
+An instruction comes after all that use it, so that their sum is complete. Instructions that are
+not linear are used where they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo import attributes as a
+from hlo.walk import needed_first
+from optimizer.derivative.movement import added
+from optimizer.derivative.table import Leaves, as_leaves, refusal, transposes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from hlo.instruction import Instruction
+
+
+def cotangents(
+    results: Iterable[tuple[Instruction, Instruction]],
+    inputs: Sequence[Instruction],
+    control: Callable[[Instruction, Leaves, Sequence[bool]], Sequence[Leaves | Instruction | None]],
+) -> list[Instruction | None]:
+    """The cotangents of a linear program's inputs.
+
+    Parameters
+    ----------
+    results : each with its cotangent.
+    inputs : arrays, in which the results are linear.
+    control : gives the cotangents of the operands of loops and branches.
+
+    Returns
+    -------
+    list of Instruction or None
+        an entry an input; None for an input that no result depends on.
+
+    Raises
+    ------
+    HloError
+        HLO155 at an instruction whose transpose is not known.
+    """
+    results = list(results)
+    order = needed_first((root for root, _ in results), lambda instr: instr.operands)
+    linear = set(inputs)
+    for instr in order:
+        if any(o in linear for o in instr.operands):
+            linear.add(instr)
+    sums: dict[Instruction, list[Instruction | None]] = {}
+
+    def hand(instr: Instruction, leaves: Leaves) -> None:
+        old = sums.setdefault(instr, [None] * len(leaves))
+        sums[instr] = [added(x, y) for x, y in zip(old, leaves, strict=True)]
+
+    for root, cotangent in results:
+        hand(root, (cotangent,))
+    given = set(inputs)
+    for instr in reversed(order):
+        if instr not in sums or instr not in linear or instr in given:
+            continue
+        leaves = tuple(sums.pop(instr))
+        which = [o in linear for o in instr.operands]
+        rule = control if instr.opcode in ("while", "conditional") else transposes.get(instr.opcode)
+        if rule is None or isinstance(instr.attrs, a.CustomCall):
+            raise refusal(instr, "the transpose of this linear opcode is not known")
+        found = rule(instr, leaves, which)
+        for operand, each, wanted in zip(instr.operands, found, which, strict=True):
+            back = as_leaves(each)
+            if wanted and any(ct is not None for ct in back):
+                hand(operand, back)
+    return [sums.get(each, [None])[0] for each in inputs]
