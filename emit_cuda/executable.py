@@ -9,12 +9,12 @@ from weakref import finalize
 
 import numpy as np
 
-from codegen.loops import vectors
 from codegen.program.run_time_sizes import call_with_sizes
 from codegen.program.streams import MOST_STREAMS, parts
 from codegen.program.trees import nested
 from codegen.program.values import as_numpy, call_memory, leaves
 from emit_cuda.arrays import DeviceArray, Lent, fetched, lent
+from emit_cuda.loops import vectors
 from emit_cuda.program.emit import NONE
 from emit_cuda.program.runner import Graphs, Runner
 from hlo.errors.error import HloError

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.grids.accesses import accesses
-from codegen.grids.stages import GRID_BARRIER
-from codegen.grids.tensor_cores import ON_TENSOR_CORES, TYPES
 from codegen.program.library_calls import LibraryGemm
 from codegen.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall, flat
 from codegen.statements import nested
 from emit_cuda import nvrtc
+from emit_cuda.grids.accesses import accesses
+from emit_cuda.grids.stages import GRID_BARRIER
+from emit_cuda.grids.tensor_cores import ON_TENSOR_CORES, TYPES
 from hlo.attributes import CustomCall
 from hlo.wording import counted, numbered
 from optimizer.analysis.cost import Cost, cost
@@ -27,9 +27,9 @@ from optimizer.gpu.device import A100
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from codegen.grids.accesses import Access
     from codegen.program.steps import Work
     from codegen.statements import Statement
+    from emit_cuda.grids.accesses import Access
     from emit_cuda.nvrtc.compiling import Usage
     from emit_cuda.nvrtc.occupancy import Occupancy
     from emit_cuda.program.emit import CudaProgram

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from codegen.custom_calls import table
 from codegen.elements.constants import literal_of
 from codegen.elements.table import Element, Entry, Scalar, WholeArray
-from codegen.grids.scattering import write_scatter_in_parallel
 from codegen.opcodes import elements
 from codegen.opcodes.ordering import write_sort
 from codegen.opcodes.scalar import WRAPPING, write_elementwise
 from codegen.opcodes.top_k import write_topk
+from emit_cuda.grids.scattering import write_scatter_in_parallel
 from hlo.attributes import CustomCall
 from hlo.opcode import HOST
 from hlo.table import OpTable

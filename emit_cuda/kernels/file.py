@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.elements.names import comment
 from codegen.functions import Function, Parameter, mentions
-from codegen.grids.stages import GRID_COUNTER
-from codegen.grids.written import Written, WrittenKernels
 from codegen.kinds import is_const, unrestricted
-from codegen.loops.pairs import in_pairs
-from codegen.loops.retries import with_retries
 from codegen.printer import declared, text
 from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.names import CudaNames
 from emit_cuda.code.prelude import prelude
+from emit_cuda.grids.stages import GRID_COUNTER
+from emit_cuda.grids.written import Written, WrittenKernels
 from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.spelling import all_in_cuda
+from emit_cuda.loops.pairs import in_pairs
+from emit_cuda.loops.retries import with_retries
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from codegen.elements.kernel import Argument
-    from codegen.grids.stages import Stage
     from codegen.statements import Statement
+    from emit_cuda.grids.stages import Stage
     from emit_cuda.kernels.kernel import CudaKernel
 
     # Is shown the instruction that a launch is about, the launch, and the name of its kernel.

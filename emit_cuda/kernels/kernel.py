@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements import constants
-from codegen.grids.kernel import GridKernel
 from codegen.statements import Call
 from emit_cuda.code.names import CudaNames
+from emit_cuda.grids.kernel import GridKernel
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from emit_cuda.table import emits_cuda
 

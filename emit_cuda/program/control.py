@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from codegen.elements.table import is_of_scalars
-from codegen.grids.loop import loop_stage
-from codegen.grids.merging import merged
 from codegen.program.steps import Branch, Launch, While, flat
 from codegen.program.trees import leaves
+from emit_cuda.grids.loop import loop_stage
+from emit_cuda.grids.merging import merged
 from emit_cuda.program.schedule import CudaSchedule
 from emit_cuda.table import emits_cuda
 from optimizer.effects import has_effect

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from codegen.grids.written import Written
     from codegen.program.steps import Step
+    from emit_cuda.grids.written import Written
     from hlo.instruction import Module
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.kernel import Scope
-from codegen.grids.stages import alone
 from codegen.program.steps import Launch
 from codegen.statements import Call
+from emit_cuda.grids.stages import alone
 from emit_cuda.kernels.kernel import CudaKernel
 
 if TYPE_CHECKING:

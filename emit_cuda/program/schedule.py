@@ -9,11 +9,6 @@ from typing import TYPE_CHECKING
 from codegen.dead_stores import without_stores
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Literal, Load, Name, Op
-from codegen.grids.gemm import gemm_stages
-from codegen.grids.loop import loop_stage
-from codegen.grids.reduction import reduction_stages
-from codegen.grids.rows import row_stage
-from codegen.grids.stages import CopyStage, Stage, each_thread, stages
 from codegen.kinds import Pointer, is_const
 from codegen.loops.narrow_indices import fits_32_bits, in_32_bits
 from codegen.program.about import about
@@ -23,8 +18,13 @@ from codegen.program.schedule import Schedule
 from codegen.program.steps import Copy, Launch, LibraryCall
 from codegen.program.trees import leaves
 from codegen.statements import Assign
+from emit_cuda.grids.gemm import gemm_stages
+from emit_cuda.grids.loop import loop_stage
+from emit_cuda.grids.reduction import reduction_stages
+from emit_cuda.grids.rows import row_stage
+from emit_cuda.grids.stages import CopyStage, Stage, each_thread, stages
 from emit_cuda.kernels.kernel import CudaKernel
-from emit_cuda.kernels.passes import KINDS
+from emit_cuda.kernels.writers import KINDS
 from emit_cuda.libraries.cublas import WORKSPACE
 from emit_cuda.table import emits_cuda, is_on_host
 from hlo.types.element_type import ELEMENT_TYPES
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
     from codegen.elements import kernel as shared
     from codegen.elements.kernel import Scope
-    from codegen.grids.stages import Launches
     from codegen.program.buffers import Home
     from codegen.program.schedule import Pointers
     from codegen.program.steps import Step
     from codegen.statements import Statement
+    from emit_cuda.grids.stages import Launches
     from emit_cuda.program.module import CudaModuleWriter
     from hlo.instruction import Computation, Instruction
 

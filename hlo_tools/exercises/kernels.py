@@ -220,23 +220,23 @@ def turned(x: Array) -> Array:
 EXERCISES = (
     Exercise(
         37, "add two vectors on a GPU", 11, "easy",
-        {"kernel": lambda: None}, "codegen/grids/loop.py:loop_stage",
+        {"kernel": lambda: None}, "emit_cuda/grids/loop.py:loop_stage",
         check_kernel("add", (sums_of(64), sums_of(100)), np.add, SUM), ".cu",
     ),
     Exercise(
         38, "add up rows, a block for each", 11, "medium",
-        {"kernel": lambda: None}, "codegen/grids/reduction.py:reduction_stages",
+        {"kernel": lambda: None}, "emit_cuda/grids/reduction.py:reduction_stages",
         check_kernel("row_sums", (rows_of(2, 64), rows_of(3, 200), rows_of(2, 5)), add_rows, ROWS),
         ".cu",
     ),
     Exercise(
         39, "transpose through a tile", 11, "hard",
-        {"kernel": lambda: None}, "codegen/grids/transposing.py:transpose_stage",
+        {"kernel": lambda: None}, "emit_cuda/grids/transposing.py:transpose_stage",
         check_kernel("transpose", (tiles_of(8, 8), tiles_of(20, 13)), turned, TURNED), ".cu",
     ),
     Exercise(
         41, "find the largest number in two stages", 11, "medium",
-        {"kernel": lambda: None}, "codegen/grids/reduction.py:reduction_stages",
+        {"kernel": lambda: None}, "emit_cuda/grids/reduction.py:reduction_stages",
         check_kernel(
             "largest", (stages_of(1000, 0), stages_of(300, -20), stages_of(1, 7)), largest, LARGEST
         ), ".cu",

@@ -14,9 +14,9 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.grids.stages import Stage
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
+    from emit_cuda.grids.stages import Stage
     from hlo.instruction import Module
 
 
@@ -107,7 +107,7 @@ def kernel_states(module: Module, target: str = "cpu") -> list[KernelState]:
 def pass_names(target: str) -> list[str]:
     """The names of the passes over kernels, in their order."""
     if target == "gpu":
-        from emit_cuda.kernels.passes import WHY  # noqa: PLC0415
+        from emit_cuda.kernels.writers import WHY  # noqa: PLC0415
 
         return list(WHY)
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
@@ -148,7 +148,7 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
 def _states_in_cuda(module: Module) -> list[KernelState]:
     """Loops as one thread would do them, the code of each thread of a grid, and CUDA C."""
     import emit_cuda  # noqa: PLC0415
-    from emit_cuda.kernels import passes  # noqa: PLC0415
+    from emit_cuda.kernels import writers  # noqa: PLC0415
     from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
 
     # A kernel is about the root of a fusion, but people look for the fusion.
@@ -177,7 +177,7 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
         mapped = [
             line
             for stage, name in made
-            for line in linked(passes.launch_text(stage), kernels.hlo_names[name], known)
+            for line in linked(writers.launch_text(stage), kernels.hlo_names[name], known)
         ]
         spelled = [
             line
@@ -185,12 +185,12 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
             for line in linked(kernels.texts[name], kernels.hlo_names[name], known)
             if not line.text.startswith("//")
         ]
-        locations = location_of(passes.writer_of(made[0][0])), location_of(passes.all_in_cuda)
+        locations = location_of(writers.writer_of(made[0][0])), location_of(writers.all_in_cuda)
         found.append(KernelState(about, "", "", None, code.get(about, ()), computes.get(about, ())))
         found += [
             KernelState(about, name, why, location, tuple(code))
             for (name, why), location, code in zip(
-                passes.WHY.items(), locations, (mapped, spelled), strict=True
+                writers.WHY.items(), locations, (mapped, spelled), strict=True
             )
         ]
     return found

@@ -9,8 +9,8 @@ from cuda_batches import Batch
 
 import emit_cuda
 import hlo
-from codegen.grids import gemm, tensor_cores, tile_sizes
 from emit_cuda import nvrtc
+from emit_cuda.grids import gemm, tensor_cores, tile_sizes
 from hlo.types.values import WindowDim
 from hlo_tools.generate.values import tame
 from interpreter.numbers.compare import ROUNDING

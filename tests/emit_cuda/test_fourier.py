@@ -8,9 +8,9 @@ from cuda_batches import ARCHITECTURES, Batch
 
 import emit_cuda
 import hlo
-from codegen.grids import fourier
-from codegen.grids.accesses import accesses
 from emit_cuda import nvrtc
+from emit_cuda.grids import fourier
+from emit_cuda.grids.accesses import accesses
 from hlo_tools.generate.values import tame
 from optimizer import prepare
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import emit_cuda
 import hlo
-from codegen.grids import gemm, merging
-from codegen.grids.stages import GRID_BARRIER
 from codegen.program import barriers
 from emit_cuda import nvrtc
 from emit_cuda.executable import CudaExecutable
+from emit_cuda.grids import gemm, merging
+from emit_cuda.grids.stages import GRID_BARRIER
 from emit_cuda.host.device import HostDevice
 
 # Steps: the array that each makes anew from the others, and instructions with {k} in their names.

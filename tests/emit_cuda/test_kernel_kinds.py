@@ -7,11 +7,11 @@ from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch
 
 import emit_cuda
 import hlo
-from codegen.grids import gemm, thread_tiles, tile_sizes
-from codegen.grids.tile_sizes import SIDE, TileSize
-from codegen.loops import vectors
 from emit_cuda import nvrtc
+from emit_cuda.grids import gemm, thread_tiles, tile_sizes
+from emit_cuda.grids.tile_sizes import SIDE, TileSize
 from emit_cuda.host.device import HostDevice
+from emit_cuda.loops import vectors
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
 from optimizer import prepare

@@ -9,10 +9,10 @@ import hlo
 from benchmarks import gpu_dumps
 from codegen.elements.kernel import Argument
 from codegen.expressions import Apply, Cast, Literal, Load, Name, Op, binary
-from codegen.grids.accesses import accesses
-from codegen.grids.stages import Stage
 from codegen.kinds import Pointer
 from codegen.statements import Assign, For, If, Let, LocalVariable
+from emit_cuda.grids.accesses import accesses
+from emit_cuda.grids.stages import Stage
 from emit_cuda.launches import estimates, explained
 from optimizer import prepare
 from optimizer.gpu.device import rates_of

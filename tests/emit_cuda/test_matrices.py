@@ -8,8 +8,8 @@ from cuda_batches import ARCHITECTURES, Batch
 
 import emit_cuda
 import hlo
-from codegen.grids import matrices
 from emit_cuda import nvrtc
+from emit_cuda.grids import matrices
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import ROUNDING
 from optimizer import prepare

@@ -7,12 +7,12 @@ from cuda_batches import ARCHITECTURES
 import emit_cuda
 import hlo
 import interpreter
-from codegen.grids import merging
-from codegen.grids.stages import GRID_BARRIER
 from codegen.program.barriers import Barriers
 from codegen.program.steps import Branch, Copy, Launch, While, flat
 from codegen.statements import nested
 from emit_cuda import launches, nvrtc
+from emit_cuda.grids import merging
+from emit_cuda.grids.stages import GRID_BARRIER
 from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels.file import KernelFile
 from optimizer.pipelines import prepare

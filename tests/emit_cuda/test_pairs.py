@@ -14,12 +14,12 @@ import emit_cuda
 import hlo
 import interpreter
 from codegen.expressions import Apply, Name, binary, item
-from codegen.loops import vectors
-from codegen.loops.pairs import in_pairs
 from codegen.printer import text
 from codegen.statements import Assign, For, Let, LocalVariable
 from emit_cuda import nvrtc
 from emit_cuda.code.names import CudaNames
+from emit_cuda.loops import vectors
+from emit_cuda.loops.pairs import in_pairs
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo_tools.generate.values import nasty, tame
 from interpreter.numbers.compare import BITS

@@ -7,11 +7,11 @@ from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch
 
 import emit_cuda
 import hlo
-from codegen.grids import narrow_tiles, tile_sizes
-from codegen.grids.thread_tiles import MANY, OWN_BYTES
-from codegen.grids.tile_sizes import SIDE, SIZES, WARP_SIZES
 from codegen.loops import narrow_indices
 from emit_cuda import nvrtc
+from emit_cuda.grids import narrow_tiles, tile_sizes
+from emit_cuda.grids.thread_tiles import MANY, OWN_BYTES
+from emit_cuda.grids.tile_sizes import SIDE, SIZES, WARP_SIZES
 from emit_cuda.launches import estimates
 from hlo_tools.generate.values import tame
 from optimizer import prepare

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import emit_cuda
 import hlo
-from codegen.grids import radix, sorting
 from emit_cuda import nvrtc
+from emit_cuda.grids import radix, sorting
 from emit_cuda.host.device import HostDevice
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo_tools.generate.values import nasty, tame

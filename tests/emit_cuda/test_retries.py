@@ -7,11 +7,11 @@ from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch
 import emit_cuda
 import hlo
 from codegen.expressions import Literal, Name, binary, item
-from codegen.loops import vectors
-from codegen.loops.retries import with_retries
 from codegen.statements import Assign, For, Let, LocalVariable
 from emit_cuda import nvrtc
 from emit_cuda.code.names import CudaNames
+from emit_cuda.loops import vectors
+from emit_cuda.loops.retries import with_retries
 from interpreter.numbers.compare import BITS
 
 TEXT = """HloModule retries

@@ -10,12 +10,12 @@ import pytest
 import emit_cuda
 import hlo
 import interpreter
-from codegen.grids import merging
-from codegen.loops import vectors
 from codegen.program.steps import BufferSlice, Copy, Launch, While
 from codegen.program.streams import parts, side_by_side, uses_of_buffers
 from emit_cuda.arrays import DeviceArray
+from emit_cuda.grids import merging
 from emit_cuda.host import HostDevice, HostKernels
+from emit_cuda.loops import vectors
 from hlo.support import dlpack
 from optimizer.pipelines import prepare
 

@@ -6,9 +6,9 @@ import pytest
 import emit_cuda
 import hlo
 import interpreter
-from codegen.grids import scattering
 from codegen.program.steps import Launch
 from emit_cuda import nvrtc
+from emit_cuda.grids import scattering
 from emit_cuda.host.device import HostDevice
 from optimizer.gpu import atomics
 

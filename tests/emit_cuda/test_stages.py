@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import emit_cuda
 import hlo
-from codegen.grids import groups, reduction, scan, sorting
 from emit_cuda import nvrtc
+from emit_cuda.grids import groups, reduction, scan, sorting
 from emit_cuda.host.device import HostDevice
 from hlo_tools.generate.values import nasty, tame
 from interpreter.numbers.compare import BITS

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import emit_cuda
 import hlo
-from codegen.grids import topk as kernels
 from emit_cuda import nvrtc
+from emit_cuda.grids import topk as kernels
 from hlo_tools.generate.values import nasty
 from interpreter.numbers.compare import BITS
 

@@ -7,8 +7,8 @@ from cuda_batches import ARCHITECTURES, Batch
 
 import emit_cuda
 import hlo
-from codegen.grids import transposing
 from emit_cuda import launches, nvrtc
+from emit_cuda.grids import transposing
 from hlo_tools.generate.values import tame
 from optimizer import prepare
 

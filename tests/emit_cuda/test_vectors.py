@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import emit_cuda
 import hlo
-from codegen.loops import vectors
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
+from emit_cuda.loops import vectors
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
 from interpreter.numbers.compare import BITS

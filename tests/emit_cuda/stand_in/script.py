@@ -17,12 +17,12 @@ from texts import ADD, BESIDE, BRANCHES, LOOP, NESTED, SOFTMAX, UPDATE
 import emit_cuda
 import hlo
 import interpreter
-from codegen.grids import merging
 from codegen.program.steps import Branch, While
 from emit_cuda import host
 from emit_cuda.arrays import lent
 from emit_cuda.devices import Purpose
 from emit_cuda.gpu import GpuDevice, missing, shared_gpu
+from emit_cuda.grids import merging
 from emit_cuda.nvrtc import Compiled
 
 TOLD = ("contexts_awaited", "conditional_nodes")

@@ -1,0 +1,5 @@
+"""Kernels for a GPU's grids of threads: which thread computes what, and who waits for whom.
+
+They are statements, like those of `codegen.loops`, with CUDA's names for threads, barriers and
+shuffles.
+"""

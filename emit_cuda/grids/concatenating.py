@@ -1,0 +1,86 @@
+"""Concatenation by ranges: the blocks of a grid are dealt out to the operands.
+
+    block:    0 1 2 | 3 | 4 5        each block reads one operand, and writes it where it belongs
+    operand:    a   | b |  c
+
+So no thread asks for each element which operand it comes from, and an operand that is computed is
+computed by threads of its own.
+
+References
+----------
+XLA, `xla/backends/gpu/codegen/emitters/concatenate.cc`, where each thread copies an element of
+each operand instead.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Cast, Group, Name, binary, item
+from codegen.statements import If, Let, live
+from emit_cuda.grids.stages import BLOCK, Stage
+from emit_cuda.loops import vectors
+from hlo import attributes as a
+from optimizer.analysis.indexing import delinear, linear
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.elements.kernel import Kernel
+    from codegen.statements import Statement
+    from hlo.instruction import Instruction
+    from optimizer.analysis.indexing import Sum
+
+# Between fewer operands each element may as well choose.
+LEAST = 3
+
+
+def concatenate_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name]) -> Stage | None:
+    """A launch that copies each operand by blocks of its own; None for few operands."""
+    operands = [operand for operand in instr.operands if operand.shape.size]
+    if len(operands) < LEAST:
+        return None
+    along, body = a.Dimensions.of(instr).dimensions[0], kernel.body
+    parts: list[tuple[int, tuple[Statement, ...]]] = []
+    begin = blocks = 0
+    for operand in operands:
+        name = body.name("i")
+        copied = partial(_copied, kernel, instr, outputs[0], (operand, along, begin))
+        arrays = instr, operand
+        count, inside, _ = vectors.in_vectors(kernel, name, operand.shape.size, arrays, copied)
+        first = Group(Cast("s64", Name("blockIdx.x")) - blocks) * BLOCK
+        number = Let("s64", name, first + Cast("s64", Name("threadIdx.x")))
+        if count % BLOCK:
+            inside = (If(binary("<", Name(name), count), tuple(inside)),)
+        blocks += -(-count // BLOCK)
+        parts.append((blocks, (number, *inside)))
+        begin += operand.shape.dims[along]
+    chosen = parts[-1][1]
+    for end, statements in reversed(parts[:-1]):
+        chosen = (If(binary("<", Name("blockIdx.x"), end), statements, chosen),)
+    grid, block = (blocks, 1, 1), (BLOCK, 1, 1)
+    return Stage(tuple(chosen), grid, block, kind="concatenation", waits=False)
+
+
+def _copied(
+    kernel: Kernel,
+    instr: Instruction,
+    output: Name,
+    part: tuple[Instruction, int, int],
+    number: Sum,
+) -> tuple[Statement, ...]:
+    """The statements for an element of an operand.
+
+    Parameters
+    ----------
+    part : the operand, the dimension, and where in it the operand begins.
+    """
+    operand, along, begin = part
+    body = kernel.body
+    with body.block() as statements:
+        index = delinear(number, operand.shape.dims)
+        at = (*index[:along], index[along] + begin, *index[along + 1 :])
+        value = body.stored(instr.shape.element_type, body.element(operand, index))
+        body.assign(item(output, linear(at, instr.shape.dims)), value)
+    return live(statements)

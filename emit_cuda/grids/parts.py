@@ -1,0 +1,59 @@
+"""Launches and copies as parts of another kernel: their threads, and the blocks that they need."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from codegen.functions import Function, mentions
+from codegen.program.steps import Copy, Launch
+from emit_cuda.grids.stages import BARRIER
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from codegen.program.steps import Step
+    from emit_cuda.grids.written import Written, WrittenKernels
+
+
+class NotMergedError(Exception):
+    """Something inside can't be a part of a kernel."""
+
+
+def size_in(file: WrittenKernels, step: Step) -> tuple[int, int]:
+    """The threads of a launch, and the block size that it asks for; 0 if any will do."""
+    match step:
+        case Copy(_, _, size):
+            return size // word_of(size), 0
+        case Launch(kernel, grid, block):
+            threads, stage = prod(block), file.written[kernel].stage
+            if stage.extern_bytes or grid[1:] != (1, 1):
+                raise NotMergedError
+            return prod(grid) * threads, threads if needs_block(file, file.written[kernel]) else 0
+        case _:
+            raise NotMergedError
+
+
+def needs_block(file: WrittenKernels, written: Written) -> bool:
+    """Whether a thread needs others than those of its warp, which stay together in any block."""
+    stage = written.stage
+    if not stage.waits or stage.cooperative:
+        return stage.cooperative
+    words, called = called_by(file, written)
+    by_number = "threadIdx" in called or "blockDim" in called
+    if "blockIdx" in called or (by_number and stage.block[1:] != (1, 1)):
+        # Functions would ask for numbers that are others here.
+        raise NotMergedError
+    waits = BARRIER.function in words or BARRIER.function in called
+    return bool(stage.shared) or waits or by_number
+
+
+def called_by(file: WrittenKernels, written: Written) -> tuple[Collection[str], str]:
+    """The words of a kernel, and the text of the functions that it calls."""
+    words = mentions(Function("", (), written.statements))
+    return words, file.functions(words)
+
+
+def word_of(size: int) -> int:
+    """The bytes that are copied at once: arrays of such a size begin at multiples of so many."""
+    return 4 if size % 4 == 0 else 1

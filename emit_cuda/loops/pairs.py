@@ -1,0 +1,144 @@
+"""Arithmetic of 16-bit floats by pairs: two neighbours share a register, and an instruction.
+
+    for v < 8, step 1                           for v < 8, step 2
+      const f32 y = narrow_bf16(x[v] + x[v])      const u32 y = add_pairs_bf16(x[v / 2], x[v / 2])
+      out[v] = store_bf16(exp_f32(y))             out[v / 2] = pair_bf16(exp_f32(low_of_bf16(y)),
+                                                                       exp_f32(high_of_bf16(y)))
+
+A loop over neighbours takes two of its iterations at once: see `pair_loops`. The arrays that it
+reads and writes by pairs alone become arrays of pairs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.elements.types import vector_parts
+from codegen.expressions import Cast, Load, Name
+from codegen.kinds import Pointer, number_of
+from codegen.statements import (
+    Assign,
+    For,
+    Let,
+    LocalVariable,
+    base,
+    names_in,
+    nested,
+    replaced,
+    trees,
+)
+from codegen.walk import walk
+from emit_cuda.loops.pair_loops import TYPES, PairLoop, number_of_pair, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from codegen.elements.names import Names
+    from codegen.expressions import Expr
+    from codegen.kinds import Kind
+    from codegen.statements import Statement
+
+
+def in_pairs(statements: Sequence[Statement], names: Names) -> tuple[Statement, ...]:
+    """Statements whose loops over neighbours compute with pairs; the same ones if none does.
+
+    Parameters
+    ----------
+    names : those of the kernel, for more of them.
+    """
+    given = tuple(statements)
+    loops = [s for s in nested(given) if isinstance(s, For) and _takes_two(s)]
+    arrays = _arrays_of_pairs(given, loops) if loops else {}
+    if not arrays:
+        return given
+    values: dict[str, str] = {}
+    for each in nested(given):
+        if isinstance(each, Let) and each.kind == "f32" and (kind := type_of(each.value, values)):
+            values[each.name] = kind
+    chosen = {id(loop) for loop in loops if not arrays.keys().isdisjoint(names_in(loop.body))}
+
+    def change(statement: Statement) -> Sequence[Statement] | None:
+        if isinstance(statement, For) and id(statement) in chosen:
+            return PairLoop(statement, arrays, values, names).statements()
+        return _declared(statement, arrays)
+
+    return replaced(given, change)
+
+
+def _takes_two(loop: For) -> bool:
+    """Whether two iterations of a loop may run side by side, statement by statement."""
+    whole = loop.unroll and loop.start == 0 and loop.step == 1 and isinstance(loop.stop, int)
+    if not whole or loop.stop % 2 or not all(isinstance(s, Let | Assign) for s in loop.body):
+        return False
+    mentioned = names_in(loop.body)
+    # What an iteration changes, no other statement reads.
+    changes = [(s, base(s.target)) for s in loop.body if isinstance(s, Assign)]
+    return all(mentioned.count(name) == names_in([s]).count(name) for s, name in changes)
+
+
+def _arrays_of_pairs(statements: Sequence[Statement], loops: Iterable[For]) -> dict[str, str]:
+    """The local arrays and vectors that loops take by pairs alone, and their element types."""
+    declared = [s for s in nested(statements) if isinstance(s, Let | LocalVariable)]
+    found = {s.name: kind for s in declared if (kind := _element_type(s))}
+    if not found:
+        return found
+    left = Counter(names_in(statements))
+    left.subtract(_mentions_of_pairs(statements, loops))
+    return {name: kind for name, kind in found.items() if not left[name]}
+
+
+def _element_type(statement: Let | LocalVariable) -> str:
+    """The type of the elements of a local array or vector, of 16 bits each and an even number."""
+    kind, size = number_of(statement.kind), 1
+    if isinstance(statement, LocalVariable) and statement.size:
+        size = statement.size
+    elif parts := vector_parts(kind):
+        kind, size = parts[0].name, parts[1]
+    return kind if kind in TYPES and size % 2 == 0 else ""
+
+
+def _mentions_of_pairs(statements: Sequence[Statement], loops: Iterable[For]) -> Iterator[str]:
+    """The arrays of which loops take pairs, and vectors that are stored whole, at each mention."""
+    for loop in loops:
+        for part in (p for s in loop.body for tree in trees(s) for p in walk(tree)):
+            match part:
+                case Load(Name(array), index) if number_of_pair(index, loop.name) is not None:
+                    yield array
+                case _:
+                    pass
+    for each in nested(statements):
+        if isinstance(each, Assign) and isinstance(each.value, Name):
+            yield each.value.name
+
+
+def _declared(statement: Statement, arrays: Mapping[str, str]) -> Sequence[Statement] | None:
+    """A statement outside of the loops about an array of pairs, as that; None for others."""
+    match statement:
+        case Let(kind, name, value) if name in arrays:
+            return [Let(_of_pairs(kind), name, _cast_to_pairs(value))]
+        case LocalVariable(kind, name, size=None) if name in arrays:
+            return [replace(statement, kind=_of_pairs(kind))]
+        case LocalVariable(_, name, size=size) if name in arrays and size:
+            return [replace(statement, kind="u32", size=size // 2)]
+        case Assign(target, Name(name)) if name in arrays:
+            return [Assign(_cast_to_pairs(target), Name(name))]
+        case _:
+            return None
+
+
+def _of_pairs(kind: Kind) -> str:
+    """The type of a vector, as pairs."""
+    parts = vector_parts(number_of(kind))
+    assert parts is not None, kind
+    return f"u32x{parts[1] // 2}"
+
+
+def _cast_to_pairs(tree: Expr) -> Expr:
+    """A vector in memory, as pairs."""
+    match tree:
+        case Load(Cast(Pointer(to, const), pointer), index) if not isinstance(to, Pointer):
+            return Load(Cast(Pointer(_of_pairs(to), const), pointer), index)
+        case _:
+            raise AssertionError(tree)
