@@ -105,6 +105,11 @@ CODES: Final[dict[str, Code]] = {
         "--max-iterations or max_iterations. Without such a limit a loop that never ends is run "
         "forever, as it is by compiled code.",
     ),
+    "HLO125": Code(
+        "a check in the program failed",
+        "`check.expect_eq` and its sisters compare two values while the program runs, as "
+        "StableHLO's own tests do. The note shows the first elements that differ.",
+    ),
     # Evaluation: the meaning of opcodes for values
     "HLO101": Code(
         "an opcode is not defined for an element type",

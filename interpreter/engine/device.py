@@ -29,6 +29,7 @@ class Device:
     to_host : by channel, values that a `send` to the host has put, oldest first.
     receiving : the routes by which each `recv` expects its value; the `recv`'s context is its index
         in this list.
+    probes : by name, the values that `interpreter.probe` has kept, oldest first.
     lockstep : the devices that run the same module at the same time, this one included.
     """
 
@@ -39,6 +40,7 @@ class Device:
     outfeed: list[Value] = field(default_factory=list[Any])
     from_host: dict[int | None, deque[Value]] = field(default_factory=dict[int | None, Any])
     to_host: dict[int | None, list[Value]] = field(default_factory=dict[int | None, Any])
+    probes: dict[str, list[Value]] = field(default_factory=dict[str, Any])
     receiving: list[list[Any]] = field(default_factory=list[Any])
     lockstep: Lockstep = field(default_factory=Lockstep)
 

@@ -235,6 +235,21 @@ def _compare_leaves(
     )
 
 
+def ulps_between(got: Array, want: Array) -> Array:
+    """The distances of floats, in ULP; of complex numbers, the larger one of their parts'.
+
+    NaN is at no distance from NaN. Infinity is as far as can be from all but itself.
+    """
+    g, w = _real(got), _real(want)
+    ulps = _distance(_ranks(g), _ranks(w))
+    g, w = widened(g), widened(w)
+    far = np.full_like(ulps, np.iinfo(ulps.dtype).max)
+    ulps = np.where((np.isfinite(g) & np.isfinite(w)) | (g == w), ulps, far)
+    ulps = np.where(np.isnan(g) & np.isnan(w), np.zeros_like(ulps), ulps)
+    per_element = ulps.reshape(*got.shape, -1) if got.size else ulps.reshape(*got.shape, 1)
+    return per_element.max(axis=-1)
+
+
 def _real(value: Array) -> Array:
     """The elements in one row; of complex numbers the parts, in turn."""
     row = np.ascontiguousarray(value).reshape(-1)

@@ -355,4 +355,6 @@ def test_c_has_what_the_interpreter_has():
     # JAX's plugin adds one of its own, where it was imported.
     added = CUSTOM_CALLS.keys() - builtin
     compiled = kernel.targets | EXPANSIONS.keys() | RUN_TIME_SIZES.keys()
-    assert builtin == compiled - added
+    # Tests of StableHLO are run by the interpreter alone.
+    checks = {t for t in builtin if t.startswith(("check.", "interpreter."))}
+    assert builtin - checks == compiled - added

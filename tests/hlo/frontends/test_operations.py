@@ -174,6 +174,15 @@ def test_the_conjugate_of_a_real_number_is_the_number():
     np.testing.assert_array_equal(value(line, "tensor<3xf32>", x=x), x)
 
 
+def test_the_square_of_a_complex_number_is_no_nan_for_infinite_parts():
+    """Which XLA multiplies by parts: -inf + inf i, not nan + inf i."""
+    x = np.array([complex(2, 3), complex(1, -np.inf), complex(4, -4)], np.complex64)
+    line = "%r = chlo.square %x : tensor<3xcomplex<f32>> -> tensor<3xcomplex<f32>>"
+    found = value(line, "tensor<3xcomplex<f32>>", x=x)
+    assert found.real.tolist() == [-5, -np.inf, 0]
+    assert found.imag.tolist() == [12, -np.inf, -32]
+
+
 @pytest.mark.parametrize(("kind", "number"), [("f32", "3.2 : f32"), ("i32", "7 : i32")])
 def test_a_constant_is_as_large_as_an_operand(kind, number):
     types = f"(tensor<2x2xf32>) -> tensor<2x2x{kind}>"

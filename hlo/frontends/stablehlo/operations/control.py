@@ -173,7 +173,7 @@ def custom_call(
         custom_call_has_side_effect=given(op, "has_side_effect", default=False) is True,
         output_to_operand_aliasing=aliases,
         api_version=API_VERSIONS[version - 1],
-        annotations=scope.annotations(op, _spelled(foreign) if foreign else _quoted(own)),
+        annotations=scope.annotations(op, spelled(foreign) if foreign else _quoted(own)),
     )
     return scope.unpacked(whole, len(shapes))
 
@@ -208,7 +208,7 @@ def _quoted(config: Any) -> str:
     return quote(config) if config and isinstance(config, str) else ""
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
     """An attribute in MLIR's syntax."""
     match value:
         case bool():
@@ -219,10 +219,10 @@ def _spelled(value: Any) -> str:
             return quote(value)
         case dict():
             entries = cast("dict[str, Any]", value).items()
-            return "{" + ", ".join(f"{k} = {_spelled(v)}" for k, v in entries) + "}"
+            return "{" + ", ".join(f"{k} = {spelled(v)}" for k, v in entries) + "}"
         case np.ndarray():
             return dense_text(cast("NDArray[Any]", value))
         case tuple():
-            return "[" + ", ".join(map(_spelled, cast("tuple[Any, ...]", value))) + "]"
+            return "[" + ", ".join(map(spelled, cast("tuple[Any, ...]", value))) + "]"
         case _:
             raise HloError("HLO013", f"a configuration can't hold {value!r}")

@@ -144,9 +144,13 @@ def collective_permute(scope: RegionScope, op: Operation, operands: Operands) ->
 
 
 @translates("stablehlo.collective_broadcast")
-def collective_broadcast(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
-    """The first of each group sends its value to the others."""
-    return scope.add("collective-broadcast", *operands, **_together(scope, op))
+def collective_broadcast(scope: RegionScope, op: Operation, operands: Operands) -> Operands:
+    """The first of each group sends its values to the others."""
+    if given(op, "has_dynamic_root", default=False) is True:
+        message = "HLO has no broadcast from a device that a value names"
+        raise HloError("HLO013", message, op.span)
+    together = _together(scope, op)
+    return [scope.add("collective-broadcast", each, **together) for each in operands]
 
 
 @translates("custom_call.ragged_all_to_all")

@@ -81,8 +81,13 @@ def _polynomial(scope: RegionScope, x: Instruction, numbers: Sequence[float]) ->
 
 @_function("chlo.square")
 def square(scope: RegionScope, x: Instruction) -> Instruction:
-    """X * x."""
-    return scope.add("multiply", x, x)
+    """X * x; of complex numbers without the nan that infinite parts would make."""
+    if not x.shape.element_type.is_complex:
+        return scope.add("multiply", x, x)
+    re, im = scope.add("real", x), scope.add("imag", x)
+    alike = scope.add("is-finite", re) & _equal(scope, abs(re), abs(im))
+    real = _select(scope, alike, 0, (re - im) * (re + im))
+    return scope.add("complex", real, re * im * 2)
 
 
 @_function("chlo.conj")

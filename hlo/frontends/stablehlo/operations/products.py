@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hlo.frontends.stablehlo.operation import Tagged
+from hlo.frontends.stablehlo.operations.movement import constant_integers
 from hlo.frontends.stablehlo.operations.reductions import window_of
 from hlo.frontends.stablehlo.table import given, integers, translates, word
 from hlo.types.values import ConvDims
@@ -12,6 +14,7 @@ from hlo.types.values import ConvDims
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
     from hlo.frontends.stablehlo.scope import RegionScope
+    from hlo.frontends.stablehlo.table import Made
     from hlo.instruction import Instruction
 
     Operands = list[Instruction]
@@ -93,6 +96,15 @@ def ragged_dot(scope: RegionScope, op: Operation, operands: Operands) -> Instruc
         "ragged-dot", *operands, shape=op.result_shapes[0], operand_precision=precision_of(op),
         **{ours: integers(numbers.get(theirs, ())) for ours, theirs in names.items()},
     )  # fmt: skip
+
+
+@translates("stablehlo.dynamic_conv")
+def dynamic_conv(scope: RegionScope, op: Operation, operands: Operands) -> Made:
+    """A convolution whose paddings are constants."""
+    paddings = constant_integers(op, operands[2])
+    pairs = tuple(zip(paddings[::2], paddings[1::2], strict=True))
+    fixed = replace(op, attributes={**op.attributes, "padding": pairs})
+    return convolution(scope, fixed, operands[:2])
 
 
 @translates("stablehlo.convolution")
