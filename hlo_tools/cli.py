@@ -29,6 +29,8 @@ VERBS: Final = {
     "cuda-host": "run a kernel of CUDA C on the processor, and find its mistakes",
     "aot": "write a module as C files that build without Python",
     "opt": "optimize a module, by a standard pipeline or by chosen passes",
+    "grad": "differentiate a module: value and gradients",
+    "vmap": "batch a module: one run for many examples",
     "check": "test a pass or a rule of your own on generated modules",
     "step": "step through the optimizer's rewrites, forwards and backwards",
     "view": "write a page that shows every pass and rewrite, for a browser",

@@ -18,6 +18,7 @@ TABLES: Final = {
     "emits_c": "emit_c",
     "emits_cuda": "emit_cuda",
     "differentiates": "optimizer.derivative",
+    "batches": "optimizer.batching",
 }
 
 

@@ -46,9 +46,7 @@ def expect_independent(loop: LoopView) -> None:
                 raise IllegalError(f"{one} and {other} may meet in two iterations")
 
 
-def expect_distributable(
-    loop: LoopView, first: Collection[Statement], again: Collection[Statement] = ()
-) -> str:
+def expect_distributable(loop: LoopView, first: Collection[Statement]) -> None:
     """Raise unless all iterations of some statements may run before all of the others.
 
     So some may when values are loaded ahead of a loop (those that compute the values are the
@@ -57,12 +55,6 @@ def expect_distributable(
     Parameters
     ----------
     first : statements of an iteration.
-    again : those of them that run once more among the others.
-
-    Returns
-    -------
-    str
-        the reason.
 
     Raises
     ------
@@ -70,15 +62,10 @@ def expect_distributable(
         if one of the others is to come before one of the first, as the loop is now, and accesses
         the same element.
     """
-    early, repeated = (
-        {k for k, s in enumerate(loop.body) if any(s is each for each in some)}
-        for some in (first, again)
-    )
+    early = {k for k, s in enumerate(loop.body) if any(s is each for each in first)}
     has_promise = loop.statement.parallel or loop.statement.simd
-    others = [a for a in loop.accesses if a.statement not in early or a.statement in repeated]
-    ahead_of_them = [a for a in loop.accesses if a.statement in early]
-    for late in others:
-        for ahead in ahead_of_them:
+    for late in (each for each in loop.accesses if each.statement not in early):
+        for ahead in (each for each in loop.accesses if each.statement in early):
             meeting = _meeting(loop, late, ahead)
             if not meeting:
                 continue
@@ -86,23 +73,14 @@ def expect_distributable(
                 raise IllegalError(f"{ahead} may need {late} in an earlier iteration")
             if 0 in meeting and late.statement < ahead.statement:
                 raise IllegalError(f"{ahead} may need {late} in the same iteration")
-    if has_promise:
-        return "the loop promises that no iteration depends on another one"
-    stored = sorted({a.name for a in others if a.is_write and a.name not in loop.declared})
-    return f"nothing that runs first needs what is stored in {', '.join(stored) or 'no array'}"
 
 
-def expect_jammable(loop: LoopView, times: int) -> str:
+def expect_jammable(loop: LoopView, times: int) -> None:
     """Raise unless each statement may run for several iterations before the next statement does.
 
     Parameters
     ----------
     times : the number of these iterations.
-
-    Returns
-    -------
-    str
-        the reason.
 
     Raises
     ------
@@ -113,7 +91,7 @@ def expect_jammable(loop: LoopView, times: int) -> str:
     if not all(isinstance(s, Let | Assign) for s in loop.body):
         raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
     if loop.statement.parallel or loop.statement.simd:
-        return "the loop promises that no iteration depends on another one"
+        return
     for late in loop.accesses:
         for ahead in loop.accesses:
             meeting = _meeting(loop, late, ahead)
@@ -121,7 +99,6 @@ def expect_jammable(loop: LoopView, times: int) -> str:
                 continue
             if meeting[0] < times and meeting[-1] > 0:
                 raise IllegalError(f"{ahead} may need {late} in an earlier iteration")
-    return f"none of {times} iterations needs what another one of them stores"
 
 
 def _meeting(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range | None:

@@ -155,6 +155,11 @@ CODES: Final[dict[str, Code]] = {
         "is not known, updates of one element would be combined, a custom call has no rule. "
         "`derivative{mode=forward}` differentiates more; `wrt` leaves parameters out.",
     ),
+    "HLO156": Code(
+        "an instruction has no batched form",
+        "`batching` needs a rule for each instruction that a batched parameter reaches. What has "
+        "an effect, or exchanges values with other devices or the host, can have none.",
+    ),
     "HLO158": Code(
         "there is no such instruction to ask about",
         "`hlo why fuse FILE A B` asks about two instructions of the entry, or of a computation "

@@ -14,7 +14,6 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.schedule.trace import Application
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
     from emit_cuda.grids.stages import Stage
@@ -49,7 +48,6 @@ class KernelState:
     Attributes
     ----------
     computes : for the pass "", the HLO that the kernel computes, a line an instruction.
-    steps : the primitives of `codegen.schedule` that the pass has applied, in their order.
     """
 
     kernel: str
@@ -58,7 +56,6 @@ class KernelState:
     location: SourceLine | None
     code: tuple[CodeLine, ...]
     computes: tuple[str, ...] = ()
-    steps: tuple[Application, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -123,7 +120,6 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
     import emit_c  # noqa: PLC0415
     from codegen.printer import definition, text  # noqa: PLC0415
     from codegen.program.about import about  # noqa: PLC0415
-    from codegen.schedule.trace import listening  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
 
     passes = {each.name: each for each in PASSES}
@@ -142,12 +138,10 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
             whole = "".join(f"{definition(each)}\n" for each in own) + made
             code = tuple(linked(whole, kernel.names.hlo_names, set(known))) if whole else ()
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
-            found.append(KernelState(name, pass_, why, location, code, computes, tuple(heard)))
-        heard.clear()
+            found.append(KernelState(name, pass_, why, location, code, computes))
         last[name] = made
 
-    with listening() as heard:
-        emit_c.emit(module, watch=watch, plain=plain)
+    emit_c.emit(module, watch=watch, plain=plain)
     return found
 
 

@@ -9,30 +9,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.opcode import FORWARDING
 from hlo.walk import called_first
 from optimizer.derivative.movement import leaf_range
 from optimizer.derivative.table import differentiates, has_tangents, leaf_shapes, nothing
+from optimizer.loops.state import element_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from hlo.instruction import Computation, Instruction
+    from hlo.types.shape import Shape
 
 Sets = tuple[int, ...]
 
 
+def has_no_derivative(opcode: str) -> bool:
+    """Whether small changes of an opcode's operands do not change its results."""
+    return differentiates.get(opcode) is nothing
+
+
 class Dependence:
     """The dependence of each computation's results, and of each of its values, on parameters.
+
+    Parameters
+    ----------
+    counts : whether leaves of a shape can depend on anything.
+    forgets : whether the results of an opcode depend on nothing, whatever its operands do.
+    decides : whether results also depend on the choice of a branch, or of an end of a loop.
 
     Attributes
     ----------
     results : by computation, a set for each leaf of the root.
     """
 
-    def __init__(self, entry: Computation) -> None:
+    def __init__(
+        self,
+        entry: Computation,
+        counts: Callable[[Shape], bool] = has_tangents,
+        forgets: Callable[[str], bool] = has_no_derivative,
+        *,
+        decides: bool = False,
+    ) -> None:
+        self.counts, self.forgets, self.decides = counts, forgets, decides
         self.results: dict[Computation, Sets] = {}
         for computation in called_first(entry):
-            everything = numbered(computation)
+            everything = self.numbered(computation)
             self.results[computation] = self.within(computation, everything)[computation.root]
 
     def within(self, computation: Computation, given: Sequence[Sets]) -> dict[Instruction, Sets]:
@@ -48,46 +70,59 @@ class Dependence:
                 sets = self._of(instr, [found[o] for o in instr.operands])
                 shapes = leaf_shapes(instr.shape)
                 found[instr] = tuple(
-                    each if has_tangents(shape) else 0
+                    each if self.counts(shape) else 0
                     for each, shape in zip(sets, shapes, strict=True)
                 )
         return found
 
     def _of(self, instr: Instruction, operands: Sequence[Sets]) -> Sets:
-        if instr.opcode == "tuple":
-            return tuple(each for sets in operands for each in sets)
-        if instr.opcode == "get-tuple-element":
-            first, count = leaf_range(instr)
-            return operands[0][first : first + count]
-        if instr.opcode == "while":
-            return through(self.closure(instr.called[1]), operands[0])
-        if instr.opcode == "conditional":
-            pairs = zip(instr.called, operands[1:], strict=True)
-            of_branches = [through(self.results[b], sets) for b, sets in pairs]
-            return tuple(map(union, zip(*of_branches, strict=True)))
-        if differentiates.get(instr.opcode) is nothing:
-            return (0,) * instr.shape.leaf_count
-        return (union(each for sets in operands for each in sets),) * instr.shape.leaf_count
+        match instr.opcode:
+            case "tuple":
+                found = tuple(each for sets in operands for each in sets)
+            case "get-tuple-element":
+                first, count = leaf_range(instr)
+                found = operands[0][first : first + count]
+            case "while":
+                found = through(self.closure(*instr.called), operands[0])
+            case "conditional":
+                pairs = zip(instr.called, operands[1:], strict=True)
+                of_branches = [through(self.results[b], sets) for b, sets in pairs]
+                choice = operands[0][0] if self.decides else 0
+                found = tuple(choice | union(sets) for sets in zip(*of_branches, strict=True))
+            case opcode if opcode in FORWARDING:
+                found = operands[0]
+            case opcode:
+                every = union(each for sets in operands for each in sets)
+                found = (0 if self.forgets(opcode) else every,) * instr.shape.leaf_count
+        return found
 
-    def closure(self, body: Computation) -> Sets:
+    def closure(self, condition: Computation, body: Computation) -> Sets:
         """The leaves of a loop's first state that each leaf of its last state depends on."""
         sets = [each | 1 << k for k, each in enumerate(self.results[body])]
+        if self.decides:
+            (choice,) = self.results[condition]
+            sets = [each if is_same(body, k) else each | choice for k, each in enumerate(sets)]
         while True:
             wider = list(through(sets, sets))
             if wider == sets:
                 return tuple(sets)
             sets = wider
 
+    def numbered(self, computation: Computation) -> list[Sets]:
+        """The set of itself for each leaf of a computation's parameters."""
+        found: list[Sets] = []
+        first = 0
+        for parameter in computation.parameters:
+            shapes = leaf_shapes(parameter.shape)
+            found.append(tuple(self.counts(s) << first + k for k, s in enumerate(shapes)))
+            first += len(shapes)
+        return found
 
-def numbered(computation: Computation) -> list[Sets]:
-    """The set of itself for each leaf of a computation's parameters."""
-    found: list[Sets] = []
-    first = 0
-    for parameter in computation.parameters:
-        shapes = leaf_shapes(parameter.shape)
-        found.append(tuple(has_tangents(s) << first + k for k, s in enumerate(shapes)))
-        first += len(shapes)
-    return found
+
+def is_same(body: Computation, k: int) -> bool:
+    """Whether a loop passes an element of its state on as it is."""
+    root = body.root
+    return root.opcode == "tuple" and element_of(root.operands[k], body.parameters[0]) == k
 
 
 def union(sets: Iterable[int]) -> int:

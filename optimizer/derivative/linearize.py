@@ -159,6 +159,6 @@ def copies(
     """
     made = dict(leaves)
     for root in roots:
-        for instr in new_below(root, made):
+        for instr in () if root in made else new_below(root, made):
             made[instr] = copied(instr, [made[o] for o in instr.operands])
     return [made[root] for root in roots]

@@ -144,15 +144,19 @@ def _expanded(expansion: Callable[[ExpansionSite], Instruction | None]) -> Unfol
     return lambda instr: expansion(ExpansionSite(instr, NameSupply()))
 
 
+# Opcodes that passes expand: neither derivatives nor batches need rules of them.
+WRITTEN_AS_OTHERS: dict[str, Unfolding] = {
+    "batch-norm-grad": _expanded(batchnorm_expander.gradient),
+    "batch-norm-inference": _expanded(batchnorm_expander.inference),
+    "batch-norm-training": _expanded(batchnorm_expander.training),
+    "ragged-dot": _expanded(dot_of_groups),
+    "scaled-dot": _expanded(dot_of_scaled),
+}
 # Each gives another form of an instruction, or None where its opcode's rule holds.
 UNFOLDINGS: dict[str, Unfolding] = {
     "reduce": reduce,
     "reduce-window": reduce_window,
     "convolution": convolution,
     "scatter": combined_first,
-    "batch-norm-grad": _expanded(batchnorm_expander.gradient),
-    "batch-norm-inference": _expanded(batchnorm_expander.inference),
-    "batch-norm-training": _expanded(batchnorm_expander.training),
-    "ragged-dot": _expanded(dot_of_groups),
-    "scaled-dot": _expanded(dot_of_scaled),
+    **WRITTEN_AS_OTHERS,
 }

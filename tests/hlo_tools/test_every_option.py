@@ -89,11 +89,24 @@ EFFECTS = {
         "--input": "M --check-values --input BAD",
         "--stage": "M --stage buffers",
         "--kernel": "M --stage loops --kernel nonsense",
-        "--steps": "M --stage loops --steps",
         "--svg": "M --svg OUT",
         "--trace": "M --trace OUT",
         "--split-input": "TWO --split-input",
         "-o": "M -o OUT",
+    },
+    "grad": {
+        "--wrt": "M --mode vjp --wrt 7",
+        "--mode": "M --mode vjp",
+        "--of": "M --of 3",
+        "--checkpoint": "SINES --checkpoint",
+        "-o": "SINES -o OUT",
+        "--split-input": "TWO --split-input",
+    },
+    "vmap": {
+        "--size": "M --size 8",
+        "--dimensions": "M --size 8 --dimensions 1",
+        "-o": "M --size 8 -o OUT",
+        "--split-input": "TWO --size 8 --split-input",
     },
     "aot": {
         "-o": "M -o OUT",
@@ -237,6 +250,13 @@ def files(tmp_path: Path) -> dict[str, str]:
         "LOOP": "c { a = s32[] parameter(0) k = s32[] constant(5) ROOT r = pred[] compare(a, k), "
         "direction=LT } b { d = s32[] parameter(0) o = s32[] constant(1) ROOT n = s32[] add(d, o) }"
         " ENTRY e { z = s32[] constant(0) ROOT w = s32[] while(z), condition=c, body=b }",
+        "SINES": "c { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 "
+        "k = s32[] constant(9) ROOT r = pred[] compare(i, k), direction=LT } b { s = (s32[], f32[])"
+        " parameter(0) i = s32[] get-tuple-element(s), index=0 o = s32[] constant(1) n = s32[] "
+        "add(i, o) v = f32[] get-tuple-element(s), index=1 w = f32[] sine(v) ROOT t = (s32[], "
+        "f32[]) tuple(n, w) } ENTRY e { x = f32[] parameter(0) z = s32[] constant(0) s = (s32[], "
+        "f32[]) tuple(z, x) l = (s32[], f32[]) while(s), condition=c, body=b ROOT r = f32[] "
+        "get-tuple-element(l), index=1 }",
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.hlo").write_text(text)

@@ -1,0 +1,43 @@
+"""Batch a module: print it as it computes for many examples at once.
+
+    hlo vmap f.hlo --size 8
+    hlo vmap f.hlo --size 8 --dimensions 0,-
+
+Parameters get a dimension for the examples: the first one, or that of --dimensions; `-` stands for
+a parameter that all examples share. Results have the examples in their first dimension. The pass
+`batching` does it: `hlo opt --passes 'batching{dimensions=0,-,size=8}'`; after `derivative` it
+gives the gradient of each example.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo_tools.files import BETWEEN, add_split_option, chosen_modules, write_text
+from hlo_tools.transformed import transformed
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
+
+
+def add_arguments(parser: Parser) -> None:
+    """The verb's command line."""
+    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    parser.add_argument("--size", metavar="N", required=True, help="the number of examples")
+    parser.add_argument(
+        "--dimensions",
+        metavar="N,-",
+        help="the dimension of each parameter for the examples, or - (default: 0 of all)",
+    )
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+    add_split_option(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Print each module in its batched form."""
+    options = {"dimensions": arguments.dimensions, "size": arguments.size}
+    texts = [transformed(m, "batching", options) for m in chosen_modules(arguments)]
+    write_text(arguments.output, f"{BETWEEN}\n".join(texts))
+    return 0
