@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import Element, Entry
 from codegen.opcodes import elements
-from hlo.opcode import HOST
+from hlo.opcode import HOST, having
 from hlo.table import OpTable
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     Whole = Callable[..., int | None]
 
-_HOST = "it talks to the host's queues, which a compiled module does not have"
+HOST_QUEUES = "it talks to the host's queues, which a compiled module does not have"
 
 emits_c: OpTable[Entry] = OpTable(
     "emits_c",
-    dict.fromkeys(sorted(HOST), _HOST),
+    dict.fromkeys(sorted(HOST - having("async")), HOST_QUEUES),
     base=elements,
 )
 

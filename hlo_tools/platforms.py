@@ -6,7 +6,7 @@ A package that brings a platform adds its row here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -66,25 +66,22 @@ def _compile_to_c(
 
 def _load_c(module: Module) -> Loaded:
     import emit_c  # noqa: PLC0415
-    from hlo_jax.engines.parts import CInLockstep  # noqa: PLC0415
 
     whole = bool(reshardings(module))
     divided = SpmdPartitioning().run(module, Log())
-    communicating = first_communicating(divided)
-    partitions = divided.header.num_partitions
-    alone = cache(lambda: emit_c.compile(divided))
-    together = cache(lambda: CInLockstep(divided))
+    header = divided.header
 
-    def are_several(devices: int) -> bool:
-        return devices > 1 and communicating is not None
+    @cache
+    def compiled(replicas: int) -> Any:
+        return emit_c.compile(replace(divided, header=replace(header, replica_count=replicas)))
 
     def run(per_device: Sequence[Sequence[Any]]) -> list[Any]:
-        given = list(per_device) * (partitions if whole else 1)
-        if not are_several(len(given)):
-            return [alone()(*arguments) for arguments in per_device]
-        return together().run(given, len(given) // partitions)[: len(per_device)]
+        given = list(per_device) * (header.num_partitions if whole else 1)
+        # A lone device may run any module; else there are as many replicas as arguments.
+        replicas = max(len(given) // header.num_partitions, 1)
+        return compiled(replicas)(per_device=given)[: len(per_device)]
 
-    _ = together() if are_several(divided.header.replica_count * partitions) else alone()
+    _ = compiled(header.replica_count)
     return run
 
 

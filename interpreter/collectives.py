@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo.attributes import AllGather, AllToAll, RaggedAllToAll, ReduceScatter
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from interpreter.groups import find_group, group_of, permute_pairs
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
     from interpreter.engine.frame import Frame
+    from interpreter.engine.lockstep import Communicating
     from interpreter.table import Value
 
     Array = NDArray[Any]
@@ -72,10 +74,14 @@ def _declared(instr: Instruction, shape: Shape, values: Sequence[Array], count: 
         HLO119 if it doesn't: the module was written for groups of another size.
     """
     for value, (_, leaf) in zip(values, shape.leaves(), strict=True):
-        if value.shape != leaf.dims and not leaf.is_dynamic:
-            made = leaf.with_dims(value.shape).text_without_layout
-            message = f"{instr.name}: groups of {count} make {made}, not {leaf.text_without_layout}"
-            raise HloError("HLO119", message, instr.span)
+        _check_size(instr, leaf, value.shape, count)
+
+
+def _check_size(instr: Instruction, leaf: Shape, dims: tuple[int, ...], count: int) -> None:
+    if dims != leaf.dims and not leaf.is_dynamic:
+        made = leaf.with_dims(dims).text_without_layout
+        message = f"{instr.name}: groups of {count} make {made}, not {leaf.text_without_layout}"
+        raise HloError("HLO119", message, instr.span)
 
 
 def _piece(instr: Instruction, x: Array, count: int, along: int, number: int) -> Array:
@@ -86,11 +92,76 @@ def _piece(instr: Instruction, x: Array, count: int, along: int, number: int) ->
     HloError
         HLO119 if there are no such pieces.
     """
-    size, rest = divmod(x.shape[along], count)
-    if rest:
-        message = f"{instr.name}: dimension {along} of size {x.shape[along]} has no {count} pieces"
-        raise HloError("HLO119", message, instr.span)
+    size = _piece_size(instr, x.shape[along], count, along)
     return x.take(range(number * size, (number + 1) * size), along)
+
+
+def _piece_size(instr: Instruction, size: int, count: int, along: int) -> int:
+    """The size of each of so many equal pieces of a dimension."""
+    if size % count:
+        message = f"{instr.name}: dimension {along} of size {size} has no {count} pieces"
+        raise HloError("HLO119", message, instr.span)
+    return size // count
+
+
+def check_sizes(instr: Instruction, count: int) -> None:
+    """See that a group of so many devices makes arrays of the sizes that the module says.
+
+    Raises
+    ------
+    HloError
+        HLO119 if it doesn't: the module was written for groups of another size.
+    """
+    attrs = instr.attrs
+    if isinstance(attrs, RaggedAllToAll):
+        _check_slices(instr, instr.operands[2].shape.size, count)
+    if isinstance(attrs, AllToAll) and not attrs.dimensions:
+        _check_pieces(instr, len(instr.operands), count)
+    if not isinstance(attrs, AllGather | ReduceScatter | AllToAll) or not attrs.dimensions:
+        return
+    along = attrs.dimensions[0]
+    result = instr.shape.elements[1] if instr.opcode == "all-gather-start" else instr.shape
+    for operand, (_, leaf) in zip(instr.operands, result.leaves(), strict=True):
+        dims = list(operand.shape.dims)
+        if isinstance(attrs, AllGather):
+            dims[along] *= count
+        else:
+            piece = _piece_size(instr, dims[along], count, along)
+            dims[along] = piece if isinstance(attrs, ReduceScatter) else dims[along]
+        _check_size(instr, leaf, tuple(dims), count)
+
+
+def _check_pieces(instr: Instruction, pieces: int, count: int) -> None:
+    """See that each member of a group has a piece for each other one."""
+    if pieces != count:
+        exchanged = counted(count, "piece")
+        message = f"{instr.name}: groups of {count} exchange {exchanged}, not {pieces}"
+        raise HloError("HLO119", message, instr.span)
+
+
+def _check_slices(instr: Instruction, slices: int, count: int) -> None:
+    """See that each member of a group has equally many slices for each other one."""
+    if slices % count:
+        message = f"{instr.name}: {slices} slices for a group of {counted(count, 'device')}"
+        raise HloError("HLO119", message, instr.span)
+
+
+def no_member(instr: Communicating, root: int, count: int) -> HloError:
+    """The error for a broadcast's root that is no member of the group."""
+    message = f"{instr.name}: member {root} sends, of a group of {counted(count, 'device')}"
+    return HloError("HLO119", message, instr.span)
+
+
+def rows_out_of_place(instr: Communicating, size: int, start: int, target: int) -> HloError:
+    """The error for rows that do not exist, or have no place where they are sent."""
+    message = f"{instr.name}: {size} rows from {start} on do not go to {target}"
+    return HloError("HLO123", message, instr.span)
+
+
+def slice_out_of_place(instr: Communicating, size: int, start: int, whole: int) -> HloError:
+    """The error for a slice that does not lie in its array."""
+    message = f"{instr.name}: a slice of {size} from {start} on, of a dimension of {whole}"
+    return HloError("HLO123", message, instr.span)
 
 
 def _summed(
@@ -177,10 +248,7 @@ def evaluate_all_to_all(
     columns, position = _gathered(frame, instr, attrs, operands)
     count = len(columns[0])
     if not attrs.dimensions:
-        if len(columns) != count:
-            pieces = counted(count, "piece")
-            message = f"{instr.name}: groups of {count} exchange {pieces}, not {len(columns)}"
-            raise HloError("HLO119", message, instr.span)
+        _check_pieces(instr, len(columns), count)
         return _one_or_tuple(instr, columns[position])
     along = attrs.dimensions[0]
     pieces = [[_piece(instr, x, count, along, position) for x in column] for column in columns]
@@ -211,17 +279,13 @@ def evaluate_ragged_all_to_all(
     brought = exchange(frame, instr, attrs.channel_id, group, operands)
     position = group.index(frame.device.number)
     result = operands[1].copy()
-    if operands[2].size % len(group):
-        devices = counted(len(group), "device")
-        message = f"{instr.name}: {operands[2].size} slices for a group of {devices}"
-        raise HloError("HLO119", message, instr.span)
+    _check_slices(instr, operands[2].size, len(group))
     for rows, _, starts, sizes, targets, _ in brought:
         own = (column.reshape(len(group), -1)[position] for column in (starts, sizes, targets))
         for start, size, target in zip(*own, strict=True):
             inside = 0 <= start <= len(rows) - size and 0 <= target <= len(result) - size
             if size < 0 or (size and not inside):
-                message = f"{instr.name}: {size} rows from {start} on do not go to {target}"
-                raise HloError("HLO123", message, instr.span)
+                raise rows_out_of_place(instr, size, start, target)
             result[target : target + size] = rows[start : start + size]
     return result
 
@@ -240,6 +304,8 @@ def evaluate_collective_broadcast(
         return _one_or_tuple(instr, [np.zeros_like(x) for x in data])
     brought = exchange(frame, instr, attrs.channel_id, group, operands)
     root = int(operands[-1]) if attrs.has_dynamic_root else 0
+    if not 0 <= root < len(group):
+        raise no_member(instr, root, len(group))
     return _one_or_tuple(instr, brought[root][: len(data)])
 
 
@@ -309,8 +375,7 @@ def _expect_inside(
 ) -> None:
     for first, n, whole in zip(start, size, array.shape, strict=True):
         if not 0 <= first <= whole - n:
-            message = f"{instr.name}: a slice of {n} from {first} on, of a dimension of {whole}"
-            raise HloError("HLO123", message, instr.span)
+            raise slice_out_of_place(instr, n, int(first), whole)
 
 
 def _starts(buffers: Value, starts: tuple[Any, ...]) -> list[list[tuple[Array, ...]]]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
+    from interpreter.engine.device import Device
     from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
@@ -72,7 +73,7 @@ def evaluate_send(
     if attrs.is_host_transfer:
         frame.device.to_host.setdefault(attrs.channel_id, []).append(operand)
     else:
-        for route in _routes(frame, instr, attrs, end=0):
+        for route in routes_of(frame.device, instr, attrs, end=0):
             frame.device.lockstep.put(route, operand)
     return operand, CONTEXT, None
 
@@ -93,7 +94,7 @@ def evaluate_recv(frame: Frame, instr: Instruction, attrs: a.Channel, _token: No
     tuple
         zeros in the place of what will come, a context that tells recv-done from where, a token.
     """
-    routes = [None] if attrs.is_host_transfer else _routes(frame, instr, attrs, end=1)
+    routes = [None] if attrs.is_host_transfer else routes_of(frame.device, instr, attrs, end=1)
     frame.device.receiving.append(routes)
     context = np.array(len(frame.device.receiving) - 1, np.uint32)
     return _zeros(instr.shape.elements[0]), context, None
@@ -118,7 +119,7 @@ def evaluate_recv_done(
     if routes[0] is None:
         queue = frame.device.from_host.setdefault(attrs.channel_id, deque())
         return _from_queue(queue, instr, shape), None
-    wanting = f"what {_sender(routes[0])} is to send"
+    wanting = wanting_from(sender(routes[0]))
     value = frame.device.lockstep.take(frame.device.number, instr, routes[0], wanting)
     try:
         return checked(value, shape, "what was sent"), None
@@ -126,11 +127,17 @@ def evaluate_recv_done(
         raise HloError("HLO118", f"{instr.name}: {error.message}") from None
 
 
-def _sender(route: Route) -> str:
+def sender(route: Route) -> str:
+    """The sender on a route, in words."""
     return f"device {route[2]}" if route[0] == "pair" else f"channel {route[1]}"
 
 
-def _routes(frame: Frame, instr: Instruction, attrs: a.Channel, *, end: int) -> list[Route]:
+def wanting_from(name: str) -> str:
+    """The thing that a device waits for, in words, given who is to send it."""
+    return f"what {name} is to send"
+
+
+def routes_of(device: Device, instr: Instruction, attrs: a.Channel, *, end: int) -> list[Route]:
     """The routes on which a device stands at one end: 0 as the source, 1 as the target.
 
     Source-target pairs number the partitions, where there are several, and else the replicas.
@@ -141,7 +148,6 @@ def _routes(frame: Frame, instr: Instruction, attrs: a.Channel, *, end: int) -> 
     text = written.get(PAIRS) if written else None
     if text is None:
         return [("channel", attrs.channel_id)]
-    device = frame.device
     by_partition = device.lockstep.partitions > 1
     me, line = (device.partition, device.replica) if by_partition else (device.replica, 0)
     pairs = [(int(s), int(t)) for s, t in re.findall(r"\{(\d+),(\d+)\}", text)]

@@ -50,6 +50,7 @@ from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.memory.optimize_input_output_buffer_alias import OptimizeInputOutputBufferAlias
 from optimizer.observers import Verify
 from optimizer.passes import Fixpoint, Pipeline, find
+from optimizer.scheduling.collectives_schedule_linearizer import CollectivesScheduleLinearizer
 from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
 from optimizer.simplification.algebraic_simplifier import AlgebraicSimplifier
 from optimizer.simplification.constant_folding import ConstantFolding
@@ -181,7 +182,7 @@ def preparation(target: Target = "cpu") -> Pipeline:
         (
             ExplicitPrecision(),
             AsyncUnwrapper(),
-            DegenerateCollectiveRemover(alone=True),
+            DegenerateCollectiveRemover(alone=target == "gpu"),
             *stages.passes_of(stages.NEEDED, strict=False),
             # Dead instructions need not be ones that can be emitted.
             Dce(),
@@ -217,11 +218,12 @@ def schedules(target: Target) -> tuple[Pass, ...]:
     """An order in which instructions run, and the copies that it needs.
 
     A device computes while it sends. On a GPU, small kernels could run at the same time too, but
-    XLA does that only where the user asks for it (async-wrapper).
+    XLA does that only where the user asks for it (async-wrapper). On a CPU, devices that wait for
+    each other keep the order of their collectives.
     """
     copies = OptimizeInputOutputBufferAlias(), CopyInsertion(target)
     if target == "cpu":
-        return HloMemoryScheduler(), *copies
+        return CollectivesScheduleLinearizer(), HloMemoryScheduler(), *copies
     return AsyncCollectiveCreator(), HloMemoryScheduler(), LatencyHidingScheduler(), *copies
 
 

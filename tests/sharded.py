@@ -12,6 +12,7 @@ from hlo.types.sharding import Sharding
 from interpreter.numbers.compare import ROUNDING, Promise, compare
 from optimizer.log import Log
 from optimizer.observers import Verify
+from optimizer.partitioning.sharding_propagation import ShardingPropagation
 from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
 
 HEADER = (
@@ -171,16 +172,30 @@ SHARDED = {
 
 
 def part(value: Any, sharding: Sharding | None, device: int) -> Any:
-    """The part of a value that a device holds; all of it without a sharding."""
+    """The part of a value that a device holds; all of it without a sharding.
+
+    It may reach past the end of the value, and then has something there that must not matter.
+    """
     if isinstance(value, tuple):
-        each = sharding.elements if sharding else (None,) * len(value)
-        return tuple(part(v, s, device) for v, s in zip(value, each, strict=True))
+        return tuple(
+            part(v, s, device) for v, s in zip(value, _each(sharding, len(value)), strict=True)
+        )
     shards = shards_of(sharding, np.ndim(value)) if sharding else None
     if shards is None or shards.is_whole:
         return value
     for dim, (count, place) in enumerate(zip(shards.counts, shards.places[device], strict=True)):
-        value = np.split(value, count, dim)[place]
+        block = -(-value.shape[dim] // count)
+        missing = [*value.shape]
+        missing[dim] = block * count - value.shape[dim]
+        value = np.concatenate([value, np.full(missing, 77).astype(value.dtype)], dim)
+        value = np.take(value, range(place * block, (place + 1) * block), dim)
     return value
+
+
+def _each(sharding: Sharding | None, count: int) -> tuple[Sharding | None, ...]:
+    """The shardings of a tuple's elements."""
+    several = sharding is not None and sharding.kind == "tuple"
+    return sharding.elements if sharding and several else (sharding,) * count
 
 
 def divided(module: hlo.Module) -> hlo.Module:
@@ -192,17 +207,41 @@ def divided(module: hlo.Module) -> hlo.Module:
 
 def check(module: hlo.Module, arguments: list[Any], promise: Promise = ROUNDING) -> hlo.Module:
     """Each device has its part of the value of all; gives its module."""
-    made = divided(module)
-    shardings = [p.annotations.sharding for p in module.entry.parameters]
-    pairs = list(zip(arguments, shardings, strict=True))
-    given = [
-        [part(a, s, device) for a, s in pairs] for device in range(module.header.num_partitions)
-    ]
-    whole = interpreter.evaluate(module, per_device=[arguments] * module.header.num_partitions)[0]
-    for device, got in enumerate(interpreter.evaluate(made, per_device=given)):
-        want = part(whole, module.entry.root.annotations.sharding, device)
-        assert compare(got, want, promise) is None, f"device {device}\n{module}\n{made}"
+    propagated = ShardingPropagation().run(module, Log(observers=[Verify()]))
+    assert ShardingPropagation().run(propagated, Log()) is propagated
+    made = divided(propagated)
+    assert SpmdPartitioning(entry=True).run(made, Log()) is made
+    expect_parts(module, made, arguments, promise)
     return made
+
+
+def expect_parts(
+    module: hlo.Module, made: hlo.Module, arguments: list[Any], promise: Promise = ROUNDING
+) -> None:
+    """The results of the devices that run a divided module are parts of the module's."""
+    devices = made.header.num_partitions
+    entry = ShardingPropagation().run(module, Log()).entry
+    pairs = zip(arguments, entry.parameters, strict=True)
+    sharded = [(a, p.annotations.sharding) for a, p in pairs]
+    given = [[part(a, s, device) for a, s in sharded] for device in range(devices)]
+    whole = interpreter.evaluate(module, per_device=[arguments] * devices)[0]
+    for device, got in enumerate(interpreter.evaluate(made, per_device=given)):
+        problem = _difference(got, whole, entry.root.annotations.sharding, device, promise)
+        assert problem is None, f"device {device}: {problem}\n{module}\n{made}"
+
+
+def _difference(
+    got: Any, whole: Any, sharding: Sharding | None, device: int, promise: Promise
+) -> object:
+    """The first difference of a part from that of a whole; elements past its end do not count."""
+    if isinstance(whole, tuple):
+        each = zip(got, whole, _each(sharding, len(whole)), strict=True)
+        return next(filter(None, (_difference(*one, device, promise) for one in each)), None)
+    want = part(whole, sharding, device)
+    if np.shape(got) != np.shape(want):
+        return f"{np.shape(got)} instead of {np.shape(want)}"
+    exists = part(np.ones(np.shape(whole)), sharding, device) == 1
+    return compare(np.where(exists, got, want).astype(want.dtype), want, promise)
 
 
 def values(module: hlo.Module) -> list[Any]:

@@ -35,17 +35,39 @@ def call_with_sizes(
     HloError
         HLO110 to HLO112 if the arguments do not fit.
     """
-    values = checked_arguments(entry, arguments)
-    arrays = list(leaves(values))
-    sizes = [np.array(arrays[k].shape[d], np.int32) for k, d in static.given]
-    shapes = (p.shape for p in entry.parameters)
-    padded = [_padded(v, s) for v, s in zip(values, shapes, strict=True)]
-    result, *counts = run(*padded, *sizes)
-    kept: dict[int, dict[int, int]] = {}
-    for (number, d), count in zip(static.yielded, counts, strict=True):
-        kept.setdefault(number, {})[d] = int(count)
-    cut = (_cut(leaf, kept.get(number, {})) for number, leaf in enumerate(leaves(result)))
-    return _nested(result, cut)
+    call = PaddedCall(entry, static, arguments)
+    return call.cut(run(*call.arguments))
+
+
+class PaddedCall:
+    """A call whose arguments are padded, and whose results are cut.
+
+    Attributes
+    ----------
+    arguments : for the function of static sizes.
+
+    Raises
+    ------
+    HloError
+        HLO110 to HLO112 if the arguments do not fit.
+    """
+
+    def __init__(self, entry: Computation, static: Static, arguments: Sequence[Any]) -> None:
+        values = checked_arguments(entry, arguments)
+        arrays = list(leaves(values))
+        sizes = [np.array(arrays[k].shape[d], np.int32) for k, d in static.given]
+        shapes = (p.shape for p in entry.parameters)
+        padded = [_padded(v, s) for v, s in zip(values, shapes, strict=True)]
+        self._static, self.arguments = static, (*padded, *sizes)
+
+    def cut(self, value: Value) -> Value:
+        """The results, without their padding."""
+        result, *counts = cast("tuple[Value, ...]", value)
+        kept: dict[int, dict[int, int]] = {}
+        for (number, d), count in zip(self._static.yielded, counts, strict=True):
+            kept.setdefault(number, {})[d] = int(count)
+        cut = (_cut(leaf, kept.get(number, {})) for number, leaf in enumerate(leaves(result)))
+        return _nested(result, cut)
 
 
 def _nested(like: Value, leaves: Iterator[Any]) -> Value:

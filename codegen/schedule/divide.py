@@ -19,6 +19,7 @@ from codegen.expressions import Name, as_expr
 from codegen.loops.written_out import copied
 from codegen.schedule.legality import IllegalError, expect_jammable
 from codegen.schedule.loop import LoopView
+from codegen.schedule.trace import applied
 from codegen.statements import For, Let
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.statements import Statement
 
+    _Inside = Callable[[For, Expr | int], Iterable[Statement]]
 
-def divide(
-    body: Body, loop: For, size: int, inside: Callable[[For, Expr | int], Iterable[Statement]]
-) -> list[Statement]:
+
+def divide(body: Body, loop: For, size: int, inside: _Inside) -> list[Statement]:
     """A loop in blocks, and the iterations left over as a shorter block of their own.
 
     Parameters
@@ -49,18 +50,22 @@ def divide(
     numbers = LoopView(loop).bounds
     if numbers is None or numbers.step != 1:
         raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
-    left = len(numbers) % size
     if len(numbers) <= size and numbers.start == 0:
         return list(inside(loop, 0))
     if len(numbers) <= size:
         return list(inside(*_block(body, loop, numbers.start, len(numbers))))
-    block = body.name(f"{loop.name}_block")
-    statements = tuple(inside(*_block(body, loop, Name(block), size)))
+    block, left = Name(body.name(f"{loop.name}_block")), len(numbers) % size
+    lane, first = _block(body, loop, block, size)
     whole = numbers.stop - left
     blocks = replace(
-        loop, name=block, stop=whole, step=size, body=statements, simd=False, reductions=()
+        loop, name=block.name, stop=whole, step=size, body=(lane,), simd=False, reductions=()
     )
-    return [blocks, *(inside(*_block(body, loop, whole, left)) if left else ())]
+    tail = [replace(loop, start=whole)] if left else []
+    applied(f"divide by {size}", "each iteration is in one block", loop, [blocks, *tail])
+    made: list[Statement] = [replace(blocks, body=tuple(inside(lane, first)))]
+    if left:
+        made += inside(*_block(body, loop, whole, left))
+    return made
 
 
 def _block(body: Body, loop: For, first: Expr | int, count: int) -> tuple[For, Expr | int]:
@@ -76,7 +81,7 @@ def fresh(body: Body, loop: For) -> For:
     return replace(loop, body=tuple(copied(body, loop.body, {})))
 
 
-def unroll_and_jam(body: Body, loop: For, times: int) -> Iterator[Statement]:
+def unroll_and_jam(body: Body, loop: For, times: int) -> list[Statement]:
     """Several iterations at once: each statement is done for all of them, before the next one.
 
         for k < 9: a = x[k]; y[k] = a
@@ -95,15 +100,18 @@ def unroll_and_jam(body: Body, loop: For, times: int) -> Iterator[Statement]:
     view = LoopView(loop)
     if view.bounds is None or (view.bounds.start, view.bounds.step) != (0, 1):
         raise IllegalError(f"the loop over {loop.name} does not count from 0 to a known number")
-    expect_jammable(view, times)
+    reason = expect_jammable(view, times)
+    made: list[Statement] = []
     left = len(view.bounds) % times
     whole = len(view.bounds) - left
     if whole:
         lane = Name(loop.name)
         numbers = [lane + k if k else lane for k in range(times)]
         statements = tuple(_jammed(body, loop, numbers))
-        yield replace(loop, stop=whole, step=times, body=statements)
-    yield from _jammed(body, loop, range(whole, whole + left))
+        made.append(replace(loop, stop=whole, step=times, body=statements))
+    made += _jammed(body, loop, range(whole, whole + left))
+    applied(f"unroll_and_jam by {times}", reason, loop, made)
+    return made
 
 
 def _jammed(body: Body, loop: For, numbers: Sequence[Expr | int]) -> Iterator[Statement]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Load, Name
 from codegen.schedule.legality import IllegalError, expect_distributable
 from codegen.schedule.loop import LoopView
+from codegen.schedule.trace import applied
 from codegen.statements import (
     Assign,
     For,
@@ -54,11 +55,29 @@ def computed(loop: For, values: Mapping[Load, Expr]) -> For:
         if the values may not be computed before all iterations of the loop: see
         `expect_distributable`.
     """
+    reason = expect_computable(loop, values)
+    needed = LoopView(loop).slice(values.values())
+    stores = (Assign(element, value) for element, value in values.items())
+    made = replace(loop, body=(*needed, *stores), reductions=(), parallel=False)
+    applied("computed", reason, loop, [made])
+    return made
+
+
+def expect_computable(loop: For, values: Mapping[Load, Expr]) -> str:
+    """Raise unless values may be computed before all iterations; the reason, where they may.
+
+    Parameters
+    ----------
+    values : as of `computed`.
+
+    Raises
+    ------
+    IllegalError
+        see `expect_distributable`.
+    """
     stores = {e: Assign(e, value) for e, value in values.items()}
     asked = LoopView(replace(loop, body=tuple(_with_stores(loop, values, stores))))
-    needed = asked.slice(values.values())
-    expect_distributable(asked, [*needed, *stores.values()])
-    return replace(loop, body=(*needed, *stores.values()), reductions=(), parallel=False)
+    return expect_distributable(asked, [*asked.slice(values.values()), *stores.values()])
 
 
 def _with_stores(
@@ -91,7 +110,9 @@ def reading(
     def change(tree: Expr) -> Expr:
         return values[tree] if tree in values else rebuilt(tree, change)
 
-    return replace(loop, body=live([_rereading(s, change, targets) for s in loop.body]))
+    made = replace(loop, body=live([_rereading(s, change, targets) for s in loop.body]))
+    applied("reading", "the arrays have what it would compute", loop, [made])
+    return made
 
 
 def _rereading(
@@ -139,7 +160,7 @@ def fission(
     IllegalError
         if a statement would run too early, or if a value that the second loop reads does not wait.
     """
-    expect_distributable(LoopView(loop), first)
+    reason = expect_distributable(LoopView(loop), first, again)
     repeated = [s for s in loop.body if _is_one_of(s, again)]
     if not all(isinstance(s, Let) for s in repeated):
         raise IllegalError("a statement that changes something can't be done twice")
@@ -151,10 +172,11 @@ def fission(
         raise IllegalError("a value that the second loop reads does not wait for it")
     stores = [Assign(element, Name(name)) for name, element in waiting.items()]
     values: dict[str, Expr] = {**waiting}
-    return (
-        replace(loop, body=(*early, *stores), simd=False, reductions=(), parallel=False),
-        replace(loop, body=tuple(renamed(s, values) for s in late), reductions=(), parallel=False),
-    )
+    folding = replace(loop, body=(*early, *stores), simd=False, reductions=(), parallel=False)
+    rest = tuple(renamed(s, values) for s in late)
+    last = replace(loop, body=rest, reductions=(), parallel=False)
+    applied("fission", reason, loop, [folding, last])
+    return folding, last
 
 
 def _is_one_of(statement: Statement, others: Collection[Statement]) -> bool:

@@ -46,7 +46,9 @@ def expect_independent(loop: LoopView) -> None:
                 raise IllegalError(f"{one} and {other} may meet in two iterations")
 
 
-def expect_distributable(loop: LoopView, first: Collection[Statement]) -> None:
+def expect_distributable(
+    loop: LoopView, first: Collection[Statement], again: Collection[Statement] = ()
+) -> str:
     """Raise unless all iterations of some statements may run before all of the others.
 
     So some may when values are loaded ahead of a loop (those that compute the values are the
@@ -55,6 +57,12 @@ def expect_distributable(loop: LoopView, first: Collection[Statement]) -> None:
     Parameters
     ----------
     first : statements of an iteration.
+    again : those of them that run once more among the others.
+
+    Returns
+    -------
+    str
+        the reason.
 
     Raises
     ------
@@ -62,10 +70,15 @@ def expect_distributable(loop: LoopView, first: Collection[Statement]) -> None:
         if one of the others is to come before one of the first, as the loop is now, and accesses
         the same element.
     """
-    early = {k for k, s in enumerate(loop.body) if any(s is each for each in first)}
+    early, repeated = (
+        {k for k, s in enumerate(loop.body) if any(s is each for each in some)}
+        for some in (first, again)
+    )
     has_promise = loop.statement.parallel or loop.statement.simd
-    for late in (each for each in loop.accesses if each.statement not in early):
-        for ahead in (each for each in loop.accesses if each.statement in early):
+    others = [a for a in loop.accesses if a.statement not in early or a.statement in repeated]
+    ahead_of_them = [a for a in loop.accesses if a.statement in early]
+    for late in others:
+        for ahead in ahead_of_them:
             meeting = _meeting(loop, late, ahead)
             if not meeting:
                 continue
@@ -73,14 +86,23 @@ def expect_distributable(loop: LoopView, first: Collection[Statement]) -> None:
                 raise IllegalError(f"{ahead} may need {late} in an earlier iteration")
             if 0 in meeting and late.statement < ahead.statement:
                 raise IllegalError(f"{ahead} may need {late} in the same iteration")
+    if has_promise:
+        return "the loop promises that no iteration depends on another one"
+    stored = sorted({a.name for a in others if a.is_write and a.name not in loop.declared})
+    return f"nothing that runs first needs what is stored in {', '.join(stored) or 'no array'}"
 
 
-def expect_jammable(loop: LoopView, times: int) -> None:
+def expect_jammable(loop: LoopView, times: int) -> str:
     """Raise unless each statement may run for several iterations before the next statement does.
 
     Parameters
     ----------
     times : the number of these iterations.
+
+    Returns
+    -------
+    str
+        the reason.
 
     Raises
     ------
@@ -91,7 +113,7 @@ def expect_jammable(loop: LoopView, times: int) -> None:
     if not all(isinstance(s, Let | Assign) for s in loop.body):
         raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
     if loop.statement.parallel or loop.statement.simd:
-        return
+        return "the loop promises that no iteration depends on another one"
     for late in loop.accesses:
         for ahead in loop.accesses:
             meeting = _meeting(loop, late, ahead)
@@ -99,6 +121,7 @@ def expect_jammable(loop: LoopView, times: int) -> None:
                 continue
             if meeting[0] < times and meeting[-1] > 0:
                 raise IllegalError(f"{ahead} may need {late} in an earlier iteration")
+    return f"none of {times} iterations needs what another one of them stores"
 
 
 def _meeting(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range | None:

@@ -17,9 +17,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
-from codegen.schedule.fission import computed
+from codegen.schedule.fission import expect_computable
 from codegen.schedule.legality import IllegalError, expect_distributable
 from codegen.schedule.loop import LoopView
+from codegen.schedule.trace import applied
 from codegen.statements import Assign, For
 
 if TYPE_CHECKING:
@@ -41,9 +42,10 @@ def loading(loop: For, elements: Mapping[Load, Load]) -> list[For]:
     view = LoopView(loop)
     made: list[For] = []
     for here, there in elements.items():
-        computed(loop, {here: there})
+        reason = expect_computable(loop, {here: there})
         copy = Assign(here, Load(there.pointer, view.at_once(there.index)))
         made.append(replace(loop, body=(copy,), reductions=(), parallel=False))
+        applied("stage the loads", reason, loop, made[-1:])
     return made
 
 
@@ -63,9 +65,12 @@ def storing(loop: For, elements: Mapping[Load, Load]) -> For:
     late = [s for s in loop.body if isinstance(s, Assign) and s.target in elements.values()]
     if len(late) < len(elements):
         raise IllegalError("an element is not stored in each iteration")
-    expect_distributable(view, [s for s in loop.body if all(s is not each for each in late)])
+    others = [s for s in loop.body if all(s is not each for each in late)]
+    reason = expect_distributable(view, others)
     copies = [
         Assign(Load(there.pointer, view.at_once(there.index)), here)
         for here, there in elements.items()
     ]
-    return replace(loop, body=tuple(copies), simd=False, reductions=(), parallel=False)
+    made = replace(loop, body=tuple(copies), simd=False, reductions=(), parallel=False)
+    applied("stage the stores", reason, loop, [made])
+    return made

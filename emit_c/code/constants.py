@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from codegen.elements import constants as shared
+from codegen.program.collectives import Collectives
 from emit_c.code.foreign import Foreign
 
 if TYPE_CHECKING:
@@ -61,10 +62,12 @@ class CConstants(shared.Constants):
     definitions : by name.
     loaded : arrays for `load_constants`, in the order of its pointers.
     foreign : functions of other libraries, for `load_functions`.
+    collectives : the sites at which devices meet.
     """
 
-    def __init__(self, names: CNames) -> None:
+    def __init__(self, names: CNames, grid: tuple[int, int] = (1, 1)) -> None:
         super().__init__(names)
+        self.collectives = Collectives(*grid)
         self.definitions: dict[str, ConstantArray] = {}
         self.loaded: list[NDArray[Any]] = []
         self.foreign = Foreign()

@@ -23,18 +23,19 @@ FAILED: Final = 3
 PROVIDED: dict[str, int] = {}
 # OpenBLAS's function that sets its number of threads. Other libraries of LAPACK have no such one.
 SET_THREADS: Final = "openblas_set_num_threads"
-_failed = threading.local()
+_failed: dict[int, BaseException] = {}  # by the thread
 
 
 def fail(error: BaseException) -> int:
     """The status of a provided function that fails; the exception waits for `failure`."""
-    _failed.error = error
+    _failed[threading.get_ident()] = error
     return FAILED
 
 
-def failure() -> BaseException:
-    """The exception of the function that failed last on this thread."""
-    return getattr(_failed, "error", None) or RuntimeError("a function that C called failed")
+def failure(thread: int = 0) -> BaseException:
+    """The exception of the function that failed last on a thread, or on this one."""
+    found = _failed.pop(thread or threading.get_ident(), None)
+    return found or RuntimeError("a function that C called failed")
 
 
 # The lines before prototypes: how a library that is linked may call its functions.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.program.collectives import NONE, Meetings
 from emit_c.executable.libraries import library
 from emit_c.executable.runtime import slots
 from emit_c.executable.tiles import MissingTiles
@@ -62,6 +63,7 @@ class Built:
     constants : the bytes of its large constants.
     tiles : the register tiles that it calls.
     views : by its number among the results, how an array is to be seen.
+    meetings : as of `Program`.
     """
 
     library: Path
@@ -71,6 +73,7 @@ class Built:
     constants: tuple[NDArray[np.uint8], ...]
     tiles: tuple[str, ...] = ()
     views: Mapping[int, StridedView] = field(default_factory=dict[int, StridedView])
+    meetings: Meetings = NONE
 
 
 def build(
@@ -122,4 +125,5 @@ def build(
         ),
         tiles=program.parts.tiles,
         views=views or {},
+        meetings=program.meetings,
     )

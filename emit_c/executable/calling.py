@@ -51,10 +51,7 @@ def caller(
         _leaf(s, s.dims, 0 if k in donated.values() else -1)
         for k, s in enumerate(s for p in entry.parameters for _, s in p.shape.leaves())
     )
-    results = tuple(
-        _leaf(s, _lying(index, s, views), donated.get(k, -1))
-        for k, (index, s) in enumerate(entry.root.shape.leaves())
-    )
+    results = result_leaves(entry, donated, views)
     nested_as = nesting(entry.root.shape)
     written = tuple(k for k, leaf in enumerate(given) if leaf[2] >= 0)
     convert = partial(converted, entry, written)
@@ -66,6 +63,16 @@ def caller(
     convert_one = partial(converted_one, entry, written) if arrays else None
     return trampoline.Caller(
         *(address, arena_bytes, given, results, nested_as, convert, convert_one, failure)
+    )
+
+
+def result_leaves(
+    entry: Computation, donated: Mapping[int, int], views: Mapping[int, StridedView]
+) -> tuple[Leaf, ...]:
+    """The results of a module: their types, sizes in memory, and the arguments that they take."""
+    return tuple(
+        _leaf(s, _lying(index, s, views), donated.get(k, -1))
+        for k, (index, s) in enumerate(entry.root.shape.leaves())
     )
 
 
@@ -88,11 +95,11 @@ def nesting(shape: Shape) -> Any:
     return True if shape.is_array else None
 
 
-def failure(status: int) -> BaseException:
-    """The exception that a module's status stands for."""
+def failure(status: int, thread: int = 0) -> BaseException:
+    """The exception that a module's status stands for, on a thread or on this one."""
     if status == OUT_OF_MEMORY:
         return MemoryError("the compiled module found no memory")
-    return foreign.failure() if status == foreign.FAILED else KeyboardInterrupt()
+    return foreign.failure(thread) if status == foreign.FAILED else KeyboardInterrupt()
 
 
 def converted(
@@ -160,7 +167,7 @@ class CtypesCaller:
         """The module's value."""
         given = self._convert(*arguments)
         made = [None if d is None else np.empty(dims, d) for d, dims, _ in self._results]
-        arena = self._arenas.pop() if self._arenas else _aligned(self._arena_bytes)
+        arena = self._arenas.pop() if self._arenas else aligned_bytes(self._arena_bytes)
         status = self._run(pointers(given), pointers(made), arena.ctypes.data)
         self._arenas.append(arena)
         if status:
@@ -174,7 +181,8 @@ def pointers(arrays: Sequence[NDArray[Any] | None]) -> Any:
     return (ctypes.c_void_p * max(len(arrays), 1))(*addresses)
 
 
-def _aligned(size: int) -> NDArray[np.uint8]:
+def aligned_bytes(size: int) -> NDArray[np.uint8]:
+    """Memory that begins with a cache line."""
     whole = np.empty(size + machine.CACHE_LINE, np.uint8)
     start = -whole.ctypes.data % machine.CACHE_LINE
     return whole[start : start + size]

@@ -75,7 +75,7 @@ class Compilation:
         key = ""
         if self.remember:
             key = module_cache.cache_key(self.module, self.optimize, self.plain)
-        built = (module_cache.load_built(key) if key else None) or self._built(key)
+        built = (module_cache.load_built(key, self.module) if key else None) or self._built(key)
         try:
             return self._loaded(built)
         except OSError:
@@ -111,7 +111,7 @@ class Compilation:
                 made.program, made.views, running, tiles, lambda: verify(made.module, self.sound)
             )
         if key:
-            module_cache.store_built(key, built)
+            module_cache.store_built(key, self.module, built)
         return built
 
     def _loaded(self, built: Built) -> Executable:

@@ -10,14 +10,15 @@ from weakref import WeakValueDictionary
 
 from codegen.program.values import call_memory
 from emit_c.code.foreign import hand_over
-from emit_c.executable.calling import caller, pointers
+from emit_c.executable.calling import caller, converted, nested, nesting, pointers, result_leaves
+from emit_c.executable.devices import DevicesCaller
 from emit_c.executable.runtime import runtime
 from emit_c.executable.tiles import load_tiles
 from hlo.errors.error import HloError
 from interpreter.engine.memory import ALWAYS_THERE, refuse_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from emit_c.executable.built import Built
@@ -36,11 +37,16 @@ class Native:
         returns is in `runtime.h`.
     arena_bytes : of memory that a call takes, aligned to 64 bytes.
     donated : for numbers of results, the argument whose memory the result is written to.
+    plan : address of the plan with which `hlo_run_devices` runs it, on as many devices as the
+        module is for; 0 for a module for one device that never asks for others.
+    explain : the exception for a run on several devices that was stopped, by the report of it.
     """
 
     run: int
     arena_bytes: int
     donated: Mapping[int, int]
+    plan: int
+    explain: Callable[[Sequence[int]], BaseException]
 
 
 class LoadedLibrary:
@@ -96,14 +102,31 @@ class Executable:
         self.memory = call_memory(entry, built.arena_bytes, built.constants)
         run = self._library.functions.run
         address = ctypes.cast(run, ctypes.c_void_p).value or 0
-        self.native = Native(address, built.arena_bytes, built.donated)
         parameters = ", ".join(str(p.shape) for p in entry.parameters)
         self._signature = f"({parameters}) -> {entry.root.shape}"
         self._call = caller(run, built.arena_bytes, entry, built.donated, built.views)
+        nest = nesting(entry.root.shape)
+        self._together = DevicesCaller(
+            *(address, built.arena_bytes, entry.name, built.meetings),
+            result_leaves(entry, built.donated, built.views),
+            partial(converted, entry, ()),
+            lambda arrays: nested(nest, iter(arrays)),
+        )
+        devices = max(built.meetings.plans, default=1)
+        together = devices > 1 or bool(built.meetings.sites)
+        plan = self._together.address(devices) if together else 0
+        explain = self._together.explain
+        self.native = Native(address, built.arena_bytes, built.donated, plan, explain)
+        if built.meetings.sites:
+            # Even a device that is alone asks who it is.
+            self._call = self._alone
         made = [s for k, (_, s) in enumerate(entry.root.shape.leaves()) if k not in built.donated]
         needed = sum(s.unpacked_bytes for s in made) + built.arena_bytes
         if needed > ALWAYS_THERE:
             self._call = partial(self._first_call, entry, needed, self._call)
+
+    def _alone(self, *arguments: Any) -> Value:
+        return self._together([arguments])[0]
 
     def _first_call(
         self, entry: Computation, needed: int, call: Callable[..., Value], *arguments: Any
@@ -122,19 +145,31 @@ class Executable:
         """The C that was compiled."""
         return self._written()
 
-    def __call__(self, *arguments: Any) -> Value:
+    def __call__(self, *arguments: Any, per_device: Sequence[Sequence[Any]] | None = None) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it.
 
         Arguments are NumPy arrays, or arrays of other libraries through DLPack; those in row-major
         order are read where they are.
 
+        Parameters
+        ----------
+        per_device : instead of `arguments`: those of every device; device d is replica
+            d // num_partitions and partition d % num_partitions. Devices are threads.
+
+        Returns
+        -------
+        Value
+            An array, a tuple of values, or None for a token. With `per_device`, a list of them.
+
         Raises
         ------
         HloError
             HLO110 to HLO112 if the arguments do not fit, HLO113 or HLO114 if there is not enough
-            memory.
+            memory; HLO116 to HLO123 if there are too many or too few devices, or they do not agree.
         """
-        return self._call(*arguments)
+        if per_device is None:
+            return self._call(*arguments)
+        return self._together(per_device)
 
 
 def _watched(entry: Computation, needed: int, call: Callable[..., Value], *arguments: Any) -> Value:

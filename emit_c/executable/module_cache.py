@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from codegen.program.collectives import Meetings
 from emit_c.code.foreign import PROVIDED
 from emit_c.executable.built import Built, StridedView
 from emit_c.executable.runtime import slots
@@ -80,7 +81,7 @@ def _versions() -> str:
     return f"{ours.hexdigest()} {np.__version__} {ml_dtypes.__version__}"
 
 
-def load_built(key: str) -> Built | None:
+def load_built(key: str, module: Module) -> Built | None:
     """The library under a key; None where there is none, or where files are gone or broken."""
     folder = cache_folder("built")
     if folder is None:
@@ -106,10 +107,11 @@ def load_built(key: str) -> Built | None:
         tiles=tuple(about["tiles"]),
         constants=constants,
         views={int(k): StridedView(*map(tuple, v)) for k, v in about["views"].items()},
+        meetings=Meetings.of_json(about["meetings"], module),
     )
 
 
-def store_built(key: str, built: Built) -> None:
+def store_built(key: str, module: Module, built: Built) -> None:
     """Write a built module down, for `load_built`, where a file can be written."""
     folder = cache_folder("built")
     if folder is None or sum(c.nbytes for c in built.constants) > MOST_CONSTANT_BYTES:
@@ -125,6 +127,7 @@ def store_built(key: str, built: Built) -> None:
         "functions": built.functions,
         "tiles": built.tiles,
         "views": {k: (v.sizes, v.axes) for k, v in built.views.items()},
+        "meetings": built.meetings.as_json(module),
     }
     arrays = {f"constant{k}": c for k, c in enumerate(built.constants)}
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)

@@ -9,7 +9,7 @@ from emit_c.executable.background import background
 from interpreter import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from emit_c.executable.executable import Executable
     from hlo.instruction import Module
@@ -70,8 +70,10 @@ class PendingExecutable:
         state = "compiled" if self._made else "failed" if self._failed else "being compiled"
         return f"<executable of {self._module.name}, {state}>"
 
-    def __call__(self, *arguments: Value) -> Value:
-        """The value of the module for some arguments.
+    def __call__(
+        self, *arguments: Value, per_device: Sequence[Sequence[Value]] | None = None
+    ) -> Value:
+        """The value of the module for some arguments, or on several devices.
 
         Raises
         ------
@@ -79,5 +81,5 @@ class PendingExecutable:
             HLO110 to HLO112 if the arguments do not fit; what the compilation failed with.
         """
         if self._done.is_set():
-            return self.wait()(*arguments)
-        return evaluate(self._module, *arguments)
+            return self.wait()(*arguments, per_device=per_device)
+        return evaluate(self._module, *arguments, per_device=per_device)

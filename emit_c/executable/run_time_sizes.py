@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from codegen.program.run_time_sizes import call_with_sizes
+from codegen.program.run_time_sizes import PaddedCall, call_with_sizes
 from emit_c.executable.executable import Executable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from emit_c.executable.built import Built
     from hlo.instruction import Module
@@ -30,12 +30,10 @@ class DynamicExecutable(Executable):
         super().__init__(static.module.entry, built, written)
         self._entry, self._static, self.native = module.entry, static, None
 
-    def __call__(self, *arguments: Any) -> Any:
-        """The value of the module for some arguments, as `interpreter.evaluate` gives it.
-
-        Raises
-        ------
-        HloError
-            HLO110 to HLO112 if the arguments do not fit.
-        """
-        return call_with_sizes(self._entry, self._static, super().__call__, arguments)
+    def __call__(self, *arguments: Any, per_device: Sequence[Sequence[Any]] | None = None) -> Any:
+        """The value of the module for some arguments, as `Executable` gives it."""
+        if per_device is None:
+            return call_with_sizes(self._entry, self._static, super().__call__, arguments)
+        calls = [PaddedCall(self._entry, self._static, each) for each in per_device]
+        made = super().__call__(per_device=[call.arguments for call in calls])
+        return [call.cut(value) for call, value in zip(calls, made, strict=True)]

@@ -15,7 +15,7 @@ from emit_c.executable.executable import Executable
 from hlo.types.shape import tuple_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from emit_c.executable.built import Built
     from hlo.instruction import Computation, Instruction, Module
@@ -83,15 +83,13 @@ class StridedExecutable(Executable):
         super().__init__(entry, built, written)
         self._views = built.views
 
-    def __call__(self, *arguments: Any) -> Value:
-        """The value of the module for some arguments, as `interpreter.evaluate` gives it.
+    def __call__(self, *arguments: Any, per_device: Sequence[Sequence[Any]] | None = None) -> Value:
+        """The value of the module for some arguments, as `Executable` gives it."""
+        made = super().__call__(*arguments, per_device=per_device)
+        return self._seen(made) if per_device is None else [self._seen(each) for each in made]
 
-        Raises
-        ------
-        HloError
-            HLO110 to HLO112 if the arguments do not fit.
-        """
-        made = super().__call__(*arguments)
+    def _seen(self, made: Value) -> Value:
+        """A value in the order that its layouts say."""
         if not isinstance(made, tuple):
             return self._views[0].of(made)
         values = enumerate(cast("tuple[Value, ...]", made))

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from codegen.program.check import check, check_depth
+from codegen.program.collectives import NONE, Meetings
 from codegen.program.head import head
 from codegen.statements import Call
 from emit_c.code.definition import defined
@@ -54,6 +55,7 @@ class Program:
     assignment : the buffer of every array, and the scratch memory of single instructions.
     hlo_names : for each C function, the HLO name behind each of its identifiers; under "", the HLO
         names behind the functions themselves.
+    meetings : the collectives, and who meets whom there.
     """
 
     parts: Parts
@@ -66,6 +68,7 @@ class Program:
     sites: tuple[KernelSite, ...] = ()
     units: Units | None = None
     hlo_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
+    meetings: Meetings = NONE
 
     def __repr__(self) -> str:
         """The number of lines of C, and the memory of a call."""
@@ -138,7 +141,14 @@ def emit(
         parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
         memory.assignment, tuple(writer.sites or ()), units,
         {**writer.kernels.hlo_names, **writer.hlo_names, "": writer.names.hlo_names},
+        constants.collectives.meetings(_least_bytes(module)),
     )  # fmt: skip
+
+
+def _least_bytes(module: Module) -> int:
+    """The bytes of a module's arguments and results."""
+    shapes = (*(p.shape for p in module.entry.parameters), module.entry.root.shape)
+    return sum(shape.unpacked_bytes for shape in shapes)
 
 
 def _calls(

@@ -57,10 +57,10 @@ class ModuleWriter:
         plain: bool = False,
     ) -> None:
         self.write, self.sites, self.units = write, sites, units
-        self.memory = CMemory(module)
+        self.memory, header = CMemory(module), module.header
         self.runs = runs(module)
         self.names = CNames()
-        self.constants = CConstants(self.names)
+        self.constants = CConstants(self.names, (header.replica_count, header.num_partitions))
         self.kernels = ModuleKernels(self.names, watch, plain=plain)
         self.reuse = KernelReuse()
         self.functions: dict[str, RelocatableFunction] = {}

@@ -126,6 +126,35 @@ def canonical_iota(
     return sizes, moved if len(moved) > 1 else ()
 
 
+def iota_of(dims: tuple[int, ...], devices: NDArray[np.int64]) -> TileAssignment | None:
+    """The iota form of a row-major list of devices; None if there is none.
+
+    From the last one on, devices of an iota are runs of equal steps.
+    """
+    sizes: list[tuple[int, int]] = []  # (step, length) of each run, innermost first
+    block = np.asarray(devices)
+    if block[0] != 0 or sorted(block) != list(range(block.size)):
+        return None
+    while block.size > 1:
+        step = int(block[1] - block[0])
+        length = 2
+        while length < block.size and block[length] - block[length - 1] == step:
+            length += 1
+        while block.size % length:
+            length -= 1
+        rows = block.reshape(-1, length)
+        if length < 2 or (np.diff(rows, axis=1) != step).any():
+            return None
+        sizes.append((step, length))
+        block = rows[:, 0]
+    sizes.reverse()
+    by_step = sorted(range(len(sizes)), key=lambda i: -sizes[i][0])
+    reshape = tuple(sizes[i][1] for i in by_step)
+    transpose = tuple(by_step.index(i) for i in range(len(sizes)))
+    made = TileAssignment(dims, None, *canonical_iota(reshape, transpose))
+    return made if np.array_equal(made.device_array().reshape(-1), devices) else None
+
+
 @dataclass(frozen=True, slots=True)
 class SubAxis:
     """A mesh axis, or part of one: `"a"`, or `"a":(pre_size)size`."""

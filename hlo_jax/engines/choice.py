@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo_jax.engines.compiled import CompiledC
 from hlo_jax.engines.cuda import Cuda
 from hlo_jax.engines.interpreter import Interpreter
-from hlo_jax.engines.parts import compiled_c
 from hlo_jax.engines.switching import Switching
 from hlo_jax.programs.lines import line_at
 from hlo_jax.programs.options import OptionError
@@ -44,7 +44,7 @@ def _or_interpreter(name: str, program: JaxProgram) -> Engine:
 
 
 COMPILERS: Final[dict[str, Callable[[JaxProgram], Engine]]] = {
-    "c": compiled_c,
+    "c": CompiledC,
     "cuda-host": lambda program: Cuda(program, "host"),
     "cuda": lambda program: Cuda(program, "gpu"),
 }

@@ -1,4 +1,4 @@
-"""C as an engine: a program for one device, optimized, emitted as C and compiled."""
+"""C as an engine: a program, optimized, emitted as C and compiled; devices are threads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,12 @@ class CompiledC:
         self.code_bytes = self._executable.library.stat().st_size
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
-        """Call the program. The memory of donated arguments is used, so these are copied."""
+        """Call the program.
+
+        The memory of arguments that a lone device donates is used, so these are copied.
+        """
+        if len(per_device) > 1:
+            return [flat(value) for value in self._executable(per_device=per_device)]
         (arguments,) = per_device
         given = [
             a.copy() if a is not None and k in self._donors else a for k, a in enumerate(arguments)

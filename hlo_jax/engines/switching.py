@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from emit_c.executable.background import background
 from hlo.wording import counted
+from hlo_jax.engines.compiled import CompiledC
 from hlo_jax.engines.interpreter import Interpreter
-from hlo_jax.engines.parts import compiled_c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +72,6 @@ class Switching:
 
     def _compile(self) -> None:
         try:
-            self._now = compiled_c(self._program)
+            self._now = CompiledC(self._program)
         except Exception as error:
             self._why = str(error).partition("\n")[0]

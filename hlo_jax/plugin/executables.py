@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
+from emit_c.code.foreign import failure
+from emit_c.executable.devices import REPORT_HEAD
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.structs import ExecuteOptions, PjrtProgram
 from hlo_jax.plugin.arrays import buffer_with, held_value_of, value_of
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo_jax.abi import structs as s
+    from hlo_jax.shim.records import RaisedRecord
 
 # ---------------------------------------------------------------------------------- compiling
 
@@ -72,6 +75,19 @@ def execute(args: s.LoadedExecutableExecute) -> None:
                 shim().delete_buffer(handle)
     _give(args, made, len(self.program.results))
     self.ran()
+
+
+@answers("raised")
+def raised(args: RaisedRecord) -> None:
+    """Raise the exception for a call of compiled code that failed."""
+    if not args.report:
+        raise failure()
+    self = loaded(args.executable)
+    count = REPORT_HEAD + 2 * len(self.devices)
+    native = self.engine.native
+    assert native is not None
+    with telling_line(self.program.module):
+        raise native.explain(read_numbers(args.report, count, ctypes.c_int64))
 
 
 def _argument_handles(self: Loaded, args: s.LoadedExecutableExecute) -> list[tuple[int, ...]]:

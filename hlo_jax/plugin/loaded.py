@@ -6,6 +6,7 @@ import ctypes
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from emit_c.executable.devices import run_devices_address
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.proto import hlo_with_config
 from hlo_jax.engines.choice import engine_for
@@ -93,6 +94,7 @@ class Loaded:
         for result, argument in native.donated.items():
             outputs[result].donor = argument
         self.record.arena_bytes = native.arena_bytes
+        self.record.plan, self.record.together = native.plan, run_devices_address()
         self.record.run = native.run  # last: from now on C may call it
 
     def ran(self) -> None:

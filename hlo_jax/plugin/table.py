@@ -14,13 +14,13 @@ import ctypes
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from emit_c.code.foreign import failure
 from hlo_jax.abi.functions import FUNCTIONS, LAYOUT_FUNCTIONS
 from hlo_jax.abi.members import cuts_a_member, size
 from hlo_jax.abi.numbers import MAJOR, MINOR, ErrorCode, Extension
 from hlo_jax.abi.structs import ExtensionBase
 from hlo_jax.plugin.errors import PjrtError, error_of
 from hlo_jax.shim import address_of, answer
+from hlo_jax.shim.records import RaisedRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +101,7 @@ class PjrtApi:
         head = _HEAD.from_buffer(self._memory)
         head[:] = [len(self._memory.raw), ctypes.addressof(layouts), 24, 0, version.value]
         self._fill(self._memory, ctypes.sizeof(_HEAD), FUNCTIONS)
-        self._answer("raised", lambda _: error_of(failure()))
+        self._answer("raised", partial(call, RaisedRecord, ANSWERS["raised"]))
 
     @property
     def address(self) -> int:

@@ -55,7 +55,7 @@ def text() -> str:
     head = "".join(f"#include <{name}>\n" for name in _HEADERS)
     body = Path(__file__).with_name("shim.c").read_text()
     callbacks = [f"ASKS_PYTHON({name})\n" for name in (*FUNCTIONS, *LAYOUT_FUNCTIONS, "raised")]
-    return "\n".join([head, in_one_file("runtime.h"), *_declarations(), body, *callbacks])
+    return "\n".join([head, in_one_file("devices.h"), *_declarations(), body, *callbacks])
 
 
 def _declarations() -> Iterator[str]:

@@ -6,7 +6,7 @@ and even when Python is already gone. Python reads one with `BufferRecord.from_a
 shim calls it a `Buffer`, and so with the others.
 """
 
-from hlo_jax.abi.members import Address, CStruct, Int, Int64, Size, struct
+from hlo_jax.abi.members import Address, Args, CStruct, Int, Int64, Size, struct
 
 # fmt: off
 
@@ -93,6 +93,8 @@ class ExecutableRecord(CStruct):
     references: Int       # of JAX: each of the two handles
     deleted: Int
     run: Address          # int(const void* const* in, void* const* out, void* arena); 0: ask Python
+    together: Address     # hlo_run_devices, and the plan that it takes; 0: call `run` itself
+    plan: Address
     arena_bytes: Size
     arena: Address        # an arena that nobody uses now, with a call's lists behind it, or 0
     input_count: Size
@@ -103,6 +105,14 @@ class ExecutableRecord(CStruct):
     replicas: Size
     partitions: Size
     calls: Int64          # that C answered without Python
+
+
+@struct
+class RaisedRecord(Args):
+    """A call of compiled code that failed: what Python is to raise for it."""
+
+    executable: Address
+    report: Address       # int64[], of several devices (see devices.h); 0: a callback's exception
 
 
 @struct
@@ -120,5 +130,5 @@ class Hooks(CStruct):
 
 RECORDS = (
     ErrorRecord, DeviceRecord, MemoryRecord, BufferRecord, LayoutRecord, OutputRecord, InputRecord,
-    ExecutableRecord, Hooks,
+    ExecutableRecord, RaisedRecord, Hooks,
 )

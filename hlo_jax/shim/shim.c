@@ -8,7 +8,7 @@
 // buffers.
 //
 // The structs (PJRT_..._Args, Buffer, Executable ...) are declared by Python, from the tables that
-// Python itself reads them by, in front of this text; so is runtime.h, of compiled modules. Behind it
+// Python itself reads them by, in front of this text; so is devices.h, of compiled modules. Behind it
 // stands a line ASKS_PYTHON(name) for each function that Python may answer.
 
 enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8, CANCELLED = 1, UNAVAILABLE = 14 };
@@ -386,10 +386,9 @@ static bool may_donate(const ExecuteOptions *options, size_t number) {
   return true;
 }
 
-// Whether compiled code can read the arguments as they are. If not, Python says why, or copies.
-static bool fits(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
-  if (args->num_devices != 1 || args->num_args != self->input_count || self->deleted) return false;
-  Buffer **given = ((Buffer ***)args->argument_lists)[0];
+// Whether compiled code can read the arguments of a device as they are. If not, Python says why, or
+// copies.
+static bool device_fits(Executable *self, Buffer **given) {
   Input *inputs = self->inputs;
   for (size_t i = 0; i < self->input_count; i++) {
     Buffer *buffer = given[i];
@@ -407,20 +406,47 @@ static bool fits(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
   return true;
 }
 
-// What a call works with: the arena of compiled code, and behind it lists of addresses.
+static bool fits(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
+  if (args->num_devices != self->replicas * self->partitions) return false;
+  if (args->num_args != self->input_count || self->deleted) return false;
+  for (size_t d = 0; d < args->num_devices; d++) {
+    if (!device_fits(self, ((Buffer ***)args->argument_lists)[d])) return false;
+  }
+  return true;
+}
+
+// What a call works with: an arena for each device, and behind them lists of addresses.
 typedef struct {
-  void *arena;
-  void **in, **out;  // of the arguments' and the results' memory
-  void **donors;     // for each result the buffer whose memory it took, or NULL
+  char *arena;
+  size_t step;          // from one device's arena to the next one's
+  void **in, **out;     // of the arguments' and the results' memory, device by device
+  void **donors;        // for each result the buffer whose memory it took, or NULL
+  void **ins, **outs, **arenas;  // of each device: its lists, its arena
+  int64_t *report;
 } Workspace;
 
-static Workspace take_workspace(Executable *self) {
-  size_t start = (self->arena_bytes + sizeof(void *)) / sizeof(void *);
-  size_t lists = self->input_count + 2 * self->output_count;
+static Workspace take_workspace(Executable *self, size_t devices) {
+  size_t step = (self->arena_bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+  size_t lists = devices * (self->input_count + 2 * self->output_count + 3);
+  size_t report = HLO_REPORT_HEAD + 2 * devices;
   void *arena = __atomic_exchange_n(&self->arena, NULL, __ATOMIC_ACQ_REL);
-  if (!arena && posix_memalign(&arena, ALIGNMENT, (start + lists) * sizeof(void *))) arena = NULL;
-  void **in = (void **)arena + start, **out = in + self->input_count;
-  return (Workspace){.arena = arena, .in = in, .out = out, .donors = out + self->output_count};
+  size_t bytes = devices * step + (lists + report) * sizeof(void *);
+  if (!arena && posix_memalign(&arena, ALIGNMENT, bytes)) arena = NULL;
+  Workspace work = {.arena = arena, .step = step};
+  if (!arena) return work;
+  work.in = (void **)((char *)arena + devices * step);
+  work.out = work.in + devices * self->input_count;
+  work.donors = work.out + devices * self->output_count;
+  work.ins = work.donors + devices * self->output_count;
+  work.outs = work.ins + devices;
+  work.arenas = work.outs + devices;
+  work.report = (int64_t *)(work.arenas + devices);
+  for (size_t d = 0; d < devices; d++) {
+    work.ins[d] = work.in + d * self->input_count;
+    work.outs[d] = work.out + d * self->output_count;
+    work.arenas[d] = work.arena + d * step;
+  }
+  return work;
 }
 
 static void give_arena(Executable *self, void *arena) {
@@ -428,10 +454,10 @@ static void give_arena(Executable *self, void *arena) {
 }
 
 // The buffer of a result: it takes a donated argument's memory where it may.
-static Buffer *make_result(Executable *self, size_t number, Buffer **given,
+static Buffer *make_result(Executable *self, size_t device, size_t number, Buffer **given,
                            const ExecuteOptions *options, void **donors) {
   Output *output = (Output *)self->outputs + number;
-  Memory *memory = ((Memory **)self->memories)[number];
+  Memory *memory = ((Memory **)self->memories)[device * self->output_count + number];
   Buffer *donor = output->donor < 0 ? NULL : given[output->donor];
   donors[number] = NULL;
   bool taken = donor && donor->references == 1 && !donor->on_delete &&
@@ -463,11 +489,13 @@ static void *interrupted(Executable *self, PJRT_LoadedExecutable_Execute_Args *a
   return NULL;
 }
 
-// What a call of compiled code found: a signal's handler or a callback raised an exception, or
-// memory is out.
-static void *failed(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, int status) {
+// What a call of compiled code found: a signal's handler or a callback raised an exception, memory is
+// out, or several devices do not agree.
+static void *failed(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, int status,
+                    int64_t *report) {
   if (status == HLO_FAILED) {
-    Error *error = ask_raised(NULL);
+    Raised raised = {.struct_size = sizeof raised, .executable = self, .report = report};
+    Error *error = ask_raised(&raised);
     if (error->code != CANCELLED) return error;
     free(error);
     return interrupted(self, args);
@@ -481,41 +509,65 @@ static void *failed(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, 
   return interrupted(self, args);
 }
 
+// The arrays of a device's arguments, and buffers for its results; false if memory is out.
+static bool set_up_device(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, size_t device,
+                          Workspace *work, size_t *ready_ones) {
+  Buffer **given = ((Buffer ***)args->argument_lists)[device];
+  Buffer **made = ((Buffer ***)args->output_lists)[device];
+  void **in = work->ins[device], **out = work->outs[device];
+  for (size_t i = 0; i < self->input_count; i++) in[i] = given[i]->data;
+  for (size_t k = 0; k < self->output_count; k++, ++*ready_ones) {
+    Buffer *result = make_result(self, device, k, given, args->options,
+                                 work->donors + device * self->output_count);
+    if (!result) return false;
+    made[k] = result;
+    out[k] = result->data;
+    int donor = ((Output *)self->outputs)[k].donor;
+    if (donor >= 0) in[donor] = result->data;
+  }
+  return true;
+}
+
+static int call(Executable *self, Workspace *work) {
+  if (!self->plan) {
+    return ((int (*)(void **, void **, void *))self->run)(work->in, work->out, work->arena);
+  }
+  typedef int run_devices(void *, void *, void **, void **, void **, int64_t *);
+  return ((run_devices *)self->together)(self->run, self->plan, work->ins, work->outs, work->arenas,
+                                         work->report);
+}
+
 static void *run(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
-  Buffer **given = ((Buffer ***)args->argument_lists)[0];
-  Buffer **made = ((Buffer ***)args->output_lists)[0];
-  Workspace work = take_workspace(self);
-  if (!work.arena) return failed(self, args, HLO_OUT_OF_MEMORY);
-  for (size_t i = 0; i < self->input_count; i++) work.in[i] = given[i]->data;
-  size_t ready_ones = 0;
-  for (; ready_ones < self->output_count; ready_ones++) {
-    Buffer *result = make_result(self, ready_ones, given, args->options, work.donors);
-    if (!result) break;
-    made[ready_ones] = result;
-    work.out[ready_ones] = result->data;
-    int donor = ((Output *)self->outputs)[ready_ones].donor;
-    if (donor >= 0) work.in[donor] = result->data;
+  size_t devices = args->num_devices, ready_ones = 0, outputs = self->output_count;
+  Buffer ***given = (Buffer ***)args->argument_lists, ***made = (Buffer ***)args->output_lists;
+  Workspace work = take_workspace(self, devices);
+  if (!work.arena) return failed(self, args, HLO_OUT_OF_MEMORY, NULL);
+  bool is_ready = true;
+  for (size_t d = 0; is_ready && d < devices; d++) {
+    is_ready = set_up_device(self, args, d, &work, &ready_ones);
   }
-  int status = HLO_OUT_OF_MEMORY;
-  if (ready_ones == self->output_count) {
-    int (*code)(void **, void **, void *) = (int (*)(void **, void **, void *))self->run;
-    status = code(work.in, work.out, work.arena);
-  }
+  int status = is_ready ? call(self, &work) : HLO_OUT_OF_MEMORY;
   for (size_t i = 0; i < ready_ones; i++) {
     // What took an argument's memory owns it from now on, even where the call failed half-way.
     Buffer *donor = work.donors[i];
     if (donor) donor->data = NULL, donor->deleted = 1;
-    if (status) let_go(made[i]);
+    if (status) let_go(made[i / outputs][i % outputs]);
+  }
+  if (status) {
+    void *error = failed(self, args, status, self->plan ? work.report : NULL);
+    give_arena(self, work.arena);
+    return error;
   }
   give_arena(self, work.arena);
-  if (status) return failed(self, args, status);
   Input *inputs = self->inputs;
-  for (size_t i = 0; i < self->input_count; i++) {
-    if (inputs[i].donated && !given[i]->deleted && may_donate(args->options, i)) {
-      delete_buffer(given[i]);
+  for (size_t d = 0; d < devices; d++) {
+    for (size_t i = 0; i < self->input_count; i++) {
+      if (inputs[i].donated && !given[d][i]->deleted && may_donate(args->options, i)) {
+        delete_buffer(given[d][i]);
+      }
     }
+    if (args->device_complete_events) ((void **)args->device_complete_events)[d] = &ready;
   }
-  if (args->device_complete_events) ((void **)args->device_complete_events)[0] = &ready;
   __atomic_add_fetch(&self->calls, 1, __ATOMIC_RELAXED);
   return NULL;
 }

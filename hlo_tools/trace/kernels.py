@@ -14,6 +14,7 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.schedule.trace import Application
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
     from emit_cuda.grids.stages import Stage
@@ -48,6 +49,7 @@ class KernelState:
     Attributes
     ----------
     computes : for the pass "", the HLO that the kernel computes, a line an instruction.
+    steps : the primitives of `codegen.schedule` that the pass has applied, in their order.
     """
 
     kernel: str
@@ -56,6 +58,7 @@ class KernelState:
     location: SourceLine | None
     code: tuple[CodeLine, ...]
     computes: tuple[str, ...] = ()
+    steps: tuple[Application, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -120,6 +123,7 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
     import emit_c  # noqa: PLC0415
     from codegen.printer import definition, text  # noqa: PLC0415
     from codegen.program.about import about  # noqa: PLC0415
+    from codegen.schedule.trace import listening  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
 
     passes = {each.name: each for each in PASSES}
@@ -138,10 +142,12 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
             whole = "".join(f"{definition(each)}\n" for each in own) + made
             code = tuple(linked(whole, kernel.names.hlo_names, set(known))) if whole else ()
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
-            found.append(KernelState(name, pass_, why, location, code, computes))
+            found.append(KernelState(name, pass_, why, location, code, computes, tuple(heard)))
+        heard.clear()
         last[name] = made
 
-    emit_c.emit(module, watch=watch, plain=plain)
+    with listening() as heard:
+        emit_c.emit(module, watch=watch, plain=plain)
     return found
 
 

@@ -140,6 +140,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--kernel", metavar="NAME", help="print the loops of this instruction's kernel only"
     )
+    parser.add_argument(
+        "--steps",
+        action="store_true",
+        help="with --stage loops: show each loop transformation of a kernel pass, and its reason",
+    )
     parser.add_argument("--svg", metavar="FILE", help="draw when and where arrays lie")
     parser.add_argument(
         "--trace",
@@ -177,6 +182,8 @@ def run(arguments: Namespace) -> int:
     modules = chosen_modules(arguments)
     if arguments.kernel and arguments.stage != "loops":
         raise HloError("HLO204", "--kernel asks for --stage loops")
+    if arguments.steps and arguments.stage != "loops":
+        raise HloError("HLO204", "--steps asks for --stage loops")
     if arguments.plain and arguments.stage != "c":
         raise HloError("HLO204", "--plain asks for --stage c")
     if arguments.arch and arguments.stage not in ("ptx", "sass"):
@@ -253,7 +260,7 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
     if stage in _OF_CUDA:
         return cuda_text(prepare(static_form(module), "gpu"), arguments)
     if stage == "loops":
-        return loops(module, arguments.kernel, until, arguments.target)
+        return loops(module, arguments.kernel, until, arguments.target, steps=arguments.steps)
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 

@@ -10,10 +10,16 @@ from hlo_tools.trace.kernels import kernel_states, pass_names
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
+    from hlo_tools.trace.kernels import KernelState
 
 
 def loops(
-    module: Module, kernel: str | None = None, until: str | None = None, target: str = "cpu"
+    module: Module,
+    kernel: str | None = None,
+    until: str | None = None,
+    target: str = "cpu",
+    *,
+    steps: bool = False,
 ) -> str:
     """The loops of a module's kernels as they are written, and after each pass that changes them.
 
@@ -22,6 +28,7 @@ def loops(
     kernel : the instruction whose kernel is shown; all kernels are, if none is named.
     until : the last pass that is shown.
     target : "cpu" for kernels of C, "gpu" for those of CUDA.
+    steps : before the loops after a pass, show each loop transformation that the pass has applied.
 
     Raises
     ------
@@ -43,5 +50,17 @@ def loops(
         if kernel in (None, state.kernel) and state.pass_ in shown and state.lines:
             title = f"after {state.pass_}" if state.pass_ else "as it is written"
             why = [f"//   {line}" for line in (*state.computes, *wrap(state.why, 95))]
+            if steps:
+                found += (_step(state, number) for number in range(len(state.steps)))
             found.append("\n".join([f"// {state.kernel}: {title}", *why, *state.lines, ""]))
     return "\n".join(found)
+
+
+def _step(state: KernelState, number: int) -> str:
+    """A loop transformation: its name and its reason, the loop, and the statements in its place."""
+    from codegen.printer import text  # noqa: PLC0415 - a second of imports
+
+    step = state.steps[number]
+    head = f"// {state.kernel}: in {state.pass_}, step {number + 1} of {len(state.steps)}"
+    parts = f"{head}: {step.primitive}", f"//   legal, as {step.reason}", text([step.before])
+    return "\n".join([*parts[:2], parts[2].rstrip(), "// becomes", text(step.after)])

@@ -12,13 +12,14 @@ import ctypes
 import threading
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
+    from hlo.errors.error import Span
     from hlo.instruction import Instruction
     from hlo.types.sharding import Mesh
 
@@ -146,7 +147,7 @@ class Lockstep:
         if len(meeting.brought) == len(members):
             rounds.remove(meeting)
         else:
-            wanting = "devices " + ", ".join(map(str, members)) + " to take part"
+            wanting = wanting_of(members)
             self._wait(
                 device, Waiting(lambda: len(meeting.brought) == len(members), instr, wanting)
             )
@@ -196,18 +197,44 @@ class Lockstep:
             baton.release()
 
     def _deadlock(self) -> HloError:
-        notes: list[str] = []
-        for device in range(self.devices)[:DEVICES_SHOWN]:
-            waiting = self._waiting.get(device)
-            if waiting is None or waiting.instr is None:
-                notes.append(f"device {device} has finished")
-            else:
-                notes.append(f"device {device} is in {_wait_of(waiting.instr)}: {waiting.wanting}")
-        if self.devices > DEVICES_SHOWN:
-            notes.append(f"and {self.devices - DEVICES_SHOWN} more devices")
-        stuck = next(w.instr for w in self._waiting.values() if w.instr is not None)
-        message = f"{stuck.name}: deadlock: no device can go on"
-        return HloError("HLO117", message, stuck.span, notes)
+        waiting = (self._waiting.get(device) for device in range(self.devices))
+        return deadlock([w and w.instr and (w.instr, w.wanting) for w in waiting])
+
+
+class Communicating(Protocol):
+    """An instruction at which devices wait, or the facts of one that is gone."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def opcode(self) -> str: ...  # noqa: D102
+    @property
+    def span(self) -> Span | None: ...  # noqa: D102
+
+
+def wanting_of(members: Sequence[int]) -> str:
+    """The thing that a device waits for in a meeting of some devices, in words."""
+    return "devices " + ", ".join(map(str, members)) + " to take part"
+
+
+def deadlock(waiting: Sequence[tuple[Communicating, str] | None]) -> HloError:
+    """The error for devices of which none can go on.
+
+    Parameters
+    ----------
+    waiting : for each device where it waits, and for what; None for one that has finished.
+    """
+    notes: list[str] = []
+    for device, waits in enumerate(waiting[:DEVICES_SHOWN]):
+        if waits is None:
+            notes.append(f"device {device} has finished")
+        else:
+            notes.append(f"device {device} is in {_wait_of(waits[0])}: {waits[1]}")
+    if len(waiting) > DEVICES_SHOWN:
+        notes.append(f"and {len(waiting) - DEVICES_SHOWN} more devices")
+    stuck = next(waits[0] for waits in waiting if waits is not None)
+    message = f"{stuck.name}: deadlock: no device can go on"
+    return HloError("HLO117", message, stuck.span, notes)
 
 
 def _stop(thread: threading.Thread) -> None:
@@ -216,7 +243,7 @@ def _stop(thread: threading.Thread) -> None:
     stop(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit))
 
 
-def _wait_of(instr: Instruction) -> str:
+def _wait_of(instr: Communicating) -> str:
     line = f", line {instr.span.line}" if instr.span else ""
     return f"{instr.opcode} %{instr.name}{line}, and waits for"
 
@@ -225,16 +252,26 @@ def _check_alike(meeting: Meeting) -> None:
     """Devices that meet must do the same thing, though maybe at different instructions."""
     (first, one), *rest = meeting.instrs.items()
     for device, other in rest:
-        if one is other or _signature(one) == _signature(other):
-            continue
-        notes = [
-            f"device {d} runs {_signature(i)[0]} %{i.name} of {_signature(i)[1]}"
-            for d, i in ((first, one), (device, other))
-        ]
-        message = f"{other.name}: devices that meet do different things"
-        raise HloError("HLO118", message, other.span, notes)
+        if one is not other and signature(one) != signature(other):
+            raise different((first, one, signature(one)), (device, other, signature(other)))
 
 
-def _signature(instr: Instruction) -> tuple[str, str]:
+def different(
+    one: tuple[int, Communicating, tuple[str, str]],
+    other: tuple[int, Communicating, tuple[str, str]],
+) -> HloError:
+    """The error for two devices that meet and do different things.
+
+    Parameters
+    ----------
+    one, other : the number of a device, its instruction, and the signature of that.
+    """
+    notes = [f"device {d} runs {s[0]} %{i.name} of {s[1]}" for d, i, s in (one, other)]
+    message = f"{other[1].name}: devices that meet do different things"
+    return HloError("HLO118", message, other[1].span, notes)
+
+
+def signature(instr: Instruction) -> tuple[str, str]:
+    """The opcode of an instruction, and the shapes of its operands and of its result."""
     operands = ", ".join(operand.shape.text_without_layout for operand in instr.operands)
     return instr.opcode, f"({operands}) -> {instr.shape.text_without_layout}"

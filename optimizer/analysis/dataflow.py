@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hlo import attributes as a
+from hlo.opcode import DONE_OF, having
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.live_ranges import last_iteration, spans
 from optimizer.analysis.timeline import Timeline
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from optimizer.analysis.alias import AliasInfo
     from optimizer.analysis.live_ranges import Moment
     from optimizer.analysis.timeline import WhileInterval
+
+# Collectives that begin at one instruction, and end at another.
+COLLECTIVE_STARTS = having("collective") & having("start")
+COLLECTIVE_ENDS = frozenset(DONE_OF[start] for start in COLLECTIVE_STARTS)
 
 Kind = Literal["result", "parameter", "constant", "state", "choice", "output"]
 
@@ -127,6 +132,8 @@ class Dataflow:
         self._handlers = {
             "async-done": self._async_done,
             "async-start": self._async_start,
+            **dict.fromkeys(COLLECTIVE_ENDS, self._collective_done),
+            **dict.fromkeys(COLLECTIVE_STARTS, self._collective_start),
             "async-update": self._async_update,
             "call": self._call,
             "conditional": self._conditional,
@@ -303,6 +310,26 @@ class Dataflow:
         self._read(self.at[instr.operands[0]], self.timeline.time[instr], home)
         return self._element(instr.operands[0], 0)
 
+    def _collective_start(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        """The results; or the operands, the results, and contexts."""
+        operands = [leaf for o in instr.operands for leaf in self.at[o]]
+        now = self.timeline.time[instr]
+        self._read(operands, now, home)
+        before = operands_shown(instr)
+        made = (
+            self._value(instr, n, shape, "result", now) if shape.is_array else None
+            for n, (_, shape) in enumerate(instr.shape.leaves())
+            if n >= before
+        )
+        return (*operands[:before], *made)
+
+    def _collective_done(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        """The results of the start, whose operands are read until now."""
+        start, now = instr.operands[0], self.timeline.time[instr]
+        self._read((leaf for o in start.operands for leaf in self.at[o]), now, home)
+        self._read(self.at[start], now, home)
+        return self._element(start, 1) if operands_shown(start) else self.at[start]
+
     # -------------------------------------------------------------- live spans
 
     def _find(self, leaf: Leaf) -> Leaf:
@@ -348,6 +375,13 @@ class Dataflow:
         inside.append((self.timeline.last[condition], condition))
         within = spans(self.timeline, value.made, inside)
         return within + spans(self.timeline, loop.last, outside)
+
+
+def operands_shown(start: Instruction) -> int:
+    """The number of leaves of operands with which the value of a collective's start begins."""
+    if start.opcode == "all-reduce-start" or not start.shape.is_tuple:
+        return 0
+    return sum(1 for _ in start.shape.elements[0].leaves())
 
 
 def _values_behind(leaves: Iterable[Leaf]) -> Iterator[Value]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.opcode import GIVEN, SEQUENTIAL
+from optimizer.analysis.dataflow import COLLECTIVE_ENDS, COLLECTIVE_STARTS, operands_shown
 from optimizer.memory.marks import MarkedMemory
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ class Checker:
             return self._conditional(instr, operands)
         if instr.opcode == "call":
             return self._computation(instr.called[0], operands)
+        if instr.opcode in COLLECTIVE_STARTS | COLLECTIVE_ENDS:
+            return self._collective(instr, operands, flat)
         return self._asynchronous(instr, operands, flat)
 
     def _element(self, instr: Instruction, index: int) -> Leaves:
@@ -150,6 +153,17 @@ class Checker:
             return (*made[:count], *flat, *made[2 * count :])
         self._see_what_it_writes(instr, operands)
         return self._marked(instr)
+
+    def _collective(self, instr: Instruction, operands: list[Leaves], flat: list[Leaf]) -> Leaves:
+        """The arrays of a collective's start must be there until its end, which has the results."""
+        self._read(instr, *flat)
+        if instr.opcode in COLLECTIVE_STARTS:
+            before = operands_shown(instr)
+            made = self._marked(instr, skipped=range(before))
+            return (*flat[:before], *made[before:])
+        start = instr.operands[0]
+        self._read(instr, *(leaf for o in start.operands for leaf in self.shown[o]))
+        return self._element(start, 1) if operands_shown(start) else operands[0]
 
     # ------------------------------------------------------------- control flow
 

@@ -1,117 +1,224 @@
-"""Instructions by which a device takes its part of an array, or gathers those of others."""
+"""Instructions by which a device takes its part of an array, or is given those of others."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlo.types.element_type import S32, U32
+from hlo.types.element_type import U32
 from hlo.types.shape import array
 from hlo.types.sharding import ReplicaGroups
-from optimizer.expanders.parts import to_dims
+from optimizer.expanders.parts import cut as slice_of
+from optimizer.expanders.parts import joined, number, padded, permuted, spread, to_dims
+from optimizer.partitioning.cuts import groups_along, rest, split
 from optimizer.rewriting.make import constant, make, splat
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Sequence
 
     from hlo.instruction import Computation, Instruction
-    from hlo.sharded import Shards
-    from hlo.types.shape import Shape
-
-    Groups = tuple[tuple[int, ...], ...]
+    from optimizer.partitioning.cuts import ArrayCut, CutAxis, Groups
+    from optimizer.partitioning.exchange import Exchange
 
 
-def part_of(whole: Instruction, parts: Shards) -> Instruction:
-    """The part that this device holds: a slice, whose start it looks up by its own number."""
-    if parts.is_whole:
-        return whole
-    sizes = [size // count for size, count in zip(whole.shape.dims, parts.counts, strict=True)]
-    starts = [
-        _looked_up(parts.places[:, dim] * size) if count > 1 else splat(0, array(S32))
-        for dim, (count, size) in enumerate(zip(parts.counts, sizes, strict=True))
-    ]
-    return make("dynamic-slice", whole, *starts, dynamic_slice_sizes=tuple(sizes))
-
-
-def _looked_up(table: NDArray[np.int64]) -> Instruction:
+def looked_up(table: Sequence[int]) -> Instruction:
     """The number that a table has for this partition, s32 of shape ()."""
-    numbers = constant(table.astype(np.int32))
+    if len(set(table)) == 1:
+        return number(table[0])
+    numbers = constant(np.array(table, np.int32))
     device = make("partition-id", shape=array(U32))
     return to_dims(make("dynamic-slice", numbers, device, dynamic_slice_sizes=(1,)), ())
 
 
-def gathered(part: Instruction, parts: Shards, channel: int, grid: tuple[int, int]) -> Instruction:
-    """The whole array: the parts of a group's devices, gathered and put in their places.
+def part_of(whole: Instruction, axes: Sequence[CutAxis | None]) -> Instruction:
+    """The part that this device holds: a slice, whose start it looks up by its own number."""
+    sizes = list(whole.shape.dims)
+    for dim, axis in enumerate(axes):
+        if axis:
+            sizes[dim] = -(-sizes[dim] // axis.count)
+            whole = filled_up(whole, dim, axis.count * sizes[dim])
+    if not any(axes):
+        return whole
+    starts = [
+        looked_up([place * size for place in axis.places]) if axis else number(0)
+        for axis, size in zip(axes, sizes, strict=True)
+    ]
+    return make("dynamic-slice", whole, *starts, dynamic_slice_sizes=tuple(sizes))
 
-    Parameters
+
+def filled_up(x: Instruction, dim: int, size: int) -> Instruction:
+    """A dimension with zeros at its end, up to a size."""
+    missing = size - x.shape.dims[dim]
+    return padded(x, splat(0, array(x.shape.element_type)), dim, 0, missing) if missing else x
+
+
+def shortened(x: Instruction, dim: int, size: int) -> Instruction:
+    """A dimension without its end."""
+    return slice_of(x, dim, 0, size) if x.shape.dims[dim] != size else x
+
+
+@dataclass(frozen=True)
+class Network:
+    """The collectives of the devices that run a module.
+
+    Attributes
     ----------
-    channel : of the collective.
-    grid : replicas and partitions.
+    grid : the numbers of replicas and of partitions.
+    channels : unused numbers for collectives.
     """
-    if parts.is_whole:
-        return part
-    groups = _in_each_replica(parts.groups, grid)
-    dims, counts = part.shape.dims, parts.counts
-    cut = [dim for dim, count in enumerate(counts) if count > 1]
-    if len(cut) == 1:
-        sizes = tuple(count * size for count, size in zip(counts, dims, strict=True))
-        return _gather(part, part.shape.with_dims(sizes), cut[0], groups, channel)
-    kind = part.shape.element_type
-    rows = to_dims(part, (1, *dims))
-    rows = _gather(rows, array(kind, (len(parts.groups[0]), *dims)), 0, groups, channel)
-    order = tuple(axis for dim in range(len(dims)) for axis in (dim, len(dims) + dim))
-    apart = make("transpose", to_dims(rows, (*counts, *dims)), dimensions=order)
-    return to_dims(apart, tuple(c * size for c, size in zip(counts, dims, strict=True)))
+
+    grid: tuple[int, int]
+    channels: Iterator[int]
+
+    def gathered(
+        self, part: Instruction, cut: ArrayCut, dim: int, coarse: CutAxis | None, size: int
+    ) -> Instruction:
+        """The part whose dimension is cut by a coarser axis, or whole.
+
+        Parameters
+        ----------
+        size : of this dimension of the result.
+        """
+        (minor,) = rest(cut.dims[dim], coarse) or (None,)
+        assert minor, "a coarser axis"
+        groups = groups_along(_others(cut, dim, coarse), (minor,))
+        dims = list(part.shape.dims)
+        dims[dim] *= minor.count
+        made = make(
+            "all-gather", part, shape=part.shape.with_dims(tuple(dims), part.shape.dynamic),
+            dimensions=(dim,),
+            replica_groups=self._groups(groups), channel_id=next(self.channels),
+            use_global_device_ids=True,
+        )  # fmt: skip
+        return shortened(made, dim, size)
+
+    def turned(
+        self,
+        part: Instruction,
+        cut: ArrayCut,
+        dims: tuple[int, int],
+        axis: CutAxis,
+        sizes: Sequence[int],
+    ) -> Instruction:
+        """The part after the minor axis of one dimension has moved to another one.
+
+        Parameters
+        ----------
+        dims : from where, and to where.
+        sizes : of the result.
+        """
+        source, target = dims
+        count = axis.count
+        left = _outer(cut, source, axis)
+        groups = groups_along(_others(cut, source, left), (axis,))
+        part = filled_up(part, target, count * sizes[target])
+        before = part.shape.dims
+        apart = to_dims(part, (*before[:target], count, sizes[target], *before[target + 1 :]))
+        order = [target, *(d for d in range(len(before) + 1) if d != target)]
+        sent = permuted(apart, order)
+        made = make(
+            "all-to-all", sent, shape=sent.shape, dimensions=(0,),
+            replica_groups=self._groups(groups), channel_id=next(self.channels),
+        )  # fmt: skip
+        # The senders, in order, hold consecutive blocks of the source dimension.
+        back = [*range(1, source + 1), 0, *range(source + 1, len(before) + 1)]
+        received = permuted(made, back)
+        dims_now = list(received.shape.dims)
+        merged = (*dims_now[:source], count * dims_now[source + 1], *dims_now[source + 2 :])
+        return shortened(to_dims(received, merged), source, sizes[source])
+
+    def permuted(self, part: Instruction, pairs: Groups) -> Instruction:
+        """The parts of other devices, by pairs of source and target."""
+        return make(
+            "collective-permute", part, source_target_pairs=pairs, channel_id=next(self.channels)
+        )
+
+    def permuted_blocks(self, part: Instruction, rounds: Sequence[Groups]) -> Instruction:
+        """The parts of other devices, which send once in each round."""
+        received = [self.permuted(part, pairs) for pairs in rounds] or [part]
+        made = received[0]
+        for other, pairs in zip(received[1:], rounds[1:], strict=True):
+            made = make("select", self._is_target(pairs, made), other, made)
+        return made
+
+    def folded(
+        self,
+        part: Instruction,
+        fixed: tuple[CutAxis, ...],
+        varying: tuple[CutAxis, ...],
+        computation: Computation,
+    ) -> Instruction:
+        """The values of each group's devices folded by a computation.
+
+        Parameters
+        ----------
+        fixed, varying : the devices of a group are at the same place of the former, and at all
+            places of the latter.
+        """
+        return make(
+            "all-reduce", part, called=(computation,),
+            replica_groups=self._groups(groups_along(fixed, varying)),
+            channel_id=next(self.channels), use_global_device_ids=True,
+        )  # fmt: skip
+
+    def stacked(
+        self, part: Instruction, fixed: tuple[CutAxis, ...], varying: tuple[CutAxis, ...]
+    ) -> Instruction:
+        """The values of each group's devices, along a new first dimension."""
+        groups = groups_along(fixed, varying)
+        row = to_dims(part, (1, *part.shape.dims))
+        return make(
+            "all-gather", row, shape=row.shape.with_dims((len(groups[0]), *part.shape.dims)),
+            dimensions=(0,), replica_groups=self._groups(groups), channel_id=next(self.channels),
+            use_global_device_ids=True,
+        )  # fmt: skip
+
+    def exchanged(self, part: Instruction, dim: int, plan: Exchange) -> Instruction:
+        """The window of a dimension that an exchange brings to each device."""
+        pieces: list[Instruction] = []
+        for piece in plan.pieces:
+            own = slice_of(part, dim, piece.start, piece.limit)
+            if piece.start == 0 and piece.limit == part.shape.dims[dim]:
+                own = part
+            pieces.append(self.permuted_blocks(own, piece.rounds))
+        window = joined(pieces, dim)
+        if len(set(plan.offsets)) == 1:
+            start = plan.offsets[0]
+            if start == 0 and window.shape.dims[dim] == plan.size:
+                return window
+            return slice_of(window, dim, start, start + plan.size)
+        starts = [number(0)] * window.shape.rank
+        starts[dim] = looked_up(plan.offsets)
+        sizes = list(window.shape.dims)
+        sizes[dim] = plan.size
+        return make("dynamic-slice", window, *starts, dynamic_slice_sizes=tuple(sizes))
+
+    def _is_target(self, pairs: Groups, like: Instruction) -> Instruction:
+        """Whether this device is the target of a pair, everywhere in a shape."""
+        targets = {target for _, target in pairs}
+        flag = looked_up([int(device in targets) for device in range(self.grid[1])])
+        return spread(make("compare", flag, 0, direction="NE"), like.shape.dims)
+
+    def _groups(self, groups: Groups) -> ReplicaGroups:
+        """Groups of partitions, in each replica."""
+        replicas, partitions = self.grid
+        return ReplicaGroups(tuple(
+            tuple(replica * partitions + partition for partition in group)
+            for replica in range(replicas)
+            for group in groups
+        ))  # fmt: skip
 
 
-def folded(
-    part: Instruction,
-    groups: Groups,
-    computation: Computation,
-    channel: int,
-    grid: tuple[int, int],
-) -> Instruction:
-    """The parts of each group's devices, folded by a computation.
-
-    Parameters
-    ----------
-    groups : of partitions.
-    channel, grid : as of `gathered`.
-    """
-    return make(
-        "all-reduce",
-        part,
-        called=(computation,),
-        replica_groups=ReplicaGroups(_in_each_replica(groups, grid)),
-        channel_id=channel,
-        use_global_device_ids=True,
-    )
+def _outer(cut: ArrayCut, dim: int, minor: CutAxis) -> CutAxis | None:
+    """The axis that a dimension keeps without its minor axis."""
+    axis = cut.dims[dim]
+    assert axis, "a dimension that is cut"
+    return split(axis, minor.count)[0]
 
 
-def _in_each_replica(groups: Groups, grid: tuple[int, int]) -> Groups:
-    """The devices of groups of partitions."""
-    replicas, partitions = grid
-    return tuple(
-        tuple(replica * partitions + partition for partition in group)
-        for replica in range(replicas)
-        for group in groups
-    )
-
-
-def _gather(
-    part: Instruction,
-    shape: Shape,
-    dimension: int,
-    groups: Groups,
-    channel: int,
-) -> Instruction:
-    return make(
-        "all-gather",
-        part,
-        shape=shape,
-        dimensions=(dimension,),
-        replica_groups=ReplicaGroups(groups),
-        channel_id=channel,
-        use_global_device_ids=True,
-    )
+def _others(cut: ArrayCut, dim: int, coarse: CutAxis | None) -> tuple[CutAxis, ...]:
+    """The axes of all other dimensions, of regions, and of blocks that stay cut."""
+    axes = (*(a for d, a in enumerate(cut.dims) if d != dim), *cut.manual, coarse)
+    return tuple(axis for axis in axes if axis)

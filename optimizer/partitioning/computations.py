@@ -2,240 +2,254 @@
 
     state = (s32[], f32[8]) while(start), body=body    =>    (s32[], f32[4]) while(...), body=body.1
 
-An element of a loop's state is cut as the initial value is, or, if that is whole, as the body gives
-it; the body cuts it anew where it gives another part.
+Instructions are divided one after the other, each by the plan that moves fewest bytes
+(`division`). What a computation takes and gives is cut as `propagation` found it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.attributes import GetTupleElement
+from hlo.attributes import CustomCall, GetTupleElement
+from hlo.instruction import Computation
+from hlo.opcode import FORWARDING
+from hlo.sharded import CUTS
 from hlo.types.shape import tuple_of
-from hlo.walk import rebuild, users
-from optimizer.expanders.op_expander import ExpansionSite, element
-from optimizer.partitioning.communication import folded
-from optimizer.partitioning.division import Division, Held, divided
-from optimizer.partitioning.entry import renamed, sharding_call
-from optimizer.partitioning.parts import are_same, sharding_of
-from optimizer.rewriting.make import make
+from optimizer.partitioning import indexing, reductions, windows
+from optimizer.partitioning.building import PartsBuilder
+from optimizer.partitioning.cuts import ArrayCut, combined, split, whole
+from optimizer.partitioning.division import STRATEGIES, USUAL, DivisionSite, best_plan, undivided
+from optimizer.partitioning.held import Held
+from optimizer.partitioning.propagation import is_free
+from optimizer.partitioning.reshapes import common
+from optimizer.partitioning.sharding_rules import CONSTRAINTS, rule_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
-    from hlo.attributes import Attrs
-    from hlo.instruction import Computation, Instruction
-    from hlo.names import NameSupply
-    from hlo.sharded import Shards
+    from hlo.instruction import Instruction
     from hlo.types.shape import Shape
-    from optimizer.partitioning.communication import Groups
+    from optimizer.partitioning.building import Cuts, Devices
 
-CUT, JOIN = "SPMDFullToShardShape", "SPMDShardToFullShape"
-# The parts of each element of a loop's state; None for one that each device has whole.
-_State = list["Shards | None"]
-
-
-@dataclass(frozen=True)
-class Devices:
-    """The devices that run a module, and supplies of unused names and channels.
-
-    Attributes
-    ----------
-    grid : the numbers of replicas and of partitions.
-    joined : the parts from which calls in the module join an array; None if they do not.
-    """
-
-    grid: tuple[int, int]
-    names: NameSupply
-    channels: Iterator[int]
-    joined: Callable[[Instruction], Held | None]
+SHARDING_GROUP = "xla.sdy.ShardingGroup"
+# The strategies register themselves.
+_ = indexing, reductions, windows
 
 
-@dataclass
-class ComputationDivision:
-    """The division of one computation's instructions.
-
-    Attributes
-    ----------
-    held : the part of an instruction's value that a device computes.
-    loops : divided loops, with the part of each element of the state.
-    plan : the new instruction for each old one that is replaced.
-    """
-
-    devices: Devices
-    held: dict[Instruction, Held] = field(default_factory=dict["Instruction", Held])
-    loops: dict[Instruction, list[Held | None]] = field(
-        default_factory=dict["Instruction", "list[Held | None]"]
-    )
-    plan: dict[Instruction, Instruction] = field(default_factory=dict["Instruction", "Instruction"])
+class ComputationDivision(PartsBuilder):
+    """The division of one computation's instructions."""
 
     def run(self, computation: Computation) -> None:
-        """Divide the instructions, operands first."""
+        """Divide the instructions, operands first; parameters have been kept before."""
+        divide = {
+            "call": self._call,
+            "conditional": self._branches,
+            "custom-call": self._custom_call,
+            "get-tuple-element": self._element,
+            "reshape": self._reshape,
+            "tuple": self._tuple,
+            "while": self._loop,
+            **dict.fromkeys(FORWARDING, self._forward),
+        }
         for instr in computation.instructions:
-            if instr in self.plan:
-                continue
-            if instr.opcode == "while":
-                self._divide_loop(instr)
-            elif instr.opcode == "get-tuple-element" and instr.operands[0] in self.loops:
-                self.keep(instr, self.loops[instr.operands[0]][GetTupleElement.of(instr).index])
-            else:
-                those = tuple(self.held_by(o) for o in instr.operands)
-                self.keep(instr, divided(_InstructionDivision(instr, those, self.devices)))
+            if instr not in self.values:
+                divide.get(instr.opcode, self._divide)(instr)
 
-    def held_by(self, instr: Instruction) -> Held | None:
-        """The part of a value that a device holds; None if it holds the whole."""
-        return self.held.get(instr) or self.devices.joined(instr)
+    def _tuple(self, instr: Instruction) -> None:
+        self.values[instr] = {
+            (n, *path): held
+            for n, operand in enumerate(instr.operands)
+            for path, held in self.values[operand].items()
+        }
 
-    def keep(self, instr: Instruction, found: Held | None) -> None:
-        """Record a part, and replace the instruction by a call that joins the parts."""
-        if found:
-            self.held[instr] = found
-            sharding, names = sharding_of(found.parts), self.devices.names
-            self.plan[instr] = sharding_call(JOIN, found.part, instr.shape, sharding, names)
+    def _element(self, instr: Instruction) -> None:
+        index, given = GetTupleElement.of(instr).index, self.values[instr.operands[0]]
+        self.values[instr] = {p[1:]: held for p, held in given.items() if p[0] == index}
 
-    def piece(self, instr: Instruction, parts: Shards | None) -> Instruction:
-        """The part of a value under a given cut; the whole value for None."""
-        return _piece(instr, self.held_by(instr), parts, self.devices.names)
-
-    # ------------------------------------------------------------------------------- loops
-
-    def _divide_loop(self, loop: Instruction) -> None:
-        """Cut elements of the state until the body cuts no further one.
-
-        A loop whose state is not made by a `tuple` runs on whole arrays.
-        """
-        start = loop.operands[0]
-        if start.opcode != "tuple":
-            return
-        given = [self.held_by(o) for o in start.operands]
-        state: _State = [h.parts if h and not h.parts.is_whole else None for h in given]
-        while any(state):
-            made = divided_body(loop.called[1], state, self.devices)
-            if made is None:
-                return
-            changed, results = made
-            grown = [here or there for here, there in zip(state, results, strict=True)]
-            if grown == state:
-                self._replace(loop, state, changed)
-                return
-            state = grown
-
-    def _replace(self, loop: Instruction, state: _State, body: Computation) -> None:
-        """Replace a loop by one that has the parts in its state."""
-        names, start = self.devices.names, loop.operands[0]
-        condition = divided_condition(loop.called[0], state, self.devices)
-        if condition is None:
-            return
-        pairs = list(zip(start.operands, state, strict=True))
-        begin = renamed(make("tuple", *(self.piece(o, parts) for o, parts in pairs)), names)
-        annotations = replace(loop.annotations, sharding=None)
-        made = loop.with_(
-            name=names.unique(loop.name), shape=begin.shape, operands=(begin,),
-            called=(condition, body), annotations=annotations,
-        )  # fmt: skip
-        parts_of_state = [renamed(element(made, n), names) for n in range(len(state))]
-        self.loops[loop] = [
-            Held(part, parts) if parts else None
-            for part, parts in zip(parts_of_state, state, strict=True)
-        ]
-        joined = (
-            sharding_call(JOIN, part, whole.shape, sharding_of(parts), names) if parts else part
-            for part, (whole, parts) in zip(parts_of_state, pairs, strict=True)
-        )
-        self.plan[loop] = renamed(make("tuple", *joined), names)
-
-
-def divided_body(
-    body: Computation, state: _State, devices: Devices
-) -> tuple[Computation, _State] | None:
-    """A loop's body for parts of the state, and the cuts of its results.
-
-    None if the body takes or gives the state as one value, and not element by element.
-    """
-    division = _of_state(body, state, devices)
-    if division is None or body.root.opcode != "tuple":
-        return None
-    results = [division.held_by(o) for o in body.root.operands]
-    pieces = (division.piece(o, p) for o, p in zip(body.root.operands, state, strict=True))
-    root = renamed(make("tuple", *pieces), devices.names)
-    made = rebuild(body, {**division.plan, body.root: root})
-    found: _State = [h.parts if h and not h.parts.is_whole else None for h in results]
-    return replace(made, name=devices.names.unique(body.name)), found
-
-
-def divided_condition(
-    condition: Computation, state: _State, devices: Devices
-) -> Computation | None:
-    """A loop's condition for parts of the state; None if it takes the state as one value."""
-    division = _of_state(condition, state, devices)
-    if division is None:
-        return None
-    return replace(rebuild(condition, division.plan), name=devices.names.unique(condition.name))
-
-
-def _of_state(
-    computation: Computation, state: _State, devices: Devices
-) -> ComputationDivision | None:
-    """The division of a computation whose only parameter is a loop's state."""
-    (whole,) = computation.parameters
-    taken = users(computation)[whole]
-    if whole is computation.root or any(u.opcode != "get-tuple-element" for u in taken):
-        return None
-    pairs = zip(whole.shape.elements, state, strict=True)
-    shape = tuple_of(*(parts.local(s) if parts else s for s, parts in pairs))
-    part = whole.with_(shape=shape, annotations=replace(whole.annotations, sharding=None))
-    division = ComputationDivision(devices, plan={whole: part})
-    for user in taken:
-        index = GetTupleElement.of(user).index
-        local = renamed(element(part, index), devices.names)
-        parts = state[index]
-        if parts:
-            division.keep(user, Held(local, parts))
+    def _custom_call(self, instr: Instruction) -> None:
+        target = CustomCall.of(instr).custom_call_target
+        one_array = len(instr.operands) == 1 and instr.shape.is_array
+        if instr in self.devices.flow.borders:
+            self._border(instr)
+        elif target in CONSTRAINTS and one_array:
+            self._constraint(instr)
+        elif target == SHARDING_GROUP:
+            self.values[instr] = {}
         else:
-            division.plan[user] = local
-    division.run(computation)
-    return division
+            self._divide(instr)
 
-
-# -------------------------------------------------------------------------- one instruction
-
-
-@dataclass(frozen=True)
-class _InstructionDivision(Division):
-    """An instruction that is divided in a module."""
-
-    here: Devices
-
-    def piece(self, number: int, parts: Shards) -> Instruction:
-        return _piece(self.instr.operands[number], self.held[number], parts, self.here.names)
-
-    def local(
-        self, shape: Shape, *operands: Instruction, attrs: Attrs | None = None
-    ) -> Instruction:
-        annotations = replace(self.instr.annotations, sharding=None)
-        made = self.instr.with_(
-            shape=shape, operands=operands, attrs=attrs, annotations=annotations
+    def _site(self, instr: Instruction) -> DivisionSite:
+        nodes = self.devices.flow.leaves[instr].values()
+        operands = tuple(
+            held if (held := self.values[o].get(())) and o.shape.is_array else None
+            for o in instr.operands
         )
-        return renamed(made, self.here.names)
+        regions = max((h.cut.manual for h in operands if h), key=len, default=())
+        return DivisionSite(
+            instr, operands, tuple(self.devices.cuts[n] for n in nodes), regions,
+            self.devices.network, self.devices.names,
+            lambda held, cut: self.piece(held, cut, instr), lambda other: self.values[other][()],
+        )  # fmt: skip
 
-    def folded(self, part: Instruction, groups: Groups, by: Computation | None) -> Instruction:
-        kind, here = part.shape.element_type, self.here
-        by = by or ExpansionSite(self.instr, here.names).binary("add", kind)
-        return renamed(folded(part, groups, by, next(here.channels), here.grid), here.names)
+    def _divide(self, instr: Instruction) -> None:
+        """Divide an instruction by the best plan, or let each device compute all of it."""
+        site = self._site(instr)
+        rule = rule_of(instr) if all(s.is_array and s.size for s in site.results) else ()
+        plan = best_plan(site, rule) if rule and not is_free(instr) else undivided(site)
+        if plan.devices > 1:
+            strategy = STRATEGIES.get(instr.opcode, USUAL)
+            made = strategy.parts(site, plan)
+            cuts = {p: plan.result(site, n) for n, (p, _) in enumerate(instr.shape.leaves())}
+        else:
+            operands = tuple(self.whole(o) for o in instr.operands)
+            made = instr.with_(operands=operands)
+            cuts = {
+                p: whole(s.rank if s.is_array else 0, site.regions) for p, s in instr.shape.leaves()
+            }
+        self.keep(instr, self.put(made, instr, keeps=made.opcode == instr.opcode), cuts)
+        if is_free(instr):
+            self.values[instr][()].made_by = instr
 
-    @property
-    def devices(self) -> int:
-        return self.here.grid[1]
+    def _reshape(self, instr: Instruction) -> None:
+        """Reshape parts whose blocks stay blocks."""
+        if not instr.shape.size or instr.shape.is_dynamic or instr.operands[0].shape.is_dynamic:
+            self._divide(instr)
+            return
+        site = self._site(instr)
+        held, (operand,) = site.operand(0), instr.operands
+        before, after = operand.shape.dims, instr.shape.dims
+        wanted = site.wanted[0]
+        back, wished = common(wanted, after, before)[::-1]
+        pairs = [(whole(len(before)), whole(len(after))), (back, wished)]
+        for version in held.versions:
+            pairs += [common(cut, before, after) for cut in _coarser(version)]
+
+        def price(pair: tuple[ArrayCut, ArrayCut]) -> tuple[int, int]:
+            there = Held(instr.shape, {pair[1]: instr})
+            return held.price(pair[0]) + there.price(wanted), -prod(pair[1].counts)
+
+        here, there = (replace(cut, manual=site.regions) for cut in min(pairs, key=price))
+        made = instr.with_(operands=(site.piece(held, here),), shape=there.local(instr.shape))
+        self.keep(instr, self.put(made, instr, keeps=True), {(): there})
+
+    def _constraint(self, instr: Instruction) -> None:
+        """Cut a value as a program says."""
+        held = self.values[instr.operands[0]][()]
+        node = self.devices.flow.leaves[instr][()]
+        cut = replace(self.devices.cuts[node], manual=held.cut.manual)
+        if not is_free(instr.operands[0]) and not instr.shape.is_dynamic:
+            self.piece(held, cut, instr)
+        self.values[instr] = {(): held}
+
+    def _forward(self, instr: Instruction) -> None:
+        """Barriers and the like: the same arrays in the same cuts."""
+        first, *others = instr.operands
+        cuts = {path: held.cut for path, held in self.values[first].items()}
+        operands = (self.formed(first, cuts), *(self.whole(o) for o in others))
+        made = instr.with_(operands=operands, shape=operands[0].shape)
+        self.keep(instr, self.put(made, instr, keeps=True), cuts)
+
+    def _border(self, instr: Instruction) -> None:
+        """Begin or end a region: the same part under another name."""
+        begins = CustomCall.of(instr).custom_call_target in CUTS
+        border, nodes = self.devices.flow.borders[instr], self.devices.flow.leaves[instr]
+        parts: dict[tuple[int, ...], Held] = {}
+        for (path, node), operand, outside in zip(
+            nodes.items(), instr.operands, border.cuts, strict=True
+        ):
+            held = self.values[operand][()]
+            if begins:
+                inside = self.devices.cuts[node]
+                dims = tuple(combined(o, i) for o, i in zip(outside.dims, inside.dims, strict=True))
+                before = ArrayCut(dims, inside.manual[:-1])
+                after = inside
+            else:
+                regions = held.cut.manual or (border.axis,)
+                before = replace(held.cut, manual=regions)
+                dims = tuple(
+                    combined(o, i) for o, i in zip(outside.dims, held.cut.dims, strict=True)
+                )
+                after = ArrayCut(dims, regions[:-1])
+            shape = self.devices.flow.shapes[node]
+            parts[path] = Held(shape, {after: self.piece(held, before, instr)})
+        self.values[instr] = parts
+
+    # ----------------------------------------------------------------------------- control
+
+    def _cuts(self, instr: Instruction) -> dict[tuple[int, ...], ArrayCut]:
+        """The cuts of an instruction's arrays, as they were propagated."""
+        leaves = self.devices.flow.leaves[instr]
+        return {path: self.devices.cuts[node] for path, node in leaves.items()}
+
+    def _loop(self, instr: Instruction) -> None:
+        state = self._cuts(instr)
+        start = self.formed(instr.operands[0], state)
+        condition, body = instr.called
+        called = (
+            called_on_parts(condition, [state], None, self.devices),
+            called_on_parts(body, [state], state, self.devices),
+        )
+        made = instr.with_(operands=(start,), shape=start.shape, called=called)
+        self.keep(instr, self.put(made, instr, keeps=True), state)
+
+    def _branches(self, instr: Instruction) -> None:
+        results = self._cuts(instr)
+        chosen, *given = instr.operands
+        operands, called = [self.whole(chosen)], list[Computation]()
+        for operand, branch in zip(given, instr.called, strict=True):
+            taken = self._cuts(branch.parameters[0])
+            operands.append(self.formed(operand, taken))
+            called.append(called_on_parts(branch, [taken], results, self.devices))
+        made = instr.with_(
+            operands=tuple(operands), shape=called[0].root.shape, called=tuple(called)
+        )
+        self.keep(instr, self.put(made, instr, keeps=True), results)
+
+    def _call(self, instr: Instruction) -> None:
+        results, (body,) = self._cuts(instr), instr.called
+        taken = [self._cuts(p) for p in body.parameters]
+        operands = tuple(self.formed(o, t) for o, t in zip(instr.operands, taken, strict=True))
+        called = called_on_parts(body, taken, results, self.devices)
+        made = instr.with_(operands=operands, shape=called.root.shape, called=(called,))
+        self.keep(instr, self.put(made, instr, keeps=True), results)
 
 
-def _piece(
-    operand: Instruction, held: Held | None, parts: Shards | None, names: NameSupply
-) -> Instruction:
-    """The part of a value under a given cut; the whole value for None."""
-    if parts is None or parts.is_whole:
-        return operand
-    if held and are_same(held.parts, parts):
-        return held.part
-    sharded = sharding_call("Sharding", operand, operand.shape, sharding_of(parts), names)
-    return sharding_call(CUT, sharded, parts.local(operand.shape), None, names)
+def called_on_parts(
+    computation: Computation,
+    taken: Sequence[Cuts],
+    given: Cuts | None,
+    devices: Devices,
+) -> Computation:
+    """A computation whose parameters' arrays have some cuts, and so have those of its root.
+
+    Parameters
+    ----------
+    taken : the cuts of each parameter.
+    given : the cuts of the root; None for whole arrays.
+    """
+    division = ComputationDivision(devices)
+    for parameter, cuts in zip(computation.parameters, taken, strict=True):
+        part = parameter.with_(shape=local_shape(parameter.shape, cuts))
+        division.keep(parameter, division.put(part, parameter, keeps=True), cuts)
+    division.run(computation)
+    root = division.formed(computation.root, given)
+    return division.built(computation, root)
+
+
+def local_shape(shape: Shape, cuts: Cuts, path: tuple[int, ...] = ()) -> Shape:
+    """The shape of a value whose arrays are cut."""
+    if shape.is_tuple:
+        parts = (local_shape(s, cuts, (*path, n)) for n, s in enumerate(shape.elements))
+        return tuple_of(*parts)
+    return cuts[path].local(shape) if shape.is_array else shape
+
+
+def _coarser(cut: ArrayCut) -> Iterator[ArrayCut]:
+    """A cut, and those with larger blocks of one dimension."""
+    yield cut
+    for dim, axis in enumerate(cut.dims):
+        for inner in range(2, axis.count if axis else 0):
+            if axis and axis.count % inner == 0:
+                yield cut.with_dim(dim, split(axis, inner)[0])

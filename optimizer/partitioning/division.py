@@ -1,364 +1,321 @@
-"""The instructions that each device runs on parts of the operands, opcode by opcode.
+"""The choice of how devices share the work of one instruction.
 
-    sum = f32[8] add(x, y)      =>  part = f32[4] add(part of x, part of y)
-    dot = f32[8,8] dot(a, b)    =>  some = f32[8,8] dot(columns of a, rows of b)
-                                    dot = f32[8,8] all-reduce(some), to_apply=add
-
-A rule says from the operands' parts which parts the result has. Where operands are cut in other
-ways, they are cut anew; where no rule holds, the instruction runs on whole arrays.
+A *plan* gives each factor of the instruction (`sharding_rules`) an axis, or none. Operands and
+result ask for plans: that of the result's cut, that of each operand's, and these completed by the
+others'. The plan that moves fewest bytes wins: those of operands that are cut anew, those that the
+instruction itself takes (sums to be added up, rows of neighbours), and those of its result. The
+iterations of the instruction's loop nest count a little, too.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo import attributes as a
-from hlo.sharded import shards_of, uncut
-from optimizer.partitioning.parts import across, along, dim_parts, parts_of_dims
-from optimizer.reducers import leaves_alone
+from hlo.attributes import CustomCall, DynamicSlice, Slice
+from hlo.types.shape import tuple_of
+from optimizer.expanders.op_expander import ExpansionSite
+from optimizer.partitioning.cuts import ArrayCut, CutAxis
+from optimizer.partitioning.resharding import way
+from optimizer.partitioning.sharding_rules import (
+    PASS_THROUGH,
+    PERMUTATION,
+    REPLICATION,
+    Factor,
+    Rule,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hlo.attributes import Attrs
     from hlo.instruction import Computation, Instruction
-    from hlo.sharded import Shards
+    from hlo.names import NameSupply
+    from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
-    from optimizer.partitioning.communication import Groups
-    from optimizer.partitioning.parts import DimParts
+    from optimizer.partitioning.communication import Network
+    from optimizer.partitioning.held import Held
 
 
 @dataclass(frozen=True)
-class Held:
-    """An array of which each device holds a part.
-
-    Attributes
-    ----------
-    part : the instruction that computes the part of the device that runs it.
-    parts : all parts, and the devices that hold them.
-    """
-
-    part: Instruction
-    parts: Shards
-
-
-@dataclass(frozen=True)
-class Division(ABC):
+class DivisionSite:
     """An instruction that is to be divided.
 
     Attributes
     ----------
-    held : the part of each operand; None for an operand that each device holds whole.
+    operands : the arrays among its operands; None for another value.
+    wanted : the cuts in which the arrays of its result are wanted.
+    regions : the axes of the regions that it is in.
+    piece : a part of an array in some cut.
+    found : the array of another instruction of the computation.
     """
 
     instr: Instruction
-    held: tuple[Held | None, ...]
+    operands: tuple[Held | None, ...]
+    wanted: tuple[ArrayCut, ...]
+    regions: tuple[CutAxis, ...]
+    network: Network
+    names: NameSupply
+    piece: Callable[[Held, ArrayCut], Instruction]
+    found: Callable[[Instruction], Held]
 
     @property
-    @abstractmethod
-    def devices(self) -> int:
-        """The number of devices among which arrays are divided."""
+    def results(self) -> tuple[Shape, ...]:
+        """The arrays of the result."""
+        return tuple(shape for _, shape in self.instr.shape.leaves())
 
-    @abstractmethod
-    def piece(self, number: int, parts: Shards) -> Instruction:
-        """The part of an operand, by its number, under a given cut."""
+    def operand(self, number: int) -> Held:
+        """An operand that is an array."""
+        held = self.operands[number]
+        assert held, "an array"
+        return held
 
-    @abstractmethod
-    def local(
-        self, shape: Shape, *operands: Instruction, attrs: Attrs | None = None
-    ) -> Instruction:
-        """The instruction on parts of its operands."""
-
-    @abstractmethod
-    def folded(self, part: Instruction, groups: Groups, by: Computation | None) -> Instruction:
-        """The values of each group's devices folded by a computation; None adds."""
-
-    def parts(self, number: int) -> Shards:
-        """The parts of an operand."""
-        held = self.held[number]
-        return held.parts if held else uncut(self.instr.operands[number].shape.rank)
-
-    def result(
-        self, parts: Shards | None, *operands: Instruction, attrs: Attrs | None = None
-    ) -> Held | None:
-        """A part of the result; None if the result is not cut, or not evenly."""
-        if parts is None or parts.is_whole or not parts.cut_evenly(self.instr.shape):
-            return None
-        return Held(self.local(parts.local(self.instr.shape), *operands, attrs=attrs), parts)
+    def binary(self, opcode: str, element_type: ElementType) -> Computation:
+        """The computation of one opcode on two scalars."""
+        return ExpansionSite(self.instr, self.names).binary(opcode, element_type)
 
 
-def divided(division: Division) -> Held | None:
-    """The part of an instruction's value that a device computes; None if it computes all of it."""
-    instr = division.instr
-    if not instr.shape.is_array or instr.shape.is_dynamic or not instr.shape.size:
-        return None
-    if instr.opcode == "custom-call":
-        return _constrained(division)
-    if not any(division.held):
-        return None
-    rule = _RULES.get(instr.opcode)
-    if rule:
-        return rule(division)
-    kept = _all_dims if instr.row.elementwise else _KEPT.get(instr.opcode)
-    return _alike(division, kept(instr)) if kept else None
+@dataclass(frozen=True)
+class FactorPlan:
+    """An axis for each factor of an instruction, or None.
 
-
-# ------------------------------------------------------- results that are cut as operands are
-
-
-def _alike(division: Division, kept: Iterator[int]) -> Held | None:
-    """An instruction of which dimension i of each operand is dimension i of the result.
-
-    Parameters
+    Attributes
     ----------
-    kept : dimensions along which an element depends on the operands at the same index alone.
+    regions : the axes of the regions that the instruction is in.
     """
-    instr = division.instr
-    rank, dims = instr.shape.rank, set(kept)
-    given = [h.parts for h in division.held if h and len(h.parts.counts) == rank]
-    if not given or any(o.shape.rank not in (0, rank) for o in instr.operands):
-        return None
-    most = max(given, key=lambda parts: prod(parts.counts))
-    parts = along(most, [d if d in dims else None for d in range(rank)])
-    operands = [
-        division.piece(number, parts) if o.shape.rank == rank else o
-        for number, o in enumerate(instr.operands)
-    ]
-    return division.result(parts, *operands, attrs=_local_attrs(instr, parts))
+
+    rule: Rule
+    axes: tuple[CutAxis | None, ...]
+    regions: tuple[CutAxis, ...] = ()
+
+    def cut(self, rank: int, dims: Iterable[int | None]) -> ArrayCut:
+        """The cut of an array with the dimensions that the factors run over."""
+        made: list[CutAxis | None] = [None] * rank
+        for axis, dim in zip(self.axes, dims, strict=True):
+            if dim is not None and axis:
+                made[dim] = axis
+        return ArrayCut(tuple(made), self.regions)
+
+    def operand(self, site: DivisionSite, number: int) -> ArrayCut:
+        """The cut of an operand."""
+        rank = site.instr.operands[number].shape.rank
+        return self.cut(rank, (f.operands[number] for f in self.rule))
+
+    def result(self, site: DivisionSite, number: int = 0) -> ArrayCut:
+        """The cut of an array of the result."""
+        return self.cut(site.results[number].rank, (f.results[number] for f in self.rule))
+
+    def cutting(self, *kinds: str) -> list[tuple[Factor, CutAxis]]:
+        """The factors of some kinds that are cut."""
+        pairs = zip(self.rule, self.axes, strict=True)
+        return [(f, axis) for f, axis in pairs if axis and f.kind in kinds]
+
+    @property
+    def devices(self) -> int:
+        """Among how many devices the work is shared."""
+        return prod(axis.count for axis in self.axes if axis)
 
 
-def _local_attrs(instr: Instruction, parts: Shards) -> Attrs:
-    """The attributes for a part; it is cut along dimensions of which the result has all."""
-    attrs, shape = instr.attrs, parts.local(instr.shape)
-    if isinstance(attrs, a.Slice):
-        pairs = zip(attrs.slice, shape.dims, parts.counts, strict=True)
+def _pass_through(_site: DivisionSite, factor: Factor, _axis: CutAxis) -> bool:
+    return factor.kind == PASS_THROUGH
+
+
+def _nothing(_site: DivisionSite, _plan: FactorPlan) -> int:
+    return 0
+
+
+def piece_of(site: DivisionSite, plan: FactorPlan, number: int) -> Instruction:
+    """The part of an operand that a plan asks for, the whole of one that is no array."""
+    held = site.operands[number]
+    return site.piece(held, plan.operand(site, number)) if held else site.instr.operands[number]
+
+
+def local(site: DivisionSite, plan: FactorPlan) -> Instruction:
+    """The instruction on parts of its operands, whose dimensions pass through it."""
+    instr = site.instr
+    operands = [piece_of(site, plan, n) for n in range(len(instr.operands))]
+    return rewritten(site, plan, operands, local_attrs(site, plan, operands))
+
+
+def rewritten(
+    site: DivisionSite,
+    plan: FactorPlan,
+    operands: Sequence[Instruction],
+    attrs: Attrs | None = None,
+) -> Instruction:
+    """The instruction on other operands, with a part of the result."""
+    parts = [plan.result(site, n).local(shape) for n, shape in enumerate(site.results)]
+    shape = tuple_of(*parts) if site.instr.shape.is_tuple else parts[0]
+    return site.instr.with_(shape=shape, operands=tuple(operands), attrs=attrs)
+
+
+def local_attrs(site: DivisionSite, plan: FactorPlan, operands: Sequence[Instruction]) -> Attrs:
+    """The attributes for parts: sizes of the result are a part's."""
+    attrs = site.instr.attrs
+    if isinstance(attrs, Slice):
+        sizes = zip(attrs.slice, plan.result(site).dims, operands[0].shape.dims, strict=True)
         return replace(attrs, slice=tuple(
-            replace(s, limit=size) if count > 1 else s for s, size, count in pairs
+            replace(s, limit=size) if axis else s for s, axis, size in sizes
         ))  # fmt: skip
-    if isinstance(attrs, a.DynamicSlice):
-        return replace(attrs, dynamic_slice_sizes=shape.dims)
+    if isinstance(attrs, DynamicSlice):
+        return replace(attrs, dynamic_slice_sizes=plan.result(site).local(site.results[0]).dims)
+    if isinstance(attrs, CustomCall) and attrs.operand_layout_constraints is not None:
+        pairs = zip(attrs.operand_layout_constraints, operands, strict=True)
+        shapes = tuple(
+            shape.with_dims(o.shape.dims) if shape.is_array else shape for shape, o in pairs
+        )
+        return replace(attrs, operand_layout_constraints=shapes)
     return attrs
 
 
-def _all_dims(instr: Instruction) -> Iterator[int]:
-    yield from range(instr.shape.rank)
+@dataclass(frozen=True)
+class Strategy:
+    """The way in which an opcode runs on parts, beside of dimensions that pass through it.
 
-
-def _not_listed(instr: Instruction) -> Iterator[int]:
-    attrs = instr.attrs
-    assert isinstance(attrs, a.Dimensions | a.Sort)
-    yield from set(range(instr.shape.rank)).difference(attrs.dimensions)
-
-
-def _as_long(instr: Instruction) -> Iterator[int]:
-    """Dimensions of which nothing is left out."""
-    sizes = zip(instr.operands[0].shape.dims, instr.shape.dims, strict=True)
-    yield from (d for d, (before, after) in enumerate(sizes) if before == after)
-
-
-def _not_padded(instr: Instruction) -> Iterator[int]:
-    padding = a.Pad.of(instr).padding
-    yield from (d for d, p in enumerate(padding) if p.low == p.high == p.interior == 0)
-
-
-def _updated_whole(instr: Instruction) -> Iterator[int]:
-    sizes = zip(instr.shape.dims, instr.operands[1].shape.dims, strict=True)
-    yield from (d for d, (all_of, new) in enumerate(sizes) if all_of == new)
-
-
-def _without_window(instr: Instruction) -> Iterator[int]:
-    if len(instr.operands) == 2:
-        window = a.Windowed.of(instr).window
-        plain = (w.size == w.stride == w.base_dilation == 1 for w in window)
-        unpadded = (w.pad_low == w.pad_high == 0 for w in window)
-        yield from (d for d, both in enumerate(zip(plain, unpadded, strict=True)) if all(both))
-
-
-_KEPT: dict[str, Callable[[Instruction], Iterator[int]]] = {
-    "concatenate": _not_listed,
-    "dynamic-slice": _as_long,
-    "dynamic-update-slice": _updated_whole,
-    "pad": _not_padded,
-    "reduce-window": _without_window,
-    "reverse": _not_listed,
-    "slice": _as_long,
-    "sort": _not_listed,
-}
-
-
-# ------------------------------------------------------------------------ dimensions move
-
-
-def _broadcast(division: Division) -> Held | None:
-    """A broadcast of a part, along dimensions that the operand does not have."""
-    instr, parts = division.instr, division.parts(0)
-    place = {out: d for d, out in enumerate(a.Broadcast.of(instr).dimensions)}
-    dims = [place.get(d) for d in range(instr.shape.rank)]
-    return division.result(along(parts, dims), division.piece(0, parts))
-
-
-def _transpose(division: Division) -> Held | None:
-    """A transpose of a part."""
-    parts = division.parts(0)
-    dims = a.Dimensions.of(division.instr).dimensions
-    return division.result(along(parts, dims), division.piece(0, parts))
-
-
-def _reshape(division: Division) -> Held | None:
-    """A reshape: a cut dimension of the operand passes its cut to a dimension of the result.
-
-    Both have the same product of the dimensions outside of them; then their blocks have the same
-    elements, for elements keep their row-major order.
+    Attributes
+    ----------
+    allows : whether a factor may be cut by an axis.
+    moves : the bytes that a device receives within the instruction.
+    parts : the instruction on parts.
+    operand : the cut in which an operand is asked for, where not each factor's axis cuts it.
     """
-    instr, parts = division.instr, division.parts(0)
-    before, after = instr.operands[0].shape.dims, instr.shape.dims
-    dims: list[DimParts] = [None] * len(after)
-    for d, count in enumerate(parts.counts):
-        if count > 1:
-            outside = prod(before[:d])
-            found = (e for e, size in enumerate(after) if size > 1 and prod(after[:e]) == outside)
-            there = next(found, None)
-            if there is None:
-                return None
-            dims[there] = dim_parts(parts, d)
-    return division.result(parts_of_dims(dims), division.piece(0, parts))
 
-
-def _gather(division: Division) -> Held | None:
-    """A gather from a whole array, by the indices that a device has."""
-    instr, attrs = division.instr, a.Gather.of(division.instr)
-    parts, whole = division.parts(1), uncut(instr.operands[0].shape.rank)
-    if attrs.operand_batching_dims:
-        return None
-    batch = iter(d for d in range(len(parts.counts)) if d != attrs.index_vector_dim)
-    dims = [None if d in attrs.offset_dims else next(batch) for d in range(instr.shape.rank)]
-    found = along(parts, dims)
-    indices = parts if len(parts.counts) == attrs.index_vector_dim else along(
-        parts, [None if d == attrs.index_vector_dim else d for d in range(len(parts.counts))]
-    )  # fmt: skip
-    return division.result(found, division.piece(0, whole), division.piece(1, indices))
-
-
-# ------------------------------------------------------------------------ elements are folded
-
-
-def _reduce(division: Division) -> Held | None:
-    """A fold of a part; if a folded dimension is cut, an all-reduce folds the results."""
-    instr = division.instr
-    if len(instr.operands) != 2:
-        return None
-    parts, (_, initial) = division.parts(0), instr.operands
-    reduced = a.Dimensions.of(instr).dimensions
-    kept = along(parts, [d for d in range(len(parts.counts)) if d not in reduced])
-    cut = [d for d in reduced if parts.counts[d] > 1]
-    computation = instr.called[0]
-    if cut and not leaves_alone(initial, computation, zero_sign=True):
-        return None
-    part = division.local(kept.local(instr.shape), division.piece(0, parts), initial)
-    if cut:
-        part = division.folded(part, across(parts, cut), computation)
-    return Held(part, kept)
-
-
-# A dimension of a contraction's left side, right side and result; None where one does not have it.
-_Role = tuple[int | None, int | None, int | None]
-
-
-def _dot(division: Division) -> Held | None:
-    attrs, (lhs, rhs) = a.DotDims.of(division.instr), division.instr.operands
-    batch = list(zip(attrs.lhs_batch_dims, attrs.rhs_batch_dims, strict=True))
-    contracting = list(zip(attrs.lhs_contracting_dims, attrs.rhs_contracting_dims, strict=True))
-    used = {*batch, *contracting}
-    left = [d for d in range(lhs.shape.rank) if d not in {one for one, _ in used}]
-    right = [d for d in range(rhs.shape.rank) if d not in {other for _, other in used}]
-    pairs = [*batch, *((d, None) for d in left), *((None, d) for d in right)]
-    roles: list[_Role] = [(one, other, out) for out, (one, other) in enumerate(pairs)]
-    return _contraction(division, [*roles, *((*pair, None) for pair in contracting)])
-
-
-def _convolution(division: Division) -> Held | None:
-    attrs = a.Convolution.of(division.instr)
-    if attrs.feature_group_count != 1 or attrs.batch_group_count != 1:
-        return None
-    labels = attrs.dim_labels
-    return _contraction(division, [
-        (labels.input_batch, None, labels.output_batch),
-        (None, labels.kernel_output_feature, labels.output_feature),
-        (labels.input_feature, labels.kernel_input_feature, None),
-    ])  # fmt: skip
-
-
-def _contraction(division: Division, roles: Sequence[_Role]) -> Held | None:
-    """Sums of products of parts; if a summed dimension is cut, an all-reduce adds them up."""
-    instr = division.instr
-    both = division.parts(0), division.parts(1)
-    # Of sides that the same devices cut, the larger one stays as it is.
-    whole = [uncut(len(side.counts)) for side in both]
-    alone = (both[0], whole[1]), (whole[0], both[1])
-    left_is_larger = instr.operands[0].shape.bytes >= instr.operands[1].shape.bytes
-    for lhs, rhs in (both, alone[not left_is_larger], alone[left_is_larger]):
-        cuts = [_cut(lhs, left) or _cut(rhs, right) for left, right, _ in roles]
-        every = parts_of_dims(cuts)
-        if every is not None and not every.is_whole:
-            break
-    else:
-        return None
-    summed = [n for n, cut in enumerate(cuts) if cut and roles[n][2] is None]
-    if summed and instr.shape.element_type.kind == "pred":
-        return None
-    left, right, out = (
-        _placed(cuts, [role[side] for role in roles], rank)
-        for side, rank in enumerate((*(o.shape.rank for o in instr.operands), instr.shape.rank))
+    allows: Callable[[DivisionSite, Factor, CutAxis], bool] = _pass_through
+    moves: Callable[[DivisionSite, FactorPlan], int] = _nothing
+    parts: Callable[[DivisionSite, FactorPlan], Instruction] = local
+    operand: Callable[[DivisionSite, FactorPlan, int], ArrayCut] = field(
+        default=lambda site, plan, number: plan.operand(site, number)
     )
-    shapes = zip(instr.operands, (left, right), strict=True)
-    if not out.cut_evenly(instr.shape) or not all(p.cut_evenly(o.shape) for o, p in shapes):
-        return None
-    shape = out.local(instr.shape)
-    part = division.local(shape, division.piece(0, left), division.piece(1, right))
-    if summed:
-        part = division.folded(part, across(every, summed), None)
-    return Held(part, out)
 
 
-def _cut(parts: Shards, dim: int | None) -> DimParts:
-    return None if dim is None else dim_parts(parts, dim)
+# A core multiplies and adds about as often while a byte comes from another core.
+ITERATIONS_A_BYTE = 4
+STRATEGIES: dict[str, Strategy] = {}
+USUAL = Strategy()
 
 
-def _placed(cuts: Sequence[DimParts], dims: Sequence[int | None], rank: int) -> Shards:
-    """The parts of an array whose dimensions are cut so, of cuts that make parts together."""
-    found: list[DimParts] = [None] * rank
-    for cut, dim in zip(cuts, dims, strict=True):
-        if dim is not None:
-            found[dim] = cut
-    parts = parts_of_dims(found)
-    assert parts, "some of the cuts make parts as well"
-    return parts
+def best_plan(site: DivisionSite, rule: Rule) -> FactorPlan:
+    """The plan that moves fewest bytes."""
+    strategy = STRATEGIES.get(site.instr.opcode, USUAL)
+
+    work = prod(extent(site, factor) for factor in rule)
+
+    def cost(plan: FactorPlan) -> tuple[float, int]:
+        iterations = work / plan.devices
+        return price(site, plan, strategy) + iterations / ITERATIONS_A_BYTE, -plan.devices
+
+    return min(_plans(site, rule, strategy), key=cost)
 
 
-_RULES: dict[str, Callable[[Division], Held | None]] = {
-    "broadcast": _broadcast,
-    "convolution": _convolution,
-    "dot": _dot,
-    "gather": _gather,
-    "reduce": _reduce,
-    "reshape": _reshape,
-    "transpose": _transpose,
-}
+def price(site: DivisionSite, plan: FactorPlan, strategy: Strategy) -> int:
+    """The bytes that a device receives: for operands, within, and for results."""
+    spent = strategy.moves(site, plan)
+    for number, held in enumerate(site.operands):
+        if held:
+            spent += held.price(strategy.operand(site, plan, number))
+    for number, (shape, wanted) in enumerate(zip(site.results, site.wanted, strict=True)):
+        if shape.is_array:
+            spent += moved(shape, plan.result(site, number), wanted)
+    return spent
 
 
-# --------------------------------------------------------------------------- constraints
+def moved(shape: Shape, before: ArrayCut, after: ArrayCut) -> int:
+    """The bytes that a device receives on the cheapest way from one cut to another."""
+    return -(-way(before, after, shape.dims).cost * shape.element_type.bits // 8)
 
 
-def _constrained(division: Division) -> Held | None:
-    """A value that is to be cut as the program says (`jax.lax.with_sharding_constraint`)."""
-    instr = division.instr
-    sharding = instr.annotations.sharding
-    if a.CustomCall.of(instr).custom_call_target != "Sharding" or not sharding:
-        return None
-    parts = shards_of(sharding, instr.shape.rank)
-    if parts is None or len(parts.places) != division.devices:
-        return None
-    return Held(division.piece(0, parts), parts) if parts.cut_evenly(instr.shape) else None
+def _plans(site: DivisionSite, rule: Rule, strategy: Strategy) -> Iterator[FactorPlan]:
+    """The plans that operands and results ask for, each once."""
+    asking = _asked(site, rule)
+    seen: set[tuple[CutAxis | None, ...]] = set()
+    uncut: tuple[CutAxis | None, ...] = (None,) * len(rule)
+    for first in range(len(asking)):
+        others = [a for n, a in enumerate(asking) if n != first]
+        for completing in ([], others):
+            axes = uncut
+            for asked in (asking[first], *completing):
+                axes = _filled(site, rule, axes, asked, strategy)
+            for found in (axes, *_turned(site, rule, axes, asking[first], strategy)):
+                if found not in seen:
+                    seen.add(found)
+                    yield FactorPlan(rule, found, site.regions)
+    if uncut not in seen:
+        yield FactorPlan(rule, uncut, site.regions)
+
+
+def _asked(site: DivisionSite, rule: Rule) -> list[tuple[CutAxis | None, ...]]:
+    """The axes that each array gives the factors: results first, then operands by size."""
+    found = [
+        tuple(None if (d := f.results[n]) is None else cut.dims[d] for f in rule)
+        for n, cut in enumerate(site.wanted)
+    ]
+    operands = [(n, held) for n, held in enumerate(site.operands) if held and held.shape.is_array]
+    for n, held in sorted(operands, key=lambda pair: -pair[1].shape.bytes):
+        found += [
+            tuple(None if (d := f.operands[n]) is None else cut.dims[d] for f in rule)
+            for cut in held.versions
+        ]
+    return list(dict.fromkeys(axes for axes in found if any(axes)))
+
+
+def _filled(
+    site: DivisionSite,
+    rule: Rule,
+    axes: tuple[CutAxis | None, ...],
+    asked: tuple[CutAxis | None, ...],
+    strategy: Strategy,
+) -> tuple[CutAxis | None, ...]:
+    """Axes for the factors that have none yet, as far as all axes are independent."""
+    for n, (factor, axis) in enumerate(zip(rule, asked, strict=True)):
+        if axis and axes[n] is None and _fits(site, factor, axis, strategy):
+            made = (*axes[:n], axis, *axes[n + 1 :])
+            if ArrayCut(made, site.regions).is_possible:
+                axes = made
+    return axes
+
+
+def _fits(site: DivisionSite, factor: Factor, axis: CutAxis, strategy: Strategy) -> bool:
+    if factor.kind == REPLICATION or (factor.limit and factor.limit % axis.count):
+        return False
+    return strategy.allows(site, factor, axis)
+
+
+def _turned(
+    site: DivisionSite,
+    rule: Rule,
+    axes: tuple[CutAxis | None, ...],
+    asked: tuple[CutAxis | None, ...],
+    strategy: Strategy,
+) -> Iterator[tuple[CutAxis | None, ...]]:
+    """The same axes, with one that its factor can't have given to another factor."""
+    for n, axis in enumerate(asked):
+        if axis is None or axes[n] is not None or rule[n].kind not in (REPLICATION, PERMUTATION):
+            continue
+        for m, factor in enumerate(rule):
+            if axes[m] is None and m != n and _fits(site, factor, axis, strategy):
+                made = (*axes[:m], axis, *axes[m + 1 :])
+                if (
+                    extent(site, factor) % axis.count == 0
+                    and ArrayCut(made, site.regions).is_possible
+                ):
+                    yield made
+
+
+def extent(site: DivisionSite, factor: Factor) -> int:
+    """The number of values of a factor."""
+    for held, dim in zip(site.operands, factor.operands, strict=True):
+        if held and dim is not None:
+            return held.shape.dims[dim]
+    pairs = zip(site.results, factor.results, strict=True)
+    return next(shape.dims[dim] for shape, dim in pairs if dim is not None)
+
+
+def undivided(site: DivisionSite) -> FactorPlan:
+    """The plan by which each device computes all."""
+    return FactorPlan((), (), site.regions)
+
+
+def is_even(site: DivisionSite, factor: Factor, axis: CutAxis) -> bool:
+    """Whether no block of a factor reaches past its end."""
+    return extent(site, factor) % axis.count == 0

@@ -109,26 +109,26 @@ ROOT r = (f32[7], f64[3], s8[9], u64[2], f32[0]) tuple(u, n, i, s, z)""".replace
     assert (executable()[0] == executable()[0]).all()
 
 
-def test_other_devices_are_refused_before_anything_is_compiled():
-    line = "ROOT r = f32[8,3] all-gather(x), dimensions={0}, replica_groups={{0,1}}"
-    with pytest.raises(hlo.HloError, match="works with other devices") as caught:
-        emit_c.emit(hlo.parse(entry(X + line)))
-    assert caught.value.code == "HLO181"
-    assert caught.value.span is not None
-    # The pass has no answer for this module.
-    assert caught.value.notes[0].startswith("in other cases, the pass degenerate-collective-remove")
-
-
 @pytest.mark.parametrize(
-    "lines",
+    ("lines", "message"),
     [
-        "ROOT r = f32[4,3] all-gather(x), dimensions={0}",
-        """s = (f32[2,3], f32[4,3]) all-gather-start(x), dimensions={0}
+        (
+            "ROOT r = f32[4,3] all-gather(x), dimensions={0}, replica_groups={{0,1}}",
+            "a group names number 1, and there are only 1",
+        ),
+        ("ROOT r = f32[4,3] all-gather(x), dimensions={0}", "groups of 1 make"),
+        (
+            """s = (f32[2,3], f32[4,3]) all-gather-start(x), dimensions={0}
         ROOT r = f32[4,3] all-gather-done(s)""",
+            "groups of 1 make",
+        ),
     ],
 )
-def test_results_of_more_devices_are_refused(lines):
+def test_a_device_that_is_alone_misses_the_others(lines, message):
+    """The module can be compiled; only a call knows that there are no others."""
     text = f"HloModule m\nENTRY e {{\n  x = f32[2,3] parameter(0)\n  {lines}\n}}"
-    with pytest.raises(hlo.HloError, match="works with other devices") as caught:
-        emit_c.compile(hlo.parse(text), optimize=False)
-    assert caught.value.code == "HLO181"
+    called = emit_c.compile(hlo.parse(text), optimize=False)
+    with pytest.raises(hlo.HloError, match=message) as caught:
+        called(np.zeros((2, 3), np.float32))
+    assert caught.value.code == "HLO119"
+    assert caught.value.span is not None

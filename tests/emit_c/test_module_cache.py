@@ -161,8 +161,8 @@ def test_a_library_that_vanishes_once_it_was_found_is_compiled_again(monkeypatch
     want = emit_c.compile(hlo.parse(TEXT))(x, y)
     original = module_cache.load_built
 
-    def recalled(key):
-        found = original(key)
+    def recalled(*key):
+        found = original(*key)
         found.library.unlink()
         return found
 

@@ -42,6 +42,29 @@ def test_the_loops_are_shown_where_a_pass_changes_them():
     assert all(f"//   {each.why[:40]}" in shown for each in PASSES if f"after {each.name}" in shown)
 
 
+LOOKUP = """HloModule m
+ENTRY e {
+  table = u8[1000] parameter(0)
+  places = s32[22] parameter(1)
+  ROOT found = u8[22] gather(table, places), offset_dims={},
+    collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+}"""
+
+
+def test_each_loop_transformation_of_a_pass_is_a_step_with_its_reason():
+    shown = loops(hlo.parse(LOOKUP), until="split-lookups", steps=True)
+    heads = [line for line in shown.splitlines() if "step" in line or "legal" in line]
+    assert heads == [
+        "// found: in split-lookups, step 1 of 3: unroll_and_jam by 4",
+        "//   legal, as none of 4 iterations needs what another one of them stores",
+        "// found: in split-lookups, step 2 of 3: computed",
+        "//   legal, as the loop promises that no iteration depends on another one",
+        "// found: in split-lookups, step 3 of 3: reading",
+        "//   legal, as the arrays have what it would compute",
+    ]
+    assert "step" not in loops(hlo.parse(LOOKUP), until="split-lookups")
+
+
 def test_functions_that_a_pass_makes_are_shown_above_the_loops_that_call_them():
     shown = loops(hlo.parse(SUM), "total")
     states = shown.split("// total: ")[2:]

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import emit_c
 import hlo
 import hlo_jax
-from hlo.errors.error import HloError
-from hlo_jax.engines.parts import CInLockstep, for_one_device
 from optimizer.log import Log
 from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
 from tests.sharded import SHARDED, X
@@ -93,19 +92,8 @@ def test_explain_says_what_runs_on_several_devices(jax: Any, mesh: Any, engine: 
     for _ in range(5):
         np.testing.assert_array_equal(called(NUMBERS), NUMBERS.sum(0))
     (line,) = [s for s in hlo_jax.explain().splitlines() if "over_devices" in s]
-    note = "collectives are calls of Python" if engine == "c" else ""
-    assert line.split(maxsplit=4)[1:] == [engine, "5", "0", *filter(None, [note])]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["u64[2] rng-get-and-update-state(), delta=1", "f32[4] rng(x, x), distribution=rng_uniform"],
-)
-def test_a_device_s_own_random_numbers_are_the_interpreter_s(text: str) -> None:
-    body = f"x = f32[] parameter(0)\nROOT r = {text}"
-    module = hlo.parse(f"HloModule m, num_partitions=2\nENTRY e {{\n{body}\n}}")
-    with pytest.raises(HloError, match=r"HLO181.*: on several devices, rng.* is not C's"):
-        for_one_device(module)
+    c = 5 if engine == "c" else 0
+    assert line.split() == ["jit_over_devices", engine, "5", str(c)]
 
 
 def test_programs_of_cuda_are_for_one_device(jax: Any, mesh: Any) -> None:
@@ -139,7 +127,7 @@ def test_a_loop_with_a_collective(jax: Any, mesh: Any) -> None:
 @pytest.mark.parametrize("name", SHARDED)
 def test_a_program_that_pyhlo_divides_itself(name: str) -> None:
     divided = SpmdPartitioning().run(hlo.parse(SHARDED[name].text), Log())
-    for value in CInLockstep(divided).run([(X,)] * 8, replicas=1):
+    for value in emit_c.compile(divided)(per_device=[(X,)] * 8):
         np.testing.assert_equal(value, SHARDED[name].value(X))
 
 

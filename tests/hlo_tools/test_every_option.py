@@ -89,6 +89,7 @@ EFFECTS = {
         "--input": "M --check-values --input BAD",
         "--stage": "M --stage buffers",
         "--kernel": "M --stage loops --kernel nonsense",
+        "--steps": "M --stage loops --steps",
         "--svg": "M --svg OUT",
         "--trace": "M --trace OUT",
         "--split-input": "TWO --split-input",

@@ -39,6 +39,7 @@ NEEDED = {
 # What else an option needs, so that it has an effect.
 BESIDE = {
     "opt --kernel": "--stage loops",
+    "opt --steps": "--stage loops",
     "opt --arch": "--target gpu --stage ptx",
     "opt --input": "--check-values",
     "opt --explain-launch": "--target gpu --stage cuda",

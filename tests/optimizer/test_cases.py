@@ -24,6 +24,7 @@ from hlo_tools.generate.values import tame
 from interpreter.numbers.compare import Promise, compare
 from optimizer import Log, parse_pipeline
 from optimizer.observers import Silent, keeps_values, promise_of
+from tests.sharded import expect_parts
 
 CASES = Path(__file__).parents[1] / "cases"
 # Those of `text` are about reading and printing: tests/hlo/test_text_forms.py runs them.
@@ -43,8 +44,11 @@ class Promises(Silent):
             self.promise |= promise_of(pass_)
 
 
-def check(before, after, pipeline, promise):
-    """The checks that hold for every case, whatever it expects."""
+def check(before, after, pipeline, promise, *, parts):
+    """The checks that hold for every case, whatever it expects.
+
+    `parts`: whether each of several devices is given its part of the arguments.
+    """
     verify(after)
     assert str(hlo.parse(str(after))) == str(after)
     if not keeps_values(pipeline):
@@ -52,6 +56,9 @@ def check(before, after, pipeline, promise):
     assert pipeline.run(after) is after, "a second run changes the module again"
     for seed in range(3):
         given = [tame(p.shape, Random(seed)) for p in before.entry.parameters]
+        if parts:
+            expect_parts(before, after, given)
+            continue
         want, got = interpreter.evaluate(before, *given), interpreter.evaluate(after, *given)
         assert compare(got, want, promise) is None
 
@@ -64,7 +71,7 @@ def test_case(path, bless):
     source, _, expected = form["input"].partition(EXPECT)
     before, pipeline, promises = hlo.parse(source), parse_pipeline(form["run"]), Promises()
     after = pipeline.run(before, Log(observers=[promises]))
-    check(before, after, pipeline, promises.promise)
+    check(before, after, pipeline, promises.promise, parts="entry=true" in form["run"])
     got = str(after).strip() + "\n"
     if bless:
         head = text[: text.index(source)] if source in text else text

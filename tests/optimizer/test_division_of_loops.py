@@ -102,7 +102,7 @@ def test_a_body_cuts_anew_what_it_gives_otherwise() -> None:
     module = hlo.parse(text)
     made = check(module, values(module))
     (loop,) = (i for i in made.entry.instructions if i.opcode == "while")
-    assert "all-gather" in {i.opcode for i in loop.called[1].instructions}
+    assert "collective-permute" in {i.opcode for i in loop.called[1].instructions}
 
 
 def test_a_condition_may_need_the_whole_of_an_array() -> None:
@@ -120,7 +120,7 @@ def test_a_condition_may_need_the_whole_of_an_array() -> None:
     assert "all-gather" in {i.opcode for i in loop.called[0].instructions}
 
 
-def test_a_loop_whose_state_is_taken_as_one_value_runs_on_whole_arrays() -> None:
+def test_a_loop_may_give_its_state_as_one_value() -> None:
     text = SUMS.replace(
         "ROOT r = (s32[], f32[8], f32[3,8]) tuple(next, more, x)",
         "other = (s32[], f32[8], f32[3,8]) tuple(next, more, x)\n"
@@ -132,4 +132,4 @@ condition {""")  # fmt: skip
     module = hlo.parse(text)
     made = check(module, values(module))
     (loop,) = (i for i in made.entry.instructions if i.opcode == "while")
-    assert loop.shape.elements[2].dims == (3, 8)
+    assert loop.shape.elements[2].dims == (3, 2)

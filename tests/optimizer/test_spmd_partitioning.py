@@ -1,11 +1,13 @@
 """Programs divided among devices: the value of the whole is what the devices make of the parts."""
 
+import re
+
 import numpy as np
 import pytest
 
 import hlo
 import interpreter
-from optimizer.log import Log
+from optimizer.log import Event, Log, Silent
 from optimizer.observers import Verify
 from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
 from tests.sharded import SHARDED, X, part
@@ -26,6 +28,17 @@ ENTRY e {
   ROOT r = (f32[8,8], f32[8], s32[]) tuple(twice, d, n),
     sharding={SPLIT, {devices=[4,2]<=[2,4]T(1,0) last_tile_dim_replicate}, {replicated}}
 }""".replace("SPLIT", "{devices=[2,4]<=[8]}")
+
+
+class Events(Silent):
+    """The events of a run."""
+
+    def __init__(self) -> None:
+        self.found: list[Event] = []
+
+    def event(self, event: Event, log: Log) -> None:
+        assert log
+        self.found.append(event)
 
 
 def divided(text: str, *, entry: bool) -> hlo.Module:
@@ -59,6 +72,7 @@ def test_each_device_is_given_its_parts() -> None:
 
 def test_a_part_that_is_cut_again_as_it_was_is_not_gathered() -> None:
     text = ENTRY.replace("tuple(twice, d, n)", "tuple(twice, v, n)")
+    text = re.sub(r"  d = .*\n", "", text)
     text = text.replace(
         "{devices=[4,2]<=[2,4]T(1,0) last_tile_dim_replicate}", "{devices=[8]<=[8]}"
     )
@@ -81,7 +95,7 @@ def test_a_program_of_one_device_stays() -> None:
     [
         ("(f32[8], s32[]) parameter(1), sharding={{devices=[8]<=[8]}, {replicated}}",
          "(f32[8], s32[]) parameter(1), sharding={{devices=[3]<=[3]}, {replicated}}",
-         "does not cut f32[8] evenly"),
+         "is for 3 of 8 devices"),
         ("f32[8,8] parameter(0), sharding={devices=[2,4]<=[8]}",
          "f32[8,8] parameter(0), sharding={devices=[4,2]<=[8]}",
          "does not cut f32[8,8] into f32[4,2]"),
@@ -92,3 +106,35 @@ def test_a_sharding_that_does_not_fit_is_refused(old: str, new: str, told: str) 
         divided(ENTRY.replace(old, new), entry=True)
     assert told in str(caught.value)
     assert caught.value.span
+
+
+def test_donated_arguments_stay_donated() -> None:
+    """A result may take the place of an argument, where their parts have one shape."""
+    text = """HloModule m, num_partitions=2, input_output_alias={ {0}: (0, {}), {1}: (1, {}) }
+ENTRY e {
+  x = f32[8] parameter(0), sharding={devices=[2]<=[2]}
+  y = f32[8] parameter(1), sharding={devices=[2]<=[2]}
+  ROOT r = (f32[8], f32[8]) tuple(x, y), sharding={{devices=[2]<=[2]}, {replicated}}
+}"""
+    (alias,) = divided(text, entry=True).header.input_output_alias
+    assert (alias.output_index, alias.parameter) == ((0,), 0)
+
+
+def test_devices_that_there_are_not_are_refused() -> None:
+    text = """HloModule m, num_partitions=4
+ENTRY e {
+  x = f32[8] parameter(0), sharding={devices=[4]0,1,4,5}
+  ROOT y = f32[8] negate(x)
+}"""
+    with pytest.raises(hlo.HloError, match=r"devices {0,1,4,5}, not 0 to 3") as caught:
+        SpmdPartitioning(entry=True).run(hlo.parse(text), Log())
+    assert caught.value.span
+
+
+def test_the_log_tells_of_each_collective() -> None:
+    """A stepper shows which instruction needs one, before the module is divided as a whole."""
+    events = Events()
+    SpmdPartitioning(entry=True).run(hlo.parse(ENTRY), Log(observers=[events]))
+    told = [(event.rule, event.old.name) for event in events.found]
+    exchanges = [("all-gather", "d"), ("all-reduce", "d"), ("collective-permute", "r")]
+    assert told == [*exchanges, ("divide", "r")]

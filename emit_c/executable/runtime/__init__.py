@@ -27,6 +27,8 @@ from emit_c.executable.libraries import library
 
 FOLDER = Path(__file__).parent
 OUT_OF_MEMORY = 2  # HLO_OUT_OF_MEMORY in runtime.h
+# The files of the library; the first one alone is enough for a module for one device.
+LIBRARY = ("runtime.c", "collectives.c", "devices.c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def c_files() -> dict[str, str]:
 def in_one_file(name: str) -> str:
     """A C file of this folder, with those in it that it includes of the same folder."""
     text = (FOLDER / name).read_text()
-    return re.sub(r'#include "(\w+\.[ch])"\n', lambda m: (FOLDER / m[1]).read_text(), text)
+    return re.sub(r'#include "(\w+\.[ch])"\n', lambda m: in_one_file(m[1]), text)
 
 
 @cache
@@ -75,12 +77,16 @@ def _threads() -> ctypes.CDLL:
     """The library of runtime.c, while that of trampoline.c is being compiled."""
     if headers():
         _trampoline_library()
-    path = library([in_one_file("runtime.c")], ("-O2", "-pthread"), ())
+    path = library([in_one_file(name) for name in LIBRARY], ("-O2", "-pthread"), ())
     threads = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     threads.hlo_slots.restype = ctypes.c_int64
     threads.hlo_set_threads.restype = ctypes.c_int64
     threads.hlo_set_threads.argtypes = [ctypes.c_int64]
     threads.hlo_set_question.argtypes = [ctypes.c_void_p]
+    addresses = ctypes.POINTER(ctypes.c_void_p)
+    threads.hlo_run_devices.argtypes = [
+        ctypes.c_void_p, ctypes.c_void_p, addresses, addresses, addresses, ctypes.c_void_p,
+    ]  # fmt: skip
     return threads
 
 

@@ -55,6 +55,8 @@ static int64_t slots, threads;
 static int64_t published;            // counts loops; what idle threads look at before they sleep
 static _Thread_local int64_t inside; // 1 + slot while this thread runs a part: no loop in it is split
 
+_Thread_local struct hlo_part_of_devices hlo_own_part;
+
 static inline void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -208,7 +210,8 @@ static void publish(struct loop *loop, int64_t wanted) {
   loop->older = loops;
   loops = loop;
   __atomic_store_n(&published, published + 1, __ATOMIC_RELAXED);
-  make_way();
+  // Where several devices ask at once, there is no one processor to keep off.
+  if (!hlo_own_part.threads) make_way();
   if (sleepers) pthread_cond_broadcast(&work);
   pthread_mutex_unlock(&lock);
 }
@@ -254,6 +257,7 @@ __attribute__((noinline)) static void share_out(
 void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain) {
   int64_t most = hlo_slots(), now = __atomic_load_n(&threads, __ATOMIC_RELAXED);
   if (now > most) now = most;
+  if (hlo_own_part.threads && hlo_own_part.threads < now) now = hlo_own_part.threads;
   if (n <= grain || now == 1 || inside) {
     if (n > 0) part(arguments, 0, n, inside ? inside - 1 : 0);
     return;
@@ -283,6 +287,9 @@ int hlo_poll(struct hlo_patience *patience) {
   patience->turns = patience->budget;
   if (patience->asked && passed < SHORT) return 0;
   patience->asked = now;
+  const int *stopped = hlo_own_part.stopped;
+  if (stopped && __atomic_load_n(stopped, __ATOMIC_ACQUIRE)) return HLO_INTERRUPTED;
+  if (hlo_own_part.is_silent) return 0;
   hlo_question *ask = __atomic_load_n(&question, __ATOMIC_ACQUIRE);
   return ask && passed ? ask() : 0;
 }

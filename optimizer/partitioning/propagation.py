@@ -1,0 +1,180 @@
+"""The cut of each array of a module, from those that the program says.
+
+Cuts go from operands to results and back, along the factors of `sharding_rules`, to a fixed point:
+first through instructions that only pass elements on, then through all. What the program says stays
+as it is, but for dimensions that it leaves open (`{?}`). Where two operands disagree, the larger
+array decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hlo.attributes import CustomCall
+from hlo.opcode import COMPILE_TIME
+from hlo.sharded import CUTS
+from optimizer.partitioning.cuts import ArrayCut, CutAxis, combined, rest, whole
+from optimizer.partitioning.reshapes import reshaped
+from optimizer.partitioning.resharding import nested
+from optimizer.partitioning.sharding_rules import PERMUTATION, REPLICATION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hlo.instruction import Instruction
+    from optimizer.partitioning.flow import Flow, Link, Node
+    from optimizer.partitioning.sharding_rules import Factor
+
+# Instructions that compute, through which cuts go late.
+_LATE = frozenset({
+    "convolution", "dot", "dynamic-slice", "gather", "reduce-window", "scatter",
+    "select-and-scatter", "sort",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A sharding that a program asks for.
+
+    Attributes
+    ----------
+    cut : of the array.
+    open : the dimensions that may be cut further.
+    """
+
+    cut: ArrayCut
+    open: frozenset[int] = frozenset()
+
+
+def is_free(instr: Instruction) -> bool:
+    """Whether each user of an array can make the part that it needs: numbers known beforehand."""
+    if instr.opcode == "broadcast":
+        return not instr.operands[0].shape.rank
+    return instr.opcode == "constant" or instr.opcode in COMPILE_TIME
+
+
+@dataclass
+class Propagation:
+    """The cuts of a module's nodes while they are being found.
+
+    Attributes
+    ----------
+    cuts : of each node.
+    because : for a node and dimension, the link and the node by which it is cut.
+    """
+
+    flow: Flow
+    wishes: Mapping[Node, Wish]
+    cuts: dict[Node, ArrayCut] = field(default_factory=dict["Node", ArrayCut])
+    because: dict[tuple[Node, int], tuple[Link, Node]] = field(
+        default_factory=dict["tuple[Node, int]", "tuple[Link, Node]"]
+    )
+
+    def run(self) -> None:
+        """Propagate to a fixed point."""
+        for node, shape in self.flow.shapes.items():
+            regions = self.flow.regions[node]
+            cut = whole(shape.rank if shape.is_array else 0, regions)
+            wish = self.wishes.get(node)
+            if wish and ArrayCut(wish.cut.dims, regions).is_possible:
+                cut = ArrayCut(wish.cut.dims, regions)
+            self.cuts[node] = cut
+        early = [link for link in self.flow.links if not _is_late(link)]
+        for links in (early, self.flow.links):
+            while self._sweep(links, forwards=True) | self._sweep(links[::-1], forwards=False):
+                pass
+
+    def _sweep(self, links: list[Link], *, forwards: bool) -> bool:
+        changed = False
+        for link in links:
+            if link.instr in self.flow.borders:
+                changed |= self._border(link, forwards=forwards)
+            if link.instr is not None and link.instr.opcode == "reshape":
+                changed |= self._reshape(link, forwards=forwards)
+            for factor in link.rule:
+                # Who needs all of an operand gains nothing if it is cut.
+                if forwards or factor.kind != REPLICATION:
+                    changed |= self._factor(link, factor, forwards=forwards)
+        return changed
+
+    def _factor(self, link: Link, factor: Factor, *, forwards: bool) -> bool:
+        """Let nodes that share a factor be cut as the one that is cut most."""
+        sides = list(zip(link.operands, factor.operands, strict=True))
+        operands = [
+            (n, d) for n, d in sides if n is not None and d is not None and self._takes_part(n)
+        ]
+        results = [
+            (n, d) for n, d in zip(link.results, factor.results, strict=True) if d is not None
+        ]
+        given = operands if forwards else [*results, *operands]
+        taking = results if forwards else operands
+        found = [(n, axis) for n, d in given if (axis := self.cuts[n].dims[d])]
+        if not found or (factor.kind == PERMUTATION and not results):
+            return False
+        source, axis = max(found, key=lambda f: (f[1].count, self.flow.shapes[f[0]].bytes))
+        if factor.limit and factor.limit % axis.count:
+            return False
+        changed = False
+        for node, d in taking:
+            if node != source and self._refine(node, d, axis):
+                self.because[node, d] = (link, source)
+                changed = True
+        return changed
+
+    def _takes_part(self, node: Node) -> bool:
+        return node in self.wishes or not is_free(node[0])
+
+    def _refine(self, node: Node, dim: int, axis: CutAxis) -> bool:
+        """Cut a dimension further, where that is left open."""
+        cut, shape = self.cuts[node], self.flow.shapes[node]
+        wish = self.wishes.get(node)
+        if (wish and dim not in wish.open) or axis == cut.dims[dim]:
+            return False
+        if axis.count > shape.dims[dim] or not nested(axis, cut.dims[dim], shape.dims[dim]):
+            return False
+        made = cut.with_dim(dim, axis)
+        if made.is_possible:
+            self.cuts[node] = made
+        return made.is_possible
+
+    def _reshape(self, link: Link, *, forwards: bool) -> bool:
+        (operand,), (result,) = link.operands, link.results
+        shapes = [self.flow.shapes[node] for node in (operand, result) if node]
+        if operand is None or any(s.is_dynamic or not s.size for s in shapes):
+            return False
+        source, target = (operand, result) if forwards else (result, operand)
+        if not self._takes_part(target):
+            return False
+        dims = self.flow.shapes[source].dims, self.flow.shapes[target].dims
+        changed = False
+        for d, axis in enumerate(reshaped(self.cuts[source], *dims).dims):
+            if axis and self._refine(target, d, axis):
+                self.because[target, d] = (link, source)
+                changed = True
+        return changed
+
+    def _border(self, link: Link, *, forwards: bool) -> bool:
+        """Outside of a region, a dimension is cut by its axis there, and then as inside."""
+        assert link.instr
+        begins = CustomCall.of(link.instr).custom_call_target in CUTS
+        border, changed = self.flow.borders[link.instr], False
+        for operand, result, cut in zip(link.operands, link.results, border.cuts, strict=True):
+            if operand is None:
+                continue
+            source, target = (operand, result) if forwards else (result, operand)
+            for d, here in enumerate(cut.dims):
+                axis = self.cuts[source].dims[d]
+                if begins == forwards:
+                    inner = rest(axis, here)
+                    made = inner[0] if inner else None
+                else:
+                    made = combined(here, axis)
+                if made and self._refine(target, d, made):
+                    self.because[target, d] = (link, source)
+                    changed = True
+        return changed
+
+
+def _is_late(link: Link) -> bool:
+    return link.instr is not None and link.instr.opcode in _LATE

@@ -1,0 +1,187 @@
+"""Gives each array of a program a sharding, from those that the program says.
+
+    x = f32[8,4] parameter(0), sharding={devices=[2,1]<=[2]}
+    y = f32[8,4] tanh(x)                                        =>  the same sharding for y
+    s = f32[8] reduce(y, zero), dimensions={1}, to_apply=add    =>  {devices=[2]<=[2]} for s
+
+Shardings go from operands to results, and back from results to operands, until none changes; see
+`propagation`. `spmd-partitioning` does the same if this pass has not run before. Parameters and
+results get one only where the module's header allows that
+(`allow_spmd_sharding_propagation_to_parameters`, `..._to_output`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.attributes import CustomCall
+from hlo.sharded import meshes_in, partitions_of
+from hlo.types.sharding import Sharding
+from hlo.walk import rebuild, rebuild_module
+from optimizer.partitioning.cuts import ArrayCut, sharding_of
+from optimizer.partitioning.entry import named_at_the_entry, parameter_wishes, result_wishes
+from optimizer.partitioning.flow import Flow, Link
+from optimizer.partitioning.propagation import Propagation, Wish, is_free
+from optimizer.partitioning.sharding_rules import Factor
+from optimizer.partitioning.wishes import ShardingReader
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+    from optimizer.partitioning.flow import Node, Path
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The cuts of a module's arrays.
+
+    Attributes
+    ----------
+    devices : the number of partitions.
+    results : the cut of each array of the result.
+    """
+
+    devices: int
+    flow: Flow
+    propagation: Propagation
+    results: dict[Path, ArrayCut]
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether each device has all arrays whole."""
+        return not self.flow.borders and all(c.is_whole for c in self.propagation.cuts.values())
+
+
+def _wishes(flow: Flow, reader: ShardingReader) -> dict[Node, Wish]:
+    """The shardings that instructions have."""
+    wishes: dict[Node, Wish] = {}
+    for instr, leaves in flow.leaves.items():
+        if instr.annotations.sharding is None or instr.opcode == "tuple":
+            continue
+        if instr in flow.borders and "Shape" in CustomCall.of(instr).custom_call_target:
+            continue
+        for path, wish in reader.wishes(instr):
+            if leaves[path] == (instr, path) or leaves[path][0].opcode == "while":
+                wishes.setdefault(leaves[path], wish)
+    for root, caller in returned(flow).items():
+        if root.annotations.sharding is not None:
+            for path, wish in reader.wishes(root):
+                wishes.setdefault(flow.leaves[caller][path], wish)
+    return wishes
+
+
+def analysed(module: Module, *, entry: bool) -> Analysis | None:
+    """The cuts of a module's arrays; None for a program of one device.
+
+    Parameters
+    ----------
+    entry : whether parameters and results are cut as their shardings say.
+
+    Raises
+    ------
+    HloError
+        HLO122 if a sharding is not one of all devices, or does not fit its array.
+    """
+    devices = max(partitions_of(module), named_at_the_entry(module) if entry else 1)
+    if devices == 1:
+        return None
+    reader = ShardingReader(meshes_in(module), devices)
+    flow = Flow(reader.border)
+    flow.visit(module.entry)
+    wishes = _wishes(flow, reader)
+    wishes |= parameter_wishes(module, reader, cut=entry)
+    ends: dict[Path, Node] = {}
+    root = module.entry.root
+    for path, wish in result_wishes(module, reader, cut=entry).items():
+        node = ends[path] = (root, (-1, *path))
+        source = flow.leaves[root][path]
+        flow.shapes[node], flow.regions[node] = flow.shapes[source], ()
+        wishes[node] = wish
+        if flow.shapes[source].is_array:
+            rule = tuple(Factor((d,), (d,)) for d in range(flow.shapes[source].rank))
+            flow.links.append(Link(None, (source,), (node,), rule))
+    propagation = Propagation(flow, wishes)
+    propagation.run()
+    results = {path: propagation.cuts[node] for path, node in ends.items()}
+    return Analysis(devices, flow, propagation, results)
+
+
+def returned(flow: Flow) -> dict[Instruction, Instruction]:
+    """The roots of branches and of loops' bodies, with their outermost callers."""
+    found: dict[Instruction, Instruction] = {}
+    for instr in flow.leaves:
+        if instr.opcode == "conditional":
+            found |= {branch.root: instr for branch in instr.called}
+        elif instr.opcode == "while":
+            found[instr.called[1].root] = instr
+    for root, caller in found.items():
+        outer = caller
+        while outer in found:
+            outer = found[outer]
+        found[root] = outer
+    return found
+
+
+@register
+@dataclass(frozen=True)
+class ShardingPropagation:
+    """Gives each array a sharding, from those that the program says."""
+
+    name = "sharding-propagation"
+    xla = "xla/service/sharding_propagation.cc"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with a sharding for each instruction; the same one if it says none."""
+        found = analysed(module, entry=True)
+        if found is None or found.is_trivial:
+            return module
+
+        # What branches and bodies give is sharded as what their caller gives.
+        callers = returned(found.flow)
+        shardings = {
+            instr.name: sharding
+            for instr in found.flow.leaves
+            if (sharding := _sharding(callers.get(instr, instr), found, module))
+            and sharding != instr.annotations.sharding
+        }
+
+        def annotated(computation: Computation) -> Computation:
+            plan: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                if instr.name in shardings:
+                    annotations = replace(instr.annotations, sharding=shardings[instr.name])
+                    new = instr.with_(annotations=annotations)
+                    if log.rewrite("shard", instr, new):
+                        plan[instr] = new
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, annotated, prune=False)
+
+
+def _sharding(instr: Instruction, found: Analysis, module: Module) -> Sharding | None:
+    """The sharding of an instruction that gets one; None where it stays as it is."""
+    leaves = found.flow.leaves.get(instr)
+    if leaves is None or (is_free(instr) and instr.annotations.sharding is None):
+        return None
+    own = instr.annotations.sharding
+    if instr is module.entry.root:
+        cuts = list(found.results.values())
+    else:
+        cuts = [found.propagation.cuts[node] for node in leaves.values()]
+    if own is not None and own.kind != "tuple":
+        return own if not _was_open(instr, found) else sharding_of(cuts[0])
+    if own is not None and instr is not module.entry.root:
+        return own
+    if any(not s.is_array for _, s in instr.shape.leaves()):
+        return own
+    if instr.shape.is_tuple:
+        return Sharding("tuple", elements=tuple(sharding_of(cut) for cut in cuts)) if cuts else None
+    return sharding_of(cuts[0])
+
+
+def _was_open(instr: Instruction, found: Analysis) -> bool:
+    """Whether a sharding left dimensions open that are cut now."""
+    wishes = [found.propagation.wishes.get(node) for node in found.flow.leaves[instr].values()]
+    return any(w and w.open and not instr.shape.is_tuple for w in wishes)

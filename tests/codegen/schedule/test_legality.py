@@ -1,0 +1,69 @@
+"""What is refused names the two accesses, and leaves the loop as it was."""
+
+import pytest
+from written import Assign, For, Let
+
+from codegen.expressions import Load, Name
+from codegen.schedule.dependences import distances
+from codegen.schedule.fission import computed, fission
+from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
+from codegen.schedule.stage import storing
+
+WAITING = Load(Name("waiting"), Name("i"))
+
+
+def test_the_two_accesses_are_named():
+    loop = For("i", 9, (Let("f32", "a", "x[i + 1]"), Assign("x[i + 2]", "a")))
+    with pytest.raises(IllegalError) as error:
+        computed(loop, {WAITING: Name("a")})
+    assert str(error.value) == (
+        "the load of x[i + 1] may need the store to x[i + 2] in an earlier iteration"
+    )
+
+
+def test_a_load_that_is_repeated_may_not_see_what_is_stored_meanwhile():
+    load, store = Let("f32", "a", "x[i]"), Assign("x[i]", "z[i]")
+    loop = For("i", 9, (load, store, Assign("y[i]", "a")))
+    first, second = fission(loop, [load, store], [], {"a": WAITING})
+    assert first.body == (load, store, Assign("waiting[i]", "a"))
+    assert second.body == (Assign("y[i]", "waiting[i]"),)
+    with pytest.raises(IllegalError, match=r"the store to x\[i\] may need the load of x\[i\]"):
+        fission(loop, [load, store], [load], {})
+
+
+def test_a_value_must_wait_for_the_second_loop():
+    load = Let("f32", "a", "x[i]")
+    with pytest.raises(IllegalError, match="does not wait"):
+        fission(For("i", 9, (load, Assign("y[i]", "a"))), [load], [], {})
+
+
+def test_a_store_that_is_read_again_does_not_wait_for_the_end_of_the_loop():
+    store = Assign("y[i]", "x[i]")
+    last = Assign("z[i]", "y[i]")
+    with pytest.raises(IllegalError, match=r"the load of y\[i\] may need the store to y\[i\]"):
+        storing(For("i", 9, (store, last)), {WAITING: store.target})
+
+
+@pytest.mark.parametrize(
+    ("stop", "stored", "loaded", "want"),
+    [
+        (9, "y[i + 2]", "y[i]", [2, 2]),
+        (9, "y[i]", "y[i + 2]", [-2, -2]),
+        (9, "y[2 * i]", "y[2 * i + 1]", None),
+        (9, "y[i]", "y[i + 9]", None),
+        (9, "y[3 * i]", "y[3 * i + j]", [0, 0]),
+        (9, "y[0]", "y[i]", [-8, 0]),
+        (9, "y[n + i]", "y[n + i]", [0, 0]),
+        (9, "y[n + i]", "y[m + i]", [-8, 8]),
+        (9, "y[t[i]]", "y[i]", [-8, 8]),
+        (5, "y[9 - i]", "y[i]", None),
+    ],
+)
+def test_the_distance_of_a_store_and_a_load(stop, stored, loaded, want):
+    inner = For("j", 3, (Assign("z[j]", loaded),))
+    view = LoopView(For("i", stop, (Assign(stored, 1), inner)))
+    store = next(each for each in view.accesses if each.name == "y" and each.is_write)
+    load = next(each for each in view.accesses if each.name == "y" and not each.is_write)
+    found = distances(view, store, load)
+    assert (found and [found[0], found[-1]]) == want
