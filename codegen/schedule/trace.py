@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
+class AppliedPrimitive:
     """A primitive that was applied to a loop.
 
     Attributes
@@ -34,13 +34,13 @@ class Application:
     after: tuple[Statement, ...]
 
 
-_heard: ContextVar[list[Application] | None] = ContextVar("heard", default=None)
+_heard: ContextVar[list[AppliedPrimitive] | None] = ContextVar("heard", default=None)
 
 
 @contextmanager
-def listening() -> Generator[list[Application]]:
+def listening() -> Generator[list[AppliedPrimitive]]:
     """The list to which each primitive appends its application while the block runs."""
-    heard: list[Application] = []
+    heard: list[AppliedPrimitive] = []
     token = _heard.set(heard)
     try:
         yield heard
@@ -52,4 +52,4 @@ def applied(primitive: str, reason: str, before: For, after: Sequence[Statement]
     """Tell the listener, if there is one, that a primitive was applied."""
     heard = _heard.get()
     if heard is not None:
-        heard.append(Application(primitive, reason, before, tuple(after)))
+        heard.append(AppliedPrimitive(primitive, reason, before, tuple(after)))

@@ -14,7 +14,7 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.schedule.trace import Application
+    from codegen.schedule.trace import AppliedPrimitive
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
     from emit_cuda.grids.stages import Stage
@@ -58,7 +58,7 @@ class KernelState:
     location: SourceLine | None
     code: tuple[CodeLine, ...]
     computes: tuple[str, ...] = ()
-    steps: tuple[Application, ...] = ()
+    steps: tuple[AppliedPrimitive, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
