@@ -11,6 +11,7 @@ from hlo.attributes.kinds import nearest_words
 from hlo.errors.error import HloError, did_you_mean
 from hlo.opcode import ASYNC_ENDS
 from hlo.read.literal_text import read_literal, read_shaped_literal
+from hlo.read.old_names import old_attribute, old_form
 from hlo.read.quoting import keep_json
 from hlo.read.syntax import Item, Piece
 
@@ -114,7 +115,7 @@ def _annotation(key: str, value: Piece, reader: GrammarReader) -> Any:
 def _unknown(row: Opcode, key: str, span: Span) -> HloError:
     called = [name.rstrip("*") for name in row.called]
     special = [*attribute_specs(row.attrs), *called]
-    notes = did_you_mean(key, [*special, *_ANNOTATIONS, _CONTROL])
+    notes = old_attribute(row.name, key) or did_you_mean(key, [*special, *_ANNOTATIONS, _CONTROL])
     if special and not notes:
         notes = (f"{row.name} has: {', '.join(special)}",)
     return HloError("HLO005", f"{row.name} has no attribute `{key}`", span, notes)
@@ -162,7 +163,8 @@ def read_attrs(
     for name, spec in specs.items():
         if spec.required and spec.field not in values:
             message = f"{row.name} needs the attribute `{name}`"
-            raise HloError("HLO005", message, reader.span(pieces.opcode))
+            notes = old_form(row.name, name)
+            raise HloError("HLO005", message, reader.span(pieces.opcode), notes)
     return row.attrs(**values)
 
 

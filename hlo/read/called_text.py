@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import called_keys
+from hlo.read.old_names import old_form
 from hlo.read.syntax import Piece
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def read_called(
         return next((tuple(given[k]) for k in map(_name, keys) if k in given), ())
     for key in map(_name, keys):
         if not given.get(key):
-            raise HloError("HLO005", f"{row.name} needs the attribute `{key}`", span)
+            message = f"{row.name} needs the attribute `{key}`"
+            raise HloError("HLO005", message, span, old_form(row.name, key))
     return tuple(computation for key in keys for computation in given[_name(key)])
 
 

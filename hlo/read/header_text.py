@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import Header, StackFrames
+from hlo.read.old_names import old_attribute
 from hlo.read.recovery_text import read_recovery_table
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def read_header(
         kind = HEADER_ATTRIBUTES.get(key.text)
         span = reader.span(key)
         if kind is None:
-            notes = did_you_mean(key.text, HEADER_ATTRIBUTES)
+            notes = old_attribute("HloModule", key.text) or did_you_mean(
+                key.text, HEADER_ATTRIBUTES
+            )
             raise HloError("HLO005", f"HloModule has no attribute `{key.text}`", span, notes)
         if key.text in fields or any(key.text == other for other, _ in others):
             raise HloError("HLO005", f"attribute `{key.text}` is given twice", span)

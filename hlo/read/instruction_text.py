@@ -14,6 +14,7 @@ from hlo.read.attribute_text import read_attrs, sort_attributes
 from hlo.read.called_text import read_called
 from hlo.read.completion import complete, with_inferred_shape
 from hlo.read.metadata_text import is_seen
+from hlo.read.old_names import old_opcode
 from hlo.read.operand_text import OperandText
 from hlo.wording import counted
 
@@ -128,4 +129,5 @@ def wrong_arity(row: Opcode, operands: tuple[Instruction, ...], span: Span) -> H
 
 def _opcode_hint(word: str) -> tuple[str, ...]:
     # People write names of functions and other dialects: `exp`, `maximum_f32`, `dot_general`.
-    return did_you_mean(word.replace("_", "-").lower(), OPCODES)
+    plain = word.replace("_", "-").lower()
+    return old_opcode(plain) or did_you_mean(plain, OPCODES)

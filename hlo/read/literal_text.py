@@ -68,7 +68,8 @@ def read_literal(shape: Shape, text: str, span: Span | None) -> Literal:
         return _literal(shape, text.strip())
     except _BadLiteralError as error:
         message = f"literal of {shape.text_without_layout}: {error}"
-        raise HloError("HLO003", message, span and error.span_in(text, span)) from None
+        notes = (SHAPE_IN_FRONT,) if _OLD_FORM.match(text) else ()
+        raise HloError("HLO003", message, span and error.span_in(text, span), notes) from None
 
 
 def read_shaped_literal(text: str, span: Span | None) -> Literal:
@@ -86,6 +87,11 @@ def _shaped_literal(split: ShapedLiteral, span: Span | None) -> Literal:
         return Literal(tuple_of(*(e.shape for e in elements)), elements=elements)
     shape, text = split
     return read_literal(read_shape(shape, span), text, span)
+
+
+# XLA wrote `f32[2] {1, 2}` in the parentheses until 2019.
+_OLD_FORM = re.compile(r"\s*[a-z]\w*\[[\d,]*\]")
+SHAPE_IN_FRONT = "XLA has removed the shape in front of the numbers: it is that of the constant"
 
 
 class _BadLiteralError(Exception):
