@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from hlo.errors.user_line import IN_PROGRAM, user_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -123,8 +125,15 @@ class HloError(Exception):
             shown, carets = self.span.excerpt()
             margin = f"{number:>4} | "
             lines += [margin + shown, " " * (len(margin) - 2) + "| " + carets]
-        lines += [f"   = {note}" for note in self.notes]
+        lines += [f"   = {note}" for note in (*self.notes, *self._user_line())]
         return "\n".join(lines).translate(_SHOWN_AS)
+
+    def _user_line(self) -> tuple[str, ...]:
+        """The note that names the line of the user's program, if it is known and not yet said."""
+        if self.span is None or any(note.startswith(IN_PROGRAM) for note in self.notes):
+            return ()
+        line = user_line(self.span.source, self.span.start)
+        return (f"{IN_PROGRAM}{line}",) if line else ()
 
 
 # Pairs of letters that are compared to find a word that was meant; more take seconds.
