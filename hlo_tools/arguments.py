@@ -55,6 +55,15 @@ class _Formatter(argparse.HelpFormatter):
         return "\n".join(f"{indent}{line}".rstrip() for line in found)
 
 
+def _spelled(action: argparse.Action) -> str:
+    """A positional argument in a line about the usage."""
+    name = action.metavar or action.dest
+    if action.choices is not None:
+        name = "|".join(map(str, action.choices))
+    many = {"+": f"{name} [{name} ...]", "*": f"[{name} ...]", "?": f"[{name}]"}
+    return many.get(str(action.nargs), str(name))
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that knows which options have an effect only beside which others.
 
@@ -67,6 +76,13 @@ class Parser(argparse.ArgumentParser):
         self._excludes: list[tuple[str, Sequence[str]]] = []
         self._choices: list[Sequence[str]] = []
         self._behind = ""
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with an error and one line about the usage."""
+        words = [self.prog, *map(_spelled, self._get_positional_actions())]
+        usage = self.usage or " ".join([*words, "[OPTION ...]"])
+        told = f"usage: {usage}; `{self.prog} --help` tells more"
+        self.exit(2, f"{self.prog}: error: {message}\n{told}\n")
 
     def only_with(self, options: Sequence[str], *conditions: str) -> None:
         """Refuse each of some options where none of the conditions holds."""

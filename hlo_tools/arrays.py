@@ -55,12 +55,13 @@ def typed(array: Array, shape: Shape) -> Array:
     return array
 
 
-def load(path: str, prefix: str) -> list[Array]:
+def load(path: str, prefix: str, *, any_name: bool = True) -> list[Array]:
     """The arrays of a `.npy` or `.npz` file, or of a snapshot of XLA's, in order.
 
     Parameters
     ----------
     prefix : "in" or "out": of the arrays to take, if the archive has such.
+    any_name : results (out0, ...) are taken where there is no array of the prefix.
 
     Raises
     ------
@@ -74,7 +75,7 @@ def load(path: str, prefix: str) -> list[Array]:
     try:
         with Path(path).open("rb") as file:
             if file.peek(1).startswith(_BEGINNINGS):
-                return _loaded(file, prefix)
+                return _loaded(file, prefix, any_name=any_name)
     except OSError as error:
         raise HloError("HLO200", f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # NumPy and zipfile raise errors of any kind for a broken file
@@ -82,16 +83,12 @@ def load(path: str, prefix: str) -> list[Array]:
     raise HloError("HLO202", f"{path} is neither .npy nor .npz")
 
 
-# Of the arrays that are inputs, and of those that are results.
-_PREFIXES = ("in", "out")
-
-
-def _loaded(file: BinaryIO, prefix: str) -> list[Array]:
+def _loaded(file: BinaryIO, prefix: str, *, any_name: bool) -> list[Array]:
     loaded = np.load(file, allow_pickle=False)
     if isinstance(loaded, np.ndarray):
         return [cast("Array", loaded)]
     named = _of_prefix(list(loaded.files), prefix)
-    if not named and not any(_of_prefix(list(loaded.files), other) for other in _PREFIXES):
+    if not named and (any_name or not _of_prefix(list(loaded.files), "out")):
         named = list(loaded.files)
     arrays = [loaded[name] for name in named]
     for name, array in zip(named, arrays, strict=True):

@@ -101,12 +101,22 @@ def leave_standard_output() -> None:
 
 def dispatch(words: list[str]) -> int:
     """Run the verb that the first word names on the words after it."""
+    if words[:1] == ["help"]:
+        return of_help(words[1:])
     if not words or words[0] not in VERBS:
         return without_verb(words)
     verb = import_module(f"hlo_tools.verbs.{words[0].replace('-', '_')}")
     parser = Parser(prog=f"hlo {words[0]}", description=verb.__doc__)
     verb.add_arguments(parser)
     return verb.run(parser.parse(words[1:]))
+
+
+def of_help(words: list[str]) -> int:
+    """Answer `hlo help` and `hlo help VERB`."""
+    if not words:
+        without_verb([])
+        return FINE
+    return dispatch([words[0], "--help"])
 
 
 def without_verb(words: list[str]) -> int:
@@ -118,7 +128,7 @@ def without_verb(words: list[str]) -> int:
         usage="hlo VERB [OPTION ...] [FILE ...]",
         description="PyHLO: tools that print, check, run, optimize and compile HLO.\n\n"
         f"verbs:\n{verbs}",
-        epilog="`hlo VERB --help` tells more. A FILE `-` is standard input.\n"
+        epilog="`hlo help VERB` tells more. A FILE `-` is standard input.\n"
         "Exit status: 0 fine, 1 a comparison failed, 2 bad input or usage.",
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")

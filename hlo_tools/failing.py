@@ -165,12 +165,17 @@ class Command:
     folder : for these files.
     says : what its output must contain.
     seconds : after which it is ended, and has not failed.
+    interesting : status 0 says that the module is still one to look for, as in C-Reduce; by default
+        any other status does, as of a test that fails.
+    reason : why the last module did not fail; "" if it did.
     """
 
     text: str
     folder: Path
     says: str = ""
     seconds: float = 60
+    interesting: bool = False
+    reason: str = ""
 
     def failure(self, case: Case) -> str | None:
         """The exit status, and the last line of the output."""
@@ -191,15 +196,29 @@ class Command:
                 check=False,
             )
         except subprocess.TimeoutExpired:
+            self.reason = f"the command took more than {self.seconds} s: --timeout allows more"
             return None
         if done.returncode in (-signal.SIGINT, 128 + signal.SIGINT):
             raise KeyboardInterrupt
         output = (done.stdout + done.stderr).decode(errors="replace")
-        if not done.returncode or self.says not in output:
+        self.reason = self._reason(done.returncode, output)
+        if self.reason:
             return None
         last = next((line for line in reversed(output.splitlines()) if line.strip()), "")
         told = f": {last.strip()}" if last.strip() else ""
         return f"{done.returncode}: exit status {done.returncode}{told}"
+
+    def _reason(self, status: int, output: str) -> str:
+        """The reason why a run does not count as a failure."""
+        shows = "on a module that shows the mistake"
+        if self.interesting and status:
+            return f"the command gave {status}; with --interesting it must give 0 {shows}"
+        if not self.interesting and not status:
+            note = "where 0 says so, as for C-Reduce, add --interesting"
+            return f"the command gave 0; it must fail {shows} ({note})"
+        if self.says not in output:
+            return f"the command's output has no `{self.says}`"
+        return ""
 
     def is_same(self, first: str, other: str) -> bool:
         """Whether the exit status is the same."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import optimizer
 from hlo.errors.error import HloError
 from hlo_tools.console import table_of
-from hlo_tools.pipelines import pass_in
+from hlo_tools.pipelines import passes_in
 from hlo_tools.show import duration, spelled_bytes
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Log
@@ -58,7 +58,8 @@ def ways(
     Parameters
     ----------
     mode : "compiled" or "eager"; the latter is shown first, beside the former.
-    ablated : names of passes, each to be left out once; several between commas together.
+    ablated : names of passes or of families of them, such as `fusion` or `*-simplifier`, each to
+        be left out once; several between commas together.
 
     Raises
     ------
@@ -66,11 +67,11 @@ def ways(
         HLO151 if the standard pipeline has no such pass; else what compiling the module raises.
     """
     whole = pipeline("cpu")
-    left_out = [[pass_in(whole, name) for name in names.split(",")] for names in ablated]
+    left_out = [passes_in(whole, names.split(",")) for names in ablated]
     found = [way("eager", module, arguments)] if mode == "eager" else []
     found.append(way("compiled", optimizer.optimize(module), arguments))
-    for names in left_out:
-        title = f"without {', '.join(names)}"
+    for given, names in zip(ablated, left_out, strict=True):
+        title = f"without {given.replace(',', ', ')}"
         try:
             made = Log([Verify()]).run(without(whole, names), module)
             found.append(way(title, made, arguments))

@@ -96,6 +96,8 @@ def tracer(file: TextIO) -> Observer:
 class Alarm:
     """An observer that raises HLO205 where a bad number arises: in no operand, but in the value.
 
+    One that comes in with an argument of the program is told, too.
+
     Parameters
     ----------
     name : of the bad number.
@@ -115,6 +117,13 @@ class Alarm:
             self._had.discard((device, instr))
             return
         self._had.add((device, instr))
+        if instr.opcode == "parameter" and len(event.path) == 1:
+            raise HloError(
+                "HLO205",
+                f"parameter: {self.name} comes in with argument %{instr.name}",
+                instr.span,
+                [f"the value is {spell_in_a_line(event.value)}"],
+            )
         inherited = any((device, operand) in self._had for operand in instr.operands)
         if not inherited and "leaf" not in instr.row.traits:
             iterations = [str(i) for _, i in event.path if i >= 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, did_you_mean
@@ -12,7 +13,7 @@ from optimizer.pipelines import pipeline
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hlo_tools.arguments import Parser
     from optimizer.log import Pass
@@ -81,6 +82,47 @@ def pass_in(passes: Pass, name: str) -> str:
         notes = did_you_mean(name, running) or (f"there are: {', '.join(running)}",)
         raise HloError("HLO151", f"the pipeline has no pass `{name}`", notes=notes)
     return found
+
+
+def passes_in(passes: Pass, names: Iterable[str]) -> list[str]:
+    """The names of passes that run in a pipeline: by name, by pattern, or by family.
+
+    A family is a folder of the optimizer, such as `loops` or `layout`; a pattern is that of a
+    shell, such as `*-simplifier`. A name that is a pass's stands for this one.
+
+    Raises
+    ------
+    HloError
+        HLO151 if there is none.
+    """
+    running = dict(_with_families(passes))
+    found: dict[str, None] = {}
+    for name in names:
+        known = ALIASES.get(name, name) in running
+        group = [] if known else [
+            each
+            for each, family in running.items()
+            if family == name or ("*" in name and fnmatchcase(each, name))
+        ]  # fmt: skip
+        found.update(dict.fromkeys(group or [_named(passes, name, running)]))
+    return list(found)
+
+
+def _named(passes: Pass, name: str, running: Mapping[str, str]) -> str:
+    try:
+        return pass_in(passes, name)
+    except HloError as error:
+        families = ", ".join(sorted({family for family in running.values() if family}))
+        raise error.noting(f"families are: {families}") from None
+
+
+def _with_families(pass_: Pass) -> Iterator[tuple[str, str]]:
+    """The name of each pass, and the folder of the optimizer that it is in."""
+    is_group = isinstance(pass_, Pipeline | Fixpoint)
+    parts = type(pass_).__module__.split(".")
+    yield pass_.name, "" if is_group or len(parts) < 3 else parts[1]
+    for inner in pass_.passes if is_group else ():
+        yield from _with_families(inner)
 
 
 def _names(pass_: Pass) -> Iterator[str]:

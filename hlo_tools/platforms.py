@@ -126,6 +126,8 @@ def _load_cuda(device: Literal["gpu", "host"], module: Module) -> Loaded:
     return run
 
 
+# Names that others give to platforms.
+_CALLED: Final = {"gpu": "cuda", "nvidia": "cuda", "cpu": "c", "host": "c", "numpy": "interpreter"}
 PLATFORMS: Final = {
     "interpreter": Platform(
         "the reference interpreter, in NumPy", _interpret, observable=True, limited=True
@@ -158,7 +160,8 @@ def runner(name: str, *, observed: bool = False, max_iterations: int | None = No
         HLO203 if the platform cannot be observed; HLO204 if there is no such platform.
     """
     if name not in PLATFORMS:
-        notes = did_you_mean(name, PLATFORMS) or [f"there are: {', '.join(PLATFORMS)}"]
+        known = [f"did you mean `{_CALLED[name.lower()]}`?"] if name.lower() in _CALLED else []
+        notes = known or did_you_mean(name, PLATFORMS) or [f"there are: {', '.join(PLATFORMS)}"]
         raise HloError("HLO204", f"there is no platform `{name}`", notes=notes)
     platform = PLATFORMS[name]
     if observed and not platform.observable:

@@ -132,7 +132,8 @@ class HloError(Exception):
         """The note that names the line of the user's program, if it is known and not yet said."""
         if self.span is None or any(note.startswith(IN_PROGRAM) for note in self.notes):
             return ()
-        line = user_line(self.span.source, self.span.start)
+        source = self.span.source
+        line = user_line(source.text, source.line(self.span.start))
         return (f"{IN_PROGRAM}{line}",) if line else ()
 
 

@@ -8,10 +8,6 @@ StableHLO, with the locations that it names.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hlo.errors.error import Source
 
 # The beginning of the note, which others may have added before.
 IN_PROGRAM = "in the program: "
@@ -28,19 +24,19 @@ _ALIAS = re.compile(r"#loc\w*")
 _DEPTH = 20
 
 
-def user_line(source: Source, offset: int) -> str:
+def user_line(text: str, line: str) -> str:
     """The line as "train.py:17 (jit(step)/dot_general)"; "" where the text has none.
 
     Parameters
     ----------
-    offset : of a character in the line of an instruction.
+    text : of the whole dump.
+    line : of an instruction in it.
     """
-    line = source.line(offset)
     found = _METADATA.search(line)
     if found:
-        place, name = _of_metadata(source.text, found[1])
+        place, name = _of_metadata(text, found[1])
     elif location := _LOCATION.search(line):
-        place, name = _of_location(source.text, location[1])
+        place, name = _of_location(text, location[1])
     else:
         return ""
     return " ".join(filter(None, (place, f"({name})" if name else "")))

@@ -27,7 +27,7 @@ from hlo.write.print_order import computation_order, fused_computations, instruc
 from hlo.write.value_print import print_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from hlo.attributes.spec import Place
     from hlo.instruction import Computation, Instruction, Module
@@ -112,8 +112,17 @@ def print_module(module: Module, options: Options = DEFAULT) -> str:
     return "".join(module_parts(module, options))
 
 
-def module_parts(module: Module, options: Options = DEFAULT) -> Iterator[str]:
-    """The text of a module, piece by piece, for who needs only its beginning."""
+def module_parts(
+    module: Module,
+    options: Options = DEFAULT,
+    comment: Callable[[Instruction], str] | None = None,
+) -> Iterator[str]:
+    """The text of a module, piece by piece, for who needs only its beginning.
+
+    Parameters
+    ----------
+    comment : gives text that follows an instruction in its line, after `//`; "" for none.
+    """
     yield from (f"HloModule {module.name}", *_header(module.header), "\n\n")
     frames = module.stack_frames
     if frames.file_names or frames.function_names:
@@ -132,7 +141,7 @@ def module_parts(module: Module, options: Options = DEFAULT) -> Iterator[str]:
         order = None
         if module.header.is_scheduled and computation not in fused:
             order = computation.instructions
-        yield from _computation_parts(computation, options, order)
+        yield from _computation_parts(computation, options, order, comment)
         yield "\n\n"
 
 
@@ -163,7 +172,10 @@ def _stack_frames(module: Module) -> str:
 
 
 def _computation_parts(
-    computation: Computation, options: Options, order: tuple[Instruction, ...] | None
+    computation: Computation,
+    options: Options,
+    order: tuple[Instruction, ...] | None,
+    comment: Callable[[Instruction], str] | None,
 ) -> Iterator[str]:
     percent = "%" if options.print_percent else ""
     head = f"{percent}{computation.name} "
@@ -172,7 +184,9 @@ def _computation_parts(
     yield head + "{\n"
     for instr in order or instruction_order(computation):
         root = "ROOT " if instr is computation.root else ""
-        yield f"  {root}{print_instruction(instr, options)}\n"
+        told = comment(instr) if comment else ""
+        after = f"  // {told}" if told else ""
+        yield f"  {root}{print_instruction(instr, options)}{after}\n"
     thread = computation.execution_thread
     yield "}" + (f', execution_thread="{thread}"' if thread != "main" else "")
 

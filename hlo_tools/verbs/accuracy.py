@@ -5,10 +5,11 @@
     hlo accuracy m.hlo --instructions 5 --seed 3
 
 The module is interpreted twice: as it is, and with every float in f64, rounded once at the end.
-`whole` is the largest distance between the two in ULPs (units in the last place of the module's own
-type), with the largest relative error; `own` is what an instruction adds itself, on the operands
-that it has. After passes, the result of the whole module is compared, as it is after each pass that
-changed something.
+`whole` is the largest distance between the two in ULPs: units in the last place, in the module's
+own type, of the largest element of the array; `relative` is the same as a part of that element.
+`own` is what an instruction adds itself, on the operands that it has. `by element` has ULPs of each
+element itself: where a 0 is in the place of 1e-9, they are many, and mean little beside a 1. After
+passes, the result of the whole module is compared, as it is after each pass that changed something.
 """
 
 from __future__ import annotations
@@ -69,20 +70,28 @@ def run(arguments: Namespace) -> int:
 
 def instruction_table(rows: Sequence[InstructionError], most: int) -> Table:
     """The instructions that are furthest from f64, those that add most themselves first."""
-    made = table_of(("instruction", ""), ("own ulps", "whole ulps", "relative"))
+    made = table_of(("instruction", ""), ("own ulps", "whole ulps", "relative", "by element"))
     worst = sorted(rows, key=lambda r: (-(r.own.ulps if r.own else 0), -r.whole.ulps))
     for row in worst[:most]:
-        own = "-" if row.own is None else f"{row.own.ulps:,}"
+        own = "-" if row.own is None else spell_ulps(row.own.ulps)
         names = f"{row.instr.opcode} {row.instr.shape.text_without_layout}"
-        whole = f"{row.whole.ulps:,}"
-        made.add_row(f"%{row.instr.name}", names, own, whole, f"{row.whole.relative:.2g}")
+        whole, relative = spell_ulps(row.whole.ulps), f"{row.whole.relative:.2g}"
+        by_element = f"{row.whole.by_element:,}"
+        made.add_row(f"%{row.instr.name}", names, own, whole, relative, by_element)
     return made
+
+
+def spell_ulps(ulps: float) -> str:
+    """A number of ULPs, which may be less than one."""
+    return f"{ulps:.2g}" if ulps < 10 else f"{ulps:,.0f}"
 
 
 def pass_table(stops: Sequence[PassError]) -> Table:
     """The result after each pass that changed something."""
-    made = table_of(("result after",), ("ulps", "relative"))
+    made = table_of(("result after",), ("ulps", "relative", "by element"))
     for stop in stops:
         name = stop.name or "no pass"
-        made.add_row(name, f"{stop.error.ulps:,}", f"{stop.error.relative:.2g}")
+        error = stop.error
+        numbers = f"{error.relative:.2g}", f"{error.by_element:,}"
+        made.add_row(name, spell_ulps(error.ulps), *numbers)
     return made

@@ -1,7 +1,7 @@
 """Compare two modules instruction by instruction.
 
     hlo diff before.hlo after.hlo                     what changed, as text
-    hlo diff before.hlo after.hlo --html diff.html    also as a page
+    hlo diff before.hlo after.hlo --html diff.html    as a page
 
 Instructions are matched by structure, so that a module with other names or numbers is the same; the
 new ones are shown under the names that they have in A. With --names they are matched by name, and
@@ -69,7 +69,8 @@ def run(arguments: Namespace) -> int:
         titles = name_of(arguments.before), name_of(arguments.after)
         write_text(arguments.html, page(before, after, options, titles))
     terminal = console()
-    for line in report(sections):
+    # What the page shows is not printed as well.
+    for line in report(sections)[-1:] if arguments.html else report(sections):
         terminal.print(line)
     if other_names:
         told = "" if sections else "the same, but "
@@ -77,8 +78,12 @@ def run(arguments: Namespace) -> int:
     return DIFFERENT if sections else SAME
 
 
-def report(sections: list[DiffSection]) -> Iterator[Text]:
-    """The lines to print, old ones with `-` and new ones with `+`."""
+def report(sections: list[DiffSection]) -> list[Text]:
+    """The lines to print, old ones with `-` and new ones with `+`, and how many they are."""
+    return list(_report(sections))
+
+
+def _report(sections: list[DiffSection]) -> Iterator[Text]:
     for section in sections:
         whole = "" if section.kind == "changed" else f" {section.kind}"
         yield Text(section.title + whole, "bold")

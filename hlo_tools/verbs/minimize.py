@@ -10,8 +10,9 @@ module; then instructions are left out, called computations taken apart, shapes 
 constants and arguments plainer. The result goes to standard output or to -o, with its arguments
 below it as comments; --save-inputs keeps them for `hlo run --input`.
 
-A command fails if its exit status is the same as on the whole module, and not 0; in it, {} stands
-for the file of the module and {inputs} for an .npz with the arguments. The exit status of this verb
+A command fails if its exit status is the same as on the whole module, and not 0, or with
+--interesting if it is 0; in it, {} stands for the file of the module and {inputs} for an .npz with
+the arguments. The exit status of this verb
 is 0 if the module was made smaller or is small already, and 1 if it does not fail.
 """
 
@@ -78,6 +79,12 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--reference", default="interpreter", metavar="P", help="the platform that is right"
     )
+    parser.add_argument(
+        "--interesting",
+        action="store_true",
+        help="the command's status 0, and no other, says that the module shows the mistake, as for "
+        "C-Reduce and llvm-reduce",
+    )
     parser.add_argument("--says", metavar="TEXT", help="the command's output must contain it, too")
     parser.add_argument(
         "--timeout",
@@ -101,7 +108,7 @@ def add_arguments(parser: Parser) -> None:
     add_tolerance_options(parser, default="what the pass promises, or ROUNDING")
     parser.only_with(TOLERANCE_OPTIONS, "--passes", "--platform")
     parser.only_with(("--reference",), "--platform")
-    parser.only_with(("--says", "--timeout"), "--command")
+    parser.only_with(("--says", "--timeout", "--interesting"), "--command")
     parser.one_of(*_FAILURES)
 
 
@@ -117,7 +124,8 @@ def run(arguments: Namespace) -> int:
         case = Case(module, arguments_of(inputs))
         first = failing.failure(case)
         if first is None:
-            print("the module does not fail", file=sys.stderr)
+            told = failing.reason if isinstance(failing, Command) else ""
+            print(told or "the module does not fail", file=sys.stderr)
             return RIGHT
         with console(stderr=True).status("looking for a smaller module"):
             small = shrink(
@@ -157,7 +165,8 @@ def failure_of(arguments: Namespace, folder: Path) -> Failing:
             chosen_tolerance(arguments) if chosen else ROUNDING,
         )
     if arguments.command:
-        return Command(arguments.command, folder, arguments.says or "", arguments.timeout)
+        says, timeout = arguments.says or "", arguments.timeout
+        return Command(arguments.command, folder, says, timeout, arguments.interesting)
     return NotANumber(infinite=arguments.inf)
 
 

@@ -3,6 +3,7 @@
     hlo print m.hlo
     hlo print m.hlo -o m.mlir
     hlo print dump --elide-constants
+    hlo print m.hlo --source-lines
 
 Without options the text is XLA's canonical one, to the byte, constants whole. The options are those
 of XLA's HloPrintOptions. The modules of several files, or of a folder, have lines of `// -----`
@@ -13,18 +14,23 @@ buffer (.pb, .hlo.pb, .pbtxt).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError
+from hlo.instruction import StackFrames
+from hlo.read.stack_frames import source_location
 from hlo.verify import verify
-from hlo.write.print import Options, print_module
+from hlo.write.print import Options, module_parts, print_module
 from hlo_tools.dumps import add_files, modules_at
 from hlo_tools.files import BETWEEN, read_module, write_text
 from hlo_tools.written import ENDS, is_text, write_module
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
 
+    from hlo.instruction import Module
     from hlo_tools.arguments import Parser
 
 # Each option with the field of `hlo.Options` that it sets, the value, and its help.
@@ -49,6 +55,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--short-parsable", action="store_true", help="the shortest text that reads back"
     )
+    parser.add_argument(
+        "--source-lines",
+        action="store_true",
+        help="write the user's line after each instruction, as a comment, and no metadata",
+    )
     for switch, (_, _, told) in SWITCHES.items():
         parser.add_argument(switch, action="store_true", help=told)
     parser.only_with(("--large-constants",), "--elide-constants")
@@ -69,9 +80,19 @@ def run(arguments: Namespace) -> int:
     for switch, (field, value, _) in SWITCHES.items():
         if getattr(arguments, _name(switch)):
             options = replace(options, **{field: value})
-    texts = [print_module(module, options) for module in modules]
+    if arguments.source_lines:
+        options = options.without("print_metadata")
+        texts = ["".join(with_lines(module, options)) for module in modules]
+    else:
+        texts = [print_module(module, options) for module in modules]
     write_text(arguments.output, f"{BETWEEN}\n".join(texts))
     return 0
+
+
+def with_lines(module: Module, options: Options) -> Iterator[str]:
+    """The text of a module, with the user's line after each instruction."""
+    bare = replace(module, stack_frames=StackFrames())
+    return module_parts(bare, options, partial(source_location, module))
 
 
 def refuse_options(arguments: Namespace, modules: int) -> None:
@@ -82,7 +103,7 @@ def refuse_options(arguments: Namespace, modules: int) -> None:
     HloError
         HLO204 if there are any.
     """
-    switches = ("--short-parsable", *SWITCHES)
+    switches = ("--short-parsable", "--source-lines", *SWITCHES)
     given = [switch for switch in switches if getattr(arguments, _name(switch))]
     if given:
         raise HloError("HLO204", f"{given[0]} has no effect on {arguments.output}")

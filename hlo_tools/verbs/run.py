@@ -84,8 +84,12 @@ def add_arguments(parser: Parser) -> None:
         help="write the value of every instruction: whole to .npz, shortened to a text, or to - "
         "(standard output)",
     )
-    parser.add_argument("--stop-at-nan", action="store_true", help="stop where NaN arises")
-    parser.add_argument("--stop-at-inf", action="store_true", help="stop where infinity arises")
+    parser.add_argument(
+        "--stop-at-nan", action="store_true", help="stop where NaN arises, or comes in"
+    )
+    parser.add_argument(
+        "--stop-at-inf", action="store_true", help="stop where infinity arises, or comes in"
+    )
     watched = parser.add_argument_group("with --platform c")
     watched.add_argument(
         "--profile",
@@ -109,8 +113,9 @@ def add_arguments(parser: Parser) -> None:
         "--ablate",
         metavar="PASS",
         action="append",
-        help="also run the module optimized without this pass, or without several (PASS,PASS), and "
-        "compare in the same way; may be given again",
+        help="also run the module optimized without this pass, without several (PASS,PASS), or "
+        "without a family of them (fusion, layout, loops, '*-simplifier', ...), and compare in the "
+        "same way; may be given again",
     )
     parser.add_argument(
         "--checked",

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    parser.add_argument(
+        "--target",
+        choices=("gpu",),
+        default="gpu",
+        help="the machine that is simulated; a CPU runs one instruction after the other",
+    )
     parser.add_argument("--list", action="store_true", help="a line for each instruction, too")
 
 

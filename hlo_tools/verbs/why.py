@@ -44,7 +44,7 @@ def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("question", choices=tuple(QUESTIONS), help="the kind of decision")
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
-    parser.add_argument("names", metavar="A", nargs="+", help="names of instructions")
+    parser.add_argument("names", metavar="A", nargs="*", help="names of instructions")
     parser.add_argument(
         "--target",
         choices=("cpu", "gpu"),
@@ -67,7 +67,11 @@ def run(arguments: Namespace) -> int:
     if len(arguments.names) != count:
         given = f"{len(arguments.names)} given"
         wanted = counted(count, "instruction")
-        raise HloError("HLO158", f"why {arguments.question} asks about {wanted}, {given}")
+        names = " ".join("AB"[:count])
+        notes = [f"usage: hlo why {arguments.question} FILE {names}"]
+        raise HloError(
+            "HLO158", f"why {arguments.question} asks about {wanted}, {given}", None, notes
+        )
     module = read_sound_module(arguments.file)
     told = answer(module, *arguments.names, target=arguments.target)
     if len({name.removeprefix("%") for name in arguments.names}) < count:

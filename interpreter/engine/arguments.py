@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.sharded import shards_of
 from hlo.types.element_type import element_type_of
 from hlo.wording import counted
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.errors.error import Span
-    from hlo.instruction import Computation
+    from hlo.instruction import Computation, Instruction
     from hlo.types.shape import Shape
     from interpreter.table import Value
 
@@ -58,7 +59,30 @@ def checked_argument(entry: Computation, number: int, argument: Any) -> Value:
     """
     parameter = entry.parameters[number]
     name = f"argument {number}, %{parameter.name}"
-    return checked(argument, parameter.shape, name, parameter.span)
+    try:
+        return checked(argument, parameter.shape, name, parameter.span)
+    except HloError as error:
+        note = _how_to_cut(argument, parameter)
+        raise error.noting(note) if note else error from None
+
+
+def _how_to_cut(argument: Any, parameter: Instruction) -> str:
+    """The hint for a whole array where the module takes one device's part; "" for others."""
+    shape, sharding = parameter.shape, parameter.annotations.sharding
+    dims = getattr(argument, "shape", ())
+    if sharding is None or not shape.is_array or len(dims) != shape.rank:
+        return ""
+    parts = shards_of(sharding, shape.rank)
+    if parts is None or parts.is_whole:
+        return ""
+    whole = tuple(n * count for n, count in zip(shape.dims, parts.counts, strict=True))
+    if whole != dims:
+        return ""
+    counts = " x ".join(map(str, parts.counts))
+    return (
+        f"the module is what one device runs: {list(whole)} is cut into {counts} parts; give each "
+        "device its own (in an .npz, in0_d0 is that of device 0)"
+    )
 
 
 def checked(argument: Any, shape: Shape, name: str, span: Span | None = None) -> Value:

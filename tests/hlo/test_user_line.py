@@ -57,11 +57,12 @@ def test_an_error_names_the_line(text: str) -> None:
 
 
 def test_so_does_one_of_a_run() -> None:
-    module = hlo.parse("""HloModule m
-    ENTRY e {
+    told = 'metadata={source_file="a.py" source_line=3}'
+    module = hlo.parse(f"""HloModule m
+    ENTRY e {{
       x = f32[2] parameter(0)
-      ROOT y = f32[2] custom-call(x), custom_call_target="f", metadata={source_file="a.py" source_line=3}
-    }""")
+      ROOT y = f32[2] custom-call(x), custom_call_target="f", {told}
+    }}""")
     with pytest.raises(hlo.HloError) as caught:
         interpreter.evaluate(module, [1.0, 2.0])
     assert "   = in the program: a.py:3" in str(caught.value)

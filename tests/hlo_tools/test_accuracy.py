@@ -1,12 +1,14 @@
 """`hlo accuracy` and the cost of `hlo stats`."""
 
 from pathlib import Path
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import hlo as language
-from hlo_tools.exact import in_f64, instruction_errors, pass_errors
+from hlo_tools.exact import error_of, in_f64, instruction_errors, pass_errors
 from optimizer import parse_pipeline
 from optimizer.analysis.cost import module_cost
 
@@ -31,8 +33,29 @@ def test_an_error_is_where_it_arises_and_where_it_matters() -> None:
     assert rows["z"].own is not None
     assert rows["z"].own.ulps == 0
     assert rows["z"].whole.ulps > 1_000_000
-    assert rows["z"].whole.relative == 1
+    assert rows["z"].whole.relative == pytest.approx(1 / 3)
     assert rows["r"].whole == rows["z"].whole
+
+
+def test_errors_are_told_beside_the_largest_element() -> None:
+    """A 0 in the place of 1e-9 is 800 million ULPs away, and nothing beside 1."""
+    got = np.array([1, 0], np.float32)
+    found = error_of(got, np.array([1, 1e-9]))
+    assert found.by_element > 800_000_000
+    assert found.ulps < 0.01
+    assert found.relative == pytest.approx(1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+def test_one_ulp_is_one(dtype: Any) -> None:
+    """Of the neighbour of the largest element, in each type; an infinity is far from a number."""
+    right = np.array([1.5, 0.25, 0])
+    got = right.astype(dtype)
+    assert error_of(got, right).ulps == 0
+    got[0] += ml_dtypes.finfo(dtype).eps
+    assert error_of(got, right).ulps == 1
+    got[1] = np.inf
+    assert error_of(got, right).ulps > 1_000 or dtype is ml_dtypes.bfloat16
 
 
 def test_integers_and_predicates_stay_as_they_are() -> None:
@@ -108,4 +131,6 @@ def test_no_number_is_cut_away_by_a_long_name(hlo, monkeypatch) -> None:
         "whole",
         "ulps",
         "relative",
+        "by",
+        "element",
     ]

@@ -46,6 +46,7 @@ EFFECTS = {
         "--no-layouts": "M --no-layouts",
         "--no-percent": "M --no-percent",
         "--no-signatures": "M --no-signatures",
+        "--source-lines": "M --source-lines",
     },
     "run": {
         "--platform": "M --platform nonsense",
@@ -140,6 +141,7 @@ EFFECTS = {
         "--platform": "M --platform interpreter",
         "--command": "M --command false",
         "--says": "M --command false --says nonsense",
+        "--interesting": "M --command false --interesting",
         "--reference": "M --platform interpreter --reference nonsense",
         "-o": "M --nan --seed 1 -o OUT",
         "--save-inputs": "M --nan --seed 1 --save-inputs OUT.npz",
@@ -196,6 +198,7 @@ ELSEWHERE = {
         "--atol",
         "--ulps",
     },  # as of `run`
+    "timeline": {"--target"},  # test_usage.py
     "accuracy": {"--strict"},  # pipelines as of `opt`
     "check": {"--examples", "--seed", "--rules", "--promise", "--rtol", "--atol", "--ulps"},
     "rules": {"--prove", "--record"},  # test_proofs.py
