@@ -30,8 +30,28 @@ def name_of(path: str) -> str:
     return "<stdin>" if path == STANDARD else path
 
 
-def read_module(path: str) -> Module:
+def add_file(parser: Parser, told: str = "HLO text, or - for standard input") -> None:
+    """The argument for one file, and the option for its entry."""
+    parser.add_argument("file", metavar="FILE", help=told)
+    add_entry_option(parser)
+
+
+def add_entry_option(parser: Parser) -> None:
+    """The option that chooses a function of StableHLO."""
+    parser.add_argument(
+        "--entry",
+        default="",
+        metavar="NAME",
+        help="of StableHLO, take this function for the program (default: main, or the only one)",
+    )
+
+
+def read_module(path: str, entry: str = "") -> Module:
     """Parse a file of HLO text, StableHLO text or XLA's messages, or standard input for `-`.
+
+    Parameters
+    ----------
+    entry : of StableHLO, the function that becomes the entry computation.
 
     Raises
     ------
@@ -44,7 +64,7 @@ def read_module(path: str) -> Module:
     raw = sys.stdin.buffer.read() if path == STANDARD else read_bytes(path)
     if is_message(raw, name):
         return read_message(raw, name)
-    return parse_either(decoded(raw, name), name)
+    return parse_either(decoded(raw, name), name, entry)
 
 
 def read_modules(path: str) -> list[Module]:
@@ -77,12 +97,12 @@ def chosen_modules(arguments: Namespace) -> list[Module]:
     """The module of the file, or its modules if it is to be split."""
     if arguments.split_input:
         return read_modules(arguments.file)
-    return [read_sound_module(arguments.file)]
+    return [read_sound_module(arguments.file, arguments.entry)]
 
 
-def read_sound_module(path: str) -> Module:
-    """Parse and verify a file, or standard input for `-`."""
-    module = read_module(path)
+def read_sound_module(path: str, entry: str = "") -> Module:
+    """Parse and verify a file, or standard input for `-`; `entry` as for `read_module`."""
+    module = read_module(path, entry)
     verify(module)
     return module
 

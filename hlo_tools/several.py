@@ -57,7 +57,7 @@ def run_all(
     for path in paths:
         name = short_name(name_of(path))
         try:
-            module = read_sound_module(path)
+            module = read_sound_module(path, arguments.entry)
             tell_of_elided(module)
             for iteration in range(arguments.iterations):
                 chosen = Namespace(**vars(arguments))

@@ -114,11 +114,11 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def _message(raw: bytes, name: str) -> Any:
+    refuse_other_formats(raw, name)
     for kind in _KINDS:
         found = _parsed(raw, name, message(kind))
         if found is not None and _module(found).computations:
             return found
-    refuse_other_formats(raw, name)
     raise HloError("HLO201", f"{name} is no HloModuleProto, HloProto or HloSnapshot of XLA")
 
 

@@ -20,7 +20,7 @@ from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import print_table, table_of
 from hlo_tools.exact import instruction_errors, pass_errors
-from hlo_tools.files import read_sound_module
+from hlo_tools.files import add_file, read_sound_module
 from hlo_tools.inputs import add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     add_pipeline_options(parser)
     add_input_options(parser)
     parser.add_argument(
@@ -56,7 +56,7 @@ def run(arguments: Namespace) -> int:
     HloError
         HLO203 for several devices.
     """
-    module = read_sound_module(arguments.file)
+    module = read_sound_module(arguments.file, arguments.entry)
     inputs = make_inputs(module, arguments)
     if len(inputs) > 1:
         raise HloError("HLO203", "accuracy is measured on one device")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import optimizer
 from emit_c.executable.ahead import files
 from hlo.errors.error import HloError
-from hlo_tools.files import read_sound_module, write_text
+from hlo_tools.files import add_file, read_sound_module, write_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where files go")
     parser.add_argument("--name", help="of the function and its files (default: the module's)")
     parser.add_argument("--no-optimize", action="store_true", help="leave the module as it is")
@@ -32,7 +32,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the files, and print how to use them."""
-    module = read_sound_module(arguments.file)
+    module = read_sound_module(arguments.file, arguments.entry)
     if not arguments.no_optimize:
         module = optimizer.optimize(module, target="cpu")
     made = files(module, arguments.name or module.name)

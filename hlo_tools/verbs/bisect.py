@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from hlo.wording import counted
 from hlo.write.print import print_instruction
-from hlo_tools.files import read_sound_module
+from hlo_tools.files import add_file, read_sound_module
 from hlo_tools.inputs import add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, expect_same_values
 from hlo_tools.tolerances import add_tolerance_options, chosen_tolerance, spell_tolerance
@@ -32,7 +32,7 @@ RIGHT, WRONG = 0, 1
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     add_pipeline_options(parser)
     add_input_options(parser)
     add_tolerance_options(parser)
@@ -40,7 +40,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Look for the wrong rewrite, and show it."""
-    module = read_sound_module(arguments.file)
+    module = read_sound_module(arguments.file, arguments.entry)
     inputs = make_inputs(module, arguments)
     tolerance = chosen_tolerance(arguments)
     passes = chosen_pipeline(arguments)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.files import read_sound_module, write_text
+from hlo_tools.files import add_file, read_sound_module, write_text
 from hlo_tools.graphs.drawing import drawn
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ BY_GRAPHVIZ = (".png", ".pdf", ".ps", ".eps", ".jpg", ".jpeg", ".gif", ".webp")
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     parser.add_argument("--computation", metavar="NAME", help="draw this one instead of the entry")
     parser.add_argument(
         "--around", metavar="NAME", help="draw only this instruction and its neighbours"
@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> int:
     """Write the picture."""
     refuse_other_form(arguments.output, arguments.format)
     picture = drawn(
-        read_sound_module(arguments.file),
+        read_sound_module(arguments.file, arguments.entry),
         form=arguments.format,
         engine=arguments.engine,
         computation=arguments.computation,

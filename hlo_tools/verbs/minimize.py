@@ -37,7 +37,7 @@ from hlo_tools.failing import (
     holds,
     without_kind,
 )
-from hlo_tools.files import STANDARD, read_sound_module, write_text
+from hlo_tools.files import STANDARD, add_file, read_sound_module, write_text
 from hlo_tools.inputs import add_input_options, make_inputs
 from hlo_tools.own_passes import Promising, find_pass
 from hlo_tools.platforms import runner
@@ -67,7 +67,7 @@ _FAILURES = ("--passes", "--platform", "--nan", "--inf", "--command")
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     failures = parser.add_argument_group("how it fails: one of")
     failures.add_argument(
         "--passes", metavar="A,B", help="this pass or pipeline is wrong: my_pass.py:Mine, `cse,dce`"
@@ -114,7 +114,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Make the module small, and write it."""
-    module = read_sound_module(arguments.file)
+    module = read_sound_module(arguments.file, arguments.entry)
     with TemporaryDirectory(prefix="hlo-minimize-") as folder:
         failing = failure_of(arguments, Path(folder))
         inputs = make_inputs(module, arguments)

@@ -21,7 +21,7 @@ from hlo.errors.error import HloError
 from hlo.write.print import print_instruction
 from hlo_tools.arguments import at_least
 from hlo_tools.assigned import assigned
-from hlo_tools.files import BETWEEN, add_split_option, chosen_modules, write_text
+from hlo_tools.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
 from hlo_tools.graphs.drawing import drawn
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
@@ -91,7 +91,7 @@ _OF_CUDA = ("cuda", "ptx", "sass")
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     add_pipeline_options(parser)
     parser.add_argument("--until", metavar="PASS", help="stop after the first run of this pass")
     parser.add_argument("--fuel", type=at_least(0), metavar="N", help="stop after N rewrites")

@@ -23,7 +23,7 @@ from hlo.read.stack_frames import source_location
 from hlo.verify import verify
 from hlo.write.print import Options, module_parts, print_module
 from hlo_tools.dumps import add_files, modules_at
-from hlo_tools.files import BETWEEN, read_module, write_text
+from hlo_tools.files import BETWEEN, add_entry_option, read_module, write_text
 from hlo_tools.written import ENDS, is_text, write_module
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ SWITCHES: Final = {
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     add_files(parser)
+    add_entry_option(parser)
     parser.add_argument(
         "-o", "--output", default="-", metavar="FILE", help=f"write to a file: {ENDS}, else text"
     )
@@ -70,7 +71,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the module."""
-    modules = [read_module(path) for path in modules_at(arguments.files)]
+    modules = [read_module(path, arguments.entry) for path in modules_at(arguments.files)]
     if not is_text(arguments.output):
         refuse_options(arguments, len(modules))
         verify(modules[0])

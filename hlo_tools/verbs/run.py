@@ -28,6 +28,7 @@ from hlo_tools.console import console, is_watched, print_table
 from hlo_tools.dumps import add_files, modules_at
 from hlo_tools.files import (
     BETWEEN,
+    add_entry_option,
     add_split_option,
     chosen_modules,
 )
@@ -56,6 +57,7 @@ def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     platforms = "; ".join(f"{name}: {row.summary}" for name, row in PLATFORMS.items())
     add_files(parser)
+    add_entry_option(parser)
     parser.add_argument("--platform", default="interpreter", metavar="P", help=platforms)
     add_input_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the value as .npz or .npy")

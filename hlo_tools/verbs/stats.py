@@ -19,7 +19,7 @@ from hlo.stats import stats
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.dumps import add_files, modules_at, short_name
-from hlo_tools.files import name_of, read_module
+from hlo_tools.files import add_entry_option, name_of, read_module
 from optimizer.analysis.cost import module_cost, operations
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     add_files(parser)
+    add_entry_option(parser)
     parser.add_argument(
         "--largest",
         type=at_least(0),
@@ -45,9 +46,9 @@ def run(arguments: Namespace) -> int:
     """Print the counts."""
     paths = modules_at(arguments.files)
     if len(paths) == 1:
-        print("\n".join(report(read_module(paths[0]), arguments.largest)))
+        print("\n".join(report(read_module(paths[0], arguments.entry), arguments.largest)))
         return 0
-    modules = {short_name(name_of(path)): read_module(path) for path in paths}
+    modules = {short_name(name_of(path)): read_module(path, arguments.entry) for path in paths}
     print("\n".join(comparison(modules)))
     return 0
 

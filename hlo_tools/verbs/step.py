@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.console import plain
-from hlo_tools.files import STANDARD, read_sound_module
+from hlo_tools.files import STANDARD, add_file, read_sound_module
 from hlo_tools.inputs import add_input_options, input_maker
 from hlo_tools.own_passes import find_pipeline
 from hlo_tools.pipelines import add_pipeline_options
@@ -36,7 +36,7 @@ FINE, BAD_COMMAND = 0, 2
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     parser.add_argument("--script", metavar="FILE", help="commands, a line each")
     add_pipeline_options(parser, with_code=True)
     add_input_options(parser)
@@ -45,7 +45,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Read commands until there are no more."""
     commands = _commands(arguments)
-    module = read_sound_module(arguments.file)
+    module = read_sound_module(arguments.file, arguments.entry)
     if arguments.passes:
         passes = find_pipeline(arguments.passes)
     else:

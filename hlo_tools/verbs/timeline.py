@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo_tools.files import read_sound_module
+from hlo_tools.files import add_file, read_sound_module
 from optimizer.gpu.device import A100
 from optimizer.gpu.timeline import picture, simulate
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     parser.add_argument(
         "--target",
         choices=("gpu",),
@@ -32,7 +32,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the picture."""
-    spans = simulate(read_sound_module(arguments.file).entry.instructions, A100)
+    spans = simulate(read_sound_module(arguments.file, arguments.entry).entry.instructions, A100)
     print(picture(spans))
     for span in spans if arguments.list else ():
         times = f"{span.start * 1e6:10.2f} {span.end * 1e6:10.2f}"

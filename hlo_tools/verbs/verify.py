@@ -16,7 +16,7 @@ from hlo.errors.error import HloError
 from hlo.verify import verify
 from hlo.wording import counted
 from hlo_tools.dumps import add_files, modules_at, short_name
-from hlo_tools.files import name_of, read_module
+from hlo_tools.files import add_entry_option, name_of, read_module
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -29,6 +29,7 @@ FINE, WRONG = 0, 2
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     add_files(parser)
+    add_entry_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -37,7 +38,7 @@ def run(arguments: Namespace) -> int:
     sizes: dict[str, int] = {}
     for path in modules_at(arguments.files):
         try:
-            module = read_module(path)
+            module = read_module(path, arguments.entry)
             verify(module)
         except HloError as error:
             print(error, file=sys.stderr)

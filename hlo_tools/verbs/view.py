@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hlo.errors.error import HloError
-from hlo_tools.files import STANDARD, read_sound_module, write_text
+from hlo_tools.files import STANDARD, add_file, read_sound_module, write_text
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
 from hlo_tools.trace.document import FORMAT, VERSION
@@ -45,7 +45,7 @@ ABOUT_MODULES: Final = {
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, a trace, or - for standard input")
+    add_file(parser, "HLO text, a trace, or - for standard input")
     add_pipeline_options(parser, with_code=True)
     parser.add_argument(
         "--values",
@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> int:
 
 def traced(arguments: Namespace) -> dict[str, Any]:
     """The trace of the module that the command line names."""
-    module = read_sound_module(arguments.file)
+    module = read_sound_module(arguments.file, arguments.entry)
     wanted = arguments.values or (is_small(module) and not arguments.no_values)
     values = Values(input_maker(module, arguments), MOST_EVALUATED) if wanted else None
     return trace_data(module, chosen_pipeline(arguments), values, target=arguments.target)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo.read.stack_frames import source_location
 from hlo.wording import counted
-from hlo_tools.files import read_sound_module
+from hlo_tools.files import add_file, read_sound_module
 from optimizer.fusion.why import why_fused
 from optimizer.layout.why import why_layout
 from optimizer.libraries.library import why_library
@@ -43,7 +43,7 @@ QUESTIONS: dict[str, tuple[Callable[..., object], int]] = {
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("question", choices=tuple(QUESTIONS), help="the kind of decision")
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     parser.add_argument("names", metavar="A", nargs="*", help="names of instructions")
     parser.add_argument(
         "--target",
@@ -72,7 +72,7 @@ def run(arguments: Namespace) -> int:
         raise HloError(
             "HLO158", f"why {arguments.question} asks about {wanted}, {given}", None, notes
         )
-    module = read_sound_module(arguments.file)
+    module = read_sound_module(arguments.file, arguments.entry)
     told = answer(module, *arguments.names, target=arguments.target)
     if len({name.removeprefix("%") for name in arguments.names}) < count:
         raise HloError("HLO158", f"why {arguments.question} asks about two instructions, not one")

@@ -109,7 +109,7 @@ def test_an_excerpt_does_not_move_the_cursor(hlo, tmp_path: Path) -> None:
 
 
 def test_an_unexpected_error_is_one_line(hlo, softmax: Path, monkeypatch) -> None:
-    monkeypatch.setattr("hlo_tools.verbs.print.read_module", lambda _: 1 // 0)
+    monkeypatch.setattr("hlo_tools.verbs.print.read_module", lambda *_: 1 // 0)
     result = hlo("print", softmax)
     assert result.status == 2
     assert result.err.count("\n") == 1
@@ -117,14 +117,14 @@ def test_an_unexpected_error_is_one_line(hlo, softmax: Path, monkeypatch) -> Non
 
 
 def test_debugging_shows_the_traceback(hlo, softmax: Path, monkeypatch) -> None:
-    monkeypatch.setattr("hlo_tools.verbs.print.read_module", lambda _: 1 // 0)
+    monkeypatch.setattr("hlo_tools.verbs.print.read_module", lambda *_: 1 // 0)
     monkeypatch.setenv("HLO_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         hlo("print", softmax)
 
 
 def test_an_interrupt_is_quiet(hlo, softmax: Path, monkeypatch) -> None:
-    def interrupt(_: str) -> None:
+    def interrupt(*_: str) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hlo_tools.verbs.print.read_module", interrupt)

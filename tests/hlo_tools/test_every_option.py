@@ -36,6 +36,7 @@ ENTRY e {
 # same without layouts or names, `A` its argument, `OUT` a file that is not there.
 EFFECTS = {
     "print": {
+        "--entry": "M --entry f",
         "-o": "M -o OUT",
         "--short-parsable": "M --short-parsable",
         "--operand-shapes": "M --operand-shapes",
@@ -49,6 +50,7 @@ EFFECTS = {
         "--source-lines": "M --source-lines",
     },
     "run": {
+        "--entry": "M --entry f",
         "--platform": "M --platform nonsense",
         "--input": "M --input A",
         "--seed": "M --seed 7",
@@ -75,6 +77,7 @@ EFFECTS = {
         "--ulps": "M --expect A --ulps 3",
     },
     "opt": {
+        "--entry": "M --entry f",
         "--passes": "M --passes dce",
         "--target": "S --target gpu",
         "--strict": "S --strict",
@@ -111,11 +114,13 @@ EFFECTS = {
         "--split-input": "TWO --size 8 --split-input",
     },
     "aot": {
+        "--entry": "M -o OUT --entry f",
         "-o": "M -o OUT",
         "--name": "M -o OUT --name n",
         "--no-optimize": "M -o OUT --no-optimize",
     },
     "bisect": {
+        "--entry": "M --entry f",
         "--passes": "M --passes dce",
         "--target": "S --target gpu",
         "--strict": "S --strict",
@@ -126,6 +131,7 @@ EFFECTS = {
         "--ulps": "M --ulps 1",
     },
     "graph": {
+        "--entry": "M --entry f",
         "--computation": "M --computation f",
         "--around": "M --around w",
         "--hops": "M --around w --hops 1",
@@ -135,6 +141,7 @@ EFFECTS = {
         "-o": "M -o OUT",
     },
     "minimize": {
+        "--entry": "M --nan --entry f",
         "--nan": "M --nan --seed 1",
         "--inf": "M --inf",
         "--passes": "M --passes dce",
@@ -150,6 +157,7 @@ EFFECTS = {
         "--replicas": "M --nan --replicas 2",
     },
     "accuracy": {
+        "--entry": "M --entry f",
         "--passes": "M --fill 1 --passes dce",
         "--target": "M --fill 1 --target gpu",
         "--input": "M --input BAD",
@@ -158,7 +166,8 @@ EFFECTS = {
         "--replicas": "M --replicas 2",
         "--instructions": "M --instructions 1",
     },
-    "stats": {"--largest": "M --largest 1"},
+    "verify": {"--entry": "M --entry f"},
+    "stats": {"--largest": "M --largest 1", "--entry": "M --entry f"},
     "diff": {
         "--names": "M K --names",
         "--metadata": "M K --metadata",
@@ -170,8 +179,8 @@ EFFECTS = {
         "--why": "add --why M",
         "--at": "add --why M --at v",
     },
-    "why": {"--target": "fuse M z w --target gpu"},
-    "timeline": {"--list": "M --list"},
+    "why": {"--target": "fuse M z w --target gpu", "--entry": "fuse M z w --entry f"},
+    "timeline": {"--list": "M --list", "--entry": "M --entry f"},
     "report-bug": {"-o": "-o OUT.zip stats M"},
     "explain": {"--all": "--all"},
     "doctor": {"--cache": "--cache"},

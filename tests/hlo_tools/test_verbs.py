@@ -269,3 +269,27 @@ def test_verbs_read_stablehlo(hlo, tmp_path: Path, monkeypatch, words: str, told
     result = hlo(*words.split())
     assert told in result.out + result.err
     assert result.status == int(words.startswith("diff"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        (b"ML\xefR\x0dStableHLO_v1.0.0\x00", "StableHLO in MLIR's bytecode"),
+        (b"PK\x03\x04\x14\x00", "a zip archive"),
+        (b"\xff\xfeH\x00l\x00o\x00", "text in UTF-16"),
+    ],
+)
+def test_other_formats_are_named_without_protobuf(
+    hlo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, raw: bytes, told: str
+) -> None:
+    """Where the library is not installed, as for a first user."""
+
+    def missing(_: str) -> None:
+        raise ModuleNotFoundError("No module named 'google.protobuf'")
+
+    monkeypatch.setattr("hlo_tools.protobuf.reading.message", missing)
+    path = tmp_path / "module.pb"
+    path.write_bytes(raw)
+    result = hlo("print", path)
+    assert result.status == 2
+    assert f"{path} is {told}" in result.err
