@@ -27,10 +27,11 @@ from emit_c.program.emit import emit
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from codegen.program.collectives import Meetings
     from emit_c.code.constants import ConstantArray
     from emit_c.program.units import Parts
     from hlo.instruction import Module
@@ -85,6 +86,31 @@ LAPACKNAME ?= name
 }
 
 
+# The lists of arrays that the entry is given; and those of several devices.
+_ONE_DEVICE = """\
+  const void *in[] = {{{inputs}}};
+  void *out[] = {{{outputs}}};
+"""
+_SEVERAL_DEVICES = """\
+  const void *in[{n}][{ins}], *const *ins[{n}];
+  void *out[{n}][{outs}], *const *outs[{n}], *arenas[{n}];
+  int64_t report[HLO_REPORT_HEAD + 2 * {n}] = {{0}};
+  for (int d = 0; d < {n}; d++) {{
+    const void *const given[] = {{{inputs}}};
+    void *const taken[] = {{{outputs}}};
+    for (int k = 0; k < {ins}; k++) in[d][k] = given[k];
+    for (int k = 0; k < {outs}; k++) out[d][k] = taken[k];
+    ins[d] = in[d], outs[d] = out[d];
+    arenas[d] = (char *)memory + d * one_workspace();
+  }}
+"""
+_ABOUT_DEVICES = """\
+// It runs {n} devices, which are threads: each parameter is a list of {n} arrays, one a device.
+// Device d is replica d / partitions and partition d % partitions.
+//
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayParameter:
     """An array that the function is given, or one that it writes.
@@ -117,17 +143,20 @@ class FunctionSignature:
     Attributes
     ----------
     inputs, outputs : the leaves of its arguments and of its result; None for tokens.
+    devices : that it runs. If there are several, each parameter is a list of as many arrays.
     """
 
     name: str
     inputs: tuple[ArrayParameter | None, ...]
     outputs: tuple[ArrayParameter | None, ...]
+    devices: int = 1
 
     @property
     def parameters(self) -> str:
         """The parameters as C declares them."""
-        given = [f"const {a.type} *{a.name}" for a in self.inputs if a]
-        taken = [f"{a.type} *{a.name}" for a in self.outputs if a]
+        several = "const *" if self.devices > 1 else ""
+        given = [f"const {a.type} *{several}{a.name}" for a in self.inputs if a]
+        taken = [f"{a.type} *{several}{a.name}" for a in self.outputs if a]
         return ", ".join([*given, *taken, "void *workspace"])
 
 
@@ -137,7 +166,7 @@ def signature(module: Module, name: str) -> FunctionSignature:
     for word in ("workspace", "element", *_MEANT):
         names.unique(word)
     function = names.unique(_no_macro(name))
-    beside = {Path(file).stem.lower() for file in (*c_files(), "example.c", "Makefile")}
+    beside = {Path(file).stem.lower() for file in (*c_files(several=True), "example.c", "Makefile")}
     if hasattr(ctypes.CDLL(None), function) or function.lower() in beside:
         # It is a name of the C library, like `exp`, or of a file beside the function's.
         function = names.unique(f"hlo_{name}")
@@ -150,7 +179,8 @@ def signature(module: Module, name: str) -> FunctionSignature:
         ArrayParameter(names.unique("result"), leaf) if leaf.is_array else None
         for _, leaf in module.entry.root.shape.leaves()
     ]
-    return FunctionSignature(function, tuple(inputs), tuple(outputs))
+    devices = module.header.replica_count * module.header.num_partitions
+    return FunctionSignature(function, tuple(inputs), tuple(outputs), devices)
 
 
 def _no_macro(name: str) -> str:
@@ -180,11 +210,11 @@ def files(module: Module, name: str) -> dict[str, str]:
         "documentation": _documentation(module, head),
         "arena": str(program.arena_bytes),
         "slot": str(program.slot_bytes),
-        "inputs": ", ".join(a.name if a else "0" for a in head.inputs) or "0",
-        "outputs": ", ".join(a.name if a else "0" for a in head.outputs) or "0",
+        "devices": str(head.devices),
+        **_call(head, program.meetings),
         "meaning": " ".join(MEANING),
         "arrays": _example_arrays(head),
-        "arguments": ", ".join([a.name for a in (*head.inputs, *head.outputs) if a] + ["0"]),
+        "arguments": _example_arguments(head),
         "shown": _example_shown(head),
         "constants": _constants(program.constants),
         **(_WITH_LAPACK if program.functions else dict.fromkeys(_WITH_LAPACK, "")),
@@ -200,7 +230,46 @@ def files(module: Module, name: str) -> dict[str, str]:
         for path in sorted((FOLDER / "ahead").iterdir())
     }
     made[f"{head.name}.c"] = f"{parts.whole()}\n{made[f'{head.name}.c']}"
-    return made | c_files()
+    return made | c_files(several=_is_together(head, program.meetings))
+
+
+def _is_together(head: FunctionSignature, meetings: Meetings) -> bool:
+    """Whether the runtime library runs the module's devices."""
+    return head.devices > 1 or bool(meetings.sites)
+
+
+def _call(head: FunctionSignature, meetings: Meetings) -> dict[str, str]:
+    """The texts of the call of the module's entry, on one device or on several."""
+    if not _is_together(head, meetings):
+        inputs, outputs = (
+            ", ".join(a.name if a else "0" for a in arrays) or "0"
+            for arrays in (head.inputs, head.outputs)
+        )
+        return {
+            "plan": "",
+            "lists": _ONE_DEVICE.format(inputs=inputs, outputs=outputs),
+            "call": "run(in, out, memory)",
+            "objects": "runtime.o",
+            "headers": "",
+            "several": "",
+        }
+    numbers = ", ".join(map(str, meetings.plans[head.devices].numbers))
+    each = "[d]" if head.devices > 1 else ""
+    inputs, outputs = (
+        ", ".join(f"{a.name}{each}" if a else "0" for a in arrays) or "0"
+        for arrays in (head.inputs, head.outputs)
+    )
+    ins, outs = len(head.inputs) or 1, len(head.outputs) or 1
+    return {
+        "plan": f'#include "devices.h"\n\nstatic const int64_t plan[] = {{{numbers}}};\n\n',
+        "lists": _SEVERAL_DEVICES.format(
+            n=head.devices, ins=ins, outs=outs, inputs=inputs, outputs=outputs
+        ),
+        "call": "hlo_run_devices((hlo_module *)run, plan, ins, outs, arenas, report)",
+        "objects": "runtime.o collectives.o devices.o",
+        "headers": " devices.h transport.h",
+        "several": _ABOUT_DEVICES.format(n=head.devices) if head.devices > 1 else "",
+    }
 
 
 def _read(parts: Parts) -> dict[str, ConstantArray]:
@@ -238,6 +307,8 @@ def _constant(number: int, array: NDArray[Any]) -> str:
 
 def _example_arrays(head: FunctionSignature) -> str:
     arrays = [a for a in (*head.inputs, *head.outputs) if a]
+    if head.devices > 1:
+        return _example_lists(head, arrays)
     made = "".join(
         f"  {a.type} *{a.name} = calloc({max(a.size, 1)}, sizeof *{a.name});\n" for a in arrays
     )
@@ -250,18 +321,45 @@ def _example_arrays(head: FunctionSignature) -> str:
     )
 
 
+def _example_arguments(head: FunctionSignature) -> str:
+    """The arguments of the example's call."""
+    given = [
+        f"(const {a.type} *const *){a.name}" if head.devices > 1 else a.name
+        for a in head.inputs
+        if a
+    ]
+    return ", ".join([*given, *(a.name for a in head.outputs if a), "0"])
+
+
+def _example_lists(head: FunctionSignature, arrays: Sequence[ArrayParameter]) -> str:
+    """The arrays of several devices, each of which has other numbers."""
+    n = head.devices
+    made = "".join(f"  {a.type} *{a.name}[{n}];\n" for a in arrays)
+    allocated = "".join(
+        f"    {a.name}[d] = calloc({max(a.size, 1)}, sizeof *{a.name}[d]);\n" for a in arrays
+    )
+    filled = "".join(
+        f"    for (int64_t element = 0; element < {a.size}; element++) "
+        f"{a.name}[d][element] = d + {_example_number(a)};\n"
+        for a in head.inputs
+        if a and a.shape.element_type.name in _C_NAMES
+    )
+    return f"{made}  for (int d = 0; d < {n}; d++) {{\n{allocated}{filled}  }}\n"
+
+
 def _example_number(array: ArrayParameter) -> str:
     """A number of an input of the example, in C."""
     return "element % 3" if array.shape.element_type.is_integer else "0.25 * (element % 9) - 1"
 
 
 def _example_shown(head: FunctionSignature) -> str:
-    """Statements that print the first elements of each result."""
+    """Statements that print the first elements of each result, of the first device."""
     lines: list[str] = []
+    first = "[0]" if head.devices > 1 else ""
     for array in head.outputs:
         if array:
             real = "(double)" if "_Complex" not in array.type else "(double)__real__ "
             lines.append(f'  printf("{array.name}:");\n')
             lines.append(f"  for (int i = 0; i < {min(array.size, 8)}; i++) ")
-            lines.append(f'printf(" %g", {real}{array.name}[i]);\n  printf("\\n");\n')
+            lines.append(f'printf(" %g", {real}{array.name}{first}[i]);\n  printf("\\n");\n')
     return "".join(lines)

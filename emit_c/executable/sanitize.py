@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +87,9 @@ def sanitize(module: Module, arguments: Sequence[Any], *, seconds: float = 600) 
         if the run ends without a value and without a finding.
     """
     given = converted(module.entry, (), *arguments)
+    # One device, as a module for several may be run by a device alone.
+    alone = {"replica_count": 1, "num_partitions": 1}
+    module = replace(module, header=replace(module.header, **alone))
     head = signature(module, _NAME)
     with tempfile.TemporaryDirectory(prefix="pyhlo-") as name:
         folder = Path(name)
@@ -119,7 +122,7 @@ def _build(module: Module, head: FunctionSignature, folder: Path) -> str:
     texts["main.c"] = _main(head)
     for name, text in texts.items():
         (folder / name).write_text(text)
-    units = [str(folder / name) for name in (f"{_NAME}.c", "runtime.c", "main.c")]
+    units = [str(folder / n) for n in texts if n.endswith(".c") and n != "example.c"]
     lapack = linked() if "PYHLO_LAPACK" in texts[f"{_NAME}.c"] else ()
     flags = (*MEANING, *OPTIMIZED, *FLAGS)
     command = [*toolchain().command, *flags, "-o", str(folder / "main"), *units, *lapack, "-lm"]

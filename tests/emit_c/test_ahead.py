@@ -48,6 +48,29 @@ int main(void) {{
 """
 
 
+SEVERAL = """HloModule m, replica_count=3
+add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  me = u32[] replica-id()
+  s = f32[4] all-reduce(x), to_apply=add
+  g = f32[12] all-gather(x), dimensions={0}
+  ROOT r = (f32[4], f32[12], u32[]) tuple(s, g, me)
+}"""
+
+
+def test_several_devices_are_threads_of_the_program(tmp_path):
+    """The example gives device d the numbers d - 1, d - 0.75, ...."""
+    write(files(hlo.parse(SEVERAL), "m"), tmp_path)
+    subprocess.run(["make", "-s", "CFLAGS=-O1 -Werror"], cwd=tmp_path, check=True)
+    shown = subprocess.run([tmp_path / "example"], capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines() == [
+        "result: 0 0.75 1.5 2.25",
+        "result_1: -1 -0.75 -0.5 -0.25 0 0.25 0.5 0.75",
+        "result_2: 0",
+    ]
+
+
 # Names of files beside the module's, and what the headers of C mean by themselves.
 CLASHES = ["runtime", "Runtime", "example", "Makefile", "size_t", "uint8_t", "NULL", "EOF"]
 MEANT = ["NAN", "I", "calloc", "memcpy", "once", "free", "size_t", "int64_t", "class", "NULL"]

@@ -45,9 +45,15 @@ class Runtime:
     trampoline: Any
 
 
-def c_files() -> dict[str, str]:
-    """The runtime library's own files, by name."""
-    return {name: (FOLDER / name).read_text() for name in ("runtime.h", "runtime.c")}
+def c_files(*, several: bool = False) -> dict[str, str]:
+    """The runtime library's own files, by name.
+
+    Parameters
+    ----------
+    several : with those that several devices need.
+    """
+    others = ("devices.h", "transport.h", *LIBRARY[1:]) if several else ()
+    return {name: (FOLDER / name).read_text() for name in ("runtime.h", LIBRARY[0], *others)}
 
 
 def in_one_file(name: str) -> str:

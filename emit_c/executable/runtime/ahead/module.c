@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-${constants}// Of the runtime library.
+${plan}${constants}// Of the runtime library.
 extern int64_t hlo_slots(void);
 
 static void begin(void) {
@@ -13,18 +13,20 @@ static void begin(void) {
   load_constants(constants);
 }
 
-size_t ${name}_workspace(void) {
+// Of one device.
+static size_t one_workspace(void) {
   return ((size_t)${arena} + (size_t)hlo_slots() * ${slot} + 64) / 64 * 64;
 }
 
+size_t ${name}_workspace(void) { return ${devices} * one_workspace(); }
+
 int ${name}(${parameters}) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  const void *in[] = {${inputs}};
-  void *out[] = {${outputs}};
   void *own = workspace ? 0 : aligned_alloc(64, ${name}_workspace());
-  if (!workspace && !own) return 2;  // HLO_OUT_OF_MEMORY
-  pthread_once(&once, begin);
-  int status = run(in, out, workspace ? workspace : own);
+  void *const memory = workspace ? workspace : own;
+  if (!memory) return 2;  // HLO_OUT_OF_MEMORY
+${lists}  pthread_once(&once, begin);
+  int status = ${call};
   free(own);
   return status;
 }

@@ -9,12 +9,12 @@ extern "C" {
 
 ${documentation}
 //
-${lapack_header}// Arrays are row-major, and as large as HLO says; none may overlap another that is written.
+${several}${lapack_header}// Arrays are row-major, and as large as HLO says; none may overlap another that is written.
 // `workspace` is memory of ${name}_workspace() bytes, aligned to 64; a call with a null pointer
 // allocates it, and frees it again. Several threads may call the function at the same time, each
 // with a workspace of its own.
 //
-// Returns 0; or HLO_OUT_OF_MEMORY, or HLO_INTERRUPTED (see runtime.h), and then the arrays that it
+// Returns 0; or HLO_OUT_OF_MEMORY, HLO_INTERRUPTED or HLO_FAILED (see runtime.h), and then the arrays that it
 // writes hold nothing of use.
 int ${name}(${parameters});
 
