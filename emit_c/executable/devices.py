@@ -107,7 +107,7 @@ class DevicesCaller:
         ins, outs = _lists(given), _lists(made)
         arenas = [self._arena() for _ in given]
         report = np.zeros(REPORT_HEAD + 2 * len(given), np.int64)
-        status: int = runtime().threads.hlo_run_devices(
+        status = _run_devices(
             self._run,
             self._numbers[len(given)].ctypes.data,
             _addresses(ins),
@@ -125,6 +125,15 @@ class DevicesCaller:
             return self._arenas.pop()
         except IndexError:
             return aligned_bytes(self._arena_bytes)
+
+
+def _run_devices(*arguments: Any) -> int:
+    """The status of a run; what the handler of a signal raised meanwhile is raised here."""
+    try:
+        return runtime().threads.hlo_run_devices(*arguments)
+    except SystemError as error:
+        # So ctypes says that an exception waits.
+        raise (error.__cause__ or error) from None
 
 
 def run_devices_address() -> int:

@@ -1,5 +1,10 @@
 """Several devices as threads: what the interpreter gives on each, for all kinds of collectives."""
 
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +13,9 @@ import pytest
 import emit_c
 import hlo
 import interpreter
+from emit_c.executable.runtime import FOLDER, LIBRARY
 from hlo.errors.error import HloError
+from hlo.support.compiler import find_compiler
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import BITS, compare
 
@@ -272,3 +279,66 @@ def test_programs_give_what_the_interpreter_gives(name: str, optimize: bool) -> 
         assert got == want
     else:
         assert compare(tuple(got), tuple(want), BITS) is None
+
+
+def stress(folder: Path, first: int, count: int, *flags: str) -> str:
+    """The output of random schedules, of which some devices fail, skip a collective, or differ."""
+    sources = [FOLDER / name for name in LIBRARY]
+    program = folder / "stress"
+    command = [*find_compiler(), "-O1", *flags, f"-I{FOLDER}", "-o", str(program), "-pthread"]
+    subprocess.run([*command, Path(__file__).with_name("stress.c"), *sources], check=True)
+    ran = subprocess.run(
+        [program, str(first), str(count)], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def test_nothing_hangs(tmp_path: Path) -> None:
+    """Whatever devices do, and however they are delayed."""
+    assert stress(tmp_path, 0, 400) == "400 schedules\n"
+
+
+@pytest.mark.slow
+def test_nothing_races(tmp_path: Path) -> None:
+    """The same under ThreadSanitizer."""
+    assert stress(tmp_path, 1000, 10_000, "-g", "-fsanitize=thread") == "10000 schedules\n"
+
+
+ENDLESS = """HloModule m, replica_count=3
+add {{ a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT s = s32[] add(a, b) }}
+odd {{ s = (s32[], s32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  seven = s32[] constant(7)
+  ROOT more = pred[] compare(i, seven), direction=NE }}
+step {{ s = (s32[], s32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = s32[4] get-tuple-element(s), index=1
+  two = s32[] constant(2)
+  j = s32[] add(i, two)
+  w = s32[4] multiply(v, v)
+  ROOT r = (s32[], s32[4]) tuple(j, w) }}
+goes_on {{ p = s32[4] parameter(0)
+  z = s32[] constant(0)
+  t = (s32[], s32[4]) tuple(z, p)
+  w = (s32[], s32[4]) while(t), condition=odd, body=step
+  ROOT r = s32[4] get-tuple-element(w), index=1 }}
+waits {{ p = s32[4] parameter(0)
+  ROOT r = s32[4] all-reduce(p), to_apply=add }}
+ENTRY e {{ x = s32[4] parameter(0)
+  me = u32[] replica-id()
+  who = u32[] constant({who})
+  f = pred[] compare(me, who), direction=EQ
+  ROOT r = s32[4] conditional(f, x, x), true_computation=goes_on, false_computation=waits }}"""
+
+
+@pytest.mark.parametrize("who", [0, 1])
+def test_an_interrupt_ends_all_devices(who: int) -> None:
+    """Be it the caller's own device that never ends, or another one."""
+    executable = emit_c.compile(hlo.parse(ENDLESS.format(who=who)))
+    interrupt = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        executable(per_device=[(np.arange(4, dtype=np.int32),)] * 3)

@@ -167,3 +167,22 @@ def test_asynchronous_collectives(jax: Any, jnp: Any, engine: str) -> None:
     assert engine
     assert turned.tolist() == [2, 3, 0, 1]
     assert total.tolist() == [2, 4]
+
+
+def test_a_device_that_fails_ends_the_others(jax: Any, mesh: Any) -> None:
+    """They wait for it in a sum."""
+    spec = jax.sharding.PartitionSpec
+
+    def told(number: Any) -> Any:
+        if number == 2:
+            raise ValueError("device two fails")
+        return np.float32(number)
+
+    def call(x: Any) -> Any:
+        shape = jax.ShapeDtypeStruct((), np.float32)
+        number = jax.pure_callback(told, shape, jax.lax.axis_index("x"))
+        return jax.lax.psum(x + number, "x")
+
+    called = jax.shard_map(call, mesh=mesh, in_specs=spec("x"), out_specs=spec(), check_vma=False)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="device two fails"):
+        jax.jit(called)(NUMBERS)

@@ -186,10 +186,12 @@ static struct hlo_meeting *open_meeting(struct world *world, const struct hlo_op
   struct hlo_meeting **place = &world->open[o->place->meeting];
   while (*place && (*place)->seats[o->place->position].has_come) place = &(*place)->next;
   if (*place) return *place;
-  // Behind the seats: for each member the addresses of copies, and the copies.
-  int64_t count = o->place->count, lists = o->is_small ? o->count * sizeof(void *) : 0;
+  // Behind the seats: for each member its lists of addresses, and copies of small arrays. A device
+  // that fails may end while others still look at what it brought: its arrays are there until all
+  // have ended, its variables are not.
+  int64_t count = o->place->count;
   size_t seats = (sizeof **place + count * sizeof(struct hlo_seat) + 15) / 16 * 16;
-  size_t each = (lists + 15) / 16 * 16 + small_bytes(o);
+  size_t each = 2 * o->count * sizeof(void *) + small_bytes(o);
   struct hlo_meeting *made = malloc(seats + count * each);
   if (!made) return NULL;
   memset(made, 0, seats);
@@ -198,9 +200,16 @@ static struct hlo_meeting *open_meeting(struct world *world, const struct hlo_op
   return *place = made;
 }
 
-static void copy_small(const struct hlo_operation *o, struct hlo_seat *seat) {
+static void take_seat(const struct hlo_operation *o, struct hlo_seat *seat) {
   const void **list = (const void **)seat->given;
-  char *to = (char *)list + (o->count * sizeof *list + 15) / 16 * 16;
+  if (!o->is_small) {
+    memcpy(list, o->given, o->count * sizeof *list);
+    if (o->kind == HLO_ALL_REDUCE || o->kind == HLO_ALL_GATHER) {
+      seat->made = (void *const *)memcpy(list + o->count, o->made, o->count * sizeof *list);
+    }
+    return;
+  }
+  char *to = (char *)(list + 2 * o->count);
   for (int64_t k = 0; k < o->count; k++) {
     int64_t bytes = o->sizes[3 * k] * o->sizes[3 * k + 1];
     list[k] = to;
@@ -252,12 +261,7 @@ static int come(struct hlo_device *me, struct hlo_operation *o) {
     return HLO_FAILED;
   }
   struct hlo_seat *seat = &meeting->seats[o->place->position];
-  if (o->is_small) {
-    copy_small(o, seat);
-  } else {
-    seat->given = o->given;
-    seat->made = o->made;
-  }
+  take_seat(o, seat);
   seat->site = o->site;
   seat->has_come = 1;
   o->meeting = meeting;
@@ -303,8 +307,9 @@ static int leave(struct hlo_device *me, struct hlo_operation *o, int wait) {
     status = wait_for(self(me), &meeting->left, meeting->count);
     if (status) return status;
   }
-  int is_last = __atomic_add_fetch(&meeting->gone, 1, __ATOMIC_ACQ_REL) == meeting->count;
-  if (is_last) let_go(world, meeting);
+  // Whoever is not the last may find it gone.
+  int64_t count = meeting->count;
+  if (__atomic_add_fetch(&meeting->gone, 1, __ATOMIC_ACQ_REL) == count) let_go(world, meeting);
   return 0;
 }
 
