@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo_tools.files import BETWEEN, add_split_option, chosen_modules, write_text
+from hlo_tools.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
 from hlo_tools.transformed import transformed
 from optimizer.derivative.derivative import MODES
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_file(parser)
     parser.add_argument(
         "--wrt",
         metavar="N,M",

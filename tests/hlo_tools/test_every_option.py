@@ -100,6 +100,7 @@ EFFECTS = {
         "-o": "M -o OUT",
     },
     "grad": {
+        "--entry": "M --mode vjp --entry f",
         "--wrt": "M --mode vjp --wrt 7",
         "--mode": "M --mode vjp",
         "--of": "M --of 3",
@@ -108,6 +109,7 @@ EFFECTS = {
         "--split-input": "TWO --split-input",
     },
     "vmap": {
+        "--entry": "M --size 8 --entry f",
         "--size": "M --size 8",
         "--dimensions": "M --size 8 --dimensions 1",
         "-o": "M --size 8 -o OUT",
