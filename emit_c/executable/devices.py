@@ -128,7 +128,7 @@ class DevicesCaller:
 
 
 def _run_devices(*arguments: Any) -> int:
-    """The status of a run; what the handler of a signal raised meanwhile is raised here."""
+    """The status of a run; an exception of a signal's handler is raised here."""
     try:
         return runtime().threads.hlo_run_devices(*arguments)
     except SystemError as error:
