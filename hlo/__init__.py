@@ -14,6 +14,7 @@ Examples
 ((2, 3), (%x = f32[2,3]{1,0} parameter(0),))
 """
 
+import hlo.pickling  # pyright: ignore[reportUnusedImport]  # noqa: F401  modules need it
 from hlo.errors.error import HloError, Source, Span
 from hlo.files import load
 from hlo.infer import infer

@@ -302,9 +302,9 @@ class Module:
         """The same object, for it is immutable."""
         return self
 
-    def __reduce__(self) -> tuple[Callable[..., Module], tuple[str, str]]:
-        """The reader and the text, for pickle, which could not recurse into a deep graph."""
-        return unpickled, (str(self), self.span.source.name if self.span else self.name)
+    def __reduce__(self) -> tuple[Callable[..., Module], tuple[Any, ...]]:
+        """The tables of `hlo.pickling`."""
+        return _picklers[-1](self)
 
     def to_string(self, **options: Any) -> str:
         """The module as text; see `hlo.Options` for the options, named as XLA names them."""
@@ -336,20 +336,18 @@ def module_of(given: object) -> Module:
     raise TypeError(message)
 
 
-# The printer and the parser import this file, so it cannot import them: they register themselves.
+# The printers import this file, so it cannot import them: they register themselves.
 _writers: list[Callable[..., str]] = []
 _instruction_writers: list[Callable[[Instruction], str]] = []
-_readers: list[Callable[[str, str], Module]] = []
+_picklers: list[Callable[[Module], tuple[Callable[..., Module], tuple[Any, ...]]]] = []
 
 
-def unpickled(text: str, name: str) -> Module:
-    """The module that was pickled as text."""
-    return _readers[-1](text, name)
-
-
-def register_reader(read: Callable[[str, str], Module]) -> None:
-    """Register the function `read(text, name)` that reads a module."""
-    _readers.append(read)
+def register_pickler(
+    pickler: Callable[[Module], tuple[Callable[..., Module], tuple[Any, ...]]],
+) -> Callable[[Module], tuple[Callable[..., Module], tuple[Any, ...]]]:
+    """Register the function that takes a module apart for pickle."""
+    _picklers.append(pickler)
+    return pickler
 
 
 def register_instruction_writer(

@@ -15,7 +15,7 @@ from hlo.names import NameSupply
 from hlo.opcode import HOST, having
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 Plan = dict[Instruction, Instruction]
 # Opcodes of a computation that only sends and receives, and of the tokens around that.
@@ -86,14 +86,25 @@ def users_of(
     return found
 
 
-def called_first(*starts: Computation) -> list[Computation]:
-    """Some computations and all that they call, callees before callers."""
+def called_first(*starts: Computation, known: Container[Computation] = ()) -> list[Computation]:
+    """Some computations and all that they call, callees before callers.
+
+    Parameters
+    ----------
+    known : computations to leave out, with all that they call.
+    """
     order: dict[Computation, None] = {}
+
+    def needs(computation: Computation) -> Iterator[Computation]:
+        return (callee for callee in computation.callees if callee not in known)
+
     for start in starts:
-        if all(callee in order for callee in start.callees):
+        if start in known:
+            continue
+        if all(callee in order for callee in needs(start)):
             order[start] = None  # the order of a module's computations
         else:
-            order.update(dict.fromkeys(needed_first((start,), lambda c: c.callees, order)))
+            order.update(dict.fromkeys(needed_first((start,), needs, order)))
     return list(order)
 
 

@@ -61,9 +61,8 @@ class Identity:
 
     def of(self, computation: Computation) -> int:
         """The number of a computation."""
-        for each in [] if computation in self._computations else called_first(computation):
-            if each not in self._computations:
-                self._computations[each] = self._number(self._structure(each))
+        for each in called_first(computation, known=self._computations):
+            self._computations[each] = self._number(self._structure(each))
         return self._computations[computation]
 
     def _structure(self, computation: Computation) -> Any:

@@ -148,16 +148,20 @@ def settle_async(module: Module) -> Module:
     of a group of collectives that the async-start has.
     """
     starts = [i for i in module.instructions() if i.opcode == "async-start"]
-    threads: dict[str, str] = {}
+    threads: dict[Computation, str] = {}
     groups: dict[str, str] = {}
+    for start in reversed(starts):
+        thread = AsyncStart.of(start).async_execution_thread
+        # The outermost comes first; what it runs is all on its thread.
+        threads.update(dict.fromkeys(called_first(*start.called, known=threads), thread))
     for start in starts:
-        for computation in called_first(*start.called):
-            threads[computation.name] = AsyncStart.of(start).async_execution_thread
         if (group := _group(start)) is not None:
             groups[start.called[0].name] = group
 
+    thread_of = {computation.name: thread for computation, thread in threads.items()}
+
     def change(computation: Computation) -> Computation:
-        thread = threads.get(computation.name, computation.execution_thread)
+        thread = thread_of.get(computation.name, computation.execution_thread)
         if thread != computation.execution_thread:
             computation = replace(computation, execution_thread=thread)
         group, root = groups.get(computation.name), computation.root

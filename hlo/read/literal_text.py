@@ -19,7 +19,7 @@ from hlo.infer.size import MAX_RANK
 from hlo.read.by_grammar import ShapedLiteral, split_elements, split_shaped_literal
 from hlo.read.value_text import read_shape
 from hlo.types.element_type import F8E8M0FNU
-from hlo.types.literal import Literal
+from hlo.types.literal import Literal, unknown
 from hlo.types.nan_text import nan_bits
 from hlo.types.shape import Shape, tuple_of
 from hlo.wording import counted
@@ -147,9 +147,7 @@ def _first_element(shape: Shape, word: str) -> Literal:
 
 def _elided(shape: Shape) -> Literal:
     """A literal whose elements are not known; where there are none, nothing is left out."""
-    # One zero, repeated by a stride of 0: an elided constant takes no memory, however large.
-    zero = np.zeros((), shape.element_type.dtype)
-    return Literal(shape, np.broadcast_to(zero, shape.dims), elided=shape.size > 0)
+    return Literal(shape, unknown(shape), elided=shape.size > 0)
 
 
 def _tuple(shape: Shape, text: str) -> Literal:

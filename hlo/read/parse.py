@@ -17,7 +17,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, Source, Span
-from hlo.instruction import Computation, Header, Module, StackFrames, register_reader
+from hlo.instruction import Computation, Header, Module, StackFrames
 from hlo.names import NameSupply, free_of_keywords
 from hlo.read.budget import Budget
 from hlo.read.by_grammar import GrammarReader
@@ -79,9 +79,6 @@ def parse(text: str, name: str = "<string>", *, fast: bool = True) -> Module:
             if hint := other_language(text):
                 raise error.noting(hint) from None
             raise
-
-
-register_reader(parse)
 
 
 def _check_characters(source: Source) -> None:

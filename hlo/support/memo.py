@@ -6,6 +6,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
+from hlo.walk import called_first
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,3 +33,25 @@ def remembered(function: Callable[[Computation], Known]) -> Callable[[Computatio
             return found
 
     return ask
+
+
+def callees_first(function: Callable[[Computation], Known]) -> Callable[[Computation], Known]:
+    """Remember the results of a function that asks itself for the computations that one calls.
+
+    It is asked for them first, so it does not call itself, however deeply they are nested.
+    """
+    known: WeakKeyDictionary[Computation, Known] = WeakKeyDictionary()
+
+    @wraps(function)
+    def ask(computation: Computation) -> Known:
+        for each in called_first(computation, known=known):
+            known[each] = function(each)
+        return known[computation]
+
+    return ask
+
+
+@callees_first
+def call_depth(computation: Computation) -> int:
+    """The number of computations that run at a time, one inside the other."""
+    return 1 + max(map(call_depth, computation.callees), default=0)

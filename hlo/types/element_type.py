@@ -10,10 +10,13 @@ Source: `PrimitiveType` in openxla/xla, `xla/xla_data.proto`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import ml_dtypes
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Kind = Literal["pred", "signed", "unsigned", "float", "complex", "none"]
 
@@ -36,6 +39,10 @@ class ElementType:
     kind: Kind
     bits: int
     dtype: np.dtype[Any]
+
+    def __reduce__(self) -> tuple[Callable[[str], ElementType], tuple[str]]:
+        """The name, for pickle and copies."""
+        return _named, (self.name,)
 
     @property
     def is_integer(self) -> bool:
@@ -121,6 +128,10 @@ ELEMENT_TYPES: dict[str, ElementType] = {
 }
 ARRAY_TYPES: tuple[ElementType, ...] = tuple(t for t in ELEMENT_TYPES.values() if t.is_array)
 _BY_DTYPE = {type_.dtype: type_ for type_ in ARRAY_TYPES}
+
+
+def _named(name: str) -> ElementType:
+    return ELEMENT_TYPES[name]
 
 
 def element_type_of(dtype: np.dtype[Any]) -> ElementType | None:

@@ -17,6 +17,8 @@ from hlo.types.shape import TOKEN_SHAPE, Shape, array, tuple_of
 from hlo.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 Value = Any  # an array, None for a token, or a tuple of values
@@ -71,11 +73,29 @@ class Literal:
             return same and self.elements == other.elements
         return self.array.tobytes() == other.array.tobytes()
 
+    def __reduce__(self) -> tuple[Callable[..., Literal], tuple[Any, ...]]:
+        """The fields, for pickle; without the zeros of an elided literal."""
+        array = None if self.elided else self.array
+        return _unpickled, (self.shape, array, self.elements, self.elided, self.first)
+
     def __hash__(self) -> int:
         """A hash of the bits; an elided literal may be too large to look at them."""
         if self.elided or self.array is None:
             return hash((self.shape.without_layout, self.first, self.elements))
         return hash((self.shape.without_layout, self.array.tobytes()))
+
+
+def unknown(shape: Shape) -> NDArray[Any]:
+    """One zero, repeated by a stride of 0: an elided constant takes no memory, however large."""
+    return np.broadcast_to(np.zeros((), shape.element_type.dtype), shape.dims)
+
+
+def _unpickled(shape: Shape, array: NDArray[Any] | None, *rest: Any) -> Literal:
+    if array is not None:
+        array.setflags(write=False)
+    elif shape.is_array:
+        array = unknown(shape)
+    return Literal(shape, array, *rest)
 
 
 def literal(value: Value, shape: Shape | None = None) -> Literal:

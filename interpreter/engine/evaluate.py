@@ -9,6 +9,8 @@ import numpy as np
 
 from hlo.errors.error import HloError
 from hlo.sharded import meshes_in, partitions_of, reshardings
+from hlo.support.memo import call_depth
+from hlo.support.nesting import with_stack
 from hlo.verify import verify_once
 from hlo.wording import counted
 from interpreter.engine.arguments import checked_arguments
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Module
     from interpreter.table import Value
+
+# Frames of Python's stack for a computation that another one calls.
+FRAMES = 16
 
 
 def evaluate(
@@ -85,7 +90,8 @@ def evaluate(
         frame = Frame(device, observe, max_iterations)
         given = checked_arguments(module.entry, cast("Sequence[Any]", own))
         bodies.append(partial(_run, frame, module, given))
-    results = lockstep.run(bodies)
+    frames = FRAMES * call_depth(module.entry)
+    results = with_stack(frames, partial(lockstep.run, bodies))
     return results[0] if per_device is None else results[:asked]
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.opcode import FORWARDING, GIVEN, SEQUENTIAL, TRANSCENDENTAL, TUPLES, having
+from hlo.support.memo import callees_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -65,7 +66,7 @@ def cost(instr: Instruction) -> Cost:
 def operations(instr: Instruction) -> tuple[int, int]:
     """Flops and transcendental operations of an instruction."""
     if instr.opcode == "fusion":
-        return _sum(operations(inner) for inner in instr.called[0].instructions)
+        return _inside(instr.called[0])
     if instr.opcode in TRANSCENDENTAL:
         return 0, instr.shape.size
     if instr.opcode in _OPERATIONS:
@@ -82,9 +83,14 @@ def _sum(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
     return flops, transcendentals
 
 
+@callees_first
+def _inside(computation: Computation) -> tuple[int, int]:
+    return _sum(map(operations, computation.instructions))
+
+
 def _times(instr: Instruction, count: int) -> tuple[int, int]:
     """`count` runs of the scalar computation that an instruction applies."""
-    flops, hard = _sum(operations(i) for c in instr.called for i in c.instructions)
+    flops, hard = _sum(map(_inside, instr.called))
     return flops * count, hard * count
 
 
@@ -157,6 +163,7 @@ def _called(instr: Instruction) -> Cost:
     )
 
 
+@callees_first
 def computation_cost(computation: Computation) -> Cost:
     """The sum over the instructions of a computation; `bytes_read` is one number."""
     costs = [cost(i) for i in computation.instructions]

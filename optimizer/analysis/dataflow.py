@@ -13,16 +13,18 @@ XLA, `xla/hlo/analysis/hlo_dataflow_analysis.cc`, with phi nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from hlo import attributes as a
 from hlo.opcode import DONE_OF, having
+from hlo.support.nesting import unnested
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.live_ranges import last_iteration, spans
 from optimizer.analysis.timeline import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from hlo.instruction import Computation, Instruction, Module
     from hlo.types.shape import Shape
@@ -78,6 +80,8 @@ class Several(tuple[Value, ...]):
 
 
 Leaf = Value | Several | None  # None for a token
+# Those of a computation, found by `unnested`.
+Nested: TypeAlias = "Generator[Any, Any, tuple[Leaf, ...]]"
 
 
 class Join(NamedTuple):
@@ -145,6 +149,16 @@ class Dataflow:
         self._settle()
         self._find_live()
 
+    @cached_property
+    def next_states(self) -> dict[Instruction, list[tuple[int, Join]]]:
+        """The joins in which an instruction's result is a loop's next state, numbered."""
+        found: dict[Instruction, list[tuple[int, Join]]] = {}
+        for numbered in enumerate(self.joins):
+            source, target, *_ = numbered[1]
+            if target.kind == "state" and isinstance(source, Value):
+                found.setdefault(source.instruction, []).append(numbered)
+        return found
+
     def read_by(self, instr: Instruction) -> tuple[Value, ...]:
         """The values that an instruction which is computed anew reads wherever it is used."""
         leaves = self.at.get(instr, ())
@@ -170,7 +184,7 @@ class Dataflow:
     def _entry(self, entry: Computation) -> None:
         first, last = self.timeline.first[entry], self.timeline.last[entry]
         given = [self._values(p, "parameter", first) for p in entry.parameters]
-        results = self._computation(entry, given)
+        results = unnested(self._computation(entry, given))
         self.outputs = tuple(
             self._value(entry.root, n, shape, "output", last + 1) if shape.is_array else None
             for n, (_, shape) in enumerate(entry.root.shape.leaves())
@@ -191,17 +205,16 @@ class Dataflow:
                 self._read([source], moment, home)
                 self.joins.append(Join(source, target, at, n))
 
-    def _computation(
-        self, computation: Computation, given: Sequence[tuple[Leaf, ...]]
-    ) -> tuple[Leaf, ...]:
+    def _computation(self, computation: Computation, given: Sequence[tuple[Leaf, ...]]) -> Nested:
         """Go through a computation; gives the values of its root."""
         self.at.update(zip(computation.parameters, given, strict=True))
         for instr in computation.instructions:
             if instr.opcode != "parameter":
-                self.at[instr] = self._shown(instr, computation)
+                shown = self._shown(instr, computation)
+                self.at[instr] = shown if isinstance(shown, tuple) else (yield shown)
         return self.at[computation.root]
 
-    def _shown(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+    def _shown(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...] | Nested:
         """The values that the leaves of an instruction's shape show."""
         if instr.opcode in self._handlers:
             return self._handlers[instr.opcode](instr, home)
@@ -235,7 +248,7 @@ class Dataflow:
 
     # ------------------------------------------------------------ control flow
 
-    def _while(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+    def _while(self, instr: Instruction, home: Computation) -> Nested:
         timeline, (condition, body) = self.timeline, instr.called
         initial = self.at[instr.operands[0]]
         state = self._values(instr, "state", timeline.first[condition])
@@ -244,9 +257,9 @@ class Dataflow:
                 loop = timeline.loop[condition]
                 assert loop is not None
                 self._loops[value] = loop
-        goes_on = self._computation(condition, [state])
+        goes_on = yield self._computation(condition, [state])
         self._read(goes_on, timeline.last[condition], condition)
-        following = self._computation(body, [state])
+        following = yield self._computation(body, [state])
         # What the body hands on unchanged is the initial value all the time.
         changing = list(state)
         for n, (value, after) in enumerate(zip(state, following, strict=True)):
@@ -257,13 +270,12 @@ class Dataflow:
         self._join(following, changing, body, timeline.last[body], body)
         return state
 
-    def _conditional(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+    def _conditional(self, instr: Instruction, home: Computation) -> Nested:
         timeline = self.timeline
         self._read(self.at[instr.operands[0]], timeline.entry[instr], home)
-        found = [
-            self._computation(callee, [self.at[operand]])
-            for callee, operand in zip(instr.called, instr.operands[1:], strict=True)
-        ]
+        found: list[tuple[Leaf, ...]] = []
+        for callee, operand in zip(instr.called, instr.operands[1:], strict=True):
+            found.append((yield self._computation(callee, [self.at[operand]])))
         choices = list(self._values(instr, "choice", timeline.time[instr]))
         shown = list(choices)
         for n, leaves in enumerate(zip(*found, strict=True)):
@@ -276,13 +288,13 @@ class Dataflow:
             self._join(leaves, choices, callee, timeline.last[callee], callee)
         return tuple(shown)
 
-    def _call(self, instr: Instruction, _home: Computation) -> tuple[Leaf, ...]:
+    def _call(self, instr: Instruction, _home: Computation) -> Nested:
         return self._computation(instr.called[0], [self.at[o] for o in instr.operands])
 
-    def _async_start(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+    def _async_start(self, instr: Instruction, home: Computation) -> Nested:
         """The leaves of ((operands), result, contexts); operands live until the done."""
         operands = [leaf for o in instr.operands for leaf in self.at[o]]
-        known = [*operands, *self._call(instr, home)]
+        known = [*operands, *(yield self._call(instr, home))]
         rest = list(instr.shape.leaves())[len(known) :]
         now = self.timeline.time[instr]
         context = [
@@ -334,9 +346,13 @@ class Dataflow:
 
     def _find(self, leaf: Leaf) -> Leaf:
         """The value that another one turned out to be."""
+        found = leaf
+        while isinstance(found, Value) and found in self._same:
+            found = self._same[found]
+        # The next time, the way is short.
         while isinstance(leaf, Value) and leaf in self._same:
-            leaf = self._same[leaf]
-        return leaf
+            self._same[leaf], leaf = found, self._same[leaf]
+        return found
 
     def _settled(self, leaf: Leaf) -> Leaf:
         """A leaf that shows no value's second name."""

@@ -28,9 +28,16 @@ def last_iteration(timeline: Timeline, made: int, moment: Moment) -> Moment:
     """
     now, where = moment
     loop = timeline.loop[where]
+    passed: list[tuple[int, int]] = []
     while loop and not loop.first <= made <= loop.last:
+        key = (made, loop.first)
+        if key in timeline.ends:
+            now, where = timeline.ends[key]
+            break
+        passed.append(key)
         now, where = loop.last, loop.home
         loop = timeline.loop[where]
+    timeline.ends.update(dict.fromkeys(passed, (now, where)))
     return now, where
 
 

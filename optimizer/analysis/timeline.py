@@ -12,14 +12,17 @@ XLA, `HloLiveRange::FlattenSchedule` in `xla/hlo/utils/hlo_live_range.cc`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo.opcode import SEQUENTIAL
+from hlo.support.nesting import unnested
 from hlo.types.shape import UNBOUNDED
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from hlo.instruction import Computation, Instruction, Module
 
 _MANY = "it leaves a module as it is that would become too large"
@@ -91,6 +94,7 @@ class Timeline:
     home : the computation of an instruction.
     loop : the innermost loop around the instructions of a computation.
     has_branches : whether any conditional runs.
+    ends : by when a value is made and a loop begins that reads it: see `last_iteration`.
     """
 
     def __init__(self, module: Module) -> None:
@@ -102,8 +106,9 @@ class Timeline:
         self.site: dict[Computation, Instruction] = {}
         self.home: dict[Instruction, Computation] = {}
         self.loop: dict[Computation, WhileInterval | None] = {}
+        self.ends: dict[tuple[int, int], tuple[int, Computation]] = {}
         self._now = -1
-        self._computation(module.entry)
+        unnested(self._computation(module.entry))
         self.has_branches = any("conditional" in c.opcodes for c in self.first)
         self._find_loops(module.entry)
 
@@ -111,7 +116,7 @@ class Timeline:
         self._now += 1
         return self._now
 
-    def _computation(self, computation: Computation) -> None:
+    def _computation(self, computation: Computation) -> Generator[Any, Any, None]:
         self.first[computation] = self._tick()
         for instr in computation.instructions:
             self.home[instr] = computation
@@ -124,7 +129,7 @@ class Timeline:
                         notes = [f"run the pass flatten-call-graph first; {_MANY}"]
                         raise HloError("HLO170", message, instr.span, notes)
                     self.site[callee] = instr
-                    self._computation(callee)
+                    yield self._computation(callee)
             self.time[instr] = self._tick()
             self.order.append(instr)
         self.last[computation] = self._tick()

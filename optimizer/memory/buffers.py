@@ -148,15 +148,13 @@ class Buffers:
     def _joins(self) -> list[Join]:
         """Copies that were put there for a join first, then those that would run most often."""
         timeline = self.flow.timeline
+        depths: dict[Computation, int] = {}
+        # Callers come before callees.
+        for computation, loop in timeline.loop.items():
+            depths[computation] = depths[loop.home] + 1 if loop else 0
 
         def depth(join: Join) -> int:
-            at = join.at
-            loop = timeline.loop[at if isinstance(at, Computation) else timeline.home[at]]
-            found = 0
-            while loop:
-                loop = timeline.loop[loop.home]
-                found += 1
-            return found
+            return depths[join.at if isinstance(join.at, Computation) else timeline.home[join.at]]
 
         def is_copy(join: Join) -> bool:
             return isinstance(join.source, Value) and join.source.instruction.opcode == "copy"

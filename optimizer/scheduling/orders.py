@@ -92,12 +92,11 @@ class DependencyGraph:
                 updated = flow.at[instr.operands[pair.operand]][pair.operand_leaf]
                 if isinstance(updated, Value):
                     yield instr, updated
-        for join in flow.joins:
-            source = join.source
-            if join.target.kind == "state" and isinstance(source, Value):
-                instr = source.instruction
-                if join.target in self.reads.get(instr, ()):
-                    yield instr, join.target
+        own = [join for i in self.instructions for join in flow.next_states.get(i, ())]
+        for _, join in sorted(own, key=lambda numbered: numbered[0]):
+            assert isinstance(join.source, Value)
+            if join.target in self.reads[join.source.instruction]:
+                yield join.source.instruction, join.target
 
     def _is_needed_by(
         self,

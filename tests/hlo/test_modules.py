@@ -2,9 +2,10 @@
 
 import copy
 import pickle
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -13,6 +14,7 @@ import emit_cuda
 import hlo
 import interpreter
 import optimizer
+from emit_c.program.emit import emit
 
 SOFTMAX = Path(__file__).parents[1] / "models" / "softmax_layer.hlo"
 # A chain of operands that is deeper than Python's stack.
@@ -28,6 +30,65 @@ def test_modules_are_pickled_and_copied() -> None:
     assert again.span.source.name == str(SOFTMAX)
     assert copy.deepcopy(module) is copy.copy(module) is module
     assert copy.deepcopy([module.entry, module.entry.root]) == [module.entry, module.entry.root]
+
+
+def everything(module: hlo.Module) -> list[tuple[object, ...]]:
+    """All of a module that the text may not show: order, spans, bits of constants."""
+    return [
+        (c.name, c.execution_thread, c.root.name, i.name, i.shape, i.attrs, i.annotations)
+        + tuple(x.name for x in (*i.operands, *i.called, *i.control_predecessors))
+        + ((i.span.start, i.span.end, i.span.source.name) if i.span else ())
+        for c in module.computations
+        for i in c.instructions
+    ]
+
+
+def source(module: hlo.Module) -> str:
+    """The C of a module, or why there is none."""
+    try:
+        return emit(module).source
+    except hlo.HloError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@pytest.mark.parametrize("path", sorted(SOFTMAX.parent.glob("*.hlo")), ids=lambda path: path.stem)
+def test_a_pickled_module_is_the_module(path: Path, target: Literal["cpu", "gpu"]) -> None:
+    """Optimized ones too: their order is not that of the text."""
+    module = optimizer.optimize(hlo.load(path), target=target)
+    again = pickle.loads(pickle.dumps(module))
+    assert everything(again) == everything(module)
+    assert str(again) == str(module)
+    hlo.verify(again)
+    assert source(again) == source(module)
+
+
+def text_and_source(module: hlo.Module) -> tuple[str, str]:
+    return str(module), source(module)
+
+
+def test_it_is_the_module_in_other_threads_and_processes() -> None:
+    module = optimizer.optimize(hlo.load(SOFTMAX))
+    wanted = text_and_source(module)
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(text_and_source, [module, module])) == [wanted, wanted]
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        assert pool.submit(text_and_source, module).result() == wanted
+
+
+def test_constants_stay_what_they_are() -> None:
+    """Read-only, with every bit, and without memory where the text has left them out."""
+    module = hlo.parse(
+        "ENTRY e { a = f32[2] constant({nan, -0}) b = f32[99999999] constant({...})"
+        " ROOT r = (f32[2], f32[99999999]) tuple(a, b) }"
+    )
+    dumped = pickle.dumps(module)
+    assert len(dumped) < 10_000
+    again = pickle.loads(dumped)
+    a, b = (i.attrs.literal for i in again.entry.instructions[:2])
+    assert [a, b] == [i.attrs.literal for i in module.entry.instructions[:2]]
+    assert not a.array.flags.writeable
+    assert again.entry.root.shape.elements[0].element_type is a.shape.element_type
 
 
 def test_deep_modules_are_pickled() -> None:
