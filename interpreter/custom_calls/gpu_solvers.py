@@ -10,6 +10,7 @@ JAX, `jax/_src/lax/linalg.py`: the lowerings for "cuda" and "rocm".
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -158,7 +159,7 @@ _SIGNATURES: dict[str, Signature] = {
     "solver_potrf_ffi": Signature("T[*,n,n] -> T[*,n,n] s32[*]", _TRIANGLE),
     "solver_getrf_ffi": Signature("T[*,m,n] -> T[*,m,n] s32[*,k] s32[*]"),
     "solver_geqrf_ffi": Signature("T[*,m,n] -> T[*,m,n] T[*,k]"),
-    "solver_orgqr_ffi": Signature("T[*,m,n] T[*,r] -> T[*,m,n]"),
+    "solver_orgqr_ffi": replace(SIGNATURES["orgqr"], text="T[*,m,n] T[*,r] -> T[*,m,n]"),
     "solver_ormqr_ffi": SIGNATURES["ormqr"],
     "solver_syevd_ffi": Signature("T[*,n,n] -> T[*,n,n] R[*,n] s32[*]", _TRIANGLE),
     "solver_sytrd_ffi": Signature("T[*,n,n] -> T[*,n,n] R[*,n] R[*,h] T[*,h] s32[*]", _TRIANGLE),

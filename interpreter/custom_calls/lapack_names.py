@@ -24,10 +24,23 @@ def _triangle_fits(sizes: Sizes, options: Options | None) -> bool:
     return sides[letter_of(options["side"])] == sizes["r"]
 
 
+def _product_fits(sizes: Sizes, _options: Options | None) -> bool:
+    """Whether r reflectors make n columns of a matrix with m rows."""
+    return sizes["r"] <= sizes["n"] <= sizes["m"]
+
+
+def _range_fits(sizes: Sizes, options: Options | None) -> bool:
+    """Whether the rows that are not reduced yet are some of the matrix's; without rows, none."""
+    if options is None:
+        return True
+    low, high, n = options["low"], options["high"], sizes["n"]
+    return 1 <= low <= high <= n if n else (low, high) == (1, 0)
+
+
 def _reflectors_fit(sizes: Sizes, options: Options | None) -> bool:
     """Whether Q, of p rows and from r reflectors, can stand on its side of C."""
     left = options is None or options["left"]
-    return sizes["p"] == sizes["m" if left else "n"] and sizes["r"] <= sizes["q"]
+    return sizes["p"] == sizes["m" if left else "n"] and sizes["r"] <= min(sizes["p"], sizes["q"])
 
 
 def _vectors_fit(sizes: Sizes, options: Options | None) -> bool:
@@ -52,10 +65,12 @@ SIGNATURES: dict[str, Signature] = {
                       "needs r = m, or r = n on the right side", _triangle_fits),
     "geqrf": Signature("T[*,m,n] -> T[*,m,n] T[*,k] s32[*]?"),
     "geqp3": Signature("T[*,m,n] s32[*,n] -> T[*,m,n] s32[*,n] T[*,k]"),
-    "orgqr": Signature("T[*,m,n] T[*,r] -> T[*,m,n] s32[*]?"),
+    "orgqr": Signature("T[*,m,n] T[*,r] -> T[*,m,n] s32[*]?",
+                       needs="needs r <= n <= m", holds=_product_fits),
     "ormqr": Signature("T[*,p,q] T[*,r] T[*,m,n] -> T[*,m,n]",
                        {"left": "flag", "transpose": "flag"},
-                       "needs r <= q and p = m, or p = n on the right side", _reflectors_fit),
+                       "needs r <= q, r <= p and p = m, or p = n on the right side",
+                       _reflectors_fit),
     "syevd": Signature("T[*,n,n] -> T[*,n,n] R[*,n] s32[*]?", {"mode": "NV", **_UPLO}),
     "gesdd": Signature("T[*,m,n] -> T[*,m,n] R[*,k] T[*,m,u] T[*,v,n] s32[*]?",
                        {"mode": "ASN"}, "needs u = m and v = n, or u = v = k", _vectors_fit),
@@ -63,7 +78,8 @@ SIGNATURES: dict[str, Signature] = {
     "gees": Signature("T[*,n,n] -> T[*,n,n] T[*,n,n] T[*,n] T[*,n] s32[*]? s32[*]?",
                       {"mode": "NV"}),
     "gehrd": Signature("T[*,n,n] -> T[*,n,n] T[*,h] s32[*]?",
-                       {"low": "number", "high": "number"}),
+                       {"low": "number", "high": "number"},
+                       "needs 1 <= low <= high <= n", _range_fits),
     "sytrd": Signature("T[*,n,n] -> T[*,n,n] R[*,n] R[*,h] T[*,h] s32[*]?", _UPLO),
     "gtsv": Signature("T[*,n] T[*,n] T[*,n] T[*,n,r] -> T[*,n] T[*,n] T[*,n] T[*,n,r] s32[*]?"),
 }
