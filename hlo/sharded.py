@@ -69,7 +69,7 @@ class Shards:
         """The part that each device holds, as its place in each dimension: [device, dimension]."""
         found = np.zeros((1 + max((d for g in self.groups for d in g), default=0),
                           len(self.counts)), np.int64)  # fmt: skip
-        for group in self.groups:
+        for group in self.groups if self.counts else ():
             found[list(group)] = np.stack(
                 np.unravel_index(np.arange(len(group)), self.counts), axis=-1
             )

@@ -6,23 +6,12 @@ from typing import TYPE_CHECKING
 
 from optimizer.partitioning.cuts import whole
 from optimizer.partitioning.propagation import Wish
-from optimizer.partitioning.wishes import leaves_of
 
 if TYPE_CHECKING:
     from hlo.instruction import Header, Instruction, Module
     from optimizer.partitioning.wishes import ShardingReader
 
     Path = tuple[int, ...]
-
-
-def named_at_the_entry(module: Module) -> int:
-    """The number of devices that the shardings of the entry are of."""
-    found = 1
-    for end in (*module.entry.parameters, module.entry.root):
-        for _, shape, sharding in leaves_of(end):
-            if sharding and sharding.tiles and shape.is_array:
-                found = max(found, sharding.tiles.device_array().size)
-    return found
 
 
 def parameter_wishes(

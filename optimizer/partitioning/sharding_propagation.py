@@ -16,21 +16,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hlo.attributes import CustomCall
-from hlo.sharded import meshes_in, partitions_of
 from hlo.types.sharding import Sharding
 from hlo.walk import rebuild, rebuild_module
-from optimizer.partitioning.cuts import ArrayCut, sharding_of
-from optimizer.partitioning.entry import named_at_the_entry, parameter_wishes, result_wishes
+from optimizer.partitioning.entry import parameter_wishes, result_wishes
 from optimizer.partitioning.flow import Flow, Link
 from optimizer.partitioning.propagation import Propagation, Wish, is_free
 from optimizer.partitioning.sharding_rules import Factor
-from optimizer.partitioning.wishes import ShardingReader
+from optimizer.partitioning.wishes import reader_of
 from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
+    from optimizer.partitioning.cuts import ArrayCut
     from optimizer.partitioning.flow import Node, Path
+    from optimizer.partitioning.wishes import ShardingReader
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Analysis:
 
     Attributes
     ----------
-    devices : the number of partitions.
+    reader : of the module's shardings.
     results : the cut of each array of the result.
     """
 
-    devices: int
+    reader: ShardingReader
     flow: Flow
     propagation: Propagation
     results: dict[Path, ArrayCut]
@@ -58,7 +58,7 @@ def _wishes(flow: Flow, reader: ShardingReader) -> dict[Node, Wish]:
     """The shardings that instructions have."""
     wishes: dict[Node, Wish] = {}
     for instr, leaves in flow.leaves.items():
-        if instr.annotations.sharding is None or instr.opcode == "tuple":
+        if instr.annotations.sharding is None or instr.opcode in ("outfeed", "tuple"):
             continue
         if instr in flow.borders and "Shape" in CustomCall.of(instr).custom_call_target:
             continue
@@ -84,10 +84,10 @@ def analysed(module: Module, *, entry: bool) -> Analysis | None:
     HloError
         HLO122 if a sharding is not one of all devices, or does not fit its array.
     """
-    devices = max(partitions_of(module), named_at_the_entry(module) if entry else 1)
+    reader = reader_of(module)
+    devices = reader.devices
     if devices == 1:
         return None
-    reader = ShardingReader(meshes_in(module), devices)
     flow = Flow(reader.border)
     flow.visit(module.entry)
     wishes = _wishes(flow, reader)
@@ -105,7 +105,7 @@ def analysed(module: Module, *, entry: bool) -> Analysis | None:
     propagation = Propagation(flow, wishes)
     propagation.run()
     results = {path: propagation.cuts[node] for path, node in ends.items()}
-    return Analysis(devices, flow, propagation, results)
+    return Analysis(reader, flow, propagation, results)
 
 
 def returned(flow: Flow) -> dict[Instruction, Instruction]:
@@ -171,14 +171,15 @@ def _sharding(instr: Instruction, found: Analysis, module: Module) -> Sharding |
     else:
         cuts = [found.propagation.cuts[node] for node in leaves.values()]
     if own is not None and own.kind != "tuple":
-        return own if not _was_open(instr, found) else sharding_of(cuts[0])
+        return own if not _was_open(instr, found) else found.reader.sharding(cuts[0])
     if own is not None and instr is not module.entry.root:
         return own
     if any(not s.is_array for _, s in instr.shape.leaves()):
         return own
     if instr.shape.is_tuple:
-        return Sharding("tuple", elements=tuple(sharding_of(cut) for cut in cuts)) if cuts else None
-    return sharding_of(cuts[0])
+        each = tuple(found.reader.sharding(cut) for cut in cuts)
+        return Sharding("tuple", elements=each) if each else None
+    return found.reader.sharding(cuts[0])
 
 
 def _was_open(instr: Instruction, found: Analysis) -> bool:

@@ -133,9 +133,11 @@ def _concatenate(instr: Instruction) -> Rule:
 def _dynamic_slice(instr: Instruction) -> Rule:
     before, after = instr.operands[0].shape.dims, instr.shape.dims
     starts = (None,) * (len(instr.operands) - 1)
+    # An old form has one array of starts.
+    kind = REDUCTION if len(starts) == instr.shape.rank else REPLICATION
     return tuple(
         Factor((d, *starts), (d,)) if before[d] == after[d]
-        else Factor((d, *starts), (None,), REDUCTION)
+        else Factor((d, *starts), (None,), kind)
         for d in range(instr.shape.rank)
     )  # fmt: skip
 
@@ -143,10 +145,12 @@ def _dynamic_slice(instr: Instruction) -> Rule:
 def _dynamic_update_slice(instr: Instruction) -> Rule:
     array, update = instr.shape.dims, instr.operands[1].shape.dims
     starts = (None,) * (len(instr.operands) - 2)
+    kind = PASS_THROUGH if len(starts) == instr.shape.rank else REPLICATION
     return tuple(
-        Factor((d, d if array[d] == update[d] else None, *starts), (d,))
+        Factor((d, d, *starts), (d,)) if array[d] == update[d]
+        else Factor((d, None, *starts), (d,), kind)
         for d in range(instr.shape.rank)
-    )
+    )  # fmt: skip
 
 
 def _dot(instr: Instruction) -> Rule:

@@ -57,7 +57,12 @@ class SpmdPartitioning:
         if found is None or found.is_trivial or not (self.entry or found.flow.borders):
             return module
         silent = Log()
-        flat = FlattenCallGraph().run(CallInliner().run(module, silent), silent)
+        # A body that takes the place of a call has not the call's sharding.
+        calls = [i for i in module.instructions() if i.opcode == "call"]
+        lost = any(i.annotations.sharding and not i.called[0].root.annotations.sharding
+                   for i in calls)  # fmt: skip
+        flat = module if lost else CallInliner().run(module, silent)
+        flat = FlattenCallGraph().run(flat, silent)
         if flat is not module:
             found = analysed(flat, entry=self.entry)
             assert found, "a program of several devices"
@@ -72,7 +77,7 @@ def _divided(
     module: Module, found: Analysis
 ) -> tuple[Module, list[tuple[str, Instruction, Instruction]]]:
     """The module of each device, and the decisions."""
-    grid = (module.header.replica_count, found.devices)
+    grid = (module.header.replica_count, found.reader.devices)
     network = Network(grid, _channels(module))
     devices = Devices(network, names_of(module), found.flow, found.propagation.cuts)
     entry = module.entry
@@ -82,7 +87,7 @@ def _divided(
     ]
     made = called_on_parts(entry, taken, found.results, devices)
     computations = tuple(called_first(made))
-    header = _header(module, made.parameters, made.root, found.devices)
+    header = _header(module, made.parameters, made.root, found.reader.devices)
     divided = replace(module, computations=computations, entry=made, header=header)
     silent = Log()
     clean = Dce().run(TupleSimplifier().run(divided, silent), silent)

@@ -11,7 +11,7 @@ r"""The shardings that a program asks for, in the texts of GSPMD and of Shardy.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -19,23 +19,25 @@ import numpy as np
 
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
-from hlo.sharded import CUTS, JOINS, MANUAL_AXES, SHARDING, resharding
-from hlo.types.sharding import Sharding
-from hlo.types.shardy import ShardyError, axes_of, shardings_of
+from hlo.sharded import CUTS, JOINS, MANUAL_AXES, SHARDING, cut_values, meshes_in, resharding
+from hlo.types.sharding import Sharding, TileAssignment
+from hlo.types.shardy import ShardyError, axes_of, devices_of, shardings_of
 from optimizer.partitioning.cuts import (
     ArrayCut,
     CutAxis,
     cut_of,
     cut_of_shards,
     manual_axis_of,
+    sharding_of,
+    split,
 )
 from optimizer.partitioning.flow import Border
 from optimizer.partitioning.propagation import Wish
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from hlo.instruction import Instruction
+    from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
     from hlo.types.sharding import Mesh
 
@@ -51,6 +53,9 @@ def leaves_of(instr: Instruction) -> Iterator[tuple[tuple[int, ...], Shape, Shar
         HLO122 if there are shardings of another number of arrays.
     """
     sharding, leaves = instr.annotations.sharding, instr.shape.leaves()
+    if instr.opcode == "outfeed" or not leaves:
+        # It says how the data is cut that is sent; or nothing, of an empty tuple.
+        sharding = None
     each: list[Sharding | None] = [sharding] * len(leaves)
     if sharding is not None and sharding.kind == "tuple":
         each = [*_flat(sharding)]
@@ -69,6 +74,27 @@ def _flat(sharding: Sharding) -> Iterator[Sharding]:
             yield element
 
 
+def reader_of(module: Module) -> ShardingReader:
+    """The reader of a module's shardings.
+
+    Its devices are those that the header says, or else those of most shardings and meshes.
+    """
+    meshes, count = meshes_in(module), module.header.num_partitions
+    if count == 1:
+        tiled = [
+            sharding.tiles
+            for instr in module.instructions()
+            if instr.annotations.sharding is not None
+            for _, shape, sharding in leaves_of(instr)
+            if sharding and sharding.tiles and shape.is_array
+        ]
+        count = max([devices_of(mesh) for mesh in meshes.values()], default=1)
+        most = max(tiled, key=lambda tiles: prod(tiles.dims), default=None)
+        if most is not None and prod(most.dims) > count:
+            return ShardingReader(meshes, tuple(sorted(map(int, most.device_array().reshape(-1)))))
+    return ShardingReader(meshes, tuple(range(count)))
+
+
 @dataclass(frozen=True)
 class ShardingReader:
     """The shardings of one module.
@@ -76,11 +102,31 @@ class ShardingReader:
     Attributes
     ----------
     meshes : by name.
-    devices : the number of partitions.
+    numbers : those of the devices in the texts, in order: 0, 1, 2, ... or others, where the header
+        says nothing of them.
     """
 
     meshes: Mapping[str, Mesh]
-    devices: int
+    numbers: tuple[int, ...]
+
+    @property
+    def devices(self) -> int:
+        """The number of partitions."""
+        return len(self.numbers)
+
+    def sharding(self, cut: ArrayCut) -> Sharding:
+        """The sharding that makes a cut, by the numbers of the text."""
+        made = sharding_of(cut)
+        return made if made.tiles is None else self._renumbered(made, self.numbers)
+
+    def _renumbered(
+        self, sharding: Sharding, numbers: Sequence[int] | Mapping[int, int]
+    ) -> Sharding:
+        if sharding.tiles is None or self.numbers == tuple(range(self.devices)):
+            return sharding
+        devices = sharding.tiles.device_array().reshape(-1)
+        tiles = TileAssignment(sharding.tiles.dims, tuple(numbers[int(d)] for d in devices))
+        return replace(sharding, tiles=tiles)
 
     def wishes(self, instr: Instruction) -> Iterator[tuple[tuple[int, ...], Wish]]:
         """The shardings that the program asks for, of an instruction's arrays.
@@ -106,8 +152,10 @@ class ShardingReader:
                 message = f"{instr.name}: its sharding has fewer dimensions than {shape}"
                 raise HloError("HLO122", message, instr.span)
             self._expect_all(tiles.device_array(), instr)
+            places = {number: place for place, number in enumerate(self.numbers)}
+            sharding = self._renumbered(sharding, places)
         cut = cut_of(sharding, shape.rank)
-        if cut and (sharding.named is not None):
+        if cut and sharding.named is not None:
             self._expect_all(np.arange(max(
                 [len(axis.places) for axis in cut.dims if axis], default=self.devices
             )), instr)  # fmt: skip
@@ -116,15 +164,14 @@ class ShardingReader:
     def _expect_all(self, devices: np.ndarray, instr: Instruction) -> None:
         """Refuse arrays of which some devices hold no part."""
         numbers = sorted(int(d) for d in devices.reshape(-1))
-        if numbers == list(range(self.devices)):
+        if numbers == list(self.numbers):
             return
         if len(numbers) == self.devices:
-            listed = ",".join(map(str, numbers))
-            message = f"{instr.name}: its sharding is for the devices {{{listed}}}, not 0 to "
-            message += f"{self.devices - 1}"
+            listed, all_of = (",".join(map(str, some)) for some in (numbers, self.numbers))
+            message = f"its sharding is for the devices {{{listed}}}, not {{{all_of}}}"
         else:
-            message = f"{instr.name}: its sharding is for {len(numbers)} of {self.devices} devices"
-        raise HloError("HLO122", message, instr.span)
+            message = f"its sharding is for {len(numbers)} of {self.devices} devices"
+        raise HloError("HLO122", f"{instr.name}: {message}", instr.span)
 
     def _open(self, instr: Instruction):
         """The dimensions that a sharding leaves open, by the index of its array."""
@@ -156,24 +203,54 @@ class ShardingReader:
         HloError
             HLO122 if the call does not say the parts, or not those of its shapes.
         """
-        cuts = [cut_of_shards(shards) for shards in resharding(instr, self.meshes)]
         target = CustomCall.of(instr).custom_call_target
-        if (CUTS.get(target) or JOINS.get(target)) is not None and target.startswith("xla.sdy"):
-            return Border(self._manual(instr), tuple(cuts))
+        if target.startswith("xla.sdy"):
+            cuts = tuple(cut_of_shards(shards) for shards in resharding(instr, self.meshes))
+            axis = self._manual(instr)
+            self._expect_all(np.arange(len(axis.places)), instr)
+            return Border(axis, cuts)
         inside = instr if target in CUTS else instr.operands[0]
         sharding = inside.annotations.sharding or Sharding("manual")
         rank = inside.shape.rank if inside.shape.is_array else 0
         axis = manual_axis_of(sharding, rank, self.devices)
-        return Border(axis or CutAxis(self.devices, tuple(range(self.devices))), tuple(cuts))
+        everyone = CutAxis(self.devices, tuple(range(self.devices)))
+        return Border(axis or everyone, (self._outside(instr, begins=target in CUTS),))
+
+    def _outside(self, instr: Instruction, *, begins: bool) -> ArrayCut:
+        """The cut by which a region of GSPMD begins or ends, by the sharding of the whole.
+
+        That may cut further, as the array is cut inside; and it may be missing, where each device
+        takes its own block.
+        """
+        ((whole, part),) = cut_values(instr)
+        counts = [n // m if m else 1 for n, m in zip(whole.dims, part.dims, strict=True)]
+        sharding = (instr.operands[0] if begins else instr).annotations.sharding
+        sharding = sharding or Sharding("replicated")
+        if sharding.kind == "replicated" and prod(counts) == self.devices:
+            # It may be missing: each device takes the block of its number.
+            tiles = TileAssignment(tuple(counts), None, (self.devices,))
+            sharding = Sharding("tiled", tiles)
+        cut = self.cut(sharding, whole, instr)
+        axes = cut.dims if cut else (None,) * whole.rank
+        made = ArrayCut(tuple(
+            split(axis, axis.count // count)[0] if axis and 1 < count <= axis.count else None
+            for axis, count in zip(axes, counts, strict=True)
+        ))  # fmt: skip
+        if cut is None or not made.is_even(whole) or made.local(whole).dims != part.dims:
+            message = (
+                f"{instr.name}: its sharding does not cut {whole.text_without_layout} "
+                f"into {part.text_without_layout}"
+            )
+            raise HloError("HLO122", message, instr.span)
+        return made
 
     def _manual(self, instr: Instruction) -> CutAxis:
         """The axis of all manual axes of a mesh."""
         attributes = instr.annotations.frontend_attributes
         text = (attributes.get(MANUAL_AXES) if attributes else None) or ""
         named = axes_of(text)
-        key = CUTS.get(CustomCall.of(instr).custom_call_target) or JOINS.get(
-            CustomCall.of(instr).custom_call_target
-        )
+        target = CustomCall.of(instr).custom_call_target
+        key = CUTS.get(target) or JOINS.get(target)
         shardings = shardings_of(
             (attributes.get(key or "") if attributes else "") or "", self.meshes
         )

@@ -126,7 +126,7 @@ ENTRY e {
   x = f32[8] parameter(0), sharding={devices=[4]0,1,4,5}
   ROOT y = f32[8] negate(x)
 }"""
-    with pytest.raises(hlo.HloError, match=r"devices {0,1,4,5}, not 0 to 3") as caught:
+    with pytest.raises(hlo.HloError, match=r"devices {0,1,4,5}, not {0,1,2,3}") as caught:
         SpmdPartitioning(entry=True).run(hlo.parse(text), Log())
     assert caught.value.span
 
@@ -138,3 +138,33 @@ def test_the_log_tells_of_each_collective() -> None:
     told = [(event.rule, event.old.name) for event in events.found]
     exchanges = [("all-gather", "d"), ("all-reduce", "d"), ("collective-permute", "r")]
     assert told == [*exchanges, ("divide", "r")]
+
+
+def test_devices_may_have_other_numbers() -> None:
+    """Where the header says no number of partitions, they are the devices of the shardings."""
+    text = """HloModule m
+ENTRY e {
+  x = f32[8] parameter(0), sharding={devices=[2,2]0,1,4,5 last_tile_dim_replicate}
+  y = f32[8] negate(x)
+  ROOT z = f32[8] copy(y), sharding={devices=[4]0,4,1,5}
+}"""
+    module = divided(text, entry=True)
+    assert module.header.num_partitions == 4
+    x, halves = np.arange(8, dtype=np.float32), [(0, 4), (0, 4), (4, 8), (4, 8)]
+    got = interpreter.evaluate(module, per_device=[(x[a:b],) for a, b in halves])
+    # Device 1 is the second of the four, and holds the third part.
+    for value, start in zip(got, (0, 4, 2, 6), strict=True):
+        np.testing.assert_array_equal(value, -x[start : start + 2])
+
+
+def test_a_region_without_a_sharding_takes_blocks_in_order() -> None:
+    text = """HloModule m
+ENTRY e {
+  x = f32[8,3] parameter(0)
+  local = f32[2,3] custom-call(x), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  ROOT whole = f32[8,3] custom-call(local), custom_call_target="SPMDShardToFullShape",
+    sharding={devices=[4,1]<=[4]}
+}"""
+    x = np.arange(24, dtype=np.float32).reshape(8, 3)
+    results = interpreter.evaluate(divided(text, entry=True), per_device=[(x,)] * 4)
+    np.testing.assert_array_equal(np.concatenate(results), x)
