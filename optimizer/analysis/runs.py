@@ -36,13 +36,19 @@ def runs(module: Module) -> dict[Computation, int]:
 
 
 def trips(loop: Instruction) -> int:
-    """The trip count of a while loop, by the note of `while-loop-trip-count-annotator`."""
+    """The trip count of a while loop, or a guess."""
+    noted = noted_trips(loop)
+    return UNKNOWN_TRIPS if noted is None else noted
+
+
+def noted_trips(loop: Instruction) -> int | None:
+    """The trip count of a while loop, by the note of `while-loop-trip-count-annotator`, if any."""
     noted = settings(loop.annotations.backend_config) or {}
     match noted.get("known_trip_count"):
         case {"n": str(count)} if count.isdecimal():
             return int(count)
         case _:
-            return UNKNOWN_TRIPS
+            return None
 
 
 def operations(module: Module) -> dict[Instruction, int]:

@@ -24,7 +24,7 @@ from hlo.types.values import ComputationLayout
 from hlo.wording import counted
 from optimizer.batching.control import BatchedModule, BatchedValue
 from optimizer.batching.products import to_front
-from optimizer.batching.table import Batch
+from optimizer.batching.table import Batch, unsharded
 from optimizer.calls.clone import uniquely_named
 from optimizer.derivative.bodies import computation, together
 from optimizer.derivative.preparation import prepared
@@ -131,7 +131,7 @@ class BatchingPass:
             dims = (*shape.dims[:dim], self.size, *shape.dims[dim:])
             return plain(shape).with_dims(dims) if shape.is_array else shape
 
-        new = old.with_(shape=wider(old.shape))
+        new = unsharded(old).with_(shape=wider(old.shape))
         leaves = [to_front(x, dim) if x.shape.is_array else x for x in leaves_of(new)]
         value = new if dim == 0 else together(old.shape, leaves)
         return new, BatchedValue(value, tuple(s.is_array for s in shapes))

@@ -18,7 +18,7 @@ from hlo.opcode import FORWARDING
 from hlo.types.element_type import PRED
 from hlo.types.shape import array
 from hlo.walk import called_first
-from optimizer.batching.table import Batch, Flags, batches, refusal
+from optimizer.batching.table import Batch, Flags, batches, refusal, unsharded
 from optimizer.derivative.bodies import (
     assembled,
     elements,
@@ -186,7 +186,7 @@ class BatchedModule:
         if not any(map(any, flags)) or instr.opcode in FORWARDING:
             value = copied(instr, values)
             if instr.opcode in FORWARDING:
-                return BatchedValue(value.with_(shape=values[0].shape), flags[0])
+                return BatchedValue(unsharded(value).with_(shape=values[0].shape), flags[0])
             if has_effect(instr):
                 self.acting.append(value)
             return BatchedValue(value, (False,) * instr.shape.leaf_count)

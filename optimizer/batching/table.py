@@ -117,13 +117,17 @@ def remade(
     batch: Batch, instr: Instruction, operands: Sequence[Instruction], **changes: Any
 ) -> Instruction:
     """The instruction on batched operands, with some attributes changed."""
-    return instr.with_(
+    return unsharded(instr).with_(
         operands=tuple(operands),
         shape=batch.shape(instr.shape),
         attrs=replace(instr.attrs, **changes) if changes else instr.attrs,
         control_predecessors=(),
-        annotations=replace(instr.annotations, sharding=None),
     )
+
+
+def unsharded(instr: Instruction) -> Instruction:
+    """The instruction without a sharding, which would be one of fewer dimensions."""
+    return instr.with_(annotations=replace(instr.annotations, sharding=None))
 
 
 def after(dims: Sequence[int]) -> tuple[int, ...]:

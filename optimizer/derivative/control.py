@@ -19,7 +19,7 @@ A branch computes what it needs of its operands again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isqrt
 from typing import TYPE_CHECKING, Any
@@ -49,9 +49,10 @@ from optimizer.derivative.table import (
     refusal,
 )
 from optimizer.derivative.transposition import cotangents
+from optimizer.derivative.trips import trips_of
 from optimizer.expanders.parts import number
 from optimizer.loops.state import Loop
-from optimizer.loops.trip_count import counter_of, trip_count
+from optimizer.loops.trip_count import counter_of
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -59,9 +60,6 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Instruction
     from hlo.types.shape import Shape
-
-# So far a loop is followed whose counter is no plain arithmetic.
-MOST_FOLLOWED = 1 << 12
 
 
 @dataclass
@@ -129,6 +127,9 @@ class Transformation:
     ) -> Dual:
         """The value and tangents of a loop or of a branch."""
         results = [k for k, each in enumerate(found[instr]) if each]
+        if not results:
+            value = copied(instr, [pair.value for pair in operands])
+            return Dual(value, (None,) * instr.shape.leaf_count)
         if instr.opcode == "conditional":
             branches = [
                 self.bodies[branch, marks(found[operand])]
@@ -179,8 +180,9 @@ class Transformation:
         """The loop that keeps values, and the one that carries tangents, for its transpose."""
         condition = self.condition(instr, body, body.leaves)
         alone = assembled(body.name, body.leaves, body.values, acting=body.acting)
-        known = Loop(loop(instr, leaves_of(state.value), condition, alone), alone.root.operands)
-        trips = trip_count(known, MOST_FOLLOWED)
+        whole = loop(instr, leaves_of(state.value), condition, alone)
+        known = Loop(whole.with_(annotations=instr.annotations), alone.root.operands)
+        trips = trips_of(known)
         if trips is None:
             raise refusal(
                 instr,
@@ -258,12 +260,7 @@ class Transformation:
         changes = [filled(state.tangents[k], t.shape) for k, t in body.tangents.items()]
         constant = [found[k] for k in used]
         start = make("tuple", number(rows.trips - 1), *changes, *constant, *arrays)
-        carrying = instr.with_(
-            operands=(start,),
-            shape=start.shape,
-            called=(goes_on, backwards),
-            control_predecessors=(),
-        )
+        carrying = remade(instr, [start], [goes_on, backwards], start.shape)
         tangents = elements(carrying)[1 : 1 + len(changes)]
         return self.of_loop(instr, body, [*found[: len(body.leaves)], *tangents])
 
@@ -357,12 +354,8 @@ class Transformation:
             self.carried[back[-1]] = len(own)
         value = copied(instr, [pair.value for pair in operands])
         arguments = [branch_argument(*pair) for pair in zip(operands[1:], branches, strict=True)]
-        carrying = instr.with_(
-            operands=(operands[0].value, *arguments),
-            shape=tuple_of(*map(plain, wanted)),
-            called=tuple(back),
-            control_predecessors=(),
-        )
+        shape = tuple_of(*map(plain, wanted))
+        carrying = remade(instr, [operands[0].value, *arguments], back, shape)
         tangents = dict(zip(results, elements(carrying), strict=True))
         return Dual(value, tuple(tangents.get(k) for k in range(len(shapes))))
 
@@ -401,6 +394,23 @@ def branch_argument(operand: Dual, body: LinearBody) -> Instruction:
     return make("tuple", *leaves_of(operand.value), *tangents)
 
 
+def remade(
+    instr: Instruction,
+    operands: Sequence[Instruction],
+    called: Sequence[Computation],
+    shape: Shape,
+) -> Instruction:
+    """Another loop or conditional in the place of one: no note of that holds for it."""
+    notes = replace(instr.annotations, sharding=None, backend_config="", origin="")
+    return instr.with_(
+        operands=tuple(operands),
+        shape=shape,
+        called=tuple(called),
+        control_predecessors=(),
+        annotations=notes,
+    )
+
+
 def loop(
     instr: Instruction,
     starts: Sequence[Instruction],
@@ -408,13 +418,7 @@ def loop(
     body: Computation,
 ) -> Instruction:
     """A loop over a tuple, in the place of another one."""
-    start = make("tuple", *starts)
-    return instr.with_(
-        operands=(start,),
-        shape=body.root.shape,
-        called=(condition, body),
-        control_predecessors=(),
-    )
+    return remade(instr, [make("tuple", *starts)], [condition, body], body.root.shape)
 
 
 def conditional(
@@ -424,12 +428,7 @@ def conditional(
     branches: Sequence[Computation],
 ) -> Instruction:
     """A conditional that yields a tuple, in the place of another one."""
-    return instr.with_(
-        operands=(which, *arguments),
-        shape=branches[0].root.shape,
-        called=tuple(branches),
-        control_predecessors=(),
-    )
+    return remade(instr, [which, *arguments], branches, branches[0].root.shape)
 
 
 def marks(sets: Sequence[int]) -> Sets:

@@ -120,9 +120,11 @@ class Dependence:
 
 
 def is_same(body: Computation, k: int) -> bool:
-    """Whether a loop passes an element of its state on as it is."""
+    """Whether a loop over a tuple of arrays passes the one at index k on as it is."""
     root = body.root
-    return root.opcode == "tuple" and element_of(root.operands[k], body.parameters[0]) == k
+    if root.opcode != "tuple" or any(e.is_tuple for e in root.shape.elements):
+        return False
+    return element_of(root.operands[k], body.parameters[0]) == k
 
 
 def union(sets: Iterable[int]) -> int:

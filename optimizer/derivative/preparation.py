@@ -15,18 +15,20 @@ from optimizer.passes import find
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
 
-FIRST = ("tiled-bitcast-expander", "bitcast-expander", "explicit-precision", "custom-call-expander")
+# Of fused instructions, these would leave some as they are.
+AFTER_INLINING = "tiled-bitcast-expander", "bitcast-expander", "custom-call-expander"
 
 
 def prepared(module: Module) -> Module:
     """The module without calls, fusions, maps and the like."""
     silent = Log()
-    for name in FIRST:
-        module = find(name)().run(module, silent)
+    module = find("explicit-precision")().run(module, silent)
     module = AsyncUnwrapper().run(module, silent)
     module = find("scan_expander")().run(module, silent)
     module = expand(module, silent, {"fusion": called, "call": called}, always=True)
     module = CallInliner(limit=1 << 62).run(module, silent)
+    for name in AFTER_INLINING:
+        module = find(name)().run(module, silent)
     return MapInliner().run(module, silent)
 
 

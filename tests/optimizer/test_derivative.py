@@ -1,5 +1,7 @@
 """The pass `derivative`: its options, its errors, loops, devices, and what it does not touch."""
 
+from random import Random
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ import interpreter
 from hlo.errors.error import HloError
 from hlo.instruction import Module
 from hlo.verify import verify
+from hlo_tools.generate.modules import random_module
 from interpreter import evaluate
 from optimizer import optimize, parse_pipeline, pipeline_text
 from optimizer.derivative import custom_call_derivative
@@ -282,3 +285,92 @@ ENTRY main {{
     for device, index in ((0, 0), (1, 1)):
         slope = (loss(device, index, step) - loss(device, index, -step)) / (2 * step)
         np.testing.assert_allclose(found[device][1][index], slope, rtol=1e-6)
+
+
+TWO_COUNTERS = """
+  condition { s = (s32[], s32[], s32[], f64[8]) parameter(0)
+    i = s32[] get-tuple-element(s), index=0
+    most = s32[] get-tuple-element(s), index=1
+    below = pred[] compare(i, most), direction=LT
+    j = s32[] get-tuple-element(s), index=2
+    six = s32[] constant(6)
+    left = pred[] compare(j, six), direction=LT
+    ROOT go = pred[] and(below, left) }
+  body { s = (s32[], s32[], s32[], f64[8]) parameter(0)
+    i = s32[] get-tuple-element(s), index=0
+    one = s32[] constant(1)
+    k = s32[] add(i, one)
+    most = s32[] get-tuple-element(s), index=1
+    j = s32[] get-tuple-element(s), index=2
+    two = s32[] constant(2)
+    l = s32[] add(j, two)
+    v = f64[8] get-tuple-element(s), index=3
+    w = f64[8] sine(v)
+    ROOT n = (s32[], s32[], s32[], f64[8]) tuple(k, most, l, w) }
+"""
+WITH_TWO = """
+  x = f64[8] parameter(0)
+  k = s32[] constant(0)
+  most = s32[] constant(9)
+  s = (s32[], s32[], s32[], f64[8]) tuple(k, most, k, x)
+  w = (s32[], s32[], s32[], f64[8]) while(s), condition=condition, body=body
+  v = f64[8] get-tuple-element(w), index=3
+  z = f64[] constant(0)
+  ROOT r = f64[] reduce(v, z), dimensions={0}, to_apply=sum"""
+
+
+def test_a_loop_with_two_counters_is_followed() -> None:
+    """TensorFlow's loops end by a counter, or after the most iterations that are allowed."""
+    x = np.linspace(-1, 1, 8)
+    want = evaluate(derivative(module(SINES, COUNTED.replace("TRIPS", "3"))), x)
+    for options in ("", "{checkpoint=true}"):
+        got = evaluate(derivative(module(WITH_TWO, TWO_COUNTERS), options), x)
+        np.testing.assert_allclose(got[1], want[1], rtol=1e-12)
+
+
+def test_a_noted_number_of_iterations_is_believed_but_not_handed_on() -> None:
+    noted = HALVED.replace("body=body", 'body=body, backend_config={"known_trip_count":{"n":"5"}}')
+    found = derivative(module(noted, UNKNOWN))
+    assert evaluate(found, 20.0) == (0.625, 1 / 32)
+    assert "known_trip_count" not in str(found)
+
+
+NEITHER = """
+  p = pred[] parameter(0)
+  x = f64[] parameter(1)
+  t = (f64[], (f64[], f64[])) conditional(p, x, x), true_computation=yes, false_computation=no
+  ROOT r = f64[] get-tuple-element(t), index=0"""
+BRANCHES = """
+  yes { x = f64[] parameter(0)
+    one = f64[] constant(1)
+    both = (f64[], f64[]) tuple(x, one)
+    ROOT t = (f64[], (f64[], f64[])) tuple(one, both) }
+  no { x = f64[] parameter(0)
+    two = f64[] constant(2)
+    both = (f64[], f64[]) tuple(two, x)
+    ROOT t = (f64[], (f64[], f64[])) tuple(two, both) }
+"""
+
+
+def test_branches_that_do_not_depend_on_their_operands() -> None:
+    made = module(NEITHER, BRANCHES)
+    assert evaluate(derivative(made), np.True_, 3.0) == (1.0, 0.0)
+    assert evaluate(derivative(made, "{mode=forward}"), np.False_, 3.0, 1.0) == (2.0, 0.0)
+
+
+TRANSFORMATIONS = "derivative{mode=forward}", "derivative{mode=vjp}", "batching{size=2}"
+
+
+@pytest.mark.parametrize("text", TRANSFORMATIONS)
+def test_random_modules_become_well_formed_ones(text: str) -> None:
+    """Or they are refused with a place: an error of another kind is a mistake of the pass."""
+    refused: list[HloError] = []
+    for seed in range(40):
+        before = hlo.parse(str(random_module(Random(seed))))
+        try:
+            verify(parse_pipeline(text).run(before))
+        except HloError as error:
+            refused.append(error)
+    assert {error.code for error in refused} <= {"HLO155", "HLO156"}
+    assert all(error.span is not None for error in refused)
+    assert len(refused) < 20
