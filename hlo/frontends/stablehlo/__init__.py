@@ -4,9 +4,9 @@
 differs is told in the files that stand behind the table of operations.
 
 The files, in the order in which they are best read: `stablehlo.lark` (which texts are allowed),
-`operation` (a program as data), `read` and `forms` (text to operations), `table`, `scope` and
-`translation` (operations to instructions), and `operations/` (each operation). `writing/` is the
-way back.
+`operation` (a program as data), `read`, `attributes`, `forms` and `versions` (text to operations),
+`table`, `scope` and `translation` (operations to instructions), and `operations/` (each operation).
+`writing/` is the way back.
 
 Source: the StableHLO specification, `docs/spec.md` in openxla/stablehlo.
 """

@@ -25,6 +25,7 @@ from hlo.frontends.stablehlo.items import (
 from hlo.frontends.stablehlo.meshes import LiftedMeshes
 from hlo.frontends.stablehlo.operation import Tagged
 from hlo.frontends.stablehlo.resources import Resource
+from hlo.frontends.stablehlo.versions import plain_attribute
 from hlo.types.literal import literal
 from hlo.types.shape import Shape, tuple_of
 
@@ -66,7 +67,7 @@ class _Types(Transformer[Token, Any]):
         return types.tensor(sizes or "", element, words)
 
     def tuple(self, *elements: Shape | None) -> Shape:
-        return tuple_of(*(e for e in elements if e is not None))
+        return tuple_of(*(of_value(e) for e in elements if e is not None))
 
     def dialect_type(self, word: Token) -> Shape:
         return types.dialect_type(str(word), self.aliases)
@@ -78,7 +79,7 @@ class _Types(Transformer[Token, Any]):
         return given, results
 
     def type_list(self, *found: Any) -> tuple[Any, ...]:
-        return tuple(each for each in found if each is not None)
+        return tuple(of_value(each) for each in found if each is not None)
 
 
 @_inline
@@ -142,6 +143,9 @@ class Attributes(_Types):
     def entry(self, key: Token | None = None, value: Any = True) -> tuple[str, Any]:
         return unquoted(key) if key else "?", value
 
+    def hash_entry(self, key: str, value: Any) -> tuple[str, Any]:
+        return key, value
+
     def alias(self, name: Token, value: Any) -> None:
         self.aliases[str(name)] = value
 
@@ -149,6 +153,8 @@ class Attributes(_Types):
         if not items and str(name) in self.aliases:
             return self.aliases[str(name)]
         words, fields = _sorted(items)
+        if name.startswith("#vhlo"):
+            return plain_attribute(name[1:], words, fields)
         return Tagged(name[1:], words, fields)
 
     def angles(self, *items: Any) -> Tagged:
@@ -224,6 +230,19 @@ def unquoted(word: str) -> str:
 
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
+
+
+def of_value(kind: Any) -> Shape:
+    """The type, which is to be that of a value.
+
+    Raises
+    ------
+    HloError
+        HLO012 if it is that of a number in an attribute.
+    """
+    if isinstance(kind, Shape):
+        return kind
+    raise HloError("HLO012", f"a value is of type `tensor<{kind}>`, not `{kind}`")
 
 
 def dense(word: str, shape: Shape) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +12,7 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedInput, VisitError
 
 from hlo.errors.error import HloError, Source, Span
-from hlo.frontends.stablehlo.attributes import Attributes, dense, shape_of, unquoted
+from hlo.frontends.stablehlo.attributes import Attributes, dense, of_value, shape_of, unquoted
 from hlo.frontends.stablehlo.forms import form_of
 from hlo.frontends.stablehlo.modules import module_of
 from hlo.frontends.stablehlo.operation import (
@@ -22,6 +23,7 @@ from hlo.frontends.stablehlo.operation import (
     Region,
 )
 from hlo.frontends.stablehlo.resources import resources_of, without_resources
+from hlo.frontends.stablehlo.versions import DIALECT, plain_operation
 from hlo.read.nesting import TooDeepError, nesting_limit
 from hlo.types.shape import Shape
 
@@ -125,9 +127,10 @@ class _Reader(Attributes):
         names = _results(results or "")
         shapes = made if made is not None else _last(given, len(names))
         span = Span(self.source, meta.start_pos, self._end(meta))
-        return Operation(
+        made = Operation(
             name, names, operands, attributes, tuple(regions), given, shapes, span, location
         )
+        return plain_operation(made) if name.startswith(DIALECT) else made
 
     def _end(self, meta: Any) -> int:
         """The end of the line on which an operation begins, or its own if that is earlier."""
@@ -136,10 +139,15 @@ class _Reader(Attributes):
 
     @_with_span
     def function(self, meta: Any, children: Any) -> FuncOp:
-        _, visibility, name, arguments, results, _, body = children
+        _, visibility, name, arguments, results, _, body, late = children
+        after: dict[str, Any] = late or {}
         span = Span(self.source, meta.start_pos, self._end(meta))
-        is_private = visibility == "private"
-        return FuncOp(name[1:].strip('"'), arguments, results or (), body, is_private, span)
+        is_private = "private" in (visibility, after.get("sym_visibility"))
+        if after.get("arg_attrs"):
+            pairs = zip(arguments, after["arg_attrs"], strict=True)
+            arguments = tuple(replace(each, attributes=own) for each, own in pairs)
+        results = after.get("res_attrs") or results or ()
+        return FuncOp(name[1:].strip('"'), arguments, results, body, is_private, span)
 
     def function_results(self, children: Any) -> tuple[dict[str, Any], ...]:
         """The attributes of each result; a type that stands alone has none."""
@@ -155,10 +163,10 @@ class _Reader(Attributes):
     def argument(self, children: Any) -> BlockArgument:
         name, shape, attributes, _ = children
         span = Span(self.source, name.start_pos, name.end_pos)
-        return BlockArgument(str(name), shape, attributes or {}, span)
+        return BlockArgument(str(name), of_value(shape), attributes or {}, span)
 
     def unnamed(self, children: Any) -> BlockArgument:
-        return BlockArgument("", children[0], children[1] or {})
+        return BlockArgument("", of_value(children[0]), children[1] or {})
 
     def block(self, children: Any) -> Region:
         _, arguments, *operations = children

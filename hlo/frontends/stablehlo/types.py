@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo.frontends.stablehlo.versions import split_types
 from hlo.types.element_type import ELEMENT_TYPES, F8E8M0FNU, PRED, ElementType
-from hlo.types.shape import OPAQUE_SHAPE, TOKEN_SHAPE, UNBOUNDED, Shape, array, buffer_of
+from hlo.types.shape import OPAQUE_SHAPE, TOKEN_SHAPE, UNBOUNDED, Shape, array, buffer_of, tuple_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,13 +48,55 @@ def dialect_type(name: str, aliases: Mapping[str, Any]) -> Shape:
     """
     if name in aliases:
         return aliases[name]
-    if name in ("!stablehlo.token", "!mhlo.token"):
-        return TOKEN_SHAPE
-    if name.startswith(("!stablehlo.future<", "!mhlo.async_bundle<")):
-        return OPAQUE_SHAPE  # its operation tells its shape
+    if name.startswith("!vhlo."):
+        return _versioned(name)
+    # The operation that makes a future tells its shape.
+    start = name.partition("<")[0]
+    if start in _NAMED_SHAPES:
+        return _NAMED_SHAPES[start]
     if found := _BUFFER.fullmatch(name):
         return buffer_of(tensor(found[1], found[2]))
     raise HloError("HLO013", f"HLO has no type `{name}`", notes=did_you_mean(name, aliases))
+
+
+def _versioned(name: str) -> Any:
+    """The shape of a type of VHLO, `!vhlo.tensor_v1<4x!vhlo.f32_v1>`; of a scalar its name.
+
+    The type of nothing, which stands for an attribute that is not given, is None.
+    """
+    found = _VERSIONED.fullmatch(name)
+    if found is None:
+        raise HloError("HLO013", f"HLO has no type `{name}`")
+    kind, inside = found[1], found[2] or ""
+    match kind:
+        case "tensor":
+            ranked = _RANKED.fullmatch(inside)
+            if ranked is None:
+                raise HloError("HLO013", f"HLO has no type `{name}`")
+            sizes, element, bounds = ranked.groups()
+            numbers = re.findall(r"-?\d+|\?", (bounds or "").partition("[")[2])
+            limits = [int(n) if n.lstrip("-").isdigit() and int(n) >= 0 else "?" for n in numbers]
+            return tensor(sizes, str(_versioned(element)), limits)
+        case "tuple":
+            parts = [_versioned(part) for part in split_types(inside) if part]
+            if all(isinstance(part, Shape) for part in parts):
+                return tuple_of(*parts)
+            raise HloError("HLO013", f"HLO has no type `{name}`")
+        case "complex":
+            return f"complex<{_versioned(inside)}>"
+        case _:
+            return _VERSIONED_NAMES.get(kind, kind)
+
+
+_VERSIONED_NAMES = {
+    "token": TOKEN_SHAPE,
+    "future": OPAQUE_SHAPE,
+    "func": OPAQUE_SHAPE,
+    "none": None,
+    "bool": "i1",
+}
+_VERSIONED = re.compile(r"!vhlo\.(\w+?)_v\d+(?:<(.*)>)?", re.DOTALL)
+_RANKED = re.compile(r"((?:\d+x|\?x)*)\s*(![^,]*?)\s*(?:,\s*(#.*))?", re.DOTALL)
 
 
 def tensor(sizes: str, element: str, bounds: Sequence[Any] = ()) -> Shape:
@@ -83,6 +126,12 @@ def tensor_named(text: str) -> Shape:
     return tensor(found[1], found[2])
 
 
+_NAMED_SHAPES = {
+    "!stablehlo.token": TOKEN_SHAPE,
+    "!mhlo.token": TOKEN_SHAPE,
+    "!stablehlo.future": OPAQUE_SHAPE,
+    "!mhlo.async_bundle": OPAQUE_SHAPE,
+}
 _BUFFER = re.compile(r"memref<\s*((?:\d+x)*)\s*([\w<>]+)\s*>")
 _TENSOR = re.compile(r"tensor<\s*((?:\d+x)*)\s*([\w<>]+)\s*>")
 
