@@ -17,6 +17,8 @@ How to add one:
 2. Decide, then rebuild once: collect a plan (old instruction to new one), ask `log.rewrite(...)`
    for each entry, and carry it out with `hlo.walk.rebuild`. Return the same module where nothing
    changes; the helpers do.
+   New instructions come from `optimizer.rewriting.make`: `make("add", x, y)`, `constant(array)`,
+   `splat(2, shape)`. In a plan they need names of their own, `names_of(module).unique("add")`.
    A pass that replaces instructions of some opcodes, each by itself, is one function, which
    `optimizer.expanders.op_expander.expander` decorates; with a pattern, it is a rule as well.
 3. Put it into the pipelines of `optimizer/pipelines.py` where XLA has it. `PASSES` finds it by

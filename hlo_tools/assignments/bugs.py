@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 KINDS = ("rule", "pass", "kernel", "plan")
 # For a suspect to show itself, a module is run on so many lists of arguments.
-LISTS = 8
+LISTS = 4
 
 
 def planted(name: str) -> Any:

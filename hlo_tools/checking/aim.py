@@ -27,7 +27,7 @@ from optimizer.rewriting.application import Application
 from optimizer.rewriting.parts import terms
 from optimizer.rewriting.pattern import Constructor
 from optimizer.rewriting.rule import Rule, RuleSet
-from optimizer.rewriting.term import Exactly
+from optimizer.rewriting.term import ConstantVariable, Exactly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,10 +113,13 @@ def members(pass_: Pass) -> list[Pass]:
 
 
 def _read_pattern(aim: Aim, rule: Rule) -> None:
+    if isinstance(rule.right, FunctionType):
+        named = (rule.right.__globals__.get(name) for name in rule.right.__code__.co_names)
+        aim.types += [value for value in named if isinstance(value, ElementType)]
     for part in terms(rule.left):
         if isinstance(part, Application):
             aim.opcodes.update(part.opcodes)
-        elif isinstance(part, Exactly):
+        elif isinstance(part, Exactly | ConstantVariable):
             aim.opcodes["constant"] += 1
 
 
@@ -150,7 +153,7 @@ class PassReader:
         elif isinstance(value, Rule):
             self.aim.rules.append(value)
         elif isinstance(value, RuleSet):
-            self.aim.rules += value.rules
+            self.several(value.rules)
         elif isinstance(value, ElementType):
             self.aim.types.append(value)
         elif isinstance(value, Constructor):
@@ -163,6 +166,8 @@ class PassReader:
     def several(self, values: Iterable[Any]) -> None:
         """Read the items of a collection, unless it is a table of everything."""
         items: list[Any] = list(values)
+        if isinstance(values, set | frozenset):
+            items.sort(key=str)  # their order depends on the hash of strings
         if isinstance(values, dict):
             items += cast("dict[Any, Any]", values).values()
         if sum(isinstance(i, str) and i in OPCODES for i in items) <= MANY:

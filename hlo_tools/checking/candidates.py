@@ -12,14 +12,22 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.opcode import TUPLES, having
-from hlo.types.element_type import BF16, C64, F16, F32, F64
+from hlo.types.element_type import BF16, C64, F16, F32, F64, PRED
 from hlo.verify import verify
 from hlo_tools.generate.embedding import beside
 from hlo_tools.generate.expansion_samplers import SAMPLERS
 from hlo_tools.generate.instances import instance
 from hlo_tools.generate.layouts import laid_out
 from hlo_tools.generate.modules import LAID_OUT, random_module
-from hlo_tools.generate.mutation import mutated, one_given_up, one_put_out, one_retupled, one_waits
+from hlo_tools.generate.mutation import (
+    another_window,
+    mutated,
+    one_given_up,
+    one_put_out,
+    one_retupled,
+    one_sharded,
+    one_waits,
+)
 from hlo_tools.generate.operands import ARITHMETIC, UnfitError
 from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.seeds import all_seeds
@@ -34,12 +42,15 @@ from optimizer.rewriting.rule import RuleSet
 from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from random import Random
+    from typing import Any
 
     from hlo.instruction import Instruction, Module
+    from hlo.types.element_type import ElementType
     from hlo_tools.checking.aim import Aim
     from hlo_tools.generate.mutation import Mutation
+    from hlo_tools.generate.random_shapes import Types
     from hlo_tools.generate.seeds import Seed
     from optimizer.rewriting.rule import Rule
 
@@ -51,12 +62,17 @@ MOST_INSTANCES = 6
 FIRST_SEEDS, MOST_SEEDS = 12, 60
 # Modules that a pass has changed: so many of the latest are kept to be mutated.
 MOST_CHANGED = 60
-# How many modules also give values to the host, and how many results take a parameter's memory.
-TALKATIVE, DONATING = 0.1, 0.05
+# How many modules also give values to the host, how many results take a parameter's memory, and in
+# how many modules values are said to be divided among devices.
+TALKATIVE, DONATING, SHARDED = 0.1, 0.05, 0.05
 # In these types a rounding error is small enough to tell it from a mistake.
 ROUNDED_TYPES = (F32, F32, F64, F16, BF16, C64)
 
 
+# Of so many left sides, the result is one long row: values of all kinds meet in it.
+LONG, LONG_ONES = (64,), 0.25
+# Types of comparisons, most of which are none.
+ORDERS = ("", "", "", "TOTALORDER")
 EFFECTS = having("effect")
 
 
@@ -78,7 +94,8 @@ class Candidates:
         self.seeds = (own + others)[:MOST_SEEDS]
         self.first = own + [s for s in self.seeds if s not in own][:FIRST_SEEDS]
         self.rules = self._in_turn()
-        self.hard: set[str] = set()
+        self.hard: set[tuple[str, Types]] = set()
+        self.palettes = palettes(self.types, aim.types)
         # Each with the chance that a module gets it.
         gives = bool({"input_output_alias", "buffer_donor"} & aim.words)
         self.extensions = (
@@ -86,6 +103,8 @@ class Candidates:
             (one_put_out, 0.5 if aim.opcodes.keys() & EFFECTS else TALKATIVE),
             (one_retupled, 0.3 if aim.opcodes.keys() & TUPLES else 0),
             (one_given_up, 0.5 if gives else DONATING),
+            (another_window, 0.5 if "window" in aim.words else 0),
+            (one_sharded, 0.5 if "sharding" in aim.words else SHARDED),
         )
         self.waits = bool({"copy", "is_scheduled", "copy_insertion"} & aim.words)
 
@@ -135,8 +154,8 @@ class Candidates:
         return module
 
     def _aimed(self) -> Module:
-        made = random_module(self.random, self.random.choice((4, 8, 12)), self.types, self.favoured)
-        return self._varied(made, 0.2)
+        size, types = self.random.choice((4, 8, 12)), self.random.choice(self.palettes)
+        return self._varied(random_module(self.random, size, types, self.favoured), 0.2)
 
     def _mutated_seed(self) -> Module | None:
         chosen: Seed = self.random.choice(self.seeds)
@@ -171,16 +190,21 @@ class Candidates:
 
     def _instance(self, rule: Rule) -> Module | None:
         """A module to which a rule applies; None if none was found soon."""
-        alone = RuleSet([rule])
+        alone, random = RuleSet([rule]), self.random
         rounds = self.types is ROUNDED_TYPES and rule.promise.ulps > 0
-        values, types = (tame, ROUNDED_TYPES) if rounds else (nasty, TYPES)
+        options: dict[str, Any] = {"values": tame if rounds else nasty, "orders": ORDERS}
+        known = palettes(ROUNDED_TYPES if rounds else TYPES, self.aim.types)
+        # Each kind of number that the rule takes gets its share; others are tried in between.
+        easy = [types for types in known if (rule.name, types) not in self.hard]
+        types = random.choice(easy if easy and random.random() < 0.9 else known)
         made: Module | None = None
-        for _ in range(1 if rule.name in self.hard else PATIENCE):
+        for _ in range(1 if (rule.name, types) in self.hard else PATIENCE):
             try:
                 if rule.name in SAMPLERS:
-                    made = SAMPLERS[rule.name](self.random, values)
+                    made = SAMPLERS[rule.name](random, options["values"])
                 else:
-                    made = instance(rule.left, self.random, types, values=values)
+                    dims = LONG if random.random() < LONG_ONES else None
+                    made = instance(rule.left, random, types, dims, **options)
                 verify(made)
                 applies = rewrite(made, alone, Log(fuel=1)) is not made
             except (UnfitError, HloError):
@@ -189,10 +213,24 @@ class Candidates:
                 # Whatever else goes wrong is the rule's own doing: the pass will show it.
                 return made
             if applies:
-                self.hard.discard(rule.name)
+                self.hard.discard((rule.name, types))
                 return made
-        self.hard.add(rule.name)
+        self.hard.add((rule.name, types))
         return None
+
+
+def palettes(types: Types, named: Iterable[ElementType]) -> list[Types]:
+    """Sets of element types for a module: all, those of each kind, and those that a pass names.
+
+    Each has `pred`, the type of what is compared.
+    """
+    kinds: dict[str, Types] = {}
+    for each in dict.fromkeys(types):
+        for kind in (each.kind, *["integer"] * each.is_integer):
+            kinds[kind] = (*kinds.get(kind, ()), each)
+    own = tuple(each for each in named if each in types)
+    found = (types, *kinds.values(), own or types)
+    return list(dict.fromkeys(tuple(dict.fromkeys((*each, PRED))) for each in found))
 
 
 def scheduled(module: Module) -> Module:
@@ -221,7 +259,7 @@ def varied_by(mutation: Mutation, module: Module, random: Random, times: int = 1
     try:
         for _ in range(times):
             module = mutation(module, random)
-    except UnfitError:
+    except (UnfitError, HloError):
         pass
     return module
 

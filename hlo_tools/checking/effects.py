@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.attributes import CustomCall
 from hlo.sharded import CUTS, JOINS
 from hlo.wording import counted
+from hlo.write.sharding_print import print_sharding
 from hlo_tools.generate.values import counting
 from interpreter.custom_calls.placement import identity
 from interpreter.custom_calls.registry import CUSTOM_CALLS
@@ -95,6 +96,28 @@ def broken_contract(before: Module, after: Module) -> str | None:
         if (taken.parameter, taken.parameter_index) not in offered:
             return f"parameter {taken.parameter} may be overwritten, which its caller did not allow"
     for alias in old.input_output_alias:
-        if alias.must and alias not in new.input_output_alias:
+        if alias not in new.input_output_alias:
             return f"a result no longer lies in the memory of parameter {alias.parameter}"
+    taken = {(t.parameter, t.parameter_index) for t in (*new.input_output_alias, *new.buffer_donor)}
+    for donor in old.buffer_donor:
+        if (donor.parameter, donor.parameter_index) not in taken:
+            return f"the memory of parameter {donor.parameter} is no longer offered"
+    return lost_sharding(before, after)
+
+
+def lost_sharding(before: Module, after: Module) -> str | None:
+    """The sharding that a pass has changed or removed, of a value that is there as it was."""
+    if before.header.num_partitions != after.header.num_partitions:
+        return None
+    old, new = before.entry, after.entry
+    there = {i.name: i for i in new.instructions}
+    pairs = [*zip(old.parameters, new.parameters, strict=True), (old.root, new.root)]
+    pairs += [(i, there[i.name]) for i in old.instructions if i.name in there]
+    for was, now in pairs:
+        sharding, same = was.annotations.sharding, was.shape.compatible(now.shape)
+        if sharding is None or not same or now.annotations.sharding == sharding:
+            continue
+        if was.opcode == now.opcode or (was, now) == (old.root, new.root):
+            change = "is gone" if now.annotations.sharding is None else "changes"
+            return f"the sharding of %{was.name}, {print_sharding(sharding)}, {change}"
     return None

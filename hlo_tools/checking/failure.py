@@ -23,6 +23,7 @@ from hlo_tools.checking.effects import (
     lost_effect,
 )
 from hlo_tools.checking.judging import difference
+from hlo_tools.checking.left_open import leaves_open, malicious
 from hlo_tools.checking.order import broken_memory, broken_order
 from hlo_tools.own_passes import Promising
 from hlo_tools.running import (
@@ -33,6 +34,7 @@ from hlo_tools.running import (
     rounds,
     run,
 )
+from interpreter.numbers.compare import compare
 from optimizer.analysis.runs import runs as runs_of
 from optimizer.log import Log, Silent
 from optimizer.loops.while_loop_trip_count_annotator import WhileLoopTripCountAnnotator
@@ -40,13 +42,22 @@ from optimizer.observers import devices_for, promise_of
 from optimizer.rewriting.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from interpreter.engine.device import Device
     from interpreter.numbers.compare import Promise
     from optimizer.log import Event, Observer, Pass
 
 Arguments = list[Any]
+# How often a module is run with other choices where XLA leaves one, to see whether they matter.
+CHOICES = 8
+OPEN = "the value changes where an unstable sort, or a claim about indices, leaves it open"
+# The code of an instruction whose name another one has, and what its author should know.
+TAKEN = "HLO051"
+NEW_NAMES = (
+    "each new instruction and computation needs a name of its own: `names = names_of(module)` of\n"
+    "     hlo.walk, then `names.unique(name)`; a rule's function has `names` as a parameter"
+)
 OURS = Path(__file__).parents[2]
 
 
@@ -61,6 +72,7 @@ class Failure:
     message : what is wrong, in a line.
     before, after : the module and what the pass made of it; None where it raised.
     arguments : of the module.
+    raised : the exception, where the pass raised one.
     """
 
     kind: str
@@ -68,6 +80,7 @@ class Failure:
     before: Module
     arguments: Arguments
     after: Module | None = None
+    raised: BaseException | None = None
 
     @property
     def instructions(self) -> int:
@@ -138,7 +151,7 @@ def find_failure(
 def try_pass(
     pass_: Pass,
     module: Module,
-    arguments: Sequence[Arguments],
+    arguments: Iterable[Arguments],
     observers: Sequence[Observer] = (),
     most: int = MOST_EVENTS,
     most_after: int = MOST_EVENTS_AFTER,
@@ -147,30 +160,33 @@ def try_pass(
 
     Parameters
     ----------
+    arguments : lists of arguments, all of which are taken only if the pass changes something.
     observers : are told what it rewrites.
     most, most_after : instructions that may run, before and after the pass.
     """
-    first, kept = arguments[0], KeptPromise(pass_)
+    lists, kept = iter(arguments), KeptPromise(pass_)
+    first = next(lists)
     try:
         after: Any = pass_.run(module, Log([*observers, kept]))
     except (Exception, SystemExit) as error:
         if isinstance(error, HloError) and not runs(module, first):
             # A fault of the module itself may be told by anybody who looks at it.
             return Outcome(None, changed=False)
-        message = f"it raises {type(error).__name__}: {error}{location_of(error)}"
-        return Outcome(Failure("error", message, module, first), changed=True)
+        message = f"it raises {told(error)}{location_of(error)}"
+        return Outcome(Failure("error", message, module, first, raised=error), changed=True)
     if after is not module and (wrong := malformed(after)):
         shown = after if isinstance(after, Module) else None
         return Outcome(Failure("invalid", wrong, module, first, shown), changed=True)
-    failure, compared = None, False
+    failure, compared, every = None, False, [first]
     if after is not module:
+        every += lists
         limits = most, most_after, devices_for(pass_)
-        failure, compared = compare_values(kept.promise, module, after, arguments, *limits)
+        failure, compared = compare_values(kept.promise, module, after, every, *limits)
     found = broken_promise(pass_, module, after) if failure is None else None
     if found is not None:
         failure = Failure(*found, module, first, after)
         if failure.kind == "unstable":
-            failure = wrong_start(pass_, module, arguments, most, most_after) or failure
+            failure = wrong_start(pass_, module, every, most, most_after) or failure
     return Outcome(failure, after is not module, compared)
 
 
@@ -199,9 +215,33 @@ def compare_values(
             continue
         compared = True
         found = wrong_result(promise, module, after, given, want, most_after, on)
+        if found is None and leaves_open(after):
+            found = wrong_choice(promise, module, after, given, want, count)
         if found is not None:
             return Failure(*found, module, given, after), compared
     return None, compared
+
+
+def wrong_choice(
+    promise: Promise, module: Module, after: Module, arguments: Arguments, want: Any, devices: int
+) -> tuple[str, str] | None:
+    """Kind and message if a result has another value where XLA leaves its value open.
+
+    Nothing follows where the value of the module itself is open.
+    """
+
+    def value_of(some: Module, seed: int) -> Any:
+        with malicious(seed):
+            return run(some, arguments, MOST_EVENTS_AFTER, devices)
+
+    for seed in range(CHOICES if leaves_open(module) else 1):
+        try:
+            if compare(value_of(module, seed), want):
+                return None
+        except Exception:
+            return None
+    found = difference(module, after, arguments, promise, want, value_of(after, CHOICES))
+    return ("value", f"{OPEN}: {found}") if found else None
 
 
 def wrong_start(
@@ -238,11 +278,44 @@ def malformed(after: Any) -> str | None:
     """The reason why a result is no sound module."""
     if not isinstance(after, Module):
         return f"its result is no module, but {after!r}"
+    if fault_of(after) is None:
+        return None
+    # Said again, without lines of a text that is not shown.
+    error = fault_of(without_spans(after))
+    hint = f"\n   = {NEW_NAMES}" if isinstance(error, HloError) and error.code == TAKEN else ""
+    return f"its result is not well-formed: {told(error)}{hint}"
+
+
+def fault_of(module: Module) -> Exception | None:
+    """The error that the verifier raises of a module; None if it is well-formed."""
     try:
-        verify(after)
+        verify(module)
     except Exception as error:
-        return f"its result is wrong: {error}"
+        return error
     return None
+
+
+def without_spans(module: Module) -> Module:
+    """The module without the places of its instructions in a text, however malformed it is."""
+    became: dict[Any, Any] = {}
+    for computation in module.computations:
+        for instr in computation.instructions:
+            operands = tuple(became.get(o, o) for o in instr.operands)
+            before = tuple(became.get(p, p) for p in instr.control_predecessors)
+            called = tuple(became.get(c, c) for c in instr.called)
+            became[instr] = replace(instr.rewired(operands, before, called), span=None)
+        body = tuple(became[i] for i in computation.instructions)
+        root = became.get(computation.root, computation.root)
+        became[computation] = replace(computation, instructions=body, root=root)
+    computations = tuple(became[c] for c in module.computations)
+    return replace(module, computations=computations, entry=became.get(module.entry, module.entry))
+
+
+def told(error: BaseException | None) -> str:
+    """An error in a line or a few, without its place in the text of a module that is not shown."""
+    if isinstance(error, HloError):
+        return str(HloError(error.code, error.message, notes=error.notes))
+    return f"{type(error).__name__}: {error}"
 
 
 def wrong_result(
@@ -267,7 +340,7 @@ def wrong_result(
         # Loops of which each iteration is counted only take long.
         return None if steps(after) > most else ("value", f"its result does not end: {error}")
     except Exception as error:
-        return "value", f"its result fails: {error}"
+        return "value", f"its result fails: {told(error)}"
     found = difference(module, after, arguments, promise, want, got)
     if found:
         return "value", f"the value changes: {found}"
@@ -301,7 +374,7 @@ def disobedience(pass_: Pass, module: Module, after: Module) -> tuple[str, str] 
         again = pass_.run(after, Log())
         hungry = pass_.run(module, Log(fuel=0))
     except Exception as error:
-        return "error", f"a second run raises {type(error).__name__}: {error}"
+        return "error", f"a second run raises {told(error)}"
     if again is not after:
         same = str(again) == str(after)
         shown = "gives an equal module, but not the same object" if same else "changes it again"

@@ -11,7 +11,7 @@ from hlo.errors.error import HloError
 from hlo_tools.checking.shaking import run_shaken
 from hlo_tools.running import EndlessError, devices_of, leaves, rounds
 from interpreter.numbers.compare import BITS, compare
-from interpreter.numbers.widths import type_of, widened
+from interpreter.numbers.widths import float_format, type_of, widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,17 +44,17 @@ def difference(
     found = compare(got, want, promise)
     if found is None or promise == BITS or found.reason or devices_of(before) > 1:
         return found
-    spread = Spread(want)
+    spread, own = Spread(want), Spread(want)
     for seed in range(RUNS):
         try:
-            for module, value in ((before, want), (after, got)):
-                if module is not None:
-                    shaken = run_shaken(module, arguments, promise, Random(seed))
-                    spread.add(shaken, value, promise)
+            spread.add(run_shaken(before, arguments, promise, Random(seed)), want, promise)
+            if after is not None:
+                own.add(run_shaken(after, arguments, promise, Random(seed)), got, promise)
+                own.limit(want)
         except (HloError, EndlessError, FloatingPointError):
             # A module that fails once it is shaken shows nothing of what may follow.
             return None
-        found = compare(spread.forgiven(got, want), want, promise)
+        found = compare(own.forgiven(spread.forgiven(got, want), want), want, promise)
         if found is None:
             return None
     return found
@@ -79,6 +79,13 @@ class Spread:
             distance, anything = apart(there, here, promise)
             self.moved[n] = np.maximum(self.moved[n], distance)
             self.unsettled[n] |= anything
+
+    def limit(self, value: Value) -> None:
+        """Let no element move by more than half of a value's digits."""
+        for n, leaf in enumerate(leaves(value)):
+            if type_of(leaf).kind in ("float", "complex"):
+                digits = float_format(type_of(leaf).real.dtype).mantissa_bits / 2
+                self.moved[n] = np.minimum(self.moved[n], np.abs(numbers(leaf)) * 2.0**-digits)
 
     def forgiven(self, got: Value, want: Value) -> Value:
         """A value, with that of another wherever it is no further away than shaking explains."""

@@ -44,18 +44,25 @@ def broken_order(before: Module, after: Module) -> str | None:
 
 def _lost_dependency(before: Computation, after: Computation) -> tuple[Instruction, ...] | None:
     """Two instructions that stayed, but whose order did not."""
-    there = {i.name: i for i in after.instructions}
+    was = {i.name: i for i in before.instructions}
+    # An instruction that was made anew may have the name of one that is gone.
+    there = {i.name: i for i in after.instructions if i.name in was and is_same(i, was[i.name])}
     behind = _earlier(after, lambda i: (*i.operands, *i.control_predecessors))
     by_token = _earlier(before, lambda i: tuple(filter(has_token, i.operands)))
     for instr in before.instructions:
         acting = [i for i in by_token[instr] if has_effect(i)] if has_effect(instr) else []
         for first in (*instr.control_predecessors, *acting):
             second = there.get(instr.name)
-            if second is None or first.name not in there or second.opcode != instr.opcode:
+            if second is None or first.name not in there:
                 continue
             if there[first.name] not in behind[second]:
                 return first, instr
     return None
+
+
+def is_same(instr: Instruction, other: Instruction) -> bool:
+    """Whether an instruction with the name of another one does the same."""
+    return (instr.opcode, instr.attrs, instr.shape) == (other.opcode, other.attrs, other.shape)
 
 
 def has_token(instr: Instruction) -> bool:

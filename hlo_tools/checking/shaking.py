@@ -51,6 +51,10 @@ NUMBERS = (0.0, 1.0, -1.0, 3.0)
 JUNK = (np.nan, np.inf, -np.inf, *NUMBERS)
 
 
+# A rounding error of their terms shows in elementwise sums, too, where the terms cancel.
+SUMS = ("add", "subtract")
+
+
 _finfo: Any = ml_dtypes.finfo
 
 
@@ -75,7 +79,8 @@ class ShakenFrame(Frame):
         function = super()._function(instr)
         if instr not in self.shaken:
             return function
-        several, has_phases = not instr.row.elementwise, is_eigh(instr)
+        several = not instr.row.elementwise or instr.opcode in SUMS
+        has_phases = is_eigh(instr)
         eps, drift = narrowest_eps(instr), several * ULPS_PER_FLOP * flops_per_element(instr)
 
         def shaken(of: Instruction, attrs: Any, *operands: Value) -> Value:

@@ -16,9 +16,8 @@ from hlo.types.element_type import PRED, S32, ElementType
 from hlo.types.literal import literal
 from hlo.types.shape import Shape, array, tuple_of
 from hlo_tools.generate.operands import UnfitError, need, operands_for, scalar_computation
-from hlo_tools.generate.random_shapes import TYPES, random_shape
-from hlo_tools.generate.values import nasty
-from optimizer.number_guards import highest_of, lowest_of
+from hlo_tools.generate.random_shapes import TYPES, Dims, random_shape
+from hlo_tools.generate.values import ends, nasty, scaled
 from optimizer.rewriting.application import Application, AttributeVariable, Rest
 from optimizer.rewriting.term import ConstantVariable, Exactly, Term, Variable
 
@@ -96,10 +95,10 @@ class Instance:
     def likely(self, scalar: Shape) -> Any:
         """A constant: often a power of two or an end of the range, since rules like those."""
         chance, kind = self.random.random(), scalar.element_type.kind
-        if chance < 0.5 and kind != "pred":
+        if chance < 0.4 and kind != "pred":
             return self.random.choice((1, 2, 4, 0.5, 8, -1))
-        if chance > 0.8 and kind != "complex" and self.values is nasty:
-            return self.random.choice((lowest_of, highest_of))(scalar.element_type)
+        if chance > 0.6:
+            return (ends if self.values is nasty else scaled)(scalar, self.random)
         return self.values(scalar, self.random)
 
     def exactly(self, side: Exactly, shape: Shape) -> Instruction:
@@ -107,7 +106,7 @@ class Instance:
         kind = shape.element_type.kind
         value: Any = side.value
         need(kind != "unsigned" or not value < 0)
-        need(kind in ("float", "complex") or value == int(value))
+        need(kind in ("float", "complex") or (np.isfinite(value) and value == int(value)))
         if value == 0 and isinstance(side.value, int) and kind == "float":
             # A whole 0 in a pattern is either zero.
             value = self.random.choice((0.0, -0.0))
@@ -135,7 +134,7 @@ class Instance:
         given = {k: v for k, v in self.bound(side.attributes) if v is not None}
         if OPCODES[opcode].arity is None and not rest:
             given["operands"] = len(side.operands)
-        given["types"], given["orders"] = self.types, self.orders
+        given["types"], given["orders"] = self.types_of(side), self.orders
         wanted = operands_for[opcode](self.random, shape, given)
         attrs = {
             **wanted.attrs,
@@ -147,7 +146,7 @@ class Instance:
         terms = list(side.operands[:-1]) if rest else list(side.operands)
         need(rest or len(terms) == len(wanted.operands))
         terms += [Variable(f"more{i}") for i in range(len(wanted.operands) - len(terms))]
-        order = sorted(range(len(terms)), key=lambda i: not isinstance(terms[i], Application))
+        order = sorted(range(len(terms)), key=lambda i: isinstance(terms[i], Application))
         shapes = [self.settled(t, s) for t, s in zip(terms, wanted.operands, strict=True)]
         made = {i: self.make(terms[i], shapes[i]) for i in order}
         operands = [made[i] for i in range(len(terms))]
@@ -162,6 +161,11 @@ class Instance:
         if side.binds:
             self.found[side.binds] = new
         return new
+
+    def types_of(self, side: Application) -> tuple[ElementType, ...]:
+        """The element types that operands may have: that of a variable which is known already."""
+        known = [self.found.get(o.name) for o in side.operands if isinstance(o, Variable)]
+        return tuple({i.shape.element_type: None for i in known if i}) or self.types
 
     def settled(self, side: Term, shape: Shape) -> Shape:
         """The wanted shape of an operand, or that of the variable which it is already."""
@@ -186,17 +190,28 @@ class Instance:
 
 
 def instance(
-    pattern: Application, random: Random, types: tuple[ElementType, ...] = TYPES, **options: Any
+    pattern: Application,
+    random: Random,
+    types: tuple[ElementType, ...] = TYPES,
+    dims: Dims | None = None,
+    **options: Any,
 ) -> Module:
-    """An instance of a pattern, of any shape."""
+    """An instance of a pattern.
+
+    Parameters
+    ----------
+    types : element types of the result, and of what does not follow from it.
+    dims : of the result, where it is an array; None for any.
+    """
     shape = random_shape(random, types)
+    shape = shape if dims is None else shape.with_dims(dims)
     if set(pattern.opcodes) <= {"compare", "is-finite"}:
         shape = shape.with_type(PRED)
     if pattern.opcodes == ("get-dimension-size",):
         shape = array(S32)
     if pattern.opcodes == ("tuple",):
         shape = tuple_of(*(random_shape(random, types) for _ in range(random.randint(0, 3))))
-    return Instance(random, **options).build(pattern, shape)
+    return Instance(random, types=types, **options).build(pattern, shape)
 
 
 def arguments(made: Module, random: Random, values: Any = nasty) -> list[Any]:

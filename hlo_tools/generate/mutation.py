@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Constant
 from hlo.build import instruction
+from hlo.infer import infer
 from hlo.instruction import Computation, Instruction, Module
 from hlo.opcode import GIVEN, OPCODES
 from hlo.types.element_type import PRED
 from hlo.types.literal import literal
-from hlo.types.values import InputOutputAlias
+from hlo.types.sharding import Sharding, TileAssignment
+from hlo.types.values import BufferDonor, InputOutputAlias
 from hlo.verify import verify
 from hlo.walk import names_of, rebuild_module
 from hlo_tools.generate.changing import changed, shown, some
@@ -25,7 +27,7 @@ from hlo_tools.generate.layouts import another_layout, another_order, one_in_two
 from hlo_tools.generate.operands import ARITHMETIC, UnfitError, need
 from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.resizing import reshaped
-from hlo_tools.generate.values import nasty, small
+from hlo_tools.generate.values import ends, nasty, small
 from interpreter.arithmetic import MEANINGS
 from optimizer.fusion.kernels import sequential_computations
 from optimizer.rewriting.make import make
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
 Mutation = Callable[[Module, "Random"], Module]
 # How many mutations to try in vain.
 TRIES = 12
+# Fields of a dimension of a window, and values that are not the usual ones.
+MOVES: tuple[tuple[str, Any], ...] = (
+    *(("reversal", True), ("base_dilation", 2), ("window_dilation", 2)),
+    *(("stride", 2), ("pad_low", 1)),
+)
 UNARY = ("negate", "abs", "not", "copy", "sign", "exponential", "reverse", "transpose", "convert")
 
 
@@ -123,7 +130,7 @@ def one_twice(module: Module, random: Random) -> Module:
 def another_constant(module: Module, random: Random) -> Module:
     """One constant has another value."""
     where, instr = some(module, random, lambda i: i.opcode == "constant" and i.shape.is_array)
-    values = random.choice((nasty, small))(instr.shape, random)
+    values = random.choice((nasty, small, ends))(instr.shape, random)
     new = instr.with_(attrs=Constant(literal=literal(values, instr.shape)))
     return changed(module, where, {instr: new})
 
@@ -238,14 +245,13 @@ def one_waits(module: Module, random: Random) -> Module:
 def one_put_out(module: Module, random: Random) -> Module:
     """A value goes to the host as well, in the entry computation or wherever else that may be.
 
-    It goes there after some that go there already.
+    It goes there after all that go there already, whose order nothing else would tell.
     """
     where = random.choice((module.entry, *sequential_computations(module)))
     instr = random.choice(where.instructions)
     need(instr.shape.is_array)
     names = names_of(module)
-    there = [i for i in where.instructions if i.opcode == "outfeed"]
-    first = random.sample(there, random.randint(0, len(there)))
+    first = [i for i in where.instructions if i.opcode == "outfeed"]
     token = instruction("after-all", first, name=names.unique("after-all"))
     put = make("outfeed", instr, token).with_(name=names.unique("outfeed"))
     at = max(map(where.instructions.index, (instr, *first))) + 1
@@ -255,7 +261,7 @@ def one_put_out(module: Module, random: Random) -> Module:
 
 
 def one_given_up(module: Module, random: Random) -> Module:
-    """A result may lie in the memory of a parameter of its shape, or has to."""
+    """A result may lie in the memory of a parameter of its shape, has to, or whatever else may."""
     entry, header = module.entry, module.header
     given = [(p, at, s) for p in entry.parameters for at, s in p.shape.leaves() if s.is_array]
     results = [(at, s) for at, s in entry.root.shape.leaves()]
@@ -263,8 +269,42 @@ def one_given_up(module: Module, random: Random) -> Module:
     need(bool(pairs) and not header.input_output_alias and not header.buffer_donor)
     out, parameter, at = random.choice(pairs)
     number = entry.parameters.index(parameter)
+    if random.random() < 0.3:
+        donor = BufferDonor(number, at)
+        return replace(module, header=replace(header, buffer_donor=(donor,)))
     alias = InputOutputAlias(out, number, at, must=random.random() < 0.5)
     return replace(module, header=replace(header, input_output_alias=(alias,)))
+
+
+def one_sharded(module: Module, random: Random) -> Module:
+    """A parameter, the result or a value between is said to be divided among devices, or not."""
+    entry = module.entry
+    all_of_them = (*entry.parameters, entry.root, *entry.instructions)
+    arrays = [i for i in all_of_them if i.shape.is_array]
+    need(bool(arrays))
+    instr = random.choice(arrays)
+    even = [d for d, n in enumerate(instr.shape.dims) if n and n % 2 == 0]
+    sharding = Sharding("replicated")
+    if even and random.random() < 0.8:
+        along = random.choice(even)
+        dims = tuple(2 if d == along else 1 for d in range(instr.shape.rank))
+        sharding = Sharding("tiled", TileAssignment(dims, (0, 1)))
+    annotations = replace(instr.annotations, sharding=sharding)
+    return changed(module, entry, {instr: instr.with_(annotations=annotations)})
+
+
+def another_window(module: Module, random: Random) -> Module:
+    """A window moves otherwise: backwards, over a dilated array, with steps, from further away."""
+    found = [i for i in module.entry.instructions if getattr(i.attrs, "window", ())]
+    need(bool(found))
+    instr = random.choice(found)
+    attrs: Any = instr.attrs
+    name, value = random.choice(MOVES)
+    n = random.randrange(len(attrs.window))
+    moved = replace(attrs.window[n], **{name: value})
+    window = (*attrs.window[:n], moved, *attrs.window[n + 1 :])
+    new = instr.with_(attrs=replace(attrs, window=window), name=names_of(module).unique("window"))
+    return shown(module, new.with_(shape=infer(new)))
 
 
 def one_retupled(module: Module, random: Random) -> Module:

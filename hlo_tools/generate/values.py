@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -9,6 +10,7 @@ import numpy as np
 
 from hlo.types.shape import tuple_of
 from hlo_tools.arrays import tree
+from interpreter.numbers.widths import widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +60,47 @@ def _tame_array(shape: Shape, random: Random) -> Array:
     return _array(numbers, shape)
 
 
+def ends(shape: Shape, random: Random) -> Any:
+    """A value of numbers at the ends of their type, and of those around which signs change."""
+    return tree(shape, lambda leaf: _ends_array(leaf, random))
+
+
+def _ends_array(shape: Shape, random: Random) -> Array:
+    if shape.element_type.is_complex:
+        return _complex(shape, random, _ends_array)
+    found = _ends_of(shape.element_type)
+    return _array(random.choices(found, k=min(shape.size, MOST_DRAWN)), shape)
+
+
+@cache
+def _ends_of(element_type: ElementType) -> list[Any]:
+    if element_type.kind == "pred":
+        return [False, True]
+    if element_type.is_integer:
+        low, high = _range_of(element_type)
+        around = range(max(-1, low), 3)
+        return [low, low, high, high, low + 1, high - 1, *around]
+    info = _finfo(element_type.dtype)
+    found = [0.0, 1.0, info.max, info.tiny, info.smallest_subnormal, np.inf]
+    return [np.nan, np.nan, *[sign * float(n) for n in found for sign in (1, -1)], 0.0, -0.0]
+
+
+def scaled(shape: Shape, random: Random) -> Any:
+    """A value whose arrays hold tame floats times one power of two each, large, small or usual."""
+    return tree(shape, lambda leaf: _scaled_array(leaf, random))
+
+
+def _scaled_array(shape: Shape, random: Random) -> Array:
+    element_type = shape.element_type
+    if not element_type.real.is_floating:
+        return _nasty_array(shape, random)
+    most = int(np.log2(float(_finfo(element_type.real.dtype).max))) - 2
+    factor = 2.0 ** random.choice((random.randint(-most, most), random.randint(-9, 4)))
+    with np.errstate(all="ignore"):
+        wide = widened(_tame_array(shape, random))
+        return (wide * factor).astype(element_type.dtype)
+
+
 def _array(numbers: Sequence[Any], shape: Shape) -> Array:
     """The numbers as an array, again and again where they are too few."""
     with np.errstate(all="ignore"):
@@ -85,14 +128,17 @@ def _nasty_number(element_type: ElementType, random: Random) -> Any:
 
 
 def _nasty_integer(element_type: ElementType, random: Random, special: bool) -> int:
-    bits = element_type.bits
-    low = -(1 << bits - 1) if element_type.kind == "signed" else 0
-    high = low + (1 << bits) - 1
+    low, high = _range_of(element_type)
     if special:
         chosen = random.choice((low, high, *_WHOLE))
     else:
         chosen = random.randint(max(low, -100), min(high, 100))
     return min(max(chosen, low), high)
+
+
+def _range_of(element_type: ElementType) -> tuple[int, int]:
+    low = -(1 << element_type.bits - 1) if element_type.kind == "signed" else 0
+    return low, low + (1 << element_type.bits) - 1
 
 
 def _complex(shape: Shape, random: Random, part: Any) -> Array:
@@ -166,7 +212,9 @@ def _sorted(array: Array) -> Array:
 # Ways to fill arguments, by name.
 STYLES = {
     "nasty": nasty,
+    "ends": ends,
     "tame": tame,
+    "scaled": scaled,
     "small": small,
     "equal": equal,
     "ascending": ascending,

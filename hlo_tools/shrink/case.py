@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.attributes import Constant, ParameterNumber
+from hlo.attributes.annotations import NO_ANNOTATIONS
 from hlo.build import module as module_of
 from hlo.opcode import GIVEN
 from hlo.types.element_type import ELEMENT_TYPES
@@ -36,19 +37,35 @@ class Case:
     arguments: tuple[Value, ...] | None = None
 
     @cached_property
-    def size(self) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
-        """The size by which cases are compared: instructions, then shapes, then constants."""
+    def size(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """The size by which cases are compared first: instructions, then shapes."""
         instructions = list(self.module.instructions())
         computed = sum(i.opcode not in GIVEN for i in instructions)
         tied = sum(len(i.control_predecessors) for i in instructions)
+        noted = sum(i.annotations != NO_ANNOTATIONS for i in instructions)
         header = 0 if self.module.header == bare(self.module).header else 1
         shapes = [s for i in instructions for _, s in i.shape.leaves()]
         elements = sum(s.size + s.rank for s in shapes)
         odd = sum(not _is_plain(s) for s in shapes)
-        literals = [v for i in instructions for v in _literal(i)]
-        values = [*literals, *(self.arguments or ())]
-        total = (len(instructions), computed + tied + header, len(self.module.computations))
-        return total, (elements, odd, sum(map(_type_cost, shapes))), sum(map(cost, values))
+        total = (len(instructions), computed + tied + noted + header, len(self.module.computations))
+        return total, (elements, odd, sum(map(_type_cost, shapes)))
+
+    @property
+    def elements(self) -> int:
+        """The number of elements of all arrays, and of their dimensions."""
+        return self.size[1][0]
+
+    @cached_property
+    def constants(self) -> int:
+        """The cost of all constants and arguments, by which cases of one size are compared."""
+        literals = [v for i in self.module.instructions() for v in _literal(i)]
+        return sum(map(cost, [*literals, *(self.arguments or ())]))
+
+    def is_smaller_than(self, other: Case) -> bool:
+        """Whether the case is easier to read than another one."""
+        if self.size != other.size:
+            return self.size < other.size
+        return self.constants < other.constants
 
     def with_entry(self, entry: Computation, *, dead: bool = False) -> Case:
         """The case with another entry computation, without parts that it does not need.
@@ -113,7 +130,15 @@ def cost(value: Value) -> int:
         return 0
     array: Any = np.asarray(value)
     parts: list[Any] = [array.real, array.imag] if array.dtype.kind == "c" else [array]
-    return sum(number_cost(x) for part in parts for x in part.reshape(-1).tolist())
+    return sum(map(_cost_of_row, parts))
+
+
+def _cost_of_row(array: Any) -> int:
+    wide = array if array.dtype.kind in "biu" else array.astype(np.float64)
+    found: Any = np.unique(wide.reshape(-1), return_counts=True)
+    negative_zeros = int(((wide == 0) & np.signbit(wide)).sum()) if wide.dtype.kind == "f" else 0
+    pairs: Any = zip(*(numbers.tolist() for numbers in found), strict=True)
+    return negative_zeros + sum(number_cost(x) * n for x, n in pairs if x != 0)
 
 
 def number_cost(number: float) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo.attributes.annotations import NO_ANNOTATIONS
 from hlo.build import module as module_of
 from hlo.errors.error import HloError
 from hlo.opcode import GIVEN, SEQUENTIAL
@@ -37,6 +38,7 @@ def fewer(case: Case) -> Iterator[Case]:
     """Cases that do less, those that leave out most first."""
     module, entry = case.module, case.module.entry
     yield Case(bare(module), case.arguments)
+    yield from unannotated(case)
     yield from roots(case)
     yield from dead_alone(case)
     yield from callees_alone(case)
@@ -52,6 +54,15 @@ def fewer(case: Case) -> Iterator[Case]:
         if instr.control_predecessors:
             free = instr.with_(control_predecessors=())
             yield case.with_entry(rebuild(entry, {instr: free}))
+
+
+def unannotated(case: Case) -> Iterator[Case]:
+    """All instructions without metadata and the like, or one of them."""
+    noted = [i for i in case.module.instructions() if i.annotations != NO_ANNOTATIONS]
+    for some in (noted, *([i] for i in noted)):
+        plan = {i: i.with_(annotations=NO_ANNOTATIONS) for i in some}
+        made = rebuild_module(case.module, lambda c, plan=plan: rebuild(c, plan))
+        yield Case(with_entry(made, made.entry), case.arguments)
 
 
 def roots(case: Case) -> Iterator[Case]:

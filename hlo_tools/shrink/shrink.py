@@ -30,24 +30,37 @@ if TYPE_CHECKING:
 STAGES = (fewer, smaller, plainer)
 # Of more instructions, most are not left out one after the other.
 LARGE = 40
+# Cases of more elements take long to run, so that they are cut first.
+MANY = 2000
 
 
-def shrink(case: Case, holds: Holds, *, tries: int = 3000, seconds: float = 15) -> Case:
+def shrink(
+    case: Case,
+    holds: Holds,
+    *,
+    tries: int = 3000,
+    seconds: float = 15,
+    clock: Callable[[], float] = monotonic,
+) -> Case:
     """A smaller case of which something holds, too.
 
     Parameters
     ----------
     holds : is called with well-formed modules only, and may raise nothing.
-    tries, seconds : after so many questions, or so long, the smallest one so far must do.
+    tries : after so many questions the smallest one so far must do.
+    seconds : of a clock, after which it must do anyway. What is found then depends on the machine,
+        so there should be time enough for all tries.
 
     Returns
     -------
     Case
         the same object if nothing smaller was found.
     """
-    shrinking = Shrinking(holds, tries, monotonic() + seconds)
+    shrinking = Shrinking(holds, tries, clock() + seconds, clock)
     if sum(1 for _ in case.module.instructions()) > LARGE:
         case = shrinking.settle(case, parts)
+    if case.elements > MANY:
+        case = shrinking.settle(case, smaller)
     while True:
         before = case
         for stage in STAGES:
@@ -68,19 +81,20 @@ class Shrinking:
     holds: Holds
     tries: int
     deadline: float
+    clock: Callable[[], float]
     refused: set[str] = field(default_factory=set[str])
 
     def settle(self, case: Case, stage: Stage) -> Case:
         """Make all changes of one kind that can be made."""
         while True:
-            found = next((c for c in stage(case) if c.size < case.size and self.try_(c)), None)
+            found = next((c for c in stage(case) if c.is_smaller_than(case) and self.try_(c)), None)
             if found is None:
                 return case
             case = found
 
     def try_(self, case: Case) -> bool:
         """Whether a case will do."""
-        if self.tries <= 0 or monotonic() > self.deadline:
+        if self.tries <= 0 or self.clock() > self.deadline:
             return False
         text = str(case)
         if text in self.refused:

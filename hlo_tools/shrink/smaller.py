@@ -44,9 +44,6 @@ def changes(shapes: list[Shape]) -> Iterator[Change]:
     """The changes of shapes, wherever they occur."""
     yield lambda shape: replace(shape, layout=row_major(shape.rank))
     ranks = sorted({s.dims for s in shapes if s.dims}, key=len, reverse=True)
-    for dims in ranks:
-        for axis in range(len(dims)):
-            yield without_axis(dims, axis)
     for size in sorted({n for s in shapes for n in s.dims if n > 1}, reverse=True):
         for less in sorted({1, 2, size // 2, size - 1} - {size}):
             yield resized(size, less)
@@ -63,12 +60,6 @@ def plainer_types(old: ElementType) -> list[ElementType]:
     """Element types to read instead of another one."""
     plain = {"float": [F32], "complex": [F32, COMPLEX], "pred": []}.get(old.kind, [S32])
     return [new for new in plain if new is not old]
-
-
-def without_axis(dims: tuple[int, ...], axis: int) -> Change:
-    """Leave out a dimension of all arrays of these dimensions."""
-    left = dims[:axis] + dims[axis + 1 :]
-    return lambda shape: shape.with_dims(left) if shape.dims == dims else shape
 
 
 def resized(size: int, less: int) -> Change:

@@ -17,7 +17,7 @@ from hlo.opcode import SEQUENTIAL
 from hlo.walk import called_first
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.dataflow import Value
-from optimizer.memory.buffers import Buffer, Buffers
+from optimizer.memory.buffers import Buffer, Buffers, Clash
 from optimizer.memory.heap import Block, Heap, pack
 
 if TYPE_CHECKING:
@@ -208,11 +208,19 @@ def as_few_as_may_be(buffers: Buffers) -> Buffers:
         HLO171 if copies are missing.
     """
     for wish, clash in buffers.refused[:1]:
-        message = f"%{clash.one.name} and %{clash.other.name} must share memory, and cannot"
+        message = clashing(clash)
         notes = ["run the pass copy-insertion first"]
         raise HloError("HLO171", message, wish.target.instruction.span, notes)
     share_operands(buffers)
     return buffers
+
+
+def clashing(clash: Clash) -> str:
+    """The reason why two values that must share memory cannot."""
+    one, other = clash.one, clash.other
+    if one.instruction is other.instruction:
+        return f"%{one.name} would lie in one place, where two values are needed at the same time"
+    return f"%{one.name} and %{other.name} must share memory, but both are needed at the same time"
 
 
 def block(buffer: Buffer) -> Block:

@@ -142,15 +142,21 @@ class Rewriter:
             if not is_known(new) and new.opcode != "bitcast":
                 # A value that is computed anew can be laid out as the one that it replaces.
                 new = new.with_(shape=instr.shape)
-            if shardings_agree(new, instr) and (new.shape == instr.shape or not layout_sensitive):
+            fits = new.shape == instr.shape or not layout_sensitive
+            if fits and shardings_agree(new, instr, known=is_known(new)):
                 return rule, match, new
         return None
 
 
-def shardings_agree(new: Instruction, old: Instruction) -> bool:
-    """Whether one instruction can stand for another as far as shardings tell."""
+def shardings_agree(new: Instruction, old: Instruction, *, known: bool) -> bool:
+    """Whether one instruction can stand for another as far as shardings tell.
+
+    Parameters
+    ----------
+    known : whether it is there already; one that is new gets the sharding of the old one.
+    """
     before, after = old.annotations.sharding, new.annotations.sharding
-    return before is None or after is None or before == after
+    return before is None or before == after or (after is None and not known)
 
 
 def inherited(instr: Instruction, old: Instruction) -> Annotations:

@@ -1,5 +1,9 @@
 """`hlo check`: right passes are let go, wrong ones are shown on a small module."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 WRONG = """
@@ -209,3 +213,78 @@ def test_broken_file_is_the_users_fault(hlo, tmp_path, text, where, message) -> 
 
 def test_no_examples_make_no_sense(hlo) -> None:
     assert hlo("check", "dce", "--examples", 0).status == 2
+
+
+UNFINISHED = """
+from optimizer.rewriting.make import make
+from hlo.walk import rebuild, rebuild_module
+
+class Imports:
+    name = "imports"
+
+    def run(self, module, log):
+        if any(i.opcode == "abs" for i in module.instructions()):
+            from hlo.build import no_such_name
+        return module
+
+class Typo:
+    name = "typo"
+
+    def run(self, module, log):
+        return modul if any(i.opcode == "abs" for i in module.instructions()) else module
+
+class Nameless:
+    name = "nameless"
+
+    def run(self, module, log):
+        def change(computation):
+            plan = {
+                i: make("copy", make("negate", i.operands[0])) for i in computation.instructions
+                if i.opcode == "negate" and i.shape.element_type.is_floating
+            }
+            return rebuild(computation, {i: n for i, n in plan.items() if log.rewrite("n", i, n)})
+
+        return rebuild_module(module, change)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("Imports", "from hlo.build import no_such_name"), ("Typo", "return modul if")],
+)
+def test_an_unfinished_file_is_no_wrong_pass(hlo, tmp_path, name, line) -> None:
+    path = tmp_path / "unfinished.py"
+    path.write_text(UNFINISHED)
+    result = hlo("check", f"{path}:{name}")
+    assert result.status == 2
+    assert "HLO206" in result.err
+    assert line in result.err
+    assert "wrong" not in result.out
+
+
+def test_names_that_are_taken_are_told_of_the_module_that_is_shown(hlo, tmp_path) -> None:
+    path = tmp_path / "unfinished.py"
+    path.write_text(UNFINISHED)
+    result = hlo("check", f"{path}:Nameless")
+    assert result.status == 1
+    assert "names.unique(name)" in result.out
+    assert "<string>" not in result.out
+
+
+def test_help_says_what_is_not_tested(hlo) -> None:
+    assert "Not tested are" in hlo("check", "--help").out
+
+
+def test_a_seed_gives_one_counterexample_under_every_hash_seed(tmp_path) -> None:
+    path = tmp_path / "passes.py"
+    path.write_text(WRONG)
+    main = "from hlo_tools.cli import main; raise SystemExit(main())"
+    words = [sys.executable, "-c", main, "check", f"{path}:swapped", "--seed", "3"]
+    found = {
+        subprocess.run(
+            words, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=False
+        ).stdout
+        for seed in ("0", "1", "7")
+    }
+    assert len(found) == 1
+    assert b"is wrong" in found.pop()
