@@ -1,6 +1,6 @@
 """Small random loops over arrays that alias by index, for tests of loop transformations."""
 
-from codegen.expressions import Apply, Load, Name
+from codegen.expressions import Apply, Load, Name, binary
 from codegen.statements import Assign, For, If, Let
 
 ARRAYS = "abc"
@@ -46,7 +46,9 @@ class _Nest:
             store = Assign(self.element("j"), self.value("j"))
             return [For("j", self.choose([1, 2, 3]), (store,))]
         if kind == "if":
-            return [If(self.element() - 3, (Assign(self.element(), self.value()),))]
+            turns = binary(self.choose(["<", ">=", "=="]), Name("i"), self.choose(range(2, 8)))
+            condition = self.choose([self.element() - 3, turns])
+            return [If(condition, (Assign(self.element(), self.value()),))]
         if self.choose([True, False]):
             name = f"v{len(self.values)}"
             made = Let("s64", name, self.value())

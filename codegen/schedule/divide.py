@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Name, as_expr
-from codegen.loops.written_out import copied
 from codegen.schedule.legality import IllegalError, expect_jammable
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
+from codegen.schedule.unroll import copied
 from codegen.statements import For, Let
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Index, Load, Name, indexed
 from codegen.kinds import element_of, number_of
-from codegen.loops.written_out import copied
+from codegen.schedule.unroll import copied
 from codegen.statements import (
     Assign,
     For,

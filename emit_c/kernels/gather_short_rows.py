@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count, work
-from codegen.loops.written_out import written_out
+from codegen.schedule.unroll import written_out
 from codegen.statements import (
     Assign,
     For,

@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Name, Op, as_expr, conjoined
-from codegen.loops.written_out import parts_of
+from codegen.schedule.conditions import parts_of
 from codegen.statements import If, Let, changed_in, in_lanes
 from codegen.walk import names_of
 from emit_c.kernels.loads import with_loads_first

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Load
 from codegen.kinds import base_of
 from codegen.loops.work import trip_count
-from codegen.loops.written_out import copied
+from codegen.schedule.unroll import copied
 from codegen.statements import (
     Assign,
     For,

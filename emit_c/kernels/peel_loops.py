@@ -16,13 +16,13 @@ as well, the CTC loss takes 1.5 times as long, and breadth-first search 1.3 time
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from codegen.expressions import Literal, Load, Name
+from codegen.expressions import Load
 from codegen.kinds import number_of
-from codegen.loops.written_out import copied, parts_of, turns
+from codegen.schedule.conditions import turning_points
+from codegen.schedule.cut import cut
 from codegen.statements import For, Forever, If, Let, changed_in, each_side, nested, replaced
 from codegen.walk import names_of
 from emit_c.kernels.row_starts import distances
@@ -30,7 +30,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from codegen.elements.body import Body
     from codegen.statements import Statement
@@ -73,19 +73,11 @@ def peeled(body: Body, loop: For) -> Peeled:
         return Peeled((), loop, ())
     if copied_statements > machine.MOST_COPIED:
         return Peeled((), loop, ())
-    name = body.name(loop.name)
-    known = {loop.name: Literal(main[0])}
-    inside = tuple(copied(body, loop.body, {loop.name: Name(name)}, known))
-    return Peeled(
-        tuple(_iterations(body, loop, range(loop.start, main[0]))),
-        replace(loop, name=name, start=main[0], stop=main[1], trip_count=None, body=inside),
-        tuple(_iterations(body, loop, range(main[1], loop.stop))),
-    )
-
-
-def _iterations(body: Body, loop: For, numbers: Sequence[int]) -> Iterator[Statement]:
-    for number in numbers:
-        yield from copied(body, loop.body, {loop.name: Literal(number)})
+    made = cut(body, loop, edges, written_out=others)
+    place = next(k for k, s in enumerate(made) if isinstance(s, For))
+    rest = made[place]
+    assert isinstance(rest, For)
+    return Peeled(tuple(made[:place]), rest, tuple(made[place + 1 :]))
 
 
 def _loads_under_masks(loop: For) -> bool:
@@ -102,18 +94,4 @@ def _loads_under_masks(loop: For) -> bool:
         if isinstance(choice, If)
         for s in each_side([choice])
         if isinstance(s, Let) and isinstance(s.value, Load)
-    )
-
-
-def turning_points(loop: For) -> list[int]:
-    """The counts from which on a comparison holds or fails that the counter alone decides."""
-    conditions = (s.condition for s in nested(loop.body) if isinstance(s, If))
-    parts = dict.fromkeys(part for c in conditions for part in parts_of(c))
-    decided = [part for part in parts if set(names_of(part)) == {loop.name}]
-    found = {n for part in decided for n in turns(part, loop.name)}
-    start, stop = loop.start, loop.stop
-    return sorted(
-        n
-        for n in found
-        if not (isinstance(start, int) and n <= start) and not (isinstance(stop, int) and n >= stop)
     )

@@ -20,22 +20,19 @@ times as long with a mask for each row.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Literal, Name, as_expr, binary
 from codegen.loops.work import trip_count
-from codegen.loops.written_out import copied
-from codegen.statements import For, Forever, If, Let, Statement, nested
-from emit_c.kernels.peel_loops import turning_points
+from codegen.schedule.conditions import turning_points
+from codegen.schedule.cut import cut
+from codegen.statements import For, Forever, If, Statement, nested
 from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from codegen.elements.body import Body
-    from codegen.expressions import Expr
 
 
 def split_loops(
@@ -83,35 +80,10 @@ def _is_around_lanes(loop: For) -> bool:
     return any(isinstance(s, For) and s.simd for s in nested(loop.body))
 
 
-def _parts(body: Body, loop: For) -> Iterator[Statement]:
+def _parts(body: Body, loop: For) -> list[Statement]:
     """A loop, or a loop for each range of its counter in which all choices are the same."""
-    edges, statements = turning_points(loop), sum(1 for _ in nested(loop.body))
-    copies = len(edges) + 1
-    if not edges or copies > machine.MOST_RANGES or copies * statements > machine.MOST_COPIED:
-        yield loop
-        return
-    for low, high in pairwise((None, *edges, None)):
-        known: dict[str, Expr] = {loop.name: Literal(edges[0] - 1 if low is None else low)}
-        if _is_single(loop, low, high):
-            yield from copied(body, loop.body, known)
-            continue
-        bounds: list[int | Expr] = []
-        for op, bound, edge in ((">", loop.start, low), ("<", loop.stop, high)):
-            if edge is None or isinstance(bound, int):
-                bounds.append(bound if edge is None else edge)
-            else:
-                nearest = Choose(binary(op, bound, edge), bound, as_expr(edge))
-                made = Let("s64", body.name("bound"), nearest)
-                bounds.append(Name(made.name))
-                yield made
-        name = body.name(loop.name)
-        block = tuple(copied(body, loop.body, {loop.name: Name(name)}, known))
-        yield replace(loop, name=name, start=bounds[0], stop=bounds[1], trip_count=None, body=block)
-
-
-def _is_single(loop: For, low: int | None, high: int | None) -> bool:
-    """Whether a range has one iteration, for certain."""
-    if not isinstance(loop.start, int) or not isinstance(loop.stop, int):
-        return False
-    start, stop = loop.start if low is None else low, loop.stop if high is None else high
-    return stop - start == 1
+    points, statements = turning_points(loop), sum(1 for _ in nested(loop.body))
+    copies = len(points) + 1
+    if not points or copies > machine.MOST_RANGES or copies * statements > machine.MOST_COPIED:
+        return [loop]
+    return cut(body, loop, points)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Literal, Load, Name
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
-from codegen.loops.written_out import written_out
+from codegen.schedule.unroll import written_out
 from codegen.statements import (
     Assign,
     For,

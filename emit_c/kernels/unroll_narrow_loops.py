@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Load
 from codegen.kinds import element_of, number_of
 from codegen.loops.work import trip_count, work
-from codegen.loops.written_out import written_out
+from codegen.schedule.unroll import written_out
 from codegen.statements import Assign, For, base, callees_in, nested, replaced, straight
 from emit_c.kernels.unroll_short_loops import perfect_nest
 from hlo.types.element_type import ELEMENT_TYPES

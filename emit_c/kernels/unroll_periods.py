@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from codegen.evaluation import evaluated
 from codegen.expressions import Index, Literal, Op, conjoined, indexed
-from codegen.loops.written_out import copied, is_polynomial, parts_of
+from codegen.schedule.conditions import is_polynomial, parts_of
+from codegen.schedule.unroll import copied
 from codegen.statements import If, in_lanes, nested
 from codegen.walk import names_of, substitute
 from optimizer import machine

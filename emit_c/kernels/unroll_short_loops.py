@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
 from codegen.loops.work import trip_count, work
-from codegen.loops.written_out import written_out
+from codegen.schedule.unroll import written_out
 from codegen.statements import (
     Assign,
     For,

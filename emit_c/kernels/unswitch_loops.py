@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Name
 from codegen.loops.work import work
-from codegen.loops.written_out import copied
+from codegen.schedule.unroll import copied
 from codegen.statements import For, If, changed_in, in_lanes, live, nested, rewritten, trees
 from codegen.walk import rebuilt, walk
 from optimizer import machine

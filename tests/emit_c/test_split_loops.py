@@ -12,8 +12,8 @@ import emit_c
 import hlo
 from codegen.elements.kernel import Scope
 from codegen.expressions import Index, Literal, Op
-from codegen.loops.written_out import truth, turns
 from codegen.printer import text
+from codegen.schedule.conditions import truth, turns
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.split_loops import split_loops
 from interpreter import evaluate

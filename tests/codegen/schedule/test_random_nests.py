@@ -12,6 +12,8 @@ from codegen.elements.kernel import Scope
 from codegen.expressions import Load, Name
 from codegen.interpret import final_memory
 from codegen.schedule import legality
+from codegen.schedule.conditions import turning_points
+from codegen.schedule.cut import cut
 from codegen.schedule.divide import divide, fresh, unroll_and_jam
 from codegen.schedule.fission import computed, reading
 from codegen.schedule.legality import IllegalError
@@ -63,7 +65,14 @@ def reordered(_, loop):
     return [replace(loop, parallel=True)]
 
 
-PRIMITIVES = [divided, jammed, staged, reordered]
+def parted(choose, loop):
+    """The loop cut where its choices turn, and at another count."""
+    inside = range(loop.start + 1, loop.stop)
+    points = sorted({*turning_points(loop), choose(inside)})
+    return cut(body(), loop, points, written_out=choose([1, 3]))
+
+
+PRIMITIVES = [divided, jammed, staged, reordered, parted]
 
 
 def same(loop, made):
@@ -87,7 +96,8 @@ def test_memory_is_the_same(primitive, data):
 
 
 @pytest.mark.parametrize(
-    ("primitive", "least"), [(divided, 1.0), (jammed, 0.3), (staged, 0.3), (reordered, 0.05)]
+    ("primitive", "least"),
+    [(divided, 1.0), (parted, 1.0), (jammed, 0.3), (staged, 0.3), (reordered, 0.05)],
 )
 def test_not_all_are_refused(primitive, least):
     random = Random(0)

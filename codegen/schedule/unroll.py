@@ -1,4 +1,13 @@
-"""Copies of a loop's body, for iterations of which it is known which choices they make."""
+"""Unroll: copies of iterations one after the other, each with names of its own.
+
+    for j < 3: t = x[j]; total = total + t
+
+becomes
+
+    t = x[0]; total = total + t; t_1 = x[1]; total = total + t_1; t_2 = x[2]; total = total + t_2
+
+A copy makes no choice that the known values of names decide.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +15,16 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.evaluation import COMPARISONS, evaluated
-from codegen.expressions import Expr, Group, Index, Literal, Name, Op, conjoined
+from codegen.expressions import Literal, Name, conjoined
+from codegen.schedule.conditions import parts_of, truth
 from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
-from codegen.walk import substitute, walk
-from optimizer.analysis import indexing
+from codegen.walk import substitute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
+    from codegen.expressions import Expr
 
 
 def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
@@ -95,72 +104,3 @@ def _settled(statements: Sequence[Statement]) -> Iterator[Statement]:
             yield Let(kinds[base(s.target)], base(s.target), s.value)
         elif not isinstance(s, LocalVariable) or s.name not in kinds:
             yield s
-
-
-def parts_of(condition: Expr) -> list[Expr]:
-    """The parts of a condition, which all must hold."""
-    if any(isinstance(each, Op) and each.op == "||" for each in walk(condition)):
-        return [condition]
-    parts: list[Expr] = []
-    while isinstance(condition, Op) and condition.op == "&&":
-        condition, last = condition.args
-        parts.insert(0, last)
-    return [condition, *parts]
-
-
-def truth(condition: Expr, known: Mapping[str, Expr]) -> bool | None:
-    """Whether a comparison of sums of products holds; None where some values do not tell.
-
-    So it does for all values of a counter up to the next one of its `turns`.
-    """
-    if not _compares_polynomials(condition):
-        return None
-    try:
-        return bool(evaluated(substitute(condition, known), {}))
-    except LookupError:
-        return None
-
-
-def turns(condition: Expr, name: str) -> set[int]:
-    """The values of an integer from which on a comparison of a multiple of it holds or fails.
-
-    The difference of both sides is a n + b. For a positive a it is not negative from one value on,
-    and positive from that one or the next one on; for a negative a it is so up to a value.
-    """
-    if not isinstance(condition, Op) or not _compares_polynomials(condition):
-        return set()
-    try:
-        zero, one, two = (_difference(condition, {name: n}) for n in range(3))
-    except LookupError:
-        return set()
-    slope = one - zero
-    if two - one != slope or not slope:
-        return set()
-    near = range(-zero // slope - 1, -zero // slope + 3)
-    holds = {n: bool(evaluated(condition, {name: n})) for n in range(near.start - 1, near.stop)}
-    return {n for n in near if holds[n - 1] != holds[n]}
-
-
-def _compares_polynomials(condition: Expr) -> bool:
-    """Whether a tree compares sums of products."""
-    if not isinstance(condition, Op) or condition.op not in COMPARISONS:
-        return False
-    return all(map(is_polynomial, condition.args))
-
-
-def is_polynomial(tree: Expr) -> bool:
-    """Whether a tree is a sum of products: nothing in it is divided, masked or converted."""
-    for each in walk(tree):
-        match each:
-            case Literal() | Name() | Group() | Op("+" | "-" | "*"):
-                pass
-            case Index(total) if all(isinstance(atom, indexing.Counter) for atom, _ in total.terms):
-                pass
-            case _:
-                return False
-    return True
-
-
-def _difference(comparison: Op, values: Mapping[str, int]) -> int:
-    first, second = (int(evaluated(side, values)) for side in comparison.args)
-    return first - second

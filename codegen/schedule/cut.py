@@ -1,0 +1,81 @@
+"""Cut: a loop becomes several over ranges of its counter, which decide some of its choices.
+
+    for i < 8: y[i] = i < 3 ? a[i] : b[i - 3]
+
+cut at 3 is
+
+    for i < 3: y[i] = a[i]
+    for 3 <= i < 8: y[i] = b[i - 3]
+
+The iterations stay in their order, so this is always legal. (Exo: `cut_loop` and `specialize`;
+others: index-set splitting, and peeling where a range has few iterations.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Choose, Literal, Name, as_expr, binary
+from codegen.schedule.loop import LoopView
+from codegen.schedule.trace import applied
+from codegen.schedule.unroll import copied
+from codegen.statements import For, Let, Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.elements.body import Body
+    from codegen.expressions import Expr
+
+
+def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -> list[Statement]:
+    """A loop over each range between some counts; where bounds are not known, they are compared.
+
+    Parameters
+    ----------
+    points : the first counts of all ranges but the first one, in order; conditions of the counter
+        alone do not turn between them.
+    written_out : ranges of so few iterations are no loops, but the iterations themselves.
+    """
+    made: list[Statement] = []
+    for low, high in pairwise((None, *points, None)):
+        numbers = _numbers(loop, low, high)
+        if numbers is not None and len(numbers) <= written_out:
+            made += iterations(body, loop, numbers)
+            continue
+        bounds: list[int | Expr] = []
+        for op, bound, edge in ((">", loop.start, low), ("<", loop.stop, high)):
+            if edge is None or isinstance(bound, int):
+                bounds.append(bound if edge is None else edge)
+            else:
+                nearest = Name(body.name("bound"))
+                value = Choose(binary(op, bound, edge), bound, as_expr(edge))
+                made.append(Let("s64", nearest.name, value))
+                bounds.append(nearest)
+        known = points[0] - 1 if low is None else low
+        made.append(_part(body, loop, bounds, known))
+    applied(f"cut at {', '.join(map(str, points))}", "iterations stay in order", loop, made)
+    return made
+
+
+def _numbers(loop: For, low: int | None, high: int | None) -> range | None:
+    bounds = LoopView(loop).bounds
+    if bounds is None:
+        return None
+    return range(bounds.start if low is None else low, bounds.stop if high is None else high)
+
+
+def _part(body: Body, loop: For, bounds: Sequence[int | Expr], known: int) -> For:
+    """The loop over a range, with the choices made that one of its iterations makes."""
+    name = body.name(loop.name)
+    inside = copied(body, loop.body, {loop.name: Name(name)}, {loop.name: Literal(known)})
+    return replace(
+        loop, name=name, start=bounds[0], stop=bounds[1], trip_count=None, body=tuple(inside)
+    )
+
+
+def iterations(body: Body, loop: For, numbers: Sequence[int]) -> list[Statement]:
+    """Some iterations, one after the other."""
+    return [s for n in numbers for s in copied(body, loop.body, {loop.name: Literal(n)})]
