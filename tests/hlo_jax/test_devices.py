@@ -1,4 +1,4 @@
-"""Programs for several devices, divided by XLA's partitioner and run in lockstep."""
+"""Programs for several devices, divided by a partitioner and run at the same time."""
 
 from typing import Any
 
