@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from lark import Token
 
@@ -23,10 +24,18 @@ class TooDeepError(Exception):
         self.at = at
 
 
-class _NestingLimit:
-    """Lets tokens pass, and counts the brackets that are open."""
+class NestingLimit:
+    """Lets tokens pass, and counts the brackets that are open.
+
+    Parameters
+    ----------
+    more : tokens that open brackets in this language, 1, or close them, -1, beside the usual ones.
+    """
 
     always_accept: tuple[str, ...] = ()
+
+    def __init__(self, more: Mapping[str, int] = MappingProxyType({})) -> None:
+        self._steps = _STEPS | dict(more)
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
         """The same tokens.
@@ -38,10 +47,10 @@ class _NestingLimit:
         """
         depth = 0
         for token in stream:
-            depth += _STEPS.get(token, 0)
+            depth += self._steps.get(token, 0)
             if depth > MAX_NESTING:
                 raise TooDeepError(token.start_pos or 0)
             yield token
 
 
-nesting_limit = _NestingLimit()
+nesting_limit = NestingLimit()

@@ -24,7 +24,7 @@ from hlo.frontends.stablehlo.operation import (
 )
 from hlo.frontends.stablehlo.resources import resources_of, without_resources
 from hlo.frontends.stablehlo.versions import DIALECT, plain_operation
-from hlo.read.nesting import TooDeepError, nesting_limit
+from hlo.read.nesting import NestingLimit, TooDeepError
 from hlo.types.shape import Shape
 
 # Lark gives a rule's function the span in the text.
@@ -74,7 +74,7 @@ def _parser() -> Any:
         parser="lalr",
         maybe_placeholders=True,
         propagate_positions=True,
-        postlex=nesting_limit,
+        postlex=NestingLimit({"loc(": 1, "<": 1, "tensor<": 1, "tuple<": 1, ">": -1}),
     )
 
 
