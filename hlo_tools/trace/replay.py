@@ -79,6 +79,8 @@ class Replay:
         self.instrs = {instr.name: instr for instr in module.instructions()}
         self.roots = {c.root.name for c in module.computations}
         self.users: dict[str, dict[str, None]] = {}
+        # Replaced instructions, which events of the same pass still name as operands.
+        self.became: dict[str, Instruction] = {}
         for instr in module.instructions():
             self._uses(instr)
         # The rows that the rewrite touched: from `low` on, but for so many at the end.
@@ -135,12 +137,19 @@ class Replay:
             return at
         if known:
             at = self._position_of(instr.name)
+        instr = self._as_it_is(instr)
         self.instrs[instr.name] = instr
         self._uses(instr)
         self._exchange(at, int(known), self._row(instr.name))
         return at + (not known)
 
+    def _as_it_is(self, instr: Instruction) -> Instruction:
+        """An instruction with operands that rewrites before this one have put in place."""
+        operands = tuple(self.became.get(o.name, o) for o in instr.operands)
+        return instr if operands == instr.operands else instr.with_(operands=operands)
+
     def _replace(self, old: str, new: Instruction) -> None:
+        new = self.became[old] = self.became.get(new.name, self.instrs.get(new.name, new))
         for user in list(self.users.pop(old, {})):
             if user not in self.instrs or user == new.name:
                 continue

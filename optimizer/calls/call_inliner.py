@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import CompositeCall
 from hlo.walk import callers, names_of
-from optimizer.calls.clone import inlined, reachable
+from optimizer.calls.clone import copied_body, reachable
 from optimizer.calls.unfolding import LIMIT, explodes
 from optimizer.effects import has_effect
 from optimizer.origin import op_name
@@ -77,9 +77,8 @@ class CallInliner:
             for instr in computation.instructions:
                 if not inlines(instr, computation.execution_thread):
                     continue
-                if found.add("inline", instr, plan={}):
-                    before, path = instr.control_predecessors, op_name(instr)
-                    new = inlined(instr.called[0], instr.operands, names, before, path)
-                    found.plan[instr] = new
+                before, path = instr.control_predecessors, op_name(instr)
+                new = copied_body(instr.called[0], instr.operands, names, before, path)
+                found.add("inline", instr, *new, mixed=True)
 
         return rewrite_sites(module, log, visit)

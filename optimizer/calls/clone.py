@@ -34,6 +34,17 @@ def inlined(
     Instruction
         the copy of the root; an argument itself if the root is a parameter.
     """
+    return copied_body(computation, arguments, names, after, path)[-1]
+
+
+def copied_body(
+    computation: Computation,
+    arguments: Sequence[Instruction],
+    names: NameSupply,
+    after: tuple[Instruction, ...] = (),
+    path: str = "",
+) -> list[Instruction]:
+    """The copies of the instructions of a computation, and last what `inlined` gives."""
     prefix = path.removesuffix("/")
     became = dict(zip(computation.parameters, arguments, strict=True))
     for instr in computation.instructions:
@@ -46,7 +57,9 @@ def inlined(
                 called=own_callees(instr, names),
                 annotations=prefixed(notes, prefix) if prefix else notes,
             )
-    return became[computation.root]
+    root = became[computation.root]
+    given = set(computation.parameters)
+    return [*(new for old, new in became.items() if old not in given and new is not root), root]
 
 
 def own_callees(instr: Instruction, names: NameSupply) -> tuple[Computation, ...]:

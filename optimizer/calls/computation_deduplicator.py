@@ -42,6 +42,6 @@ class ComputationDeduplicator:
                     continue
                 called = tuple([first(c) for c in instr.called])
                 if called != instr.called:
-                    found.add("share", instr, plan={instr: instr.with_(called=called)})
+                    found.add("share", instr, instr.with_(called=called), mixed=True)
 
         return rewrite_sites(module, log, visit)

@@ -14,6 +14,8 @@ from hlo_tools.trace.document import Document
 from hlo_tools.trace.recording import record
 from hlo_tools.trace.stops import Stops
 from hlo_tools.trace.values import Values, random_inputs
+from hlo_tools.trace.write import trace_data
+from optimizer import parse_pipeline
 from optimizer.log import Log
 
 ROOT = Path(__file__).parents[1]
@@ -188,3 +190,45 @@ def test_values_of_endless_loops_are_left_out() -> None:
     assert data["values"] == []
     assert "no values: " in data["notes"][0]
     assert "a run evaluates more than 5,000 instructions" in data["notes"][0]
+
+
+CALLS = """HloModule m
+f { a = f32[4] parameter(0)  b = f32[4] negate(a)  ROOT c = f32[4] add(a, b) }
+g { a = f32[4] parameter(0)  b = f32[4] negate(a)  ROOT c = f32[4] add(a, b) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  u = f32[4] call(x), to_apply=f
+  v = f32[4] call(u), to_apply=g
+  ROOT w = f32[4] cosine(v)
+}"""
+
+
+def test_a_call_in_a_large_module_shows_its_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a pass is not run again for each rewrite, its events tell what comes.
+
+    The second call is of the first one's value, which is another instruction by then.
+    """
+    monkeypatch.setattr(replay, "EXACT", 0)
+    module = language.parse(CALLS)
+    data = trace_data(module, parse_pipeline("inline"), None, target="cpu")
+    first, second = data["passes"][0]["steps"]
+    rows, names = data["rows"], data["names"]
+
+    def line(row: int) -> str:
+        operands = ", ".join(f"%{names[o]}" for o in rows["operands"][row])
+        return f"%{names[rows['name'][row]]}({operands})"
+
+    came = [line(row) for _, _, new in first["edits"] for row in new]
+    assert came == ["%b.2(%x)", "%c.2(%x, %b.2)", "%v(%c.2)"]
+    came = [line(row) for _, _, new in second["edits"] for row in new]
+    assert came == ["%b.3(%c.2)", "%c.3(%c.2, %b.3)", "%w(%c.3)"]
+
+
+def test_every_rewrite_of_calls_has_two_sides() -> None:
+    folds = CALLS.replace("call(x)", "map(x), dimensions={0}").replace("call(u)", "map(u)")
+    for passes, text in {"inline": CALLS, "computation-deduplicator": folds}.items():
+        module = language.parse(text.replace("f32[4]", "f32[]").replace(", dimensions={0}", ""))
+        told = trace_data(module, parse_pipeline(passes), None, target="cpu")
+        steps = [step for run in told["passes"] for step in run.get("steps", [])]
+        assert steps
+        assert all(step["new"] for step in steps), passes
