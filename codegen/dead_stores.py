@@ -10,7 +10,17 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply
-from codegen.statements import Assign, Let, Statement, base, names_in, nested, replaced
+from codegen.statements import (
+    Assign,
+    Call,
+    Let,
+    LocalVariable,
+    Statement,
+    base,
+    names_in,
+    nested,
+    replaced,
+)
 from codegen.walk import walk
 
 if TYPE_CHECKING:
@@ -30,18 +40,31 @@ def only_stored(kernel: Iterable[Statement], arrays: Collection[str]) -> set[str
 def without_stores(statements: Sequence[Statement], arrays: Collection[str]) -> Sequence[Statement]:
     """Statements without stores to some arrays, and without values that only these needed.
 
-    A value that calls a function stays: the function may do more than compute it.
+    A call of a function stays, though nobody reads its value: it may do more than compute it.
     """
+    unread: set[str] = set()
     dead = [s for s in nested(statements) if isinstance(s, Assign) and base(s.target) in arrays]
     while dead:
         gone = set(map(id, dead))
         statements = replaced(statements, lambda s, gone=gone: () if id(s) in gone else None)
         lost = set(names_in(dead)).difference(names_in(statements))
+        unread |= lost
         dead = [
             s for s in nested(statements)
             if isinstance(s, Let) and s.name in lost and not _calls(s.value)
         ]  # fmt: skip
-    return statements
+    if not unread:
+        return statements
+    return replaced(statements, lambda s: _only_called(s, unread))
+
+
+def _only_called(statement: Statement, unread: Collection[str]) -> tuple[Statement, ...] | None:
+    """The call that gives a variable its value, if nobody reads this; None for others."""
+    match statement:
+        case LocalVariable(_, name, Apply(function, args), None, work) if name in unread:
+            return (Call(function, args, work),)
+        case _:
+            return None
 
 
 def _calls(tree: Expr) -> bool:

@@ -59,6 +59,15 @@ PRECEDENCE = {
     "&&": 5,
     "||": 4,
 }
+_COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
+_BITWISE = frozenset(("&", "^", "|"))
+# Operands that compilers want in parentheses (-Wparentheses), though they bind more tightly.
+_MISTAKABLE = {
+    **dict.fromkeys(_BITWISE, _COMPARISONS | _BITWISE | {"+", "-"}),
+    **dict.fromkeys(("<<", ">>"), frozenset("+-")),
+    **dict.fromkeys(_COMPARISONS, _COMPARISONS),
+    "||": frozenset(("&&",)),
+}
 _UNARY_SIGNS = {"real": "__real__ ", "imag": "__imag__ "}
 
 
@@ -104,9 +113,22 @@ def _op(op: Op) -> str:
     sign = op.op
     if len(op.args) == 2:
         level, (x, y) = PRECEDENCE[sign], op.args
-        return f"{shown(x, level)} {sign} {shown(y, level + 1)}"
+        first, second = (mistaken_in(sign, each) for each in op.args)
+        return f"{shown(x, first or level)} {sign} {shown(y, second or level + 1)}"
     inside = shown(op.args[0], _UNARY)
     return f"{_UNARY_SIGNS.get(sign, sign)}{f'({inside})' if inside[0] == sign else inside}"
+
+
+def mistaken_in(sign: str, operand: Expr) -> int:
+    """The level that puts an operand in parentheses; 0 where these need not be."""
+    match operand:
+        case Op(inner, (_, _)) if inner != sign:
+            mistakable = inner in _MISTAKABLE.get(sign, ())
+        case Index(total):
+            mistakable = _precedence_of_sum(total) == _SUM and "+" in _MISTAKABLE.get(sign, ())
+        case _:
+            mistakable = False
+    return _PRIMARY if mistakable else 0
 
 
 def _load(load: Load) -> str:

@@ -19,7 +19,7 @@ from codegen.expressions import (
     Struct,
 )
 from codegen.kinds import Array, Kind, Pointer, Record
-from codegen.printer import PRECEDENCE, precedence, shown
+from codegen.printer import PRECEDENCE, mistaken_in, precedence, shown
 from hlo.types.element_type import ELEMENT_TYPES
 
 _TOKEN = re.compile(
@@ -73,7 +73,7 @@ class _Reader:
         while (level := PRECEDENCE.get(self.peek(), 0)) >= least:
             op = self.take()
             other = self.operation(level + 1)
-            found = Op(op, (_bare(found, level), _bare(other, level + 1)))
+            found = Op(op, (_bare(found, level, op), _bare(other, level + 1, op)))
         return found
 
     def unary(self) -> Expr:
@@ -158,9 +158,12 @@ def _kind(words: list[str]) -> Kind:
     return Record(words[1]) if words[0] == "struct" else " ".join(words)
 
 
-def _bare(expr: Expr, least: int) -> Expr:
-    """What precedence puts into parentheses anyway, without them."""
-    return expr.inside if isinstance(expr, Group) and precedence(expr.inside) < least else expr
+def _bare(expr: Expr, least: int, op: str = "") -> Expr:
+    """What is put into parentheses anyway, without them: by precedence, or to be plain."""
+    if not isinstance(expr, Group):
+        return expr
+    least = mistaken_in(op, expr.inside) or least
+    return expr.inside if precedence(expr.inside) < least else expr
 
 
 def _number(token: str) -> Literal:

@@ -86,7 +86,7 @@ def _patience(loop: Instruction) -> Struct:
     costs = [computation_cost(c) for c in loop.called]
     each = sum(c.flops + c.transcendentals + c.bytes_accessed for c in costs)
     turns = machine.UNASKED // max(each, 1) if known else 0
-    return Struct(None, (Literal(turns), Literal(turns)) if turns else (Literal(0),))
+    return Struct(None, (Literal(turns), Literal(turns), Literal(0)) if turns else (Literal(0),))
 
 
 def _stays(function: FunctionWriter, loop: Instruction) -> set[int]:

@@ -11,7 +11,7 @@ import hlo
 import interpreter
 from codegen.dead_stores import only_stored, without_stores
 from codegen.expressions import Apply, Literal, Name, item
-from codegen.statements import Assign, Call, For, If, Let
+from codegen.statements import Assign, Call, For, If, Let, LocalVariable
 from interpreter.numbers.compare import compare
 
 X, Y, J = Name("x"), Name("y"), Name("i")
@@ -85,3 +85,11 @@ def stored(source):
     return [
         [p.split(" ")[0] for p in each if not p.endswith(("own", "scratch"))] for each in parameters
     ]
+
+
+def test_a_call_stays_without_the_variable_of_its_value():
+    """What the function returns is not read; compilers would warn of the variable."""
+    call = Apply("f", (Literal(1),))
+    kernel = (LocalVariable("s32", "info", call), Assign(item(X, J), Name("info")))
+    assert without_stores(kernel, {"x"}) == (Call("f", (Literal(1),)),)
+    assert without_stores(kernel, {"y"}) == kernel

@@ -24,7 +24,12 @@ A, B, C = map(Name, "abc")
         (A + B * C, "a + b * c"),
         (A - (B - C), "a - (b - c)"),
         (A - B - C, "a - b - c"),
-        (A << (B + C), "a << b + c"),
+        # Compilers warn of these without parentheses.
+        (A << (B + C), "a << (b + c)"),
+        (Op("|", (Op("<", (A, B)), Op("==", (B, C)))), "(a < b) | (b == c)"),
+        (Op("^", (A & B, C + A)), "(a & b) ^ (c + a)"),
+        (Op("||", (Op("&&", (A, B)), C)), "(a && b) || c"),
+        (Op("==", (Op("<", (A, B)), C)), "(a < b) == c"),
         ((A & B) + C, "(a & b) + c"),
         (Op("==", (A & B, C)), "(a & b) == c"),
         (-Op("-", (A,)), "-(-a)"),

@@ -4,11 +4,13 @@ import re
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hlo
+import optimizer
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.runtime import c_files
 from emit_c.executable.toolchain import MEANING
@@ -217,3 +219,16 @@ def test_parameters_mean_nothing_to_headers(compiler, tmp_path):
         (tmp_path / "m.cc").write_text('#include "m.h"\n')
         command = [compiler, "-Wall", "-Werror", "-fsyntax-only", "m.cc"]
         subprocess.run(command, cwd=tmp_path, check=True)
+
+
+MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.hlo"))
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_models_compile_without_warnings(path, tmp_path):
+    """Under the flags of their own Makefile, with all loops and sums of the optimizer's kernels."""
+    write(files(optimizer.optimize(hlo.load(path), target="cpu"), "m"), tmp_path)
+    words = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-fopenmp-simd", "m.c"]
+    command = [*find_compiler(), *MEANING, *words]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr

@@ -55,7 +55,7 @@ def test_a_condition_of_both_kinds_is_cut():
 def test_a_truth_that_others_are_joined_with_becomes_a_comparison():
     limit, made = limited(loop(Let("pred", "d", "b[j]"), Let("pred", "e", "c | d")))
     assert shown(limit.value) == "c ? 100 : 0"
-    assert "const pred e = j < limit | d;" in text([made])
+    assert "const pred e = (j < limit) | d;" in text([made])
 
 
 def test_bits_that_others_are_joined_with_stay():
