@@ -96,8 +96,17 @@ class DevicesCaller:
         Raises
         ------
         HloError
-            HLO110 to HLO112 if the arguments do not fit, HLO116 to HLO123 as the interpreter.
+            HLO110 to HLO112 if the arguments do not fit, HLO114 if there is not enough memory,
+            HLO116 to HLO123 as the interpreter.
         """
+        try:
+            return self._run_all(per_device)
+        except MemoryError:
+            count = counted(len(per_device), "device")
+            message = f"{self._name}: no memory for the arrays of {count}"
+            raise HloError("HLO114", message) from None
+
+    def _run_all(self, per_device: Sequence[Sequence[Any]]) -> list[Value]:
         plan = self.plan(len(per_device))
         given = [self._convert(*arguments) for arguments in per_device]
         made = [

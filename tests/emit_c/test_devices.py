@@ -342,3 +342,27 @@ def test_an_interrupt_ends_all_devices(who: int) -> None:
     interrupt.start()
     with pytest.raises(KeyboardInterrupt):
         executable(per_device=[(np.arange(4, dtype=np.int32),)] * 3)
+
+
+def test_arrays_that_have_no_place_are_an_error() -> None:
+    """Each device wants 2 ** 55 bytes for its result."""
+    text = f"""HloModule m, replica_count=2
+ENTRY e {{
+  x = f32[] parameter(0)
+  s = f32[2] all-gather(b), dimensions={{0}}
+  ROOT r = f32[{2**53}] broadcast(x), dimensions={{}}
+}}"""
+    text = text.replace("  s = ", "  b = f32[1] reshape(x)\n  s = ")
+    executable = emit_c.compile(hlo.parse(text))
+    with pytest.raises(HloError, match="no memory for the arrays of 2 devices") as caught:
+        executable(per_device=[(np.float32(1),)] * 2)
+    assert caught.value.code == "HLO114"
+
+
+def test_as_many_devices_as_the_module_is_for() -> None:
+    """Or one that is alone: others are refused before anything runs."""
+    executable = emit_c.compile(hlo.parse(f"HloModule m, replica_count=2\n{ADD}" + entry(
+        "ROOT r = s32[4] all-reduce(x), to_apply=add")))  # fmt: skip
+    with pytest.raises(HloError, match="arguments for 3 devices") as caught:
+        executable(per_device=[(np.zeros(4, np.int32),)] * 3)
+    assert caught.value.code == "HLO116"
