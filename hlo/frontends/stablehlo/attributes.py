@@ -122,6 +122,9 @@ class Attributes(_Types):
     def moved_axes(self, axes: dict[str, Any], *_: Token) -> Any:
         return axes
 
+    def part_of_axis(self, before: Token, size: Token) -> Tagged:
+        return Tagged("stablehlo.sub_axis_info", (), {"pre_size": int(before), "size": int(size)})
+
     def sub_axis(self, name: Token, *_: Token) -> tuple[str, Any]:
         return unquoted(name), True
 

@@ -19,7 +19,7 @@ _DECLARED = re.compile(r'sdy\.mesh\s+@"?([\w$.-]+)|sym_name\s*=\s*"([^"]*)"')
 
 
 def declared_meshes(operations: Iterable[Any]) -> dict[str, Mesh]:
-    """The meshes by name: `sdy.mesh @name = <["x"=2, "y"=4]>`, or the same in the generic form."""
+    """The meshes by name: `sdy.mesh @name = <["x"=2, "y"=4]>`, or the same in other forms."""
     found: dict[str, Mesh] = {}
     for each in operations:
         if not isinstance(each, Operation) or each.name != "sdy.mesh":
@@ -30,6 +30,9 @@ def declared_meshes(operations: Iterable[Any]) -> dict[str, Mesh]:
                 found[name] = mesh_of(str(each.attributes["mesh"].words[0]))
                 continue
             ((symbol, tagged),) = (e for e in each.attributes.items() if e[0].startswith("@"))
+            if tagged.name == "sdy.mesh":
+                found[symbol[1:].strip('"')] = mesh_of(str(tagged.words[0]))
+                continue
             devices = tagged.fields.get("device_ids")
             found[symbol[1:].strip('"')] = mesh(tagged.words[0], devices)
         except UNREADABLE as error:

@@ -17,6 +17,7 @@ from hlo.frontends.stablehlo.shardings import (
     own_sharding,
     sharding_of,
 )
+from hlo.frontends.stablehlo.types import refuse_foreign
 from hlo.instruction import Instruction
 from hlo.names import sanitize
 from hlo.types.element_type import OPAQUE
@@ -142,6 +143,7 @@ class RegionScope:
     def parameters(self, arguments: Iterable[BlockArgument]) -> None:
         """A parameter for each argument."""
         for number, argument in enumerate(arguments):
+            refuse_foreign([argument.shape], argument.span)
             name = sanitize(argument.name.lstrip("%")) or "arg"
             meshes = self.whole.program.meshes
             sharding = sharding_of(argument.attributes, [argument.shape], meshes, argument.span)
@@ -162,6 +164,7 @@ class RegionScope:
         """Translate the operations of a block; gives the values that it returns."""
         for op in block.operations:
             self._op = op
+            refuse_foreign((*op.operand_shapes, *op.result_shapes), op.span)
             translate = None if op.name in RETURNS else self.whole.translation_of(op)
             operands = [self._value(name, op) for name in op.operands]
             if translate is None:

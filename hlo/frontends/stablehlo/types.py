@@ -14,12 +14,32 @@ from hlo.types.element_type import ELEMENT_TYPES, F8E8M0FNU, PRED, ElementType
 from hlo.types.shape import OPAQUE_SHAPE, TOKEN_SHAPE, UNBOUNDED, Shape, array, buffer_of, tuple_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from hlo.errors.error import Span
+
 _NAMED = {"i1": "pred", "index": "s64", "complex<f32>": "c64", "complex<f64>": "c128"}
 _INTEGER = re.compile(r"(s|u|)i(\d+)")
+
+
+FOREIGN = "!quant."  # the dialect of quantized types
+
+
+def refuse_foreign(shapes: Iterable[Shape], span: Span | None) -> None:
+    """Refuse quantized types.
+
+    Raises
+    ------
+    HloError
+        HLO013 if there is one.
+    """
+    for shape in shapes:
+        name = shape.element_type.name
+        if name.startswith(FOREIGN):
+            notes = ["quantize in the program itself: `x * scale`"]
+            raise HloError("HLO013", f"HLO has no element type `{name}`", span, notes)
 
 
 def element_type(name: str) -> ElementType:
@@ -30,11 +50,13 @@ def element_type(name: str) -> ElementType:
     HloError
         HLO013 if HLO has none.
     """
+    if name.startswith(FOREIGN):
+        # Who uses it is refused; functions beside it may do without.
+        return ElementType(name, "none", 0, np.dtype(object))
     known = _NAMED.get(name) or _INTEGER.sub(lambda m: f"{m[1] or 's'}{m[2]}", name).lower()
     found = ELEMENT_TYPES.get(known)
     if found is None or not found.is_array:
-        notes = ["quantize in the program itself: `x * scale`"] if name.startswith("!quant") else []
-        raise HloError("HLO013", f"HLO has no element type `{name}`", notes=notes)
+        raise HloError("HLO013", f"HLO has no element type `{name}`")
     return found
 
 

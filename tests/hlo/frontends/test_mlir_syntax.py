@@ -43,6 +43,7 @@ def value(text, *arguments, entry=""):
         GENERIC,
         f'"builtin.module"() ({{\n{GENERIC}\n}}) : () -> ()',
         f'sdy.mesh @mesh = <["a"=2]>\n{DOUBLE}',
+        f'sdy.mesh @mesh = #sdy.mesh<["a"=2]>\n{DOUBLE}',
         f'"sdy.mesh"() <{{mesh = #sdy.mesh<["a"=2]>, sym_name = "mesh"}}> : () -> ()\n{DOUBLE}',
         f"!vec = tensor<4xf32>\n{DOUBLE}".replace("tensor<4xf32>", "!vec").replace(
             "= !vec", "= tensor<4xf32>", 1
@@ -277,3 +278,12 @@ def test_errors_tell_the_line(line, told):
         stablehlo.parse("!vec = tensor<4xf32>\n" + text)
     assert told in str(caught.value)
     assert caught.value.span.line == 3
+
+
+def test_a_function_of_quantized_types_is_refused_and_others_are_read():
+    quantized = DOUBLE.replace("@main", "@q").replace("4xf32", "4x!quant.uniform<i8:f32, 34.0:16>")
+    text = f"{quantized}\n{DOUBLE}"
+    np.testing.assert_array_equal(value(text, X), 2 * X)
+    with pytest.raises(hlo.HloError, match="no element type `!quant") as caught:
+        stablehlo.parse(text, entry="q")
+    assert caught.value.span.line == 1

@@ -231,6 +231,8 @@ HALF = "sub_axis_info = #stablehlo.sub_axis_info<pre_size = 1, size = 2>"
          '#stablehlo.axis_ref<name = "a">', [3, 3, 7, 7]),
         ('<["a"=2]>', IN_PLACE, '#stablehlo.axis_ref<name = "a">', [4, 6, 4, 6]),
         ('<["a"=4]>', "@mesh", f'#stablehlo.axis_ref<name = "a", {HALF}>', [4, 6, 4, 6]),
+        ('<["a"=4]>', "@mesh", '#stablehlo.axis_ref<name = "a", sub_axis_info = (1)2>',
+         [4, 6, 4, 6]),
     ],
 )  # fmt: skip
 def test_groups_are_devices_along_axes_of_a_mesh(
