@@ -108,6 +108,23 @@ def find_cpu() -> None:
     bridge.canonicalize_platform = name_of_started
 
 
+def wait_so_that_signals_end_it() -> None:
+    """Let Ctrl-C end the wait for an array's value, as it ends `block_until_ready`.
+
+    jaxlib looks for signals in `block_until_ready` only.
+    """
+    kind = _module("jax._src.array").ArrayImpl
+    name = "_single_device_array_to_np_array_did_copy"
+    value_of = getattr(kind, name)
+
+    def value_when_ready(array: Any) -> Any:
+        if array.platform() == PLATFORM:
+            array.block_until_ready()
+        return value_of(array)
+
+    setattr(kind, name, value_when_ready)
+
+
 def lower_like_cpu() -> None:
     """Let JAX lower primitives for PyHLO as it does for the CPU.
 

@@ -23,6 +23,7 @@ from emit_c.code.foreign import fail
 from emit_c.custom_calls.table import kernel
 from hlo.errors.error import HloError
 from hlo_jax.called_from_c import array_at, write_call
+from hlo_jax.shim import shim
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.registry import custom_call
 
@@ -44,9 +45,20 @@ _FUNCTIONS: dict[int, Callable[..., list[Any]]] = {}
 _numbers = itertools.count(int.from_bytes(os.urandom(4)) << 32)
 
 
+_unused: list[int] = []
+
+
 def _forget(number: int) -> None:
-    _FUNCTIONS.pop(number, None)
-    _ARRAYS.pop(number, None)
+    _unused.append(number)
+    _forget_unused()
+
+
+def _forget_unused() -> None:
+    """Forget functions whose programs are gone, once no call of one may run any more."""
+    while _unused and not shim().is_busy():
+        number = _unused.pop()
+        _FUNCTIONS.pop(number, None)
+        _ARRAYS.pop(number, None)
 
 
 class Keeper:
@@ -55,6 +67,7 @@ class Keeper:
 
 def enter(function: Callable[..., list[Any]]) -> tuple[int, Keeper]:
     """Give a function a number."""
+    _forget_unused()
     number, keeper = next(_numbers) % 2**63, Keeper()
     _FUNCTIONS[number] = function
     weakref.finalize(keeper, _forget, number)

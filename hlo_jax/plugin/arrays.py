@@ -15,7 +15,7 @@ import numpy as np
 from hlo.types.shape import row_major
 from hlo_jax.abi.numbers import STRIDES, TILED, TYPES, ErrorCode
 from hlo_jax.abi.structs import MemoryLayout
-from hlo_jax.plugin.errors import PjrtError
+from hlo_jax.plugin.errors import PassedOnError, PjrtError
 from hlo_jax.plugin.memory import numbers_array, read_numbers
 from hlo_jax.shim import records, shim
 
@@ -94,6 +94,8 @@ def array_of(handle: int) -> Array:
     buffer = records.BufferRecord.from_address(handle)
     if buffer.deleted:
         raise PjrtError(ErrorCode.INVALID_ARGUMENT, "Buffer has been deleted or donated.")
+    if error := shim().wait_for_buffer(handle):
+        raise PassedOnError(error)
     dims = read_numbers(buffer.dims, buffer.rank)
     order = read_numbers(buffer.minor_to_major, buffer.rank)
     kind = element_type(buffer.type)

@@ -34,6 +34,19 @@ class PjrtError(Exception):
         self.code = code
 
 
+class PassedOnError(Exception):
+    """An error that there is already: of the call that should have made a buffer.
+
+    Attributes
+    ----------
+    handle : of the PJRT_Error.
+    """
+
+    def __init__(self, handle: int) -> None:
+        super().__init__("an earlier call failed")
+        self.handle = handle
+
+
 def code_of(error: BaseException) -> ErrorCode:
     """The code of an exception."""
     if isinstance(error, PjrtError | HandlerError):
@@ -62,5 +75,7 @@ def error_of(error: BaseException) -> int:
 
     A KeyboardInterrupt is CANCELLED; the shim sees to it that it is raised again.
     """
+    if isinstance(error, PassedOnError):
+        return error.handle
     text = text_of(error).encode()
     return shim().make_error(code_of(error), text, len(text))

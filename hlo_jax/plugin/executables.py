@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.lib.array_utils import byte_bounds
 
 from emit_c.code.foreign import failure
 from emit_c.executable.devices import REPORT_HEAD
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.structs import ExecuteOptions, PjrtProgram
-from hlo_jax.plugin.arrays import buffer_with, held_value_of, value_of
+from hlo_jax.plugin.arrays import array_of, buffer_with, held_value_of, new_buffer, value_of
 from hlo_jax.plugin.buffers import ready_event
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.loaded import Loaded, loaded, release_dead
@@ -20,13 +22,19 @@ from hlo_jax.programs.lines import telling_line
 from hlo_jax.programs.options import read_options
 from hlo_jax.programs.program import SentProgram, read_program
 from hlo_jax.programs.serialized import deserialized, serialized
-from hlo_jax.shim import shim
+from hlo_jax.shim import records, shim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from hlo_jax.abi import structs as s
+    from hlo_jax.plugin.client import PjrtMemory
+    from hlo_jax.programs.program import ProgramArray
     from hlo_jax.shim.records import RaisedRecord
+
+    Array = NDArray[Any]
 
 # ---------------------------------------------------------------------------------- compiling
 
@@ -60,15 +68,18 @@ def execute(args: s.LoadedExecutableExecute) -> None:
     with telling_line(module), trace_annotation(f"{module.name} by {self.engine.name}"):
         results = self.engine.run(values)
     made: list[int] = []
+    kept = _not_donated(args)
+    donors = [_donors(self, own, kept) for own in given]
+    results = [_apart(own, taken) for own, taken in zip(results, donors, strict=True)]
     try:
-        for memories, own in zip(self.memories, results, strict=True):
-            for memory, value, array in zip(memories, self.program.results, own, strict=True):
-                made.append(buffer_with(array, value.type_number, memory, value.minor_to_major))
+        for memories, taken, own in zip(self.memories, donors, results, strict=True):
+            parts = zip(self.program.results, own, memories, strict=True)
+            for k, (value, array, memory) in enumerate(parts):
+                made.append(_result(value, array, memory, taken.get(k)))
     except BaseException:
         for handle in made:
             shim().delete_buffer(handle)
         raise
-    kept = _not_donated(args)
     for own in given:
         for k, (handle, value) in enumerate(zip(own, self.program.parameters, strict=True)):
             if value.donated and k not in kept:
@@ -88,6 +99,47 @@ def raised(args: RaisedRecord) -> None:
     assert native is not None
     with telling_line(self.program.module):
         raise native.explain(read_numbers(args.report, count, ctypes.c_int64))
+
+
+def _donors(
+    self: Loaded, handles: Sequence[int], kept: Sequence[int]
+) -> dict[int, records.BufferRecord]:
+    """For numbers of results, the argument whose memory each takes: nobody else looks at it."""
+    found: dict[int, records.BufferRecord] = {}
+    for k, value in enumerate(self.program.results):
+        if value.donor < 0 or value.donor in kept:
+            continue
+        donor = records.BufferRecord.from_address(handles[value.donor])
+        alone = donor.references == 1 and not donor.uses and not donor.on_delete
+        if alone and donor.bytes == value.bytes:
+            found[k] = donor
+    return found
+
+
+def _apart(
+    results: Sequence[Array | None], donors: dict[int, records.BufferRecord]
+) -> Sequence[Array | None]:
+    """The results, of which none lies in memory that another one takes."""
+    spans = [(donor.data, donor.data + donor.bytes) for donor in donors.values()]
+
+    def lies_there(array: Array) -> bool:
+        low, high = byte_bounds(array)
+        return any(low < end and begin < high for begin, end in spans)
+
+    return [a.copy() if a is not None and lies_there(a) else a for a in results]
+
+
+def _result(
+    value: ProgramArray, array: Array | None, memory: PjrtMemory, donor: records.BufferRecord | None
+) -> int:
+    """A buffer with a result, in the memory of a donor if there is one."""
+    if donor is None or array is None:
+        return buffer_with(array, value.type_number, memory, value.minor_to_major)
+    order = value.minor_to_major
+    made = new_buffer(value.type_number, array.shape, memory, order, donor.data)
+    donor.data, donor.deleted = 0, 1
+    array_of(made)[...] = array
+    return made
 
 
 def _argument_handles(self: Loaded, args: s.LoadedExecutableExecute) -> list[tuple[int, ...]]:

@@ -10,6 +10,7 @@ from emit_c.executable.devices import run_devices_address
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.proto import hlo_with_config
 from hlo_jax.engines.choice import engine_for
+from hlo_jax.engines.length import has_effects, is_short
 from hlo_jax.ffi.calls import prepare_calls
 from hlo_jax.plugin.client import MEMORY_KINDS, client
 from hlo_jax.plugin.errors import PjrtError
@@ -17,6 +18,7 @@ from hlo_jax.plugin.memory import numbers_array
 from hlo_jax.programs.lines import telling_line
 from hlo_jax.programs.optimized import optimized
 from hlo_jax.shim import records, shim
+from interpreter.engine.memory import ALWAYS_THERE
 
 if TYPE_CHECKING:
     from hlo_jax.plugin.client import PjrtMemory
@@ -86,7 +88,7 @@ class Loaded:
     def use_native(self) -> None:
         """Let C call the engine without Python, if the engine can be called so."""
         native = self.engine.native
-        if native is None:
+        if native is None or self.record.run == native.run:
             return
         outputs = (records.OutputRecord * max(len(self.program.results), 1)).from_address(
             self.record.outputs
@@ -95,7 +97,16 @@ class Loaded:
             outputs[result].donor = argument
         self.record.arena_bytes = native.arena_bytes
         self.record.plan, self.record.together = native.plan, run_devices_address()
+        self.record.has_effects = has_effects(self.program.module)
+        self.record.is_short = is_short(self.program.module)
+        self.record.is_large = self.bytes_of_a_call > ALWAYS_THERE
         self.record.run = native.run  # last: from now on C may call it
+
+    @property
+    def bytes_of_a_call(self) -> int:
+        """Bytes of results and arenas, of all devices; donated memory is there already."""
+        made = sum(result.bytes for result in self.program.results if result.donor < 0)
+        return (made + self.record.arena_bytes) * len(self.devices)
 
     def ran(self) -> None:
         """Note that Python called the engine."""

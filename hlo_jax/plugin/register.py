@@ -29,6 +29,7 @@ from hlo_jax.private import (
     lower_like_cpu,
     moved,
     register_plugin,
+    wait_so_that_signals_end_it,
 )
 from hlo_jax.shim import address_of, records
 
@@ -50,6 +51,7 @@ def register() -> None:
     _hook()
     try:
         find_cpu()
+        wait_so_that_signals_end_it()
         lower_like_cpu()
         choose_like_cpu()
         keep_in_compilation_cache()
@@ -77,6 +79,9 @@ def _hook() -> None:
     hooks.check = _address(ctypes.pythonapi.PyErr_CheckSignals)
     hooks.clear = _address(ctypes.pythonapi.PyErr_Clear)
     hooks.interrupt = _address(ctypes.pythonapi.PyErr_SetInterrupt)
+    hooks.has_lock = _address(ctypes.pythonapi.PyGILState_Check)
+    hooks.unlock = _address(ctypes.pythonapi.PyEval_SaveThread)
+    hooks.relock = _address(ctypes.pythonapi.PyEval_RestoreThread)
 
 
 def _address(function: Any) -> int:

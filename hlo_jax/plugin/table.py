@@ -19,7 +19,7 @@ from hlo_jax.abi.members import cuts_a_member, size
 from hlo_jax.abi.numbers import MAJOR, MINOR, ErrorCode, Extension
 from hlo_jax.abi.structs import ExtensionBase
 from hlo_jax.plugin.errors import PjrtError, error_of
-from hlo_jax.shim import address_of, answer
+from hlo_jax.shim import address_of, answer, shim
 from hlo_jax.shim.records import RaisedRecord
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _KIND: Final = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
 # size_t struct_size, PJRT_Extension_Base*, and PJRT_Api_Version: size, extension, two ints.
 _HEAD: Final = ctypes.c_size_t * 5
 ANSWERS: dict[str, Answer] = {}
+QUESTIONS: dict[str, Callable[[int], None]] = {}
 # The `struct_size` that the caller gave last: how old its PJRT is.
 CALLERS: dict[type[Args], int] = {}
 
@@ -50,6 +51,24 @@ def answers(*names: str) -> Callable[[Answer], Answer]:
         return answer
 
     return enter
+
+
+def asked(name: str) -> Callable[[Callable[[int], None]], Callable[[int], None]]:
+    """Let the shim ask the decorated function, of one address, by a name of `shim.ASKED`."""
+
+    def enter(function: Callable[[int], None]) -> Callable[[int], None]:
+        QUESTIONS[name] = function
+        return function
+
+    return enter
+
+
+def _ask(function: Callable[[int], None], address: int) -> int:
+    try:
+        function(address)
+    except BaseException as error:
+        return error_of(error)
+    return DONE
 
 
 def call(struct: type[Args], answer: Answer, address: int) -> int:
@@ -102,6 +121,8 @@ class PjrtApi:
         head[:] = [len(self._memory.raw), ctypes.addressof(layouts), 24, 0, version.value]
         self._fill(self._memory, ctypes.sizeof(_HEAD), FUNCTIONS)
         self._answer("raised", partial(call, RaisedRecord, ANSWERS["raised"]))
+        for name, function in QUESTIONS.items():
+            self._answer(name, partial(_ask, function))
 
     @property
     def address(self) -> int:
@@ -137,7 +158,8 @@ class PjrtApi:
         return answer(name, ctypes.cast(callback, ctypes.c_void_p).value or 0)
 
     def end(self) -> None:
-        """Let C answer instead of Python, that Python has ended."""
+        """Let the queue come to an end, and C answer instead of Python, that Python has ended."""
+        shim().close_queue()
         for name in self.callbacks:
             answer(name, 0)
 

@@ -1,8 +1,9 @@
 """The part of the plugin that is C, and the structs that it shares with Python.
 
-`shim.c` is compiled once with the system's compiler and kept in PyHLO's cache, as modules are. What
-stands in front of its text is written here: what compiled modules return, and the structs of PJRT's
-functions and those behind PJRT's handles, from the tables that Python reads them by.
+The C files here are one library, which is compiled once with the system's compiler and kept in
+PyHLO's cache, as modules are. The head of their text is written here: what compiled modules return,
+and the structs of PJRT's functions and those of PJRT's handles, from the tables that Python reads
+them by.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from hlo_jax.shim import records
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HEADERS = ("stdbool.h", "stdint.h", "stdio.h", "stdlib.h", "string.h")
+_HEADERS = ("pthread.h", "time.h", "stdbool.h", "stdint.h", "stdio.h", "stdlib.h", "string.h")
+# Functions of Python that the shim asks for, beside those of the table.
+ASKED = ("raised", "out_of_memory", "fits_memory", "start_workers")
+# In this order.
+_FILES = ("events.c", "buffers.c", "executables.c", "calls.c", "queue.c")
 
 
 @cache
@@ -34,7 +39,7 @@ def shim() -> ctypes.CDLL:
     HloError
         HLO180 if there is no C compiler, HLO182 if it refuses the file.
     """
-    loaded = ctypes.CDLL(str(library([text()], ("-O2", "-std=gnu11"), ())))
+    loaded = ctypes.CDLL(str(library([text()], ("-O2", "-std=gnu11", "-pthread"), ())))
     address, size = ctypes.c_size_t, ctypes.c_size_t
     for name, result, *arguments in (
         ("make_error", address, ctypes.c_int, ctypes.c_char_p, size),
@@ -44,6 +49,11 @@ def shim() -> ctypes.CDLL:
         ("let_go", None, address),
         ("make_layout", address, size, address),
         ("take_dead", address),
+        ("wait_for_buffer", address, address),
+        ("work", None, ctypes.c_int),
+        ("workers_are_there", None, ctypes.c_int),
+        ("close_queue", None),
+        ("is_busy", ctypes.c_int),
     ):
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, arguments
@@ -53,9 +63,9 @@ def shim() -> ctypes.CDLL:
 def text() -> str:
     """All of the shim's C."""
     head = "".join(f"#include <{name}>\n" for name in _HEADERS)
-    body = Path(__file__).with_name("shim.c").read_text()
-    callbacks = [f"ASKS_PYTHON({name})\n" for name in (*FUNCTIONS, *LAYOUT_FUNCTIONS, "raised")]
-    return "\n".join([head, in_one_file("devices.h"), *_declarations(), body, *callbacks])
+    body = [Path(__file__).with_name(name).read_text() for name in _FILES]
+    callbacks = [f"ASKS_PYTHON({name})\n" for name in (*FUNCTIONS, *LAYOUT_FUNCTIONS, *ASKED)]
+    return "\n".join([head, in_one_file("devices.h"), *_declarations(), *body, *callbacks])
 
 
 def _declarations() -> Iterator[str]:

@@ -6,7 +6,7 @@ and even when Python is already gone. Python reads one with `BufferRecord.from_a
 shim calls it a `Buffer`, and so with the others.
 """
 
-from hlo_jax.abi.members import Address, Args, CStruct, Int, Int64, Size, struct
+from hlo_jax.abi.members import Address, Args, Bool, CStruct, Int, Int64, Size, struct
 
 # fmt: off
 
@@ -16,6 +16,17 @@ class ErrorRecord(CStruct):
 
     code: Int
     length: Size
+
+
+@struct
+class EventRecord(CStruct):
+    """A PJRT_Event: of a result that is being computed, or of memory of the host."""
+
+    references: Int
+    is_ready: Bool
+    error: Address        # an Error, which it owns, or 0
+    listeners: Address    # a list of functions to be called
+    task: Address         # the call that it is of, until that is done
 
 
 @struct
@@ -53,9 +64,12 @@ class BufferRecord(CStruct):
     device: Address
     memory: Address
     references: Int       # PJRT_Buffer_Destroy and DecreaseExternalReferenceCount let go of one
+    uses: Int             # by calls that read or write it
     deleted: Int          # its value is gone: deleted, or donated
     on_delete: Address    # the memory is somebody else's, who is told with this function
     on_delete_arg: Address
+    event: Address        # of its value; 0 if that is there already
+    pending: Int          # 1 while a call writes it: one of the uses
 
 
 @struct
@@ -105,6 +119,10 @@ class ExecutableRecord(CStruct):
     replicas: Size
     partitions: Size
     calls: Int64          # that C answered without Python
+    nanoseconds: Int64    # of the last call that C made
+    is_short: Int         # calls are known to take little time
+    is_large: Int         # the first call asks whether there is enough memory
+    has_effects: Int      # calls do more than compute results
 
 
 @struct
@@ -126,9 +144,13 @@ class Hooks(CStruct):
     check: Address        # PyErr_CheckSignals
     clear: Address        # PyErr_Clear
     interrupt: Address    # PyErr_SetInterrupt
+    has_lock: Address     # PyGILState_Check
+    unlock: Address       # PyEval_SaveThread
+    relock: Address       # PyEval_RestoreThread
+    question: Address     # int(void): what loops of compiled code asked before the shim
 
 
 RECORDS = (
-    ErrorRecord, DeviceRecord, MemoryRecord, BufferRecord, LayoutRecord, OutputRecord, InputRecord,
-    ExecutableRecord, RaisedRecord, Hooks,
+    ErrorRecord, EventRecord, DeviceRecord, MemoryRecord, BufferRecord, LayoutRecord, OutputRecord,
+    InputRecord, ExecutableRecord, RaisedRecord, Hooks,
 )

@@ -5,6 +5,10 @@ from typing import Any
 
 import pytest
 
+from hlo.errors.error import HloError
+from hlo_jax.plugin.loaded import BY_HANDLE
+from hlo_jax.plugin.queue import raise_out_of_memory
+
 
 def test_an_unknown_custom_call_is_named(jax: Any, engine: str) -> None:
     called = jax.ffi.ffi_call("no_such_function", jax.ShapeDtypeStruct((), "float32"))
@@ -13,6 +17,27 @@ def test_an_unknown_custom_call_is_named(jax: Any, engine: str) -> None:
     assert engine
     assert "HLO121" in str(e.value)
     assert re.search(r"in the program: .*test_errors.py:\d+ \(jit\(", str(e.value))
+
+
+def test_a_call_that_needs_more_memory_than_there_is(jax: Any, jnp: Any, engine: str) -> None:
+    """The error has the size, and the user's line."""
+    outer = jax.jit(lambda x: jnp.outer(x, x) + 1)
+    x = jnp.ones(3_000_000)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED") as caught:
+        outer(x).block_until_ready()
+    assert engine
+    assert "36,000,000,000,000 bytes of f32[3000000,3000000]" in str(caught.value)
+    assert re.search(r"in the program: .*test_errors.py:\d+ \(jit\(", str(caught.value))
+
+
+def test_memory_that_is_out_although_it_was_there(jax: Any, jnp: Any) -> None:
+    """As `posix_memalign` finds it, after a look at the memory that says that it suffices."""
+    square = jax.jit(lambda x: x @ x, compiler_options={"pyhlo_engine": "c"})
+    square(jnp.ones((2, 2)))
+    (loaded,) = [x for x in BY_HANDLE.values() if x.program.module.name == "jit__lambda"][-1:]
+    with pytest.raises(HloError, match=r"no memory for the [0-9,]+ bytes of a call") as caught:
+        raise_out_of_memory(loaded)
+    assert caught.value.code == "HLO114"
 
 
 def test_unknown_options_are_refused(jax: Any) -> None:
