@@ -23,7 +23,10 @@ def start(script: str, **environment: str) -> subprocess.Popen[str]:
 
 def output(script: str, **environment: str) -> str:
     process = start(script, **environment)
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 0, err[-2000:]
     return out
 

@@ -147,7 +147,7 @@ loop = lambda x: jax.lax.while_loop(lambda x: (x < 9).all(), lambda x: jnp.sin(x
 endless = jax.jit(loop)
 more = jax.jit(lambda x: jnp.tanh(x @ x))
 x = jnp.full((100, 100), 0.01)
-more(x).block_until_ready()
+more(x).block_until_ready(), float(x[0, 0])  # these are compiled
 {}
 """
 INTERRUPTED = """
@@ -189,7 +189,10 @@ def test_a_wait_can_be_interrupted(waits: str) -> None:
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert out.split() == ["interrupted", "True"], out + err[-2000:]
 
 
