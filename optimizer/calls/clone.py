@@ -44,7 +44,7 @@ def copied_body(
     after: tuple[Instruction, ...] = (),
     path: str = "",
 ) -> list[Instruction]:
-    """The copies of the instructions of a computation, and last what `inlined` gives."""
+    """The copies of the instructions of a computation, and last the result of `inlined`."""
     prefix = path.removesuffix("/")
     became = dict(zip(computation.parameters, arguments, strict=True))
     for instr in computation.instructions:
