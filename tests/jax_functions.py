@@ -54,6 +54,7 @@ add("logistic", lax.logistic, n(5))
 add("erf", lax.erf, n(5))
 add("erfc", lax.erfc, n(5))
 add("lgamma", lax.lgamma, pos(5))
+add("erf_inv", lax.erf_inv, unit(5))
 add("integer_pow", lambda x: x**5, n(5))
 add("integer_pow_neg", lambda x: x**-3, pos(5))
 NAMES = "add subtract multiply divide maximum minimum arctan2 hypot logaddexp"

@@ -12,6 +12,8 @@ from functools import reduce
 from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from optimizer.derivative.table import (
     Leaves,
     again,
@@ -27,7 +29,7 @@ from optimizer.derivative.table import (
 )
 from optimizer.expanders.linear_algebra.matrices import conjugate
 from optimizer.expanders.parts import spread, to_type
-from optimizer.rewriting.make import make
+from optimizer.rewriting.make import make, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,11 +80,21 @@ OF_TWO: dict[str, Callable[[Instruction, Instruction, Instruction], tuple[Factor
     "atan2":       lambda _, x, z: (z / (x * x + z * z), -x / (x * x + z * z)),
     "maximum":     lambda y, x, z: (share(y, x, z), share(y, z, x)),
     "minimum":     lambda y, x, z: (share(y, x, z), share(y, z, x)),
-    "multiply":    lambda _, x, z: (z, x),
+    "multiply":    lambda _, x, z: (finite(z), finite(x)),
     "power":       lambda y, x, z: (by_base(x, z), by_exponent(y, x, z)),
     "remainder":   lambda _, x, z: (1, -(sign(x / z) * floor(absolute(x / z)))),
 }
 # fmt: on
+
+
+def finite(factor: Instruction) -> Factor:
+    """A factor; 0 for an infinite one, for its products are infinite constants but for their sign.
+
+    A value is often chosen between such a product and another one, as at the ends of the inverse
+    of erf; where the other one is chosen, the cotangent 0 times infinity would be NaN.
+    """
+    value = value_of(factor)
+    return 0 if value is not None and value.size and np.isinf(value).all() else factor
 
 
 def share(y: Instruction, x: Instruction, other: Instruction) -> Instruction:
@@ -114,7 +126,7 @@ def chain_rule(instr: Instruction, tangents: Sequence[Leaves]) -> Instruction | 
         else:
             factors = OF_TWO[instr.opcode](instr, *instr.operands)
         pairs = zip(factors, tangents, strict=True)
-        return sum_of([t if f == 1 else t * f for f, (t,) in pairs if t is not None])
+        return sum_of([t if f == 1 else t * f for f, (t,) in pairs if t is not None and f != 0])
 
 
 def sum_of(terms: Sequence[Instruction]) -> Instruction | None:

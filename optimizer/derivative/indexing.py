@@ -281,6 +281,8 @@ def topk(instr: Instruction, tangents: Sequence[Leaves]) -> Leaves:
 def along(x: Instruction, numbers: Instruction, axis: int) -> Instruction:
     """For each number of an array the element with that number along a dimension."""
     rank = x.shape.rank
+    if not x.shape.size:
+        return zeros(x.shape.with_dims(numbers.shape.dims))
     others = tuple(d for d in range(rank) if d != axis)
     return make(
         "gather",

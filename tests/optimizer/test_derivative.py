@@ -374,3 +374,17 @@ def test_random_modules_become_well_formed_ones(text: str) -> None:
     assert {error.code for error in refused} <= {"HLO155", "HLO156"}
     assert all(error.span is not None for error in refused)
     assert len(refused) < 20
+
+
+AT_THE_END = """
+  x = f64[] parameter(0)
+  infinity = f64[] constant(inf)
+  far = f64[] multiply(x, infinity)
+  one = f64[] constant(1)
+  at = pred[] compare(x, one), direction=EQ
+  near = f64[] sine(x)
+  ROOT r = f64[] select(at, far, near)"""
+
+
+def test_an_infinite_product_that_is_not_chosen_makes_no_nan() -> None:
+    assert evaluate(derivative(module(AT_THE_END)), 0.5) == (np.sin(0.5), np.cos(0.5))

@@ -119,7 +119,8 @@ def test_rule(opcode, seed):
     after, before = (
         leaves(evaluate(module, *moved(given, direction, step))) for step in (STEP, -STEP)
     )
-    if not all(np.isfinite(x).all() for x in (*here, *changes)):
+    # An empty result does not show a number outside of the domain, as a negative variance.
+    if not all(x.size and np.isfinite(x).all() for x in (*here, *changes)):
         return
     for x, y in zip(leaves(value), here, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
