@@ -140,6 +140,7 @@ clean:
 	@touch $@
 
 .venv/runs: .venv/python pyproject.toml
+	@echo "PyHLO and the libraries that it needs are installed into .venv, once; it takes a minute."
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 FILE = "assignment.json"
 # Bytes of that file.
 MOST = 1000
-STUB = "// {name}: a module on which suspect {number}, {kind}, is wrong. It is not written yet.\n"
+STUB = """// {name}: a module on which suspect {number}, {kind}, is wrong. It is not written yet.
+// why:
+"""
 WORDS = {
     "rule": "a wrong rewrite rule",
     "pass": "a wrong pass",
@@ -109,6 +111,11 @@ wrong, while PyHLO itself is right. A module of up to 12 instructions gets all p
 fewer. This command says whether suspect 1 is wrong on a module, and shows the wrong value:
 
     hlo assignment try {name} 1 my_module.hlo
+
+With `--log`, it lists the rewrites of a wrong rule or pass, also on a module on which it is right:
+try it on the modules of the course to see what a suspect does. For a wrong kernel it shows the C.
+
+Write into your file, after `// why:`, one sentence: what does the suspect do wrong?
 
 {suspects}
 

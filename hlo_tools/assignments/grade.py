@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tempfile
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from hlo_tools.exercises.apart import Limits
 
+# A module's comment that says what the suspect does wrong.
+WHY = re.compile(r"^// why:(.*\w.*)$", re.MULTILINE)
 FULL, LARGE, WEAK = 10, 7, 5
 # Up to so many instructions, a module that shows a bug gets all points.
 SMALL = 12
@@ -110,7 +113,9 @@ def judge(name: str, path: Path) -> GradedAnswer:
         return GradedAnswer(0, "wrong", "the suspect is right on this module")
     count = sum(1 for _ in module.instructions())
     status = "right" if count <= SMALL else "large"
-    return GradedAnswer(0, status, f"found, by {counted(count, 'instruction')}")
+    why = WHY.search(text)
+    told = f": {why[1].strip()}" if why else ", but not a word on why"
+    return GradedAnswer(0, status, f"found, by {counted(count, 'instruction')}{told}")
 
 
 def as_text(marks: Sequence[Mark]) -> str:

@@ -313,6 +313,11 @@ def without_spans(module: Module) -> Module:
 
 def told(error: BaseException | None) -> str:
     """An error in a line or a few, without its place in the text of a module that is not shown."""
+    if isinstance(error, HloError) and error.code == "HLO206":
+        # An error of the user's file, as the file raised it.
+        name = f"{type(error.__cause__ or error).__name__}: "
+        where = f" ({Path(error.span.source.name).name}:{error.span.line})" if error.span else ""
+        return f"{name}{error.message.removeprefix(name)}{where}"
     if isinstance(error, HloError):
         return str(HloError(error.code, error.message, notes=error.notes))
     return f"{type(error).__name__}: {error}"

@@ -106,7 +106,7 @@ def _finding(
         found = raised(name, told.error, answer.path, shown)
     else:
         found = Mistake("wrong", message, case_text(case, told.want, told.got))
-    location = answer.location(name)
+    location = found.location or answer.location(name)
     return Mistake(found.kind, found.message, found.shown, location, lambda: wrong(case))
 
 

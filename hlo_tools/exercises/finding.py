@@ -86,21 +86,23 @@ def raised(name: str, error: BaseException, path: Path | None, shown: str = "") 
         causes.append(cause)
     if any(isinstance(each, NotImplementedError) for each in causes):
         return unwritten(name)
-    where = line_of(error, path)
-    line = f" in line {where}" if where else ""
+    frame = frame_of(error, path)
+    line = f" in line {frame.lineno}" if frame else ""
     if isinstance(error, CallTooLongError):
         told = f"{name} has not come to an end after {CALL_SECONDS} s{line and ','}{line}"
         return Mistake("time", told, shown)
     if isinstance(error, ResultTypeError):
         return Mistake("error", f"{name} {error}", shown)
     told = str(error).partition("\n")[0]
-    return Mistake("error", f"{name} raises {type(error).__name__}{line}: {told}", shown)
+    # A debugger stops where the message points.
+    where = FunctionLocation(path.name, frame.lineno or 1, frame.name) if frame and path else None
+    return Mistake("error", f"{name} raises {type(error).__name__}{line}: {told}", shown, where)
 
 
-def line_of(error: BaseException, path: Path | None) -> int | None:
-    """The line of a file in which an error arose."""
+def frame_of(error: BaseException, path: Path | None) -> traceback.FrameSummary | None:
+    """The place in a file at which an error arose."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f.lineno for f in frames if path and Path(f.filename) == path]
+    own = [f for f in frames if path and Path(f.filename) == path]
     return own[-1] if own else None
 
 

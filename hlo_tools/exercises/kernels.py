@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,11 @@ def check_kernel(
         try:
             library = host.compile(source, name=file, checked=True)
         except HloError as error:
-            return Mistake("error", f"{name} does not compile", str(error))
+            told = str(error)
+            # Compilers name the place at which they notice it.
+            if re.search(r"expected .*before", told) or "expected ';'" in told:
+                told += "\n   = often a `;` is missing at the end of the line before"
+            return Mistake("error", f"{name} does not compile", told)
         if name not in library.kernels:
             return Mistake("missing", f"there is no kernel {name} in it")
         for launch in launches:

@@ -23,8 +23,14 @@ if TYPE_CHECKING:
 
 
 def own_trips(init: int, step: int, direction: str, limit: int) -> int | None:
-    """The trip count of a loop over an s8 counter, as the project counts."""
-    return InductionVariable(0, init, step, direction, limit, -128, 127).trips
+    """The trip count of a loop over an s8 counter that never wraps around.
+
+    The project counts one iteration of a loop that goes on while two numbers are equal, even if the
+    counter wraps around in it.
+    """
+    counter = InductionVariable(0, init, step, direction, limit, -128, 127)
+    trips = counter.trips
+    return trips if trips is not None and -128 <= counter.value(trips) <= 127 else None
 
 
 def check_trips(answer: Submission, effort: SearchEffort) -> Mistake | None:

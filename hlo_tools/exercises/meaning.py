@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from functools import wraps
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +112,16 @@ def check_divide(answer: Submission, effort: SearchEffort) -> Mistake | None:
         with np.errstate(all="ignore"):
             return divide(x, y)
 
-    return compare_calls(answer, "divide", own, calls, same=same_numbers)
+    # A float that is no s32 becomes another number on each kind of processor.
+    @wraps(answer["divide"])
+    def converting_soundly(x: Any, y: Any) -> Any:
+        with warnings.catch_warnings(), np.errstate(invalid="warn"):
+            warnings.simplefilter("ignore")
+            warnings.filterwarnings("error", ".*encountered in cast")
+            return answer["divide"](x, y)
+
+    watched = type(answer)({"divide": converting_soundly}, answer.path)
+    return compare_calls(watched, "divide", own, calls, same=same_numbers)
 
 
 def same_numbers(want: Any, got: Any) -> bool:

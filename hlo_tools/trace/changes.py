@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from hlo.write.print import Options, print_instruction
 from hlo.write.print_order import computation_order, fused_computations, instruction_order
+from optimizer.log import Silent
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Event, Log
 
 # Where an instruction came from, and large constants, are not shown in its line.
 SHOWN = Options(print_large_constants=False, print_metadata=False)
@@ -147,3 +150,23 @@ def compared(before: Sequence[ModuleLine], after: Sequence[ModuleLine]) -> list[
         made += [Marked("+", row) for row in after[j:m]]
         copied = k
     return made + [Marked(" ", row) for row in before[copied:]]
+
+
+class Tell(Silent):
+    """Prints every rewrite on standard error.
+
+    Parameters
+    ----------
+    whole : whether with the instructions before and after.
+    """
+
+    def __init__(self, *, whole: bool) -> None:
+        self.whole = whole
+
+    def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
+        """Print a rewrite."""
+        print(event, file=sys.stderr)
+        if self.whole:
+            print(f"-       {print_instruction(event.old, SHOWN)}", file=sys.stderr)
+            for instr in event.new:
+                print(f"+       {print_instruction(instr, SHOWN)}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """Make assignments with planted bugs, one set for each student, and grade them.
 
     hlo assignment make --seed 7 -o ada   a folder with suspects and exercises
-    hlo assignment try ada 1 my.hlo       whether suspect 1 is wrong on my.hlo
+    hlo assignment try ada 1 my.hlo       whether suspect 1 is wrong on my.hlo; --log: what it does
     hlo assignment grade ada ben          points; --format csv or json
 
 Every seed gives another set of over a hundred bugs: in rules, passes, kernels of C, and plans of
@@ -16,6 +16,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import emit_c
+from emit_c.table import emits_c
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
@@ -24,6 +26,7 @@ from hlo_tools.assignments.grade import FORMATS, grade
 from hlo_tools.exercises import sandbox
 from hlo_tools.exercises.apart import Limits
 from hlo_tools.files import read_sound_module
+from hlo_tools.trace.changes import Tell
 from optimizer.log import Log
 
 if TYPE_CHECKING:
@@ -56,6 +59,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--megabytes", type=at_least(64), default=4096, metavar="N", help="memory (default 4096)"
     )
+    parser.add_argument("--log", action="store_true", help="for `try`: list a suspect's rewrites")
     parser.add_argument(
         "--trust", action="store_true", help="run answers with your rights, without sandbox"
     )
@@ -66,7 +70,7 @@ def run(arguments: Namespace) -> int:
     if arguments.action == "make":
         return make(arguments)
     if arguments.action == "try":
-        return try_suspect(arguments.words)
+        return try_suspect(arguments.words, log=arguments.log)
     limits = Limits(arguments.seconds, arguments.megabytes, trust=arguments.trust)
     if not arguments.words:
         raise HloError("HLO200", "no folder is given: hlo assignment grade FOLDER ...")
@@ -90,8 +94,8 @@ def make(arguments: Namespace) -> int:
     return RIGHT
 
 
-def try_suspect(words: list[str]) -> int:
-    """Show the module that a suspect makes."""
+def try_suspect(words: list[str], *, log: bool = False) -> int:
+    """Show the module that a suspect makes; on request, how: each rewrite, or the kernel's C."""
     if len(words) != 3 or not words[1].isdigit():
         raise HloError("HLO200", "say which: hlo assignment try FOLDER NUMBER FILE.hlo")
     given, number = read_folder(Path(words[0])), int(words[1])
@@ -99,8 +103,11 @@ def try_suspect(words: list[str]) -> int:
         raise HloError("HLO204", f"there is no suspect {number}: there are {len(given.bugs)}")
     bug, module = given.bugs[number - 1], read_sound_module(words[2])
     if bug.kind in ("rule", "pass"):
-        after = bug.made.run(module, Log())
+        after = bug.made.run(module, Log([Tell(whole=True)] if log else []))
         print("it changes nothing" if after is module else str(after).rstrip())
+    if log and bug.kind == "kernel":
+        with emits_c.replaced(bug.opcodes[0], bug.made):
+            print(emit_c.compile(module, optimize=False, remember=False).source)
     told = bug.wrong_on(module)
     outcome = f"wrong: {told}" if told else "right on this module"
     print(f"suspect {number} ({WORDS[bug.kind]}) is {outcome}")

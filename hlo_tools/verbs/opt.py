@@ -18,21 +18,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
-from hlo.write.print import print_instruction
 from hlo_tools.arguments import at_least
 from hlo_tools.assigned import assigned
 from hlo_tools.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
 from hlo_tools.graphs.drawing import drawn
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
-from hlo_tools.trace.changes import SHOWN
+from hlo_tools.trace.changes import Tell
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
 from hlo_tools.views.loops import loops
 from hlo_tools.views.picture import picture
 from hlo_tools.written import ENDS, is_text, write_module
 from optimizer.dynamic_padder.boundary import static_form
-from optimizer.log import Event, Log, Observer, Silent
+from optimizer.log import Log, Observer, Silent
 from optimizer.memory.report import report
 from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
 from optimizer.pipelines import prepare
@@ -63,26 +62,6 @@ class Until(Silent):
         """Stop, if it was this one."""
         if pass_.name == self.name:
             raise Reached(after)
-
-
-class Tell(Silent):
-    """Prints every rewrite on standard error.
-
-    Parameters
-    ----------
-    whole : whether with the instructions before and after.
-    """
-
-    def __init__(self, *, whole: bool) -> None:
-        self.whole = whole
-
-    def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
-        """Print a rewrite."""
-        print(event, file=sys.stderr)
-        if self.whole:
-            print(f"-       {print_instruction(event.old, SHOWN)}", file=sys.stderr)
-            for instr in event.new:
-                print(f"+       {print_instruction(instr, SHOWN)}", file=sys.stderr)
 
 
 # Stages of the CUDA backend.

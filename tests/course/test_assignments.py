@@ -183,6 +183,33 @@ def test_a_file_that_is_no_assignment_is_told(text: str, tmp_path: Path) -> None
         read_folder(tmp_path)
 
 
+def test_a_suspect_shows_what_it_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rule or a pass its rewrites, a kernel its C; also where they are right."""
+    made = make_folder(tmp_path / "ada", seed=7, bugs=4, exercises=0)
+    for number, bug in enumerate(made.bugs, 1):
+        if bug.kind in ("rule", "pass", "kernel"):
+            path = tmp_path / f"{bug.kind}.hlo"
+            path.write_text(str(find_bug(bug, seconds=1)))
+            words = ["assignment", "try", str(tmp_path / "ada"), str(number), str(path)]
+            main(words)
+            before = "".join(capsys.readouterr())
+            main([*words, "--log"])
+            after = "".join(capsys.readouterr())
+            assert len(after) > len(before)
+            assert bug.kind != "kernel" or "void" in after
+            assert bug.kind == "kernel" or "1 : " in after
+
+
+def test_a_sentence_says_why(tmp_path: Path) -> None:
+    bug = next(b for b in BUGS.values() if b.kind == "rule")
+    path = tmp_path / "bug.hlo"
+    text = str(find_bug(bug, seconds=1))
+    path.write_text(f"// why: it forgets -0\n{text}")
+    assert judge(bug.name, path).message.endswith(": it forgets -0")
+    path.write_text(f"// why:\n{text}")
+    assert judge(bug.name, path).message.endswith(", but not a word on why")
+
+
 # Bodies of answers: what each does, and what may be told of it.
 HANDED_IN = {
     "exercise16.py": ("while True: pass", "time"),

@@ -83,6 +83,24 @@ def transpose_of_transpose(x, p, q): return p
 """
 # By name: an exercise, an answer to it, and a part of the message.
 ODD_ANSWERS = {
+    "cast": (
+        12,
+        """import numpy as np
+def divide(x, y):
+    q = np.trunc(x / np.where(y == 0, 1, y)).astype(np.int32)
+    return np.where(y == 0, np.int32(-1), q)""",
+        "divide raises RuntimeWarning in line 3: invalid value encountered in cast",
+    ),
+    "error in a rule": (
+        16,
+        NO_INSTRUCTION.replace("return p", "return p['a']"),
+        "transpose_of_transpose: it raises TypeError: tuple indices",
+    ),
+    "semicolon": (
+        38,
+        'extern "C" __global__ void row_sums(float *x) {\n  float p[64]\n  p[0] = 0;\n}',
+        "often a `;` is missing at the end of the line before",
+    ),
     "endless": (25, "def trips(*_):\n  while True: pass", "to an end after 1 s, in line 2"),
     "endless pass": (21, ENDLESS_PASS, "not come to an end after 1 s, in line 4"),
     "dimensions": (9, "def infer_pad(i, a, x, y): return x.dims", "a tuple, where a Shape is"),
@@ -99,11 +117,49 @@ def test_an_answer_of_another_kind_is_told_which_is_wanted(
 ) -> None:
     for module in (limits, finding):
         monkeypatch.setattr(module, "CALL_SECONDS", 1)
-    path = tmp_path / "answer.py"
+    path = tmp_path / f"answer{EXERCISES[number].suffix}"
     path.write_text(answer)
     report = check_here(number, path, shrinking=2)
     assert not report.is_right
     assert told in f"{report.message}\n{report.shown}"
+
+
+# As the stub says it.
+TRIPS = """import operator
+
+def trips(init, step, direction, limit):
+    holds, count, value = getattr(operator, direction.lower()), 0, init
+    while holds(value, limit):
+        count, value = count + 1, value + step
+        if not -128 <= value <= 127 or count > 256:
+            return None
+    return count
+"""
+# One that knows of no integer that NumPy does not.
+DIVIDE = """import numpy as np
+
+def divide(x, y):
+    q = np.trunc(x / np.where(y == 0, 1, y)).astype(np.int64).astype(np.int32)
+    return np.where(y == 0, np.int32(-1), q)
+"""
+
+
+@pytest.mark.parametrize(("number", "answer"), [(25, TRIPS), (12, DIVIDE)])
+def test_an_answer_to_the_words_of_the_stub_is_right(
+    number: int, answer: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "answer.py"
+    path.write_text(answer)
+    report = check_here(number, path)
+    assert report.is_right, report
+
+
+def test_a_debugger_stops_at_the_line_of_the_error(tmp_path: Path) -> None:
+    path = tmp_path / "answer.py"
+    path.write_text("def depth(computation):\n    x = []\n\n    return x[1]\n")
+    report = check_here(8, path, shrinking=0)
+    assert "raises IndexError in line 4" in report.message
+    assert (report.breakpoint, report.function) == ("answer.py:4", "depth")
 
 
 def test_numbers_go_from_one_without_a_gap() -> None:
