@@ -86,26 +86,21 @@ def users_of(
     return found
 
 
-def called_first(*starts: Computation, known: Container[Computation] = ()) -> list[Computation]:
-    """Some computations and all that they call, callees before callers.
-
-    Parameters
-    ----------
-    known : computations to leave out, with all that they call.
-    """
+def called_first(*starts: Computation) -> list[Computation]:
+    """Some computations and all that they call, callees before callers."""
     order: dict[Computation, None] = {}
-
-    def needs(computation: Computation) -> Iterator[Computation]:
-        return (callee for callee in computation.callees if callee not in known)
-
     for start in starts:
-        if start in known:
-            continue
-        if all(callee in order for callee in needs(start)):
+        if all(callee in order for callee in start.callees):
             order[start] = None  # the order of a module's computations
         else:
-            order.update(dict.fromkeys(needed_first((start,), needs, order)))
+            order.update(dict.fromkeys(needed_first((start,), lambda c: c.callees, order)))
     return list(order)
+
+
+def called_besides(known: Container[Computation], *starts: Computation) -> list[Computation]:
+    """As `called_first`, without computations that are known, and without all that these call."""
+    new = (start for start in starts if start not in known)
+    return needed_first(new, lambda c: (callee for callee in c.callees if callee not in known))
 
 
 def callers(module: Module) -> dict[Computation, list[Instruction]]:

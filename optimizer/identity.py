@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.walk import called_first
+from hlo.walk import called_besides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ class Identity:
 
     def of(self, computation: Computation) -> int:
         """The number of a computation."""
-        for each in called_first(computation, known=self._computations):
+        for each in called_besides(self._computations, computation):
             self._computations[each] = self._number(self._structure(each))
         return self._computations[computation]
 

@@ -20,7 +20,7 @@ from hlo.types.element_type import U32
 from hlo.types.shape import TOKEN_SHAPE, array, tuple_of
 from hlo.types.sharding import Sharding
 from hlo.types.values import ComputationLayout, FrontendAttributes
-from hlo.walk import called_first, rebuild, rebuild_module
+from hlo.walk import called_besides, rebuild, rebuild_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,7 +153,7 @@ def settle_async(module: Module) -> Module:
     for start in reversed(starts):
         thread = AsyncStart.of(start).async_execution_thread
         # The outermost comes first; what it runs is all on its thread.
-        threads.update(dict.fromkeys(called_first(*start.called, known=threads), thread))
+        threads.update(dict.fromkeys(called_besides(threads, *start.called), thread))
     for start in starts:
         if (group := _group(start)) is not None:
             groups[start.called[0].name] = group

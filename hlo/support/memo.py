@@ -6,7 +6,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
-from hlo.walk import called_first
+from hlo.walk import called_besides
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def callees_first(function: Callable[[Computation], Known]) -> Callable[[Computa
 
     @wraps(function)
     def ask(computation: Computation) -> Known:
-        for each in called_first(computation, known=known):
+        for each in called_besides(known, computation):
             known[each] = function(each)
         return known[computation]
 
