@@ -20,38 +20,51 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from io import TextIOWrapper
 
-# One line a verb; `hlo_tools.verbs.<verb>` does the work, with `_` for `-`.
-VERBS: Final = {
-    "print": "print a module as XLA prints it",
-    "verify": "check that modules are well formed",
-    "run": "run a module, and compare it with a reference",
-    "jax": "run a script that uses JAX, and watch its modules",
-    "cuda-host": "run a kernel of CUDA C on the processor, and find its mistakes",
-    "aot": "write a module as C files that build without Python",
-    "opt": "optimize a module, by a standard pipeline or by chosen passes",
-    "grad": "differentiate a module: value and gradients",
-    "vmap": "batch a module: one run for many examples",
-    "check": "test a pass or a rule of your own on generated modules",
-    "step": "step through the optimizer's rewrites, forwards and backwards",
-    "view": "write a page that shows every pass and rewrite, for a browser",
-    "bisect": "find the rewrite that makes the optimizer's result wrong",
-    "graph": "draw a module as a graph",
-    "minimize": "make a failing module as small as it can be",
-    "accuracy": "measure how far results are from those in f64",
-    "stats": "count opcodes, bytes and operations of a module",
-    "diff": "compare two modules instruction by instruction",
-    "ops": "list the opcodes, and which functions define each",
-    "passes": "list the optimizer's passes and their options",
-    "rules": "list the optimizer's rewrite rules, each with its promise",
-    "why": "explain why instructions are fused, copied or laid out so",
-    "timeline": "draw when each instruction would run on a GPU",
-    "assignment": "make and grade assignments with planted bugs",
-    "exercise": "check an exercise of the course",
-    "report-bug": "pack a run that goes wrong into a zip, as a report",
-    "replay": "run a packed report again",
-    "explain": "tell what an error code means",
-    "doctor": "look at the installation, and say what is missing",
+# One line a verb, by purpose; `hlo_tools.verbs.<verb>` does the work, with `_` for `-`.
+VERBS_BY_PURPOSE: Final = {
+    "run a module and look at it": {
+        "run": "run a module, and compare it with a reference",
+        "print": "print a module as XLA prints it",
+        "verify": "check that modules are well formed",
+        "stats": "count opcodes, bytes and operations of a module",
+        "graph": "draw a module as a graph",
+        "diff": "compare two modules instruction by instruction",
+        "ops": "list the opcodes, and which functions define each",
+    },
+    "optimize it, and see how": {
+        "opt": "optimize a module, by a standard pipeline or by chosen passes",
+        "step": "step through the optimizer's rewrites, forwards and backwards",
+        "view": "write a page that shows every pass and rewrite, for a browser",
+        "why": "explain why instructions are fused, copied or laid out so",
+        "passes": "list the optimizer's passes and their options",
+        "rules": "list the optimizer's rewrite rules, each with its promise",
+        "timeline": "draw when each instruction would run on a GPU",
+    },
+    "transform it": {
+        "grad": "differentiate a module: value and gradients",
+        "vmap": "batch a module: one run for many examples",
+    },
+    "test a compiler, and find a mistake": {
+        "check": "test a pass or a rule of your own on generated modules",
+        "bisect": "find the rewrite that makes the optimizer's result wrong",
+        "minimize": "make a failing module as small as it can be",
+        "accuracy": "measure how far results are from those in f64",
+        "report-bug": "pack a run that goes wrong into a zip, as a report",
+        "replay": "run a packed report again",
+    },
+    "from and to other programs": {
+        "jax": "run a script that uses JAX, and watch its modules",
+        "aot": "write a module as C files that build without Python",
+        "cuda-host": "run a kernel of CUDA C on the processor, and find its mistakes",
+    },
+    "learn and teach": {
+        "exercise": "check an exercise of the course",
+        "assignment": "make and grade assignments with planted bugs",
+        "explain": "tell what an error code means",
+        "doctor": "look at the installation, and say what is missing",
+    },
 }
+VERBS: Final = {verb: line for verbs in VERBS_BY_PURPOSE.values() for verb, line in verbs.items()}
 
 FINE: Final = 0
 BAD_INPUT: Final = 2
@@ -122,12 +135,14 @@ def of_help(words: list[str]) -> int:
 def without_verb(words: list[str]) -> int:
     """Answer a command line that names no verb: with help, the version, or a refusal."""
     width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {verb:{width}}  {summary}" for verb, summary in VERBS.items())
+    verbs = "\n".join(
+        "\n".join([f"\n{purpose}:", *(f"  {v:{width}}  {summary}" for v, summary in of_it.items())])
+        for purpose, of_it in VERBS_BY_PURPOSE.items()
+    )
     parser = Parser(
         prog="hlo",
         usage="hlo VERB [OPTION ...] [FILE ...]",
-        description="PyHLO: tools that print, check, run, optimize and compile HLO.\n\n"
-        f"verbs:\n{verbs}",
+        description=f"PyHLO: tools that print, check, run, optimize and compile HLO.\n{verbs}",
         epilog="`hlo help VERB` tells more. A FILE `-` is standard input.\n"
         "Exit status: 0 fine, 1 a comparison failed, 2 bad input or usage.",
     )
