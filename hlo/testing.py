@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-NAMES = ("Case", "arguments", "cases", "check_pass", "instances", "modules")
+NAMES = ("DrawnCase", "arguments", "cases", "check_pass", "instances", "modules")
 
 
 def __getattr__(name: str) -> Any:

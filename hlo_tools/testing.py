@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from optimizer.rewriting.rule import Rule
 
 Item = TypeVar("Item")
-__all__ = ["Case", "arguments", "cases", "check_pass", "instances", "modules"]
+__all__ = ["DrawnCase", "arguments", "cases", "check_pass", "instances", "modules"]
 
 
 class DrawnRandom(Random):
@@ -99,7 +99,7 @@ class DrawnRandom(Random):
 
 
 @dataclass(frozen=True)
-class Case:
+class DrawnCase:
     """A module with arguments for its entry computation."""
 
     module: Module
@@ -164,7 +164,7 @@ def cases(
     draw: st.DrawFn,
     of: st.SearchStrategy[Module] | None = None,
     styles: Sequence[str] = tuple(STYLES),
-) -> Case:
+) -> DrawnCase:
     """Modules with arguments.
 
     Parameters
@@ -172,7 +172,7 @@ def cases(
     of : the strategy of the modules; `modules()` if None.
     """
     module = draw(modules() if of is None else of)
-    return Case(module, draw(arguments(module, styles)))
+    return DrawnCase(module, draw(arguments(module, styles)))
 
 
 @st.composite
@@ -196,7 +196,7 @@ def _instance(rule: Rule, random: Random, types: tuple[ElementType, ...]) -> Mod
     return None
 
 
-def check_pass(pass_: Pass, case: Case) -> None:
+def check_pass(pass_: Pass, case: DrawnCase) -> None:
     """Hold a pass against the interpreter, as `hlo check` does.
 
     Raises

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from emit_c.executable.built import Built
+    from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction, Module
 
 Value = Any  # an array, None for a token, or a tuple of values
@@ -32,7 +33,7 @@ def without_last_bitcasts(module: Module) -> tuple[Module, Mapping[int, StridedV
         the module, and by its number among the results how each of them is to be seen. A module
         with one array as its result has the number 0.
     """
-    root = module.entry.root
+    root = _named(module.entry.root)
     results = root.operands if root.opcode == "tuple" else (root,)
     views = {k: _view(r) for k, r in enumerate(results) if _is_view(r)}
     if not views:
@@ -48,6 +49,16 @@ def without_last_bitcasts(module: Module) -> tuple[Module, Mapping[int, StridedV
         layout = replace(header.entry_computation_layout, result=last.shape)
         header = replace(header, entry_computation_layout=layout)
     return replace(module, header=header, computations=computations, entry=entry), views
+
+
+def _named(root: Instruction) -> Instruction:
+    """The element of a tuple that a root takes out of the tuple again, or the root itself.
+
+    One that has a sharding is not simplified away.
+    """
+    while root.opcode == "get-tuple-element" and root.operands[0].opcode == "tuple":
+        root = root.operands[0].operands[cast("GetTupleElement", root.attrs).index]
+    return root
 
 
 def _is_view(instr: Instruction) -> bool:

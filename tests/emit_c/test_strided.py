@@ -97,3 +97,17 @@ def test_other_modules_stay():
         "HloModule m\nENTRY e { x = f32[2,3] parameter(0)\nROOT n = f32[2,3] abs(x) }"
     )
     assert without_last_bitcasts(module) == (module, {})
+
+
+def test_a_root_with_a_sharding_is_a_view_as_well():
+    """JAX's resharding ends so: with one element of a tuple of one."""
+    module = hlo.parse("""HloModule m, entry_computation_layout={(f32[2,3]{1,0})->f32[2,3]{0,1}}
+ENTRY e {
+  x = f32[2,3]{1,0} parameter(0)
+  t = (f32[2,3]{1,0}) tuple(x)
+  ROOT r = f32[2,3]{1,0} get-tuple-element(t), index=0, sharding={replicated}
+}""")
+    executable = emit_c.compile(module)
+    assert isinstance(executable, StridedExecutable)
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(executable(x), x)
