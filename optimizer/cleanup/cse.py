@@ -56,9 +56,9 @@ class Cse:
 
             identity = identities[self.is_layout_sensitive or reads_layouts(computation)]
             unique = rebuild(computation, repetitions(computation, is_eligible, identity, log))
-            # Where an earlier instruction has become the root, its users are dead, and have to go:
-            # nothing may use the root of a fusion.
-            return unique if unique.root.name == computation.root.name else without_dead(unique)
+            # Instructions that use the new root are dead: nothing may use the root of a fusion.
+            is_used = any(unique.root in instr.operands for instr in unique.instructions)
+            return without_dead(unique) if is_used else unique
 
         return rebuild_module(module, change)
 
