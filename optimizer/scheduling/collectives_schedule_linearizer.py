@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.opcode import DONE_OF, SEQUENTIAL, having
+from hlo.support.memo import callees_first
 from optimizer.passes import register
 from optimizer.rewriting.sites import replace_each
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
 
 # What waits for other devices, or what others wait for.
@@ -56,11 +57,12 @@ class CollectivesScheduleLinearizer:
 
 def _meets(instr: Instruction) -> bool:
     """Whether an instruction, or one in a computation that it runs, needs other devices."""
-    waiting = [instr]
-    while waiting:
-        here = waiting.pop()
-        if here.opcode in _MEETING:
-            return True
-        if here.opcode in SEQUENTIAL:
-            waiting += (i for c in here.called for i in c.instructions)
-    return False
+    if instr.opcode in _MEETING:
+        return True
+    return instr.opcode in SEQUENTIAL and any(map(_has_meetings, instr.called))
+
+
+@callees_first
+def _has_meetings(computation: Computation) -> bool:
+    """Whether an instruction of a computation, or of those that it runs, needs other devices."""
+    return any(map(_meets, computation.instructions))
