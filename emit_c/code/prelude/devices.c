@@ -5,11 +5,11 @@ extern int hlo_collective(s64 kind, s64 site, s64 count, const void *const *give
                           void *const *made, const s64 *sizes, const void *const *folds,
                           const s64 *numbers);
 
-// The same in two steps, of which the first does not wait.
+// Begin an exchange of arrays, as hlo_collective does it in one step, without waiting for others.
 extern int hlo_start(s64 kind, s64 site, s64 count, const void *const *given, void *const *made,
                      const s64 *sizes, const void *const *folds, const s64 *numbers);
 
-// The second step.
+// End an exchange that hlo_start has begun.
 extern int hlo_finish(s64 site);
 
 // Send copies of arrays to other devices, or take those that were sent where the site `of` says.
