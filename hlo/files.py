@@ -60,7 +60,8 @@ def parse_either(text: str, name: str = "<string>", entry: str = "") -> Module:
         return stablehlo.parse(text, name, entry)
     if entry:
         note = "ENTRY stands before the entry computation of HLO text"
-        raise HloError("HLO012", f"{name} is HLO, whose text says its entry", notes=[note])
+        text = f"no other entry than its own can be chosen for {name}, which is HLO: {entry}"
+        raise HloError("HLO012", text, notes=[note])
     return parse(text, name)
 
 

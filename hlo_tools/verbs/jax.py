@@ -48,8 +48,9 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--engine",
         choices=ENGINES,
-        help="how modules run; auto: by the interpreter until their C is compiled; -only: a module"
-        " that can't be compiled is an error, else it is interpreted",
+        metavar="ENGINE",
+        help=f"how modules run: {', '.join(ENGINES)}; auto: by the interpreter until their C is"
+        " compiled; -only: a module that can't be compiled is an error, else it is interpreted",
     )
     parser.add_argument("--devices", type=at_least(1), metavar="N", help="number of devices")
     parser.add_argument(

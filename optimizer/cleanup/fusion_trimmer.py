@@ -79,6 +79,8 @@ def outputs_used(instr: Instruction, using: Sequence[Instruction] | None) -> lis
     if any(user.opcode != "get-tuple-element" for user in using):
         return None
     used = sorted({GetTupleElement.of(user).index for user in using})
+    if len(used) == 1 and any(user.annotations.sharding for user in using):
+        return None  # the one output would take the place of a value whose sharding it lacks
     return used if len(used) < len(instr.shape.elements) else None
 
 

@@ -91,6 +91,8 @@ def unused_operands(
         return {}
     # At least one operand must stay, though a comparator may compare nothing.
     kept = kept or [0]
+    if len(kept) == 1 and any(user.annotations.sharding for user in using):
+        return {}  # the array would take the place of a value whose sharding it lacks
     own = cloned(comparator, names) if comparator.name in shared else comparator
     operands = [instr.operands[i] for i in kept]
     shapes = [operand.shape for operand in operands]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.walk import names_of, rebuild, rebuild_module, users
 from interpreter.numbers.compare import ROUNDING
+from optimizer.effects import ordered
 from optimizer.expanders.op_expander import adopted
 from optimizer.partitioning.reduce_scatter_creator import without_named
 from optimizer.passes import register
@@ -40,9 +41,11 @@ class AllReduceReassociate:
         def changed(computation: Computation) -> Computation:
             while "all-reduce" in computation.opcodes:
                 users_of, there = users(computation), frozenset(computation.instructions)
+                tied = ordered(computation)
                 for instr in computation.instructions:
                     alone = all(users_of[o] == [instr] for o in instr.operands)
-                    if not alone or not are_one(instr):
+                    free = tied.isdisjoint((instr, *instr.operands))
+                    if not alone or not free or not are_one(instr):
                         continue
                     first, second = instr.operands
                     inner = make(instr.opcode, first.operands[0], second.operands[0])

@@ -128,7 +128,8 @@ def test_a_caller_whose_struct_is_another_is_refused(monkeypatch: pytest.MonkeyP
 def test_every_function_that_is_answered_has_a_struct(jax: Any) -> None:
     jax.devices()
     known = FUNCTIONS | LAYOUT_FUNCTIONS
-    assert [name for name in table.ANSWERS if known.get(name) is None] == []
+    # The shim asks for one more thing: the exception of a call of compiled code that failed.
+    assert [name for name in table.ANSWERS if known.get(name) is None] == ["raised"]
 
 
 def test_jaxlib_sends_structs_of_the_sizes_in_the_tables(jax: Any) -> None:

@@ -93,7 +93,6 @@ EFFECTS = {
         "--input": "M --check-values --input BAD",
         "--stage": "M --stage buffers",
         "--kernel": "M --stage loops --kernel nonsense",
-        "--steps": "M --stage loops --steps",
         "--svg": "M --svg OUT",
         "--trace": "M --trace OUT",
         "--split-input": "TWO --split-input",
@@ -197,6 +196,7 @@ ELSEWHERE = {
         "--fill",
         "--replicas",
         "--plain",
+        "--steps",
     },  # test_optimizing.py; the loops of kernels
     "bisect": {"--seed", "--fill", "--replicas"},  # inputs as of `run`
     "graph": {"--engine"},  # test_graph.py

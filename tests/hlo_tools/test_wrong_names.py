@@ -23,6 +23,8 @@ NEEDED = {
     "check": "cse",
     "step": "M --script script.py",
     "minimize": "M --command false",
+    "grad": "M --mode forward",
+    "vmap": "M --size 8",
     "aot": "M -o made",
     "diff": "M M",
     "ops": "",
@@ -57,6 +59,7 @@ ALONE = {
     "minimize --reference": "M --platform interpreter",
     "step --script": "M",
     "aot -o": "M",
+    "vmap --size": "M",
     "report-bug -o": "stats M",
 }
 # A value of these is free: text to be looked for, a command, a name to be given.

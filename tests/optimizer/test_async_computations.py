@@ -27,6 +27,9 @@ ENTRY e {
 }"""
 ABS = hlo.parse(BESIDE.replace("OPCODE", "abs"))
 
+# Those that compute something else, as a derivative, have other results.
+KEEPING = sorted(name for name, made in PASSES.items() if not hasattr(made, "transforms"))
+
 
 def without_sign(instr):
     negated = make("negate", instr.operands[0]).with_(name=f"{instr.name}.n")
@@ -66,7 +69,7 @@ def test_one_operation_stays_one(rewritten):
     assert one.tolist() == other.tolist() == [1, 2, 0, 0]
 
 
-@pytest.mark.parametrize("name", sorted(PASSES))
+@pytest.mark.parametrize("name", KEEPING)
 def test_no_pass_breaks_an_async_computation(name):
     for opcode in ("abs", "logistic", "cbrt", "erf", "tan", "round-nearest-even"):
         after = PASSES[name]().run(hlo.parse(BESIDE.replace("OPCODE", opcode)), Log())

@@ -235,7 +235,7 @@ def test_an_entry_that_is_missing_is_told_with_those_that_there_are(entry, told)
 
 
 def test_only_stablehlo_has_another_entry():
-    with pytest.raises(hlo.HloError, match="is HLO, whose text says its entry"):
+    with pytest.raises(hlo.HloError, match="no other entry than its own can be chosen"):
         parse_either("HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n", entry="f")
 
 
