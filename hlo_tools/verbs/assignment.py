@@ -1,7 +1,7 @@
 """Make assignments with planted bugs, one set for each student, and grade them.
 
     hlo assignment make --seed 7 -o ada   a folder with suspects and exercises
-    hlo assignment try ada 1 my.hlo       is suspect 1 wrong? --log: its rewrites
+    hlo assignment try ada 1 my.hlo       whether suspect 1 is wrong; --log
     hlo assignment grade ada ben          points; --format csv or json
 
 Every seed gives another set of over a hundred bugs: in rules, passes, kernels of C, and plans of
