@@ -252,7 +252,8 @@ def test_golden_modules_read_back_from_their_messages() -> None:
     """One in eight of the golden modules, with the opcodes and annotations of all passes."""
     for seed in all_seeds()[::8]:
         module = seed.module
-        if module is None or "{...}" in seed.text:
+        # Messages hold neither constants that are left out nor dynamic roots.
+        if module is None or "{...}" in seed.text or "has_dynamic_root" in seed.text:
             continue
         again = read_message(message_bytes(module, "m.pb"), "m.pb")
         assert changes(module, again) == [], seed.name
