@@ -40,10 +40,6 @@ class Linear:
         """The factor of a name."""
         return self.terms.get(name, 0)
 
-    def over(self, names: Iterable[str]) -> Linear:
-        """The multiples of some names alone."""
-        return Linear(0, {name: self.terms[name] for name in names if name in self.terms})
-
     def depends_on(self, names: Iterable[str]) -> bool:
         """Whether one of some names is in an atom."""
         asked = set(names)

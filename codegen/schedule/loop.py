@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Literal, Load, Name
+from codegen.expressions import Choose, Load
 from codegen.schedule.accesses import MemoryAccess, accesses
 from codegen.schedule.linear import Linear, linear
 from codegen.statements import (
@@ -129,12 +129,6 @@ class LoopView:
         return [load for tree in inside for load in certain_loads(tree)]
 
     @cached_property
-    def stores(self) -> list[Load]:
-        """The elements that are assigned to, each as often as a statement does so."""
-        targets = (s.target for s in self.every if isinstance(s, Assign))
-        return [each for each in targets if isinstance(each, Load)]
-
-    @cached_property
     def forms(self) -> dict[str, Linear]:
         """The linear forms of the values that an iteration names, where nothing is loaded."""
         found: dict[str, Linear] = {}
@@ -163,12 +157,6 @@ class LoopView:
         """The linear form of an index, of names that are known before the iteration."""
         return linear(index, self.forms)
 
-    def stride(self, index: Expr) -> int | None:
-        """By how much an index grows from iteration to iteration; None where that differs."""
-        form = self.form(index)
-        others = Linear(0, {a: f for a, f in form.terms.items() if a != self.name})
-        return None if others.depends_on(self.varying) else form.factor(self.name)
-
     def slice(self, wanted: Iterable[Expr]) -> list[Let]:
         """The values of an iteration that some trees are computed of, in their order."""
         needed = {name for tree in wanted for name in names_of(tree)}
@@ -179,14 +167,6 @@ class LoopView:
                 needed |= set(names_of(s.value))
         return found[::-1]
 
-    def reached(self, names: Iterable[str]) -> set[str]:
-        """Some names, and those of the values that are computed of them."""
-        found = set(names)
-        for s in self.every:
-            if isinstance(s, Let) and not found.isdisjoint(names_of(s.value)):
-                found.add(s.name)
-        return found
-
 
 def certain_loads(tree: Expr) -> Iterator[Load]:
     """The loads in a tree that no choice leaves out."""
@@ -194,12 +174,6 @@ def certain_loads(tree: Expr) -> Iterator[Load]:
         yield tree
     for each in (tree.condition,) if isinstance(tree, Choose) else children(tree):
         yield from certain_loads(each)
-
-
-def number_in(lane: Name, first: Expr | int) -> Expr:
-    """The iteration of a lane, of a block that begins with the first."""
-    is_first = isinstance(first, int) and first == 0
-    return lane if is_first or first == Literal(0) else lane + first
 
 
 def has_loads(tree: Expr) -> bool:
