@@ -63,7 +63,9 @@ class _Types(Transformer[Token, Any]):
         raise HloError("HLO012", f"a value is of type `tensor<{name}>`, not `{name}`")
 
     def tensor(self, sizes: Token | None, element: str, bounds: Any) -> Shape:
-        words = bounds.words if isinstance(bounds, Tagged) else ()
+        # `#stablehlo.bounds<8, ?>`, or `#mhlo.type_extensions<bounds = [8, ?]>`.
+        tagged = bounds if isinstance(bounds, Tagged) else Tagged("", (), {})
+        words = tagged.fields.get("bounds", tagged.words)
         return types.tensor(sizes or "", element, words)
 
     def tuple(self, *elements: Shape | None) -> Shape:

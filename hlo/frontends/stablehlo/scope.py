@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 # Hints for a program that JAX has exported for sizes of all kinds, or for one with a bound.
 UNKNOWN_SIZES = (
+    "XLA compiles no module with such a size, either: refine the program to the arguments' sizes",
     "jax.jit(exported.call).lower(*arguments).compile().as_text() is HLO for the arguments' sizes",
     "`tensor<?x4xf32, #stablehlo.bounds<8, ?>>` has at most 8 rows",
 )

@@ -27,6 +27,8 @@ _DIMENSIONS = {
     "dynamic_gather": "dimension_numbers",
     "scatter": "scatter_dimension_numbers",
     "dot_general": "dot_dimension_numbers",
+    "convolution": "dimension_numbers",
+    "dynamic_conv": "dimension_numbers",
 }
 
 
@@ -60,28 +62,9 @@ def plain_operation(op: Operation) -> Operation:
         given.setdefault(_DIMENSIONS[word], Tagged("", (), given))
     if word == "dot_general" and given.get("accumulation_type") is not None:
         given["algorithm"] = Tagged("", (), given)
-    if word in ("convolution", "dynamic_conv"):
-        given["dimension_numbers"] = _sides(given)
     if "channel_id" in given:
         given["channel_handle"] = Tagged("", (), {"handle": given["channel_id"]})
     return replace(op, name=f"{dialect}.{word}", attributes=given)
-
-
-def _sides(given: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """The roles of a convolution's dimensions: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
-    sides: list[tuple[str, ...]] = []
-    for side, first, second in (
-        ("input", "batch", "feature"),
-        ("kernel", "input_feature", "output_feature"),
-        ("output", "batch", "feature"),
-    ):
-        letters = ("i", "o") if side == "kernel" else ("b", "f")
-        spatial = [int(d) for d in given[f"{side}_spatial_dimensions"]]
-        roles = {place: str(number) for number, place in enumerate(spatial)}
-        for letter, role in zip(letters, (first, second), strict=True):
-            roles[int(given[f"{side}_{role}_dimension"])] = letter
-        sides.append(tuple(roles[place] for place in range(len(roles))))
-    return tuple(sides)
 
 
 def split_types(text: str) -> list[str]:

@@ -49,6 +49,7 @@ def value(text, *arguments, entry=""):
             "= !vec", "= tensor<4xf32>", 1
         ),
         f"#map = affine_map<(d0) -> (d0)>\n{DOUBLE}",
+        f"#row = #sparse_tensor.encoding<{{ map = (d0) -> (d0 : compressed) }}>\n{DOUBLE}",
         DOUBLE.replace("func.func", "func"),
         DOUBLE.replace("func.func", "func.func public"),
         DOUBLE.replace("func.func", "func private"),
@@ -59,6 +60,23 @@ def value(text, *arguments, entry=""):
 def test_a_text_is_known_by_its_beginning(text):
     module = parse_either(text)
     np.testing.assert_array_equal(interpreter.evaluate(module, X), 2 * X)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cf.br ^bb1(%x, %x : tensor<4xf32>, tensor<4xf32>)",
+        "cf.cond_br %p, ^bb1(%x : tensor<4xf32>), ^bb2",
+        "call_indirect %f(%x) : (tensor<4xf32>) -> ()",
+        "linalg.fill ins(%x : f32) outs(%y : tensor<4xf32>)",
+    ],
+)
+def test_other_functions_may_use_what_hlo_has_not(line):
+    """Functions that the entry does not call are read, but not translated."""
+    other = f"func.func @other(%x: tensor<4xf32>) {{\n{line}\n^bb1(%a: tensor<4xf32>):\nreturn\n}}"
+    np.testing.assert_array_equal(value(f"{DOUBLE}\n{other}", X), 2 * X)
+    with pytest.raises(hlo.HloError, match="HLO has nothing for"):
+        value(f"{DOUBLE}\n{other}", X, entry="other")
 
 
 def test_a_file_is_known_by_its_end(tmp_path):

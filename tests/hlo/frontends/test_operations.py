@@ -227,6 +227,9 @@ def test_a_scan_carries_values_from_slice_to_slice(backwards):
         ("ij,k->k", (2, 3), (4,)),
         (",ii->i", (), (3, 3)),
         ("iji,j->j", (2, 3, 2), (3,)),
+        ("...x,xy->...y", (1, 5, 3), (3, 2)),
+        ("...xy,...yz->...xz", (4, 3, 2), (2, 5)),
+        ("i...,...->...i", (3, 2), (4, 2)),
     ],
 )
 def test_einsum_is_numpys(config, left, right):
@@ -238,11 +241,41 @@ def test_einsum_is_numpys(config, left, right):
     np.testing.assert_array_equal(value(line, types[2], x=x, y=y), expected)
 
 
-@pytest.mark.parametrize("config", ["ij,jk", "ijk,jk->ik", "ij,jk->il", "ij,jk->ii"])
+@pytest.mark.parametrize(
+    "config",
+    ["ij,jk", "ijk,jk->ik", "ij,jk->il", "ij,jk->ii", "ij,j...k...->ik", "ij...k,jk->ik"],
+)
 def test_letters_that_name_no_dimensions_are_refused(config):
     line = f'%r = stablehlo.einsum %x, %y, config = "{config}" : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>'  # noqa: E501
     with pytest.raises(hlo.HloError, match="does not name the dimensions"):
         value(line, "tensor<2x2xf32>", x=counted(2, 3), y=counted(3, 2))
+
+
+def test_a_convolution_may_number_its_dimensions():
+    """`[b, 0, f]x[0, i, o]->[b, 0, f]`, in other words."""
+    line = """%r = "stablehlo.convolution"(%x, %y) {
+      dimension_numbers = #stablehlo.conv<raw input_batch_dimension = 0,
+        input_feature_dimension = 2, input_spatial_dimensions = [1],
+        kernel_input_feature_dimension = 1, kernel_output_feature_dimension = 2,
+        kernel_spatial_dimensions = [0], output_batch_dimension = 0,
+        output_feature_dimension = 2, output_spatial_dimensions = [1]>,
+      batch_group_count = 1 : i64, feature_group_count = 1 : i64
+    } : (tensor<1x4x1xf32>, tensor<2x1x1xf32>) -> tensor<1x3x1xf32>"""
+    x, y = counted(1, 4, 1), F32([[[1]], [[10]]])
+    found = value(line, "tensor<1x3x1xf32>", x=x, y=y)
+    np.testing.assert_array_equal(found.ravel(), [10, 21, 32])
+
+
+def test_a_slice_may_end_so_far_from_its_start():
+    """`limits = starts + sizes`: the sizes are known, though the limits are not."""
+    lines = """
+      %sizes = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+      %ones = stablehlo.constant dense<1> : tensor<2xi32>
+      %limits = stablehlo.add %i, %sizes : tensor<2xi32>
+      %r = stablehlo.real_dynamic_slice %x, %i, %limits, %ones :
+        (tensor<3x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<1x2xf32>"""
+    found = value(lines, "tensor<1x2xf32>", x=counted(3, 4), i=np.int32([2, 1]))
+    np.testing.assert_array_equal(found, [[9, 10]])
 
 
 @pytest.mark.parametrize(

@@ -14,26 +14,32 @@ from hlo.types.literal import literal
 from hlo.types.shape import array
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hlo.frontends.stablehlo.operation import Operation
     from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.instruction import Instruction
 
     Operands = list[Instruction]
 
-_CONFIG = re.compile(r"([a-zA-Z]*),([a-zA-Z]*)->([a-zA-Z]*)")
+_REST = "..."  # all dimensions of an operand that have no letter
+_SIDE = r"([a-zA-Z]*(?:\.{3})?[a-zA-Z]*)"
+_CONFIG = re.compile(f"{_SIDE},{_SIDE}->{_SIDE}")
 
 
 @translates("stablehlo.einsum")
 def einsum(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Dimensions of both sides are a batch if the result has them, and else summed over.
 
+    An ellipsis stands for dimensions that one or both sides have, and the result, too.
+
     Source: `Einsum` in XLA's `xla/hlo/builder/lib/matrix.cc`.
     """
     config = str(given(op, "einsum_config", "config")).replace(" ", "")
     found = _CONFIG.fullmatch(config)
-    left, right, result = found.groups() if found else ("", "", "")
-    known = set(result) <= {*left, *right} and len(set(result)) == len(result)
     ranks = [o.shape.rank for o in operands]
+    left, right, result = _without_ellipsis(found.groups(), ranks) if found else ("", "", "")
+    known = set(result) <= {*left, *right} and len(set(result)) == len(result)
     if not found or not known or [len(left), len(right)] != ranks:
         message = f"`{config}` does not name the dimensions of these operands and this result"
         raise HloError("HLO013", message, op.span)
@@ -56,6 +62,24 @@ def einsum(scope: RegionScope, op: Operation, operands: Operands) -> Instruction
     )  # fmt: skip
     dimensions = tuple(order.index(letter) for letter in result)
     return scope.add("transpose", made, dimensions=dimensions)
+
+
+def _without_ellipsis(sides: Sequence[str], ranks: Sequence[int]) -> list[str]:
+    """The same sides with a sign for each dimension that an ellipsis stands for.
+
+    Where both operands have such dimensions, they are the same ones, counted from the last.
+    """
+    letters = [
+        len(side) - len(_REST) if _REST in side else rank
+        for side, rank in zip(sides[:2], ranks, strict=True)
+    ]
+    counts = [rank - known for rank, known in zip(ranks, letters, strict=True)]
+    most = max(0, *counts)
+    signs = "".join(chr(ord("\u2460") + k) for k in range(most))
+    return [
+        side.replace(_REST, signs[most - count :] if count > 0 else "")
+        for side, count in zip(sides, (*counts, most), strict=True)
+    ]
 
 
 def _reduced(

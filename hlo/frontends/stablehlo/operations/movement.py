@@ -246,7 +246,16 @@ def dynamic_pad(scope: RegionScope, op: Operation, operands: Operands) -> Instru
 
 @translates("stablehlo.real_dynamic_slice")
 def real_dynamic_slice(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
-    """A slice, whose bounds are constants."""
+    """A slice whose bounds are constants, or whose limits are the starts and constants."""
+    operand, starts, limits, strides = operands
+    if limits.opcode == "add" and starts in limits.operands:
+        sizes = limits.operands[limits.operands[0] is starts]
+        if set(constant_integers(op, strides)) <= {1}:
+            taken = constant_integers(op, sizes)
+            parts = [_cut(scope, starts, (d,), (d + 1,), (1,)) for d in range(len(taken))]
+            scalar = array(starts.shape.element_type)
+            indices = [scope.add("reshape", part, shape=scalar) for part in parts]
+            return scope.add("dynamic-slice", operand, *indices, dynamic_slice_sizes=taken)
     return _cut(scope, operands[0], *(constant_integers(op, bounds) for bounds in operands[1:]))
 
 

@@ -12,6 +12,8 @@ from hlo.frontends.stablehlo.table import given, integers, translates, word
 from hlo.types.values import ConvDims
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hlo.frontends.stablehlo.operation import Operation
     from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.frontends.stablehlo.table import Made
@@ -111,8 +113,7 @@ def dynamic_conv(scope: RegionScope, op: Operation, operands: Operands) -> Made:
 def convolution(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A windowed product in any number of dimensions."""
     numbers: Any = given(op, "dim_numbers", "dimension_numbers")
-    sides: Any = numbers.words if isinstance(numbers, Tagged) else numbers
-    labels = _labels(*(side for side in sides if isinstance(side, tuple)))
+    labels = _numbered(numbers.fields) if getattr(numbers, "fields", ()) else _labels(numbers)
     kernel = operands[1].shape.dims
     told = given(op, "window", default={})
 
@@ -135,9 +136,10 @@ def convolution(scope: RegionScope, op: Operation, operands: Operands) -> Instru
     )  # fmt: skip
 
 
-def _labels(given_input: Any, kernel: Any, output: Any) -> ConvDims:
+def _labels(numbers: Any) -> ConvDims:
     """Roles of dimensions: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
-    sides = [[str(label) for label in side] for side in (given_input, kernel, output)]
+    words: Any = numbers.words if isinstance(numbers, Tagged) else numbers
+    sides = [[str(label) for label in side] for side in words if isinstance(side, tuple)]
 
     def spatial(side: list[str]) -> tuple[int, ...]:
         return tuple(side.index(str(k)) for k in range(len(side) - 2))
@@ -148,6 +150,20 @@ def _labels(given_input: Any, kernel: Any, output: Any) -> ConvDims:
         window.index("i"), window.index("o"), spatial(window),
         result.index("b"), result.index("f"), spatial(result),
     )  # fmt: skip
+
+
+def _numbered(fields: Mapping[str, Any]) -> ConvDims:
+    """Roles of dimensions by number: `#stablehlo.conv<raw input_batch_dimension = 0, ...>`."""
+    sides = (
+        ("input", "batch", "feature"),
+        ("kernel", "input_feature", "output_feature"),
+        ("output", "batch", "feature"),
+    )
+    roles: list[Any] = []
+    for side, *others in sides:
+        roles += [int(fields[f"{side}_{role}_dimension"]) for role in others]
+        roles.append(integers(fields[f"{side}_spatial_dimensions"]))
+    return ConvDims(*roles)
 
 
 @translates("stablehlo.fft")
