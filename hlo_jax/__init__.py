@@ -3,7 +3,8 @@
 JAX finds this package by its entry point and calls `initialize`. The folders and files, each of
 which needs only those before it: `abi` (PJRT's structs and functions as
 tables), `private` (what is called of JAX that is not public), `shim` (the part in C), `programs`
-(what JAX sends), `engines` (what runs it) and `plugin` (the functions that JAX calls).
+(what JAX sends), `engines` (what runs it), `plugin` (the functions that JAX calls) and `loadable`
+(the same for programs that are not Python).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ JAX breaks something, this is the file to look at. Each was tried with the versi
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import tempfile
 from functools import cache
@@ -82,9 +83,12 @@ def is_asked_for() -> bool:
 
     If nothing is said, JAX starts every backend that it knows, and takes the one of the highest
     priority: whoever has PyHLO installed beside JAX would pay for it, or get it without a word.
+    If JAX loads a library of that name by its path, that library registers it.
     """
     platforms = _module("jax").config.jax_platforms or ""
-    return PLATFORM in platforms.split(",")
+    libraries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "")
+    named = {entry.partition(":")[0] for entry in libraries.split(",")}
+    return PLATFORM in platforms.split(",") and PLATFORM not in named
 
 
 def find_cpu() -> None:

@@ -64,7 +64,8 @@ PARTS: dict[str, list[str]] = {
                 "docs/codes.md", "docs/speed.md", "docs/glossary.md", "docs/grammar.md",
                 "docs/xla-names.md"],
     "Opcodes": ["docs/opcodes/*.md"],
-    "Inside": ["CONTRIBUTING.md", "docs/cuda.md", "docs/pjrt.md", "docs/trace.md"],
+    "Inside": ["CONTRIBUTING.md", "docs/cuda.md", "docs/pjrt.md", "docs/pjrt-library.md",
+               "docs/trace.md"],
 }  # fmt: skip
 
 

@@ -43,12 +43,42 @@ def register() -> None:
     ImportError
         If jaxlib is too old, or so new that JAX's private functions are not as they were.
     """
+    open_table()
+    hook_into_jax()
+    try:
+        register_plugin(capsule())
+    except (ImportError, AttributeError, KeyError, TypeError) as error:
+        raise moved(error) from error
+
+
+@cache
+def open_table() -> int:
+    """Fill the table of PJRT's functions; gives its address.
+
+    Raises
+    ------
+    ImportError
+        If jaxlib is too old.
+    """
     if is_too_old():
         raise ImportError(f"{PLATFORM}: jaxlib {jaxlib_version()} is too old")
     # A file of this folder enters its functions when it is imported.
     for module in iter_modules(hlo_jax.plugin.__path__):
         import_module(f"{hlo_jax.plugin.__name__}.{module.name}")
     _hook()
+    atexit.register(table().end)
+    return table().address
+
+
+@cache
+def hook_into_jax() -> None:
+    """Let JAX, in whose process this is, treat the platform as it treats XLA's CPU.
+
+    Raises
+    ------
+    ImportError
+        If jaxlib is so new that JAX's private functions are not as they were.
+    """
     try:
         find_cpu()
         wait_so_that_signals_end_it()
@@ -59,10 +89,8 @@ def register() -> None:
         emit_callbacks(WHOLE, SHARDS, enter)
         call_what_is_exported_for_cpu()
         hear_of_foreign_functions(register_target, register_types)
-        register_plugin(capsule())
     except (ImportError, AttributeError, KeyError, TypeError) as error:
         raise moved(error) from error
-    atexit.register(table().end)
 
 
 def _hook() -> None:

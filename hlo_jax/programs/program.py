@@ -100,7 +100,7 @@ class JaxProgram:
 
 
 class FormatError(ValueError):
-    """A program in a format that PyHLO does not read."""
+    """A program in a format that PyHLO does not read, or in one that it is not."""
 
 
 def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
@@ -109,7 +109,7 @@ def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
     Raises
     ------
     FormatError
-        If it is neither StableHLO nor HLO.
+        If it is neither StableHLO nor HLO, or StableHLO with mistakes.
     HloError
         HLO001 to HLO099 if PyHLO can't read its HLO.
     """
@@ -120,7 +120,7 @@ def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
         devices = options.num_replicas * options.num_partitions
         proto = partitioned(source.code, options.serialized, devices)
     else:
-        proto = hlo_of_mlir(source.code) if is_mlir else source.code
+        proto = _hlo_of_mlir(source.code) if is_mlir else source.code
     module = module_of(proto)
     header = module.header
     donors = {
@@ -149,6 +149,13 @@ def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
     module = replace(module, header=replace(module.header, **counts))
     module = _with_layouts(module, parameters, results)
     return JaxProgram(source, options, proto, module, parameters, results)
+
+
+def _hlo_of_mlir(code: bytes) -> bytes:
+    try:
+        return hlo_of_mlir(code)
+    except Exception as error:  # of jaxlib's, whose own code would be INTERNAL
+        raise FormatError(str(error)) from error
 
 
 # Of no parameter, and of no result.

@@ -19,6 +19,7 @@ KERNEL = "__global__ void f(float *x) { x[0] = 1; }"
 NEEDED = {
     **dict.fromkeys(VERBS, "M"),
     "jax": "script.py",
+    "pjrt": "",
     "cuda-host": "kernel.cu",
     "check": "cse",
     "step": "M --script script.py",

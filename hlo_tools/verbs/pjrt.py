@@ -1,0 +1,41 @@
+"""Write PyHLO as a PJRT library, for programs that are not Python.
+
+Such a library is how XLA's front ends load a compiler: Reactant (Julia), EXLA (Nx, for Elixir), ZML
+(Zig), GoMLX (Go), PyTorch/XLA, and JAX by `PJRT_NAMES_AND_LIBRARY_PATHS=pyhlo:./libpyhlo_pjrt.so`.
+It starts this Python in their process, so both must stay where they are.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
+
+NAME = "libpyhlo_pjrt.so"
+
+
+def add_arguments(parser: Parser) -> None:
+    """The verb's command line."""
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default=NAME, help=f"the library's file (default: {NAME})"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Build the library."""
+    if find_spec("jaxlib") is None:
+        note = "pip install 'pyhlo[jax]'"
+        raise HloError("HLO200", "jaxlib, which reads programs, is not installed", notes=[note])
+    from hlo_jax import loadable  # noqa: PLC0415 - other verbs do without JAX
+
+    path = Path(arguments.output)
+    loadable.build(path)
+    print(f"{path}: GetPjrtApi gives PyHLO's table of PJRT")
+    return 0
