@@ -23,26 +23,32 @@ buffers, schedule, control flow) and `executable` (compiling, loading, calling).
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
-from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Literal, overload
 
-from emit_c.executable.compilation import Compilation
-from emit_c.executable.executable import Executable
-from emit_c.executable.pending import PendingExecutable
-from emit_c.executable.runtime import set_threads
-from emit_c.program.emit import Program, emit
-from emit_c.table import emits_c
+from hlo.support.lazily import names_of
 from hlo.verify import verify
 from interpreter.engine.elided import warn_of_elided
 from interpreter.engine.memory import refuse_elided
 
 if TYPE_CHECKING:
+    from emit_c.executable.executable import Executable
+    from emit_c.executable.pending import PendingExecutable
+    from emit_c.executable.runtime import set_threads
+    from emit_c.program.emit import Program, emit
+    from emit_c.table import emits_c
     from hlo.instruction import Instruction, Module
 
-# Files define their opcodes when they are imported.
-for _module in walk_packages(__path__, f"{__name__}."):
-    import_module(_module.name)
+__getattr__ = names_of(
+    __name__,
+    {
+        "Executable": "emit_c.executable.executable",
+        "PendingExecutable": "emit_c.executable.pending",
+        "Program": "emit_c.program.emit",
+        "emit": "emit_c.program.emit",
+        "emits_c": "emit_c.table",
+        "set_threads": "emit_c.executable.runtime",
+    },
+)
 
 __all__ = [
     "Executable",
@@ -115,13 +121,19 @@ def compile(  # noqa: A001 - so it is named
         other too deeply, HLO180 if there is no C compiler, HLO181 if an instruction can't be
         emitted, HLO182 if the compiler refuses the code.
     """
+    from emit_c.executable.compilation import Compilation  # noqa: PLC0415
+
     sound: set[Instruction] = set()
     verify(module, sound)
     warn_of_elided(module)
     refuse_elided(module)
     taken = module if donate else _without_donations(module)
     make = Compilation(taken, sound, optimize, remember, plain).executable
-    return make() if wait else PendingExecutable(module, make)
+    if wait:
+        return make()
+    from emit_c.executable.pending import PendingExecutable  # noqa: PLC0415
+
+    return PendingExecutable(module, make)
 
 
 def _without_donations(module: Module) -> Module:

@@ -21,6 +21,7 @@ emits_c: OpTable[Entry] = OpTable(
     "emits_c",
     dict.fromkeys(sorted(HOST - having("async")), HOST_QUEUES),
     base=elements,
+    package="emit_c",
 )
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo.frontends import stablehlo
 from hlo.read.other_language import is_stablehlo
 from hlo.read.parse import parse
 
@@ -57,6 +56,8 @@ def parse_either(text: str, name: str = "<string>", entry: str = "") -> Module:
         `hlo.frontends.stablehlo.parse`.
     """
     if is_stablehlo(text, name):
+        from hlo.frontends import stablehlo  # noqa: PLC0415  its grammar is large
+
         return stablehlo.parse(text, name, entry)
     if entry:
         note = "ENTRY stands before the entry computation of HLO text"

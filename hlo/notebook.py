@@ -10,7 +10,6 @@ shows the plain `repr`.
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ Shown = TypeVar("Shown", bound=type[Any])
 
 @cache
 def _drawers(form: str) -> tuple[Callable[[object], str | None], ...]:
+    from importlib.metadata import entry_points  # noqa: PLC0415  it imports the parser of mails
+
     return tuple(entry.load() for entry in entry_points(group=GROUP, name=form))
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hlo.opcode import OPCODES
+from hlo.support.lazily import import_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -28,11 +29,13 @@ class OpTable(Generic[Entry]):
     name : what errors call the table.
     not_supported : opcodes that are left out on purpose, with the reason.
     base : a table whose definitions hold here too, where this one has none of its own.
+    package : whose files define the entries; they are imported when the table is first read.
 
     Attributes
     ----------
     references : where definitions come from: of values, the section of XLA's operation semantics;
         of shapes, XLA's function.
+    entries : what the table itself defines, without its base.
     """
 
     def __init__(
@@ -40,12 +43,35 @@ class OpTable(Generic[Entry]):
         name: str,
         not_supported: Mapping[str, str] | None = None,
         base: OpTable[Entry] | None = None,
+        package: str = "",
     ) -> None:
         self.name = name
         self.not_supported = dict(not_supported or {})
         self.base = base
-        self.references: dict[str, str] = {}
-        self._entries: dict[str, Entry] = {}
+        self._package = package
+        self._references: dict[str, str] = {}
+        self._defined: dict[str, Entry] = {}
+
+    @property
+    def references(self) -> dict[str, str]:
+        """Where definitions come from."""
+        self._import_files()
+        return self._references
+
+    @property
+    def entries(self) -> dict[str, Entry]:
+        """The table's own definitions."""
+        self._import_files()
+        return self._defined
+
+    def _import_files(self) -> None:
+        """Import the files that define entries, at the first time.
+
+        A second thread imports them too: it waits where the first has not come to an end.
+        """
+        if self._package:
+            import_files(self._package)
+            self._package = ""
 
     def __call__(self, *opcodes: str, xla: str = "") -> Callable[[Specific], Specific]:
         """Define opcodes by the decorated function.
@@ -58,7 +84,7 @@ class OpTable(Generic[Entry]):
         def define(entry: Specific) -> Specific:
             for opcode in opcodes:
                 self.define(opcode, entry)  # type: ignore[arg-type]
-                self.references[opcode] = xla
+                self._references[opcode] = xla
             return entry
 
         return define
@@ -67,9 +93,9 @@ class OpTable(Generic[Entry]):
         """Define one opcode."""
         if opcode not in OPCODES:
             raise KeyError(f"{self.name}: there is no opcode {opcode!r}")
-        if opcode in self._entries:
+        if opcode in self._defined:
             raise KeyError(f"{self.name}: {opcode} is defined twice")
-        self._entries[opcode] = entry
+        self._defined[opcode] = entry
 
     def define_all(self, entries: Mapping[str, Entry]) -> None:
         """Define many opcodes, a line each."""
@@ -85,12 +111,14 @@ class OpTable(Generic[Entry]):
 
     def get(self, opcode: str) -> Entry | None:
         """The definition of an opcode, or None."""
-        found = self._entries.get(opcode)
+        if self._package:
+            self._import_files()
+        found = self._defined.get(opcode)
         return found if found is not None or self.base is None else self.base.get(opcode)
 
     def __contains__(self, opcode: str) -> bool:
         """Whether an opcode is defined."""
-        return opcode in self._entries or (self.base is not None and opcode in self.base)
+        return opcode in self.entries or (self.base is not None and opcode in self.base)
 
     def gaps(self) -> list[str]:
         """Opcodes that are neither defined nor listed as not supported."""
@@ -101,12 +129,12 @@ class OpTable(Generic[Entry]):
         """Let an opcode mean something else for a while."""
         if opcode not in OPCODES:
             raise KeyError(f"{self.name}: there is no opcode {opcode!r}")
-        before = self._entries.get(opcode)
-        self._entries[opcode] = entry
+        before = self.entries.get(opcode)
+        self.entries[opcode] = entry
         try:
             yield
         finally:
             if before is None:
-                del self._entries[opcode]
+                del self.entries[opcode]
             else:
-                self._entries[opcode] = before
+                self.entries[opcode] = before

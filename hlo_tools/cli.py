@@ -10,7 +10,6 @@ import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -153,6 +152,8 @@ def without_verb(words: list[str]) -> int:
         hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(VERBS)}"
         parser.error(f"there is no verb `{words[0]}`; {hint}")
     if parser.parse(words).version:
+        from importlib.metadata import version  # noqa: PLC0415  it imports a lot
+
         print("hlo", version("pyhlo"))
         return FINE
     parser.print_help()

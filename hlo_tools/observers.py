@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from hlo.errors.error import HloError
 from hlo_tools.arrays import leaves
@@ -143,6 +142,14 @@ class Alarm:
 @contextmanager
 def progress(module: Module, console: Console) -> Generator[Observer]:
     """A bar on a terminal: how many of the entry's instructions have their values."""
+    from rich.progress import (  # noqa: PLC0415  a run that nobody watches has no bar
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     columns = (
         BarColumn(),
         TaskProgressColumn(),

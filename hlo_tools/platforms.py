@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo.sharded import reshardings
-from optimizer.log import Log
-from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
@@ -66,6 +64,8 @@ def _compile_to_c(
 
 def _load_c(module: Module) -> Loaded:
     import emit_c  # noqa: PLC0415
+    from optimizer.log import Log  # noqa: PLC0415
+    from optimizer.partitioning.spmd_partitioning import SpmdPartitioning  # noqa: PLC0415
 
     whole = bool(reshardings(module))
     divided = SpmdPartitioning().run(module, Log())

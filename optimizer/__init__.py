@@ -16,17 +16,20 @@ True
 %copy = f32[2]{0} copy(%x)
 """
 
-from importlib import import_module
-from pkgutil import walk_packages
+from typing import TYPE_CHECKING
 
+from hlo.support.lazily import names_of
 from optimizer.log import Event, Log, Observer, Pass
 from optimizer.passes import PASSES, Fixpoint, Pipeline
 from optimizer.pipeline_text import parse_pipeline, pipeline_text
-from optimizer.pipelines import optimize, pipeline, prepare
 
-# A file of these folders enters its pass into `PASSES` when it is imported.
-for _module in walk_packages(__path__, f"{__name__}."):
-    import_module(_module.name)
+if TYPE_CHECKING:
+    from optimizer.pipelines import optimize, pipeline, prepare
+
+# The standard pipelines import most of the passes.
+__getattr__ = names_of(
+    __name__, dict.fromkeys(("optimize", "pipeline", "prepare"), "optimizer.pipelines")
+)
 
 __all__ = [
     "PASSES",

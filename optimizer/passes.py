@@ -22,7 +22,7 @@ How to add one:
    A pass that replaces instructions of some opcodes, each by itself, is one function, which
    `optimizer.expanders.op_expander.expander` decorates; with a pattern, it is a rule as well.
 3. Put it into the pipelines of `optimizer/pipelines.py` where XLA has it. `PASSES` finds it by
-   itself: importing `optimizer` imports every file of it.
+   itself, in any file of `optimizer`.
    A pass that makes the module compute something else, such as its derivative, says
    `transforms = True`; its values are not compared.
 4. Add golden cases, `tests/cases/<pass>/<case>.hlo`. The general tests find it by themselves: the
@@ -32,14 +32,18 @@ How to add one:
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo.notebook import shown_in_notebooks
+from hlo.support.lazily import import_files
 from optimizer.log import Log
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hlo.instruction import Module
     from optimizer.log import Pass
 
@@ -86,7 +90,47 @@ class Fixpoint:
         return module
 
 
-PASSES: dict[str, type[Any]] = {}
+class PassTable(MutableMapping[str, type[Any]]):
+    """Passes by name; a name that no imported file has makes it import all of the optimizer.
+
+    Attributes
+    ----------
+    entered : the passes of the files that are imported.
+    """
+
+    def __init__(self) -> None:
+        self.entered: dict[str, type[Any]] = {}
+        self._is_whole = False
+
+    def _whole(self) -> dict[str, type[Any]]:
+        """The passes of all files."""
+        if not self._is_whole:
+            import_files("optimizer")
+            self._is_whole = True
+        return self.entered
+
+    def __getitem__(self, name: str) -> type[Any]:
+        """The class of a pass."""
+        return self.entered[name] if name in self.entered else self._whole()[name]
+
+    def __setitem__(self, name: str, pass_class: type[Any]) -> None:
+        """Enter a pass."""
+        self.entered[name] = pass_class
+
+    def __delitem__(self, name: str) -> None:
+        """Take a pass out."""
+        del self._whole()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """All names, sorted."""
+        return iter(sorted(self._whole()))
+
+    def __len__(self) -> int:
+        """The number of passes."""
+        return len(self._whole())
+
+
+PASSES = PassTable()
 # The names in XLA's own tools of passes that have longer ones here.
 ALIASES = {"algsimp": "algebraic-simplifier"}
 Registered = TypeVar("Registered", bound=type[Any])
@@ -94,7 +138,7 @@ Registered = TypeVar("Registered", bound=type[Any])
 
 def register(pass_class: Registered) -> Registered:
     """Enter a pass into the table, so that its name finds it."""
-    if pass_class.name in PASSES:
+    if pass_class.name in PASSES.entered:
         raise ValueError(f"two passes are called {pass_class.name}")
     PASSES[pass_class.name] = pass_class
     return shown_in_notebooks(pass_class)

@@ -1,49 +1,20 @@
-"""The way from a sound module to a callable: optimize, write C, compile it, load the library."""
+"""From a sound module to a callable: find its library in the cache, or make it, and load it."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import optimizer
 from emit_c.executable import module_cache
-from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
-from emit_c.executable.libraries import compilers
-from emit_c.executable.run_time_sizes import DynamicExecutable
-from emit_c.executable.runtime import slots
-from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
-from emit_c.executable.tiles import MissingTiles
-from emit_c.program.emit import Program, emit
-from emit_c.program.units import Units
+from emit_c.executable.strided import StridedExecutable
 from hlo.support.garbage import no_collection
-from hlo.verify import trust, verify
-from interpreter.precision import with_explicit_precision
-from optimizer.dynamic_padder.boundary import to_static
 from optimizer.dynamic_padder.padding import is_dynamic
-from optimizer.log import Log
-from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from emit_c.executable.built import Built, StridedView
+    from emit_c.executable.building import Building
+    from emit_c.executable.built import Built
     from hlo.instruction import Instruction, Module
-
-
-class ModuleInC(NamedTuple):
-    """The C of a module.
-
-    Attributes
-    ----------
-    module : the optimized module.
-    views : the strided view of each result that is one, by its number.
-    """
-
-    module: Module
-    program: Program
-    views: Mapping[int, StridedView]
 
 
 @dataclass(frozen=True)
@@ -71,67 +42,26 @@ class Compilation:
             as `emit_c.compile`, of a module that is well-formed.
         """
         if is_dynamic(self.module):
-            return self._dynamic()
+            return self._building().dynamic()
         key = ""
         if self.remember:
             key = module_cache.cache_key(self.module, self.optimize, self.plain)
-        built = (module_cache.load_built(key, self.module) if key else None) or self._built(key)
+        built = module_cache.load_built(key, self.module) if key else None
+        built = built or self._building().built(key)
         try:
             return self._loaded(built)
         except OSError:
             if built.library.exists():
                 raise
             # Another process has removed the library from the cache since it was found.
-            return self._loaded(self._built(key))
-
-    def _dynamic(self) -> Executable:
-        """The callable of a module with sizes that are known at run time."""
-        precise = with_explicit_precision(self.module)
-        if self.optimize:
-            precise = optimizer.optimize(precise, target="cpu", observers=())
-            verify(precise, self.sound)
-        static = to_static(precise)
-        program = emit(prepare(static.module), plain=self.plain)
-        return DynamicExecutable(self.module, static, build(program), lambda: program.source)
-
-    def _built(self, key: str) -> Built:
-        """The library, stored in the user's cache under a key if there is one."""
-        with ExitStack() as ends:
-            running = ends.enter_context(compilers())
-            if key:
-                # A module that the cache does not know is most likely new, so compilers may begin
-                # with parts of it before it is known whether its library is there.
-                tiles = MissingTiles(lambda: ends.enter_context(compilers()))
-                units = Units(slots(), running.take, tiles.look)
-                running.prepare()
-            else:
-                tiles, units = MissingTiles(None), Units(slots())
-            made = self._written(units)
-            built = build(
-                made.program, made.views, running, tiles, lambda: verify(made.module, self.sound)
-            )
-        if key:
-            module_cache.store_built(key, self.module, built)
-        return built
+            return self._loaded(self._building().built(key))
 
     def _loaded(self, built: Built) -> Executable:
         strided = StridedExecutable if built.views else Executable
-        return strided(self.module.entry, built, lambda: self._written().program.source)
+        return strided(self.module.entry, built, lambda: self._building().written().program.source)
 
-    def _written(self, units: Units | None = None) -> ModuleInC:
-        """Write the module as C.
+    def _building(self) -> Building:
+        """The maker of the library, with the optimizer and the emitter."""
+        from emit_c.executable.building import Building  # noqa: PLC0415  the cache may be enough
 
-        Parameters
-        ----------
-        units : hands files to compilers while others are still being written.
-        """
-        log, made = Log(), self.module
-        if self.optimize:
-            made = optimizer.optimize(made, target="cpu", log=log)
-        viewed, views = without_last_bitcasts(made)
-        prepared = trust(prepare(viewed, log=log))
-        try:
-            return ModuleInC(made, emit(prepared, units=units, plain=self.plain), views)
-        except Exception:
-            verify(made)  # its error says more, where there is one
-            raise
+        return Building(self.module, self.sound, self.optimize, self.plain)

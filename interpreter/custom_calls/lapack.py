@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy_openblas32
 
 # The letters of LAPACK's types, by NumPy type.
 LETTERS = {
@@ -39,6 +38,8 @@ def library() -> ctypes.CDLL:
 
 def library_file() -> Path:
     """The path of the shared library."""
+    import scipy_openblas32  # noqa: PLC0415  it imports a lot, and few programs call LAPACK
+
     folder = Path(scipy_openblas32.get_lib_dir())
     files = sorted(folder.glob(f"*{scipy_openblas32.get_library()}*"))
     return next(f for f in files if f.suffix in (".so", ".dylib", ".dll"))

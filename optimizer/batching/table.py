@@ -104,7 +104,7 @@ UNBATCHED = {
     "set-dimension-size": _DYNAMIC,
     "dynamic-reshape": _DYNAMIC,
 }
-batches: OpTable[Batching] = OpTable("batches", UNBATCHED)
+batches: OpTable[Batching] = OpTable("batches", UNBATCHED, package="optimizer.batching")
 
 
 def refusal(instr: Instruction, why: str, *notes: str) -> HloError:

@@ -89,8 +89,10 @@ UNDIFFERENTIATED = {
     "send-done": "another program takes no gradients",
     "ragged-all-to-all": "the receiver's offsets decide which pieces overwrite others",
 }
-differentiates: OpTable[Derivative] = OpTable("differentiates", UNDIFFERENTIATED)
-transposes: OpTable[Transpose] = OpTable("transposes")
+differentiates: OpTable[Derivative] = OpTable(
+    "differentiates", UNDIFFERENTIATED, package="optimizer.derivative"
+)
+transposes: OpTable[Transpose] = OpTable("transposes", package="optimizer.derivative")
 
 
 class Detached:

@@ -172,7 +172,7 @@ def test_a_module_too_large_for_memory_is_refused() -> None:
 def test_an_opcode_without_a_function_is_named() -> None:
     add = interpreter.evaluates["add"]
     with interpreter.evaluates.replaced("add", add):
-        del interpreter.evaluates._entries["add"]
+        del interpreter.evaluates.entries["add"]
         with pytest.raises(HloError, match="cannot evaluate add") as caught:
             interpreter.evaluate(ADD, [1, 2], [1, 2])
         interpreter.evaluates.define("add", add)

@@ -79,7 +79,7 @@ def quotients_by_reciprocals():
             reciprocal = narrowed(1 / widened(y), kind)
             return narrowed(widened(x) * widened(reciprocal), kind)
 
-    with patch.dict(evaluates._entries, divide=divide):
+    with patch.dict(evaluates.entries, divide=divide):
         yield
 
 

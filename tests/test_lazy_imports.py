@@ -1,0 +1,32 @@
+"""A short command starts at once: files are imported when they are needed, not before."""
+
+import subprocess
+import sys
+
+import pytest
+
+RUN = """import hlo, interpreter
+module = hlo.parse('ENTRY e { x = f32[] constant(1)  ROOT y = f32[] negate(x) }')
+interpreter.evaluate(module)"""
+HELP = "from hlo_tools.cli import main; main(['--help'])"
+# These read other languages, draw, prove, test, or talk to other machines.
+NEVER = ("sympy", "hypothesis", "pytest", "scipy", "jax", "z3", "rich", "email", "socket")
+
+
+@pytest.mark.parametrize(
+    ("code", "needless"),
+    [
+        ("import hlo", ["hlo.frontends.stablehlo", "interpreter", "optimizer"]),
+        ("import optimizer", ["optimizer.pipelines", "optimizer.rules", "interpreter"]),
+        ("import emit_c", ["optimizer.pipelines", "codegen.expressions", "emit_c.program"]),
+        (RUN, ["hlo.frontends.stablehlo", "optimizer.pipelines", "codegen"]),
+        (HELP, ["hlo", "numpy", "lark", "hlo_tools.verbs"]),
+    ],
+    ids=["hlo", "optimizer", "emit_c", "run", "help"],
+)
+def test_needless_files_are_not_imported(code: str, needless: list[str]) -> None:
+    command = [sys.executable, "-X", "importtime", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert imported & {"hlo.opcode", "hlo_tools.cli"}  # the list is read as it is meant
+    assert imported.intersection((*NEVER, *needless)) == set()
