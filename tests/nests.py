@@ -22,6 +22,19 @@ def nest(choose, *, straight=False):
     return For("i", start + choose(range(3, 10)), tuple(statements), start)
 
 
+def perfect(choose):
+    """A loop around one other loop of a few statements; values may come before that one."""
+    outer = nest(choose, straight=True)
+    loop = _Nest(choose)
+    values = [loop.let() for _ in range(choose([0, 0, 1]))]
+    inside = []
+    for _ in range(choose([1, 2, 3])):
+        inside += loop.statement(None, "j")
+    start = choose([0, 0, 1])
+    inner = For("j", start + choose(range(1, 4)), tuple(inside), start)
+    return For("i", outer.stop, (*values, inner), outer.start)
+
+
 class _Nest:
     def __init__(self, choose):
         self.choose, self.values = choose, []
@@ -41,7 +54,12 @@ class _Nest:
             made = made + Name(self.choose(self.values))
         return Apply("f", (made,)) if self.choose([True, False]) else made
 
-    def statement(self, kind):
+    def let(self, *counters):
+        made = Let("s64", f"v{len(self.values)}", self.value(*counters))
+        self.values.append(made.name)
+        return made
+
+    def statement(self, kind, *counters):
         if kind == "inner":
             store = Assign(self.element("j"), self.value("j"))
             return [For("j", self.choose([1, 2, 3]), (store,))]
@@ -50,8 +68,5 @@ class _Nest:
             condition = self.choose([self.element() - 3, turns])
             return [If(condition, (Assign(self.element(), self.value()),))]
         if self.choose([True, False]):
-            name = f"v{len(self.values)}"
-            made = Let("s64", name, self.value())
-            self.values.append(name)
-            return [made]
-        return [Assign(self.element(), self.value())]
+            return [self.let(*counters)]
+        return [Assign(self.element(*counters), self.value(*counters))]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.schedule.dependences import distances
-from codegen.statements import Assign, Let
+from codegen.statements import Assign, Break, Forever, Let, Try
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,25 +25,94 @@ class IllegalError(Exception):
     """A transformation would change a value: the loop stays as it was."""
 
 
-def expect_independent(loop: LoopView) -> None:
+def expect_independent(loop: LoopView) -> str:
     """Raise unless no iteration depends on another one: they may run in any order, or at once.
 
     What iterations fold is left aside: see `For.reductions`.
+
+    Returns
+    -------
+    str
+        the reason.
 
     Raises
     ------
     IllegalError
         if two iterations may access one element, and one of them writes it.
     """
+    _expect_all_run(loop)
     if loop.statement.parallel or loop.statement.simd:
-        return
+        return _PROMISED
     folds = {name for _, name in loop.statement.reductions}
-    found = [each for each in loop.accesses if each.name not in folds]
-    for one in found:
-        for other in found:
+    outside = [each for each in loop.accesses if each.name not in folds]
+    for one in outside:
+        for other in outside:
             meeting = _meeting(loop, one, other)
             if meeting and (meeting[0] < 0 or meeting[-1] > 0):
                 raise IllegalError(f"{one} and {other} may meet in two iterations")
+    return "no two iterations access one element that one of them stores"
+
+
+_PROMISED = "the loop promises that no iteration depends on another one"
+
+
+def _expect_all_run(loop: LoopView) -> None:
+    """Raise if an iteration may be the last one, or may not end."""
+    if any(isinstance(s, Break | Forever | Try) for s in loop.every):
+        raise IllegalError(f"an iteration of the loop over {loop.name} may be the last one")
+
+
+def expect_interchangeable(outer: LoopView, swapped: LoopView) -> str:
+    """Raise unless a loop that is only around another one may be inside of it.
+
+    Parameters
+    ----------
+    swapped : the inner loop, around the outer one.
+
+    Returns
+    -------
+    str
+        the reason.
+
+    Raises
+    ------
+    IllegalError
+        if an access in a later iteration of one loop and an earlier one of the other may meet
+        another access, of which one writes.
+    """
+    _expect_all_run(outer)
+    if outer.statement.parallel or outer.statement.simd:
+        return _PROMISED
+    inner = outer.body[0]
+    folds = {*outer.statement.reductions, *getattr(inner, "reductions", ())}
+    if any(op == "first" for op, _ in folds):
+        raise IllegalError("the first of equal numbers is found in the order of the iterations")
+    names = {name for _, name in folds}
+    # The same accesses in the same order: the body is the same.
+    for one, again in zip(outer.accesses, swapped.accesses, strict=True):
+        for other, second in zip(outer.accesses, swapped.accesses, strict=True):
+            if one.name in names or not (one.is_write or other.is_write):
+                continue
+            outside, inside = distances(outer, one, other), distances(swapped, again, second)
+            if outside and inside and outside[-1] > 0 and inside[0] < 0:
+                raise IllegalError(f"{other} may need {one} in an earlier iteration")
+    return "accesses to one element stay in their order"
+
+
+def expect_repeatable(loop: LoopView, values: Collection[Statement]) -> None:
+    """Raise unless values may be computed again, anywhere later in the same iteration.
+
+    Raises
+    ------
+    IllegalError
+        if the iteration writes what one of them is computed of.
+    """
+    asked = {k for k, s in enumerate(loop.body) if any(s is each for each in values)}
+    for one in (a for a in loop.accesses if a.statement in asked):
+        for other in (a for a in loop.accesses if a.is_write):
+            meeting = distances(loop, one, other)
+            if meeting and 0 in meeting:
+                raise IllegalError(f"{one} may see {other} when it is repeated")
 
 
 def expect_distributable(
@@ -87,7 +156,7 @@ def expect_distributable(
             if 0 in meeting and late.statement < ahead.statement:
                 raise IllegalError(f"{ahead} may need {late} in the same iteration")
     if has_promise:
-        return "the loop promises that no iteration depends on another one"
+        return _PROMISED
     stored = sorted({a.name for a in others if a.is_write and a.name not in loop.declared})
     return f"nothing that runs first needs what is stored in {', '.join(stored) or 'no array'}"
 
@@ -113,7 +182,7 @@ def expect_jammable(loop: LoopView, times: int) -> str:
     if not all(isinstance(s, Let | Assign) for s in loop.body):
         raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
     if loop.statement.parallel or loop.statement.simd:
-        return "the loop promises that no iteration depends on another one"
+        return _PROMISED
     for late in loop.accesses:
         for ahead in loop.accesses:
             meeting = _meeting(loop, late, ahead)

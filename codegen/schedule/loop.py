@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -131,10 +132,12 @@ class LoopView:
     @cached_property
     def forms(self) -> dict[str, Linear]:
         """The linear forms of the values that an iteration names, where nothing is loaded."""
+        lets = [s for s in self.every if isinstance(s, Let)]
+        times = Counter(s.name for s in lets)
         found: dict[str, Linear] = {}
-        for s in self.lets.values():
+        for s in lets:
             # Other integers may wrap around, as those of HLO do.
-            if s.kind == "s64" and not has_loads(s.value):
+            if s.kind == "s64" and times[s.name] == 1 and not has_loads(s.value):
                 found[s.name] = linear(s.value, found)
         return found
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from codegen.schedule.legality import IllegalError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from codegen.statements import For, Statement
 
@@ -34,6 +36,7 @@ class AppliedPrimitive:
     after: tuple[Statement, ...]
 
 
+_T = TypeVar("_T")
 _heard: ContextVar[list[AppliedPrimitive] | None] = ContextVar("heard", default=None)
 
 
@@ -53,3 +56,15 @@ def applied(primitive: str, reason: str, before: For, after: Sequence[Statement]
     heard = _heard.get()
     if heard is not None:
         heard.append(AppliedPrimitive(primitive, reason, before, tuple(after)))
+
+
+def attempt(schedule: Callable[[], _T]) -> _T | None:
+    """The result of a schedule; None where it is not legal, and then nobody hears of it."""
+    heard = _heard.get()
+    count = len(heard or ())
+    try:
+        return schedule()
+    except IllegalError:
+        if heard is not None:
+            del heard[count:]
+        return None

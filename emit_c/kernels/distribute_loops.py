@@ -22,8 +22,8 @@ from codegen.expressions import Load, Name
 from codegen.loops.work import work
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import fission
-from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
+from codegen.schedule.trace import attempt
 from codegen.statements import (
     Assign,
     For,
@@ -73,10 +73,7 @@ def _distributed(body: Body, loop: Statement) -> list[Statement] | None:
         yield fresh(body, folded)
         yield fresh(body, replace(rest, simd=True))
 
-    try:
-        return divide(body, loop, size, inside)
-    except IllegalError:
-        return None
+    return attempt(lambda: divide(body, loop, size, inside))
 
 
 class _Halves:

@@ -13,21 +13,20 @@ long: most numbers are no primes, and their iterations only copy.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Expr, Name
+from codegen.expressions import Choose, Name
 from codegen.loops.work import work
-from codegen.schedule.unroll import copied
-from codegen.statements import For, If, changed_in, in_lanes, live, nested, rewritten, trees
-from codegen.walk import rebuilt, walk
+from codegen.schedule.unswitch import decided_loops, unswitch
+from codegen.statements import changed_in, in_lanes, nested, trees
+from codegen.walk import walk
 from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from codegen.statements import Statement
+    from codegen.statements import For, Statement
 
 
 def unswitch_loops(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -43,20 +42,8 @@ def _unswitched(body: Body, loop: For) -> Sequence[Statement] | None:
     for condition in conditions:
         if not isinstance(condition, Name) or condition.name in inside:
             continue
-        sides = [_decided(loop, condition, holds=holds) for holds in (True, False)]
-        least, all_of_it = min(work(s.body) for s in sides), work(loop.body)
+        least = min(work(side.body) for side in decided_loops(loop, condition))
+        all_of_it = work(loop.body)
         if all_of_it - least >= machine.FUNCTION_WORK and 2 * least <= all_of_it:
-            then, otherwise = sides
-            return (If(condition, (then,), tuple(copied(body, (otherwise,), {}))),)
+            return [unswitch(body, loop, condition)]
     return None
-
-
-def _decided(loop: For, condition: Expr, *, holds: bool) -> For:
-    """A loop whose iterations all choose alike."""
-
-    def decide(tree: Expr) -> Expr:
-        if isinstance(tree, Choose) and tree.condition == condition:
-            return decide(tree.then if holds else tree.otherwise)
-        return rebuilt(tree, decide)
-
-    return replace(loop, body=live([rewritten(s, decide) for s in loop.body]))

@@ -19,9 +19,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
-from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.stage import loading
+from codegen.schedule.trace import attempt
 from codegen.statements import For, Let, LocalVariable, base, in_lanes
 from codegen.walk import names_of
 from emit_c.kernels.loads import is_load
@@ -62,9 +62,9 @@ def _with_wide_loads(body: Body, loop: For) -> Sequence[Statement]:
     declared = LoopView(loop).declared
     narrow = [s for s in loop.body if isinstance(s, Let) and _is_narrow_load(s, declared)]
     wide = {s.name: Load(Name(body.name("wide")), Name(loop.name)) for s in narrow}
-    try:
-        copies = loading(loop, {wide[s.name]: s.value for s in narrow if isinstance(s.value, Load)})
-    except IllegalError:
+    loads = {wide[s.name]: s.value for s in narrow if isinstance(s.value, Load)}
+    copies = attempt(lambda: loading(loop, loads))
+    if copies is None:
         return [loop]
     made: list[Statement] = []
     for element, copy in zip(wide.values(), copies, strict=True):

@@ -6,6 +6,7 @@ from written import Assign, For, Let
 from codegen.expressions import Load, Name
 from codegen.schedule.dependences import distances
 from codegen.schedule.fission import computed, fission
+from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.stage import storing
@@ -67,3 +68,20 @@ def test_the_distance_of_a_store_and_a_load(stop, stored, loaded, want):
     load = next(each for each in view.accesses if each.name == "y" and not each.is_write)
     found = distances(view, store, load)
     assert (found and [found[0], found[-1]]) == want
+
+
+def test_a_nest_is_not_interchanged_against_its_recurrence():
+    store = Assign("x[9 * i + j + 8]", "x[9 * i + j]")
+    nest = For("i", 9, (For("j", 8, (store,)),))
+    with pytest.raises(IllegalError) as error:
+        interchange(nest)
+    assert str(error.value) == (
+        "the load of x[9 * i + j] may need the store to x[9 * i + j + 8] in an earlier iteration"
+    )
+
+
+def test_a_value_that_is_stored_again_is_not_repeated():
+    value = Let("f32", "a", "x[3 * i]")
+    inner = For("j", 3, (Assign("x[3 * i + j]", "a"),))
+    with pytest.raises(IllegalError, match=r"the load of x\[3 \* i\] may see the store"):
+        interchange(For("i", 9, (value, inner)))

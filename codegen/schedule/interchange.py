@@ -1,0 +1,52 @@
+"""Interchange: the loop inside of another one becomes the outer one.
+
+    for i < 9: a = x[i]; for j < 3: y[i + 9 * j] = f(a, j)
+
+becomes
+
+    for j < 3: for i < 9: a = x[i]; y[i + 9 * j] = f(a, j)
+
+Values that the outer loop names before the inner one move into it. (Exo: `reorder_loops`; Halide:
+`reorder`.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codegen.schedule.legality import IllegalError, expect_interchangeable, expect_repeatable
+from codegen.schedule.loop import LoopView
+from codegen.schedule.trace import applied
+from codegen.statements import For, Let, names_in
+
+
+def interchange(loop: For) -> For:
+    """The loop inside, around the iterations of this one.
+
+    Raises
+    ------
+    IllegalError
+        if the loop has more inside than values and one loop after them, if the bounds of that one
+        differ from iteration to iteration, or if two iterations that access the same element would
+        come in the other order.
+    """
+    *values, inner = loop.body or (None,)
+    if not isinstance(inner, For) or not all(isinstance(s, Let) for s in values):
+        raise IllegalError(f"the loop over {loop.name} is not around one loop, and values before")
+    bounds = names_in([replace(inner, body=(), reductions=())])
+    if not LoopView(loop).varying.isdisjoint(bounds):
+        raise IllegalError(f"the bounds of the loop over {inner.name} differ for each {loop.name}")
+    expect_repeatable(LoopView(loop), values)
+    folds = inner.reductions or loop.reductions
+    body = replace(inner, body=(*values, *inner.body))
+    has_promise = loop.parallel or loop.simd
+    made = replace(
+        inner,
+        body=(replace(loop, body=body.body, reductions=folds, simd=loop.simd and not folds),),
+        parallel=has_promise and (inner.parallel or inner.simd),
+        simd=False,
+        reductions=(),
+    )
+    reason = expect_interchangeable(LoopView(replace(loop, body=(body,))), LoopView(made))
+    applied("interchange", reason, loop, [made])
+    return made
