@@ -17,6 +17,7 @@ from emit_cuda.executable import CudaExecutable
 from emit_cuda.launches import estimates
 from emit_cuda.nvrtc import most_shared
 from emit_cuda.program.emit import emit
+from hlo.support.dlpack import CUDA
 from optimizer.gpu.device import A100
 from optimizer.pipelines import prepare
 
@@ -82,12 +83,14 @@ class CudaProfile:
     times : the launches of the run, in order.
     least : for a kernel and an instruction, a launch's kind, least seconds, bytes and bound.
     gpu : whose roofline that is.
+    on_gpu : whether a GPU ran it, or the processor.
     """
 
     value: Any
     times: tuple[Timed, ...]
     least: dict[tuple[str, str], tuple[str, float, int, str]]
     gpu: DeviceRates
+    on_gpu: bool
 
     def rows(self) -> list[KernelTimes]:
         """The launches by kernel and instruction, the longest first."""
@@ -147,4 +150,6 @@ def profile(
         for row in reversed(estimates(program, gpu))
         if isinstance(row.step, Launch)
     }
-    return CudaProfile(value, tuple(kernels.times), least, gpu)
+    return CudaProfile(
+        value, tuple(kernels.times), least, gpu, on_gpu=device.dlpack_device[0] == CUDA
+    )

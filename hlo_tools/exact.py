@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import ml_dtypes
 import numpy as np
 
+from hlo.backend import without_donations
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES, F64
 from hlo.verify import verify
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hlo.backend import Backend
     from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
     from interpreter.engine.frame import Evaluation
@@ -210,8 +212,14 @@ class _PassErrors(Silent):
             self.found.append(PassError(pass_.name, error))
 
 
-def pass_errors(module: Module, passes: Pass, arguments: Sequence[Value]) -> list[PassError]:
+def pass_errors(
+    module: Module, passes: Pass, arguments: Sequence[Value], backend: Backend | None = None
+) -> list[PassError]:
     """The error of the result before the passes, and after each one that changes the module.
+
+    Parameters
+    ----------
+    backend : also tell of its result, last.
 
     Raises
     ------
@@ -222,4 +230,7 @@ def pass_errors(module: Module, passes: Pass, arguments: Sequence[Value]) -> lis
     first = PassError("", error_of(evaluate(module, *arguments), exact))
     stops = _PassErrors(arguments, exact)
     Log([Verify(), stops]).run(passes, module)
-    return [first, *stops.found]
+    if backend is None:
+        return [first, *stops.found]
+    (value,) = backend.load(without_donations(module))([arguments])
+    return [first, *stops.found, PassError(f"on {backend.name}", error_of(value, exact))]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from hlo.backend import without_donations
 from hlo.errors.error import HloError
 from hlo_tools.arrays import save
 from hlo_tools.checking.failure import find_failure
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from hlo_tools.platforms import Runner
+    from hlo.backend import Backend
     from hlo_tools.shrink.case import Case
     from interpreter.numbers.compare import Promise
     from optimizer.log import Pass
@@ -98,26 +99,25 @@ class WrongPass:
 class Different:
     """Two platforms of which one gives another value than the other, or fails."""
 
-    platform: str
-    reference: str
-    run_on: Runner
-    run_reference: Runner
+    platform: Backend
+    reference: Backend
     promise: Promise
 
     def failure(self, case: Case) -> str | None:
         """The differences of the values."""
-        given = [list(case.arguments or ())]
+        module, given = without_donations(case.module), [list(case.arguments or ())]
         try:
-            want = self.run_reference(case.module, given, None)
+            want = self.reference.load(module)(given)
         except Exception:
             # There is nothing to compare with.
             return None
         try:
-            got = self.run_on(case.module, given, None)
+            got = self.platform.load(module)(given)
         except HloError as error:
-            return f"{error.code}: {self.platform} fails: {error.message}"
+            return f"{error.code}: {self.platform.name} fails: {error.message}"
         found = compare(got[0], want[0], self.promise)
-        return None if found is None else f"value: {self.platform} and {self.reference}: {found}"
+        names = f"{self.platform.name} and {self.reference.name}"
+        return None if found is None else f"value: {names}: {found}"
 
     def is_same(self, first: str, other: str) -> bool:
         """Whether both are different values, or the same error."""

@@ -21,7 +21,7 @@ from optimizer.passes import Fixpoint, Pipeline
 from optimizer.pipelines import pipeline, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from rich.table import Table
 
@@ -51,7 +51,11 @@ class ModeRun:
 
 
 def ways(
-    module: Module, arguments: Sequence[Any], mode: str, ablated: Sequence[str]
+    module: Module,
+    arguments: Sequence[Any],
+    mode: str,
+    ablated: Sequence[str],
+    profile: Callable[..., Any],
 ) -> list[ModeRun]:
     """The module in the requested mode, beside others.
 
@@ -60,6 +64,7 @@ def ways(
     mode : "compiled" or "eager"; the latter is shown first, beside the former.
     ablated : names of passes or of families of them, such as `fusion` or `*-simplifier`, each to
         be left out once; several between commas together.
+    profile : runs an optimized module, and gives its value and kernels.
 
     Raises
     ------
@@ -68,24 +73,23 @@ def ways(
     """
     whole = pipeline("cpu")
     left_out = [passes_in(whole, names.split(",")) for names in ablated]
-    found = [way("eager", module, arguments)] if mode == "eager" else []
-    found.append(way("compiled", optimizer.optimize(module), arguments))
+    found = [way("eager", module, arguments, profile)] if mode == "eager" else []
+    found.append(way("compiled", optimizer.optimize(module), arguments, profile))
     for given, names in zip(ablated, left_out, strict=True):
         title = f"without {given.replace(',', ', ')}"
         try:
             made = Log([Verify()]).run(without(whole, names), module)
-            found.append(way(title, made, arguments))
+            found.append(way(title, made, arguments, profile))
         except HloError as error:
             # Later passes, or the emitter, may rely on its rewrites.
             found.append(ModeRun(title, refused=error.message))
     return found
 
 
-def way(title: str, module: Module, arguments: Sequence[Any]) -> ModeRun:
+def way(
+    title: str, module: Module, arguments: Sequence[Any], profile: Callable[..., Any]
+) -> ModeRun:
     """Compile a module as it is, and run it for a moment."""
-    # It takes as long to import as all the rest.
-    from emit_c.executable.profile import profile  # noqa: PLC0415
-
     ran = profile(prepare(static_form(module)), arguments)
     rows = ran.rows()
     return ModeRun(

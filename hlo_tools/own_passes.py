@@ -6,20 +6,25 @@ the pass is told before it runs.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
-import traceback
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hlo.errors.error import HloError, Source, Span, did_you_mean
+from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import Module
-from hlo.wording import counted
+from hlo.support.own_code import (
+    at_line,
+    blamed,
+    file_of,
+    is_from,
+    line_of,
+    load_entry,
+    named_in_file,
+    spelled,
+)
 from interpreter.numbers.compare import PROMISES, Promise
 from optimizer.observers import devices_for, promise_of
 from optimizer.passes import PASSES, Pipeline
@@ -28,7 +33,7 @@ from optimizer.rewriting.rewrite import rewrite
 from optimizer.rewriting.rule import Rule, RuleSet
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Sequence
     from importlib.metadata import EntryPoint
 
     from optimizer.log import Log, Pass
@@ -151,136 +156,18 @@ def of_package(entry: EntryPoint) -> PassMaker:
     HloError
         HLO206 if it can't be loaded, or is no pass.
     """
-    where = f"{entry.value}, the entry point `{entry.name}` of {GROUP}"
-    try:
-        value = entry.load()
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        raise HloError(
-            "HLO206",
-            f"{where}: {type(error).__name__}: {error}",
-            notes=[f"it is raised at {frames[-1].filename}:{frames[-1].lineno}"],
-        ) from None
-    return as_maker(file_of(value) or where, entry.name, value)
-
-
-def file_of(value: Any) -> str | None:
-    """The Python file in which something is defined."""
-    try:
-        return inspect.getsourcefile(value if isinstance(value, type) else type(value))
-    except TypeError:
-        return None
+    value = load_entry(entry)
+    return as_maker(file_of(value) or spelled(entry), entry.name, value)
 
 
 def own_pass(text: str) -> PassMaker:
     """The pass that `FILE.py:NAME` names, or the only one in `FILE.py`."""
-    path, _, name = text.rpartition(":")
-    if text.endswith(".py"):
-        path, name = text, ""
-    loaded = cast("dict[str, Any]", vars(load(Path(path))))
-    name = name or only_name(path, loaded)
-    if name not in loaded:
-        known = own_names(path, loaded)
-        notes = did_you_mean(name, known) or (f"there are: {', '.join(known) or 'none'}",)
-        raise HloError("HLO204", f"{path} has no `{name}`", notes=notes)
-    return as_maker(path, name, loaded[name])
+    return as_maker(*named_in_file(text, "pass", EXAMPLE, is_pass, is_rules))
 
 
-def load(path: Path) -> Any:
-    """The Python module of a file, whose neighbours it may import.
-
-    Raises
-    ------
-    HloError
-        HLO200 if it can't be read, HLO206 if it can't be compiled, or raises.
-    """
-    if not path.is_file():
-        raise HloError("HLO200", f"cannot read {path}: there is no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise HloError("HLO200", f"cannot read {path}: it is no Python file")
-    loaded = importlib.util.module_from_spec(spec)
-    # Data classes look their module up, and a pass may be defined over several files.
-    sys.modules.setdefault(path.stem, loaded)
-    with importable(path.resolve().parent):
-        try:
-            spec.loader.exec_module(loaded)
-        except SyntaxError as error:
-            raise at_line(Path(error.filename or path), error.lineno, f"{error.msg}") from None
-        except (Exception, SystemExit) as error:
-            raise blamed(path, error) from None
-    return loaded
-
-
-@contextmanager
-def importable(folder: Path) -> Generator[None]:
-    """Let a folder's files import each other; from then on, as they may do so late."""
-    if str(folder) not in sys.path:
-        # Behind all others: a file of the user's that is called like one of ours hides none.
-        sys.path.append(str(folder))
-    yield
-
-
-def blamed(path: Path, error: BaseException) -> HloError:
-    """An error that says which line of the user's own file raised another one."""
-    frames = own_frames(path, error)
-    message = f"{type(error).__name__}: {error}"
-    if isinstance(error, HloError):
-        message = error.message
-    if not frames:
-        return HloError("HLO206", f"{path}: {message}")
-    return at_line(Path(frames[-1].filename), frames[-1].lineno, message)
-
-
-def own_frames(path: Path, error: BaseException) -> list[traceback.FrameSummary]:
-    """The lines of the user's file, or else of its neighbours, through which an error went."""
-    frames = traceback.extract_tb(error.__traceback__)
-    folder = path.resolve().parent
-    return [f for f in frames if Path(f.filename).resolve().parent == folder] or [
-        f for f in frames if Path(f.filename) == path
-    ]
-
-
-def is_from(path: str, error: BaseException) -> bool:
-    """Whether a file of the user's is to blame for an error: it went through one of its lines."""
-    return bool(own_frames(Path(path), error))
-
-
-def at_line(path: Path, line: int | None, message: str, *notes: str) -> HloError:
-    """An error at a line of a Python file."""
-    try:
-        lines = path.read_text().splitlines(keepends=True)
-    except (OSError, UnicodeDecodeError):
-        return HloError("HLO206", f"{path}: {message}", notes=notes)
-    if not line or line > len(lines):
-        return HloError("HLO206", f"{path}: {message}", notes=notes)
-    start = sum(map(len, lines[: line - 1]))
-    text = lines[line - 1]
-    indent = len(text) - len(text.lstrip())
-    span = Span(Source("".join(lines), str(path)), start + indent, start + len(text.rstrip()))
-    return HloError("HLO206", message, span, notes)
-
-
-def own_names(path: str, loaded: dict[str, Any]) -> list[str]:
-    """The names in a file that may be meant: classes, objects and functions of its own."""
-    own = Path(path).stem
-    return [
-        name
-        for name, value in loaded.items()
-        if not name.startswith("_")
-        and (getattr(value, "__module__", None) == own or isinstance(value, Rule | RuleSet))
-    ]
-
-
-def only_name(path: str, loaded: dict[str, Any]) -> str:
-    """The name of the one pass or rule of a file."""
-    names = [n for n in own_names(path, loaded) if is_rules(loaded[n]) or has_run(loaded[n])]
-    if len(names) != 1:
-        there = f"there are: {', '.join(names)}" if names else EXAMPLE
-        found = f"{counted(len(names), 'pass')}" if names else "no pass"
-        note = f"say which one: {path}:{names[0] if names else 'MyPass'}"
-        raise HloError("HLO204", f"{path} has {found}", notes=(there, note))
-    return names[0]
+def is_pass(value: Any) -> bool:
+    """Whether a value looks like a pass, or is a rule."""
+    return is_rules(value) or has_run(value)
 
 
 def as_maker(path: str, name: str, value: Any) -> PassMaker:
@@ -351,14 +238,6 @@ def unfit(made: Any, name: str) -> tuple[str, str] | None:
     except (TypeError, ValueError):
         return f"`run` of `{name}` does not take a module and a log", EXAMPLE
     return None
-
-
-def line_of(value: Any) -> int | None:
-    """The line at which something is defined."""
-    try:
-        return inspect.getsourcelines(value if callable(value) else value.__class__)[1]
-    except (OSError, TypeError):
-        return None
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,10 @@
-"""`hlo run --profile`, `--sanitize`, `--checked`: what a module took, and what it did wrong."""
+"""`hlo run --profile`, `--sanitize`: what a module took, and what it did wrong."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import emit_cuda
-import optimizer
-from emit_c.executable.profile import profile
-from emit_c.executable.sanitize import sanitize
-from emit_cuda.host.device import HostDevice
-from emit_cuda.profile import profile as profile_launches
+from emit_c.executable.profile import Profile
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.console import console, print_table, table_of
@@ -17,11 +12,13 @@ from hlo_tools.files import write_text
 from hlo_tools.show import duration, spelled_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.table import Table
 
-    from emit_c.executable.profile import Profile, ProfileRow
+    from emit_c.executable.profile import ProfileRow
+    from emit_c.executable.sanitize import SanitizerReport
+    from emit_cuda.profile import CudaProfile
     from hlo.instruction import Module
 
 # Rows that are shown one by one.
@@ -32,83 +29,50 @@ _COLUMNS = ("kernel", "computes", "calls", "time", "of all", "bytes", "GB/s", "G
 
 
 def run_profiled(
-    module: Module, inputs: Sequence[Sequence[Any]], trace: str | None = None
-) -> list[Any]:
-    """Run a module on each device's inputs as C, and print its kernels' times.
-
-    Parameters
-    ----------
-    trace : a file for the Chrome trace of the last device.
-    """
-    optimized = optimizer.optimize(module, target="cpu")
-    values: list[Any] = []
-    for arguments in inputs:
-        found = profile(optimized, arguments)
-        values.append(found.value)
-        console().print(summary(found))
-        print_table(table(found))
-        if trace:
-            write_text(trace, found.trace())
-    return values
-
-
-def run_profiled_on(
-    name: Literal["gpu", "host"],
+    profile: Callable[..., Profile | CudaProfile],
     module: Module,
     inputs: Sequence[Sequence[Any]],
     trace: str | None = None,
 ) -> list[Any]:
-    """Run a module's CUDA kernels, and print their times here, and the least times on a GPU.
+    """Run a module on each device's inputs, and print its kernels' times.
 
     Parameters
     ----------
-    name : where they run: on a GPU, or on the processor.
-    trace : a file for the Chrome trace, measured and simulated, of the last device.
+    profile : runs a module, and measures it.
+    trace : a file for the Chrome trace of the last device.
     """
-    device, optimized = emit_cuda.device_named(name), emit_cuda.optimized(module)
     values: list[Any] = []
     for arguments in inputs:
-        found = profile_launches(optimized, arguments, device)
+        found = profile(module, arguments)
         values.append(found.value)
-        rows, where = found.rows(), "a GPU" if name == "gpu" else "the processor"
-        seconds, least = sum(r.seconds for r in rows), sum(r.least_seconds for r in rows)
-        told = f"{counted(len(found.times), 'kernel call')}, {duration(seconds)} on {where}"
-        print(f"{told}; at least {duration(least)} on {found.gpu.name}")
-        shown = table_of(_WORDS, _NUMBERS)
-        for row in rows[:MOST_ROWS]:
-            shown.add_row(
-                *(row.kernel, row.kind, f"%{row.about}", row.bound, str(row.calls)),
-                *(duration(row.seconds), duration(row.least_seconds), spelled_bytes(row.bytes)),
-            )
-        print_table(shown)
+        if isinstance(found, Profile):
+            console().print(summary(found))
+            print_table(table(found))
+        else:
+            show_launches(found)
         if trace:
             write_text(trace, found.trace())
     return values
 
 
-def run_checked(module: Module, inputs: Sequence[Sequence[Any]], *, seed: int = 0) -> list[Any]:
-    """Run a module's CUDA kernels on the processor, and watch every access to memory.
-
-    Parameters
-    ----------
-    seed : of the order in which threads and blocks run; 0 leaves them in order.
-
-    Raises
-    ------
-    HloError
-        HLO193 if a kernel makes a mistake.
-    """
-    executable = emit_cuda.compile(module, HostDevice(checked=True, seed=seed))
-    return [executable(*arguments) for arguments in inputs]
-
-
-def run_without_libraries(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Any]:
-    """Run a module's kernels on a GPU, and no library's."""
-    executable = emit_cuda.compile(module, libraries=False)
-    return [executable(*arguments) for arguments in inputs]
+def show_launches(found: CudaProfile) -> None:
+    """Print the times of CUDA kernels here, and the least times on a GPU."""
+    rows, where = found.rows(), "a GPU" if found.on_gpu else "the processor"
+    seconds, least = sum(r.seconds for r in rows), sum(r.least_seconds for r in rows)
+    told = f"{counted(len(found.times), 'kernel call')}, {duration(seconds)} on {where}"
+    print(f"{told}; at least {duration(least)} on {found.gpu.name}")
+    shown = table_of(_WORDS, _NUMBERS)
+    for row in rows[:MOST_ROWS]:
+        shown.add_row(
+            *(row.kernel, row.kind, f"%{row.about}", row.bound, str(row.calls)),
+            *(duration(row.seconds), duration(row.least_seconds), spelled_bytes(row.bytes)),
+        )
+    print_table(shown)
 
 
-def run_sanitized(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Any]:
+def run_sanitized(
+    sanitize: Callable[..., SanitizerReport], module: Module, inputs: Sequence[Sequence[Any]]
+) -> list[Any]:
     """Run a module on each device's inputs, watched by sanitizers.
 
     Raises
@@ -116,10 +80,9 @@ def run_sanitized(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Any]:
     HloError
         HLO184 if they find something; the notes say in which kernels.
     """
-    optimized = optimizer.optimize(module, target="cpu")
     values: list[Any] = []
     for arguments in inputs:
-        report = sanitize(optimized, arguments)
+        report = sanitize(module, arguments)
         if report.findings:
             count = counted(len(report.findings), "mistake")
             notes = [str(finding) for finding in report.findings]

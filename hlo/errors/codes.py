@@ -274,8 +274,9 @@ CODES: Final[dict[str, Code]] = {
     ),
     "HLO203": Code(
         "the platform cannot do this",
-        "The platform does not show the values of instructions, as `--trace` needs. The "
-        "interpreter does.",
+        "The platform has no such option: only the interpreter shows the values of instructions, "
+        "as `--trace` needs, and only compiled kernels can be profiled. The message says which "
+        "platforms have it.",
     ),
     "HLO204": Code(
         "there is no such name",
@@ -288,11 +289,13 @@ CODES: Final[dict[str, Code]] = {
         "one from operands that had none.",
     ),
     "HLO206": Code(
-        "the user's own pass cannot be used",
-        "The Python file that was named does not compile, raises when it is imported, or has no "
-        "pass under the name. A pass is a class, or an object, with a `name` and a method "
+        "the user's own code cannot be used",
+        "The Python file that was named does not compile, raises, or has no pass, rule or backend "
+        "under the name. A pass is a class, or an object, with a `name` and a method "
         "`run(self, module, log)` that returns a module, the same object where nothing changes. "
-        "A rule, or a list of rules, will do too.",
+        "A rule, or a list of rules, will do too. A backend is a function of a module that returns "
+        "a function of its arguments, or an object whose `compile` is such a function; the results "
+        "must have the element types and dimensions of the module's.",
     ),
     "HLO207": Code(
         "there is no SMT solver",

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import warnings
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from hlo.backend import find, is_file, names
 from hlo.errors.error import HloError, did_you_mean
-from hlo_jax.engines.compiled import CompiledC
-from hlo_jax.engines.cuda import Cuda
-from hlo_jax.engines.interpreter import Interpreter
+from hlo_jax.engines.compiled import OnBackend
 from hlo_jax.engines.switching import Switching
 from hlo_jax.programs.lines import line_at
 from hlo_jax.programs.options import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
 
+    from hlo.backend import Backend
     from hlo_jax.engines.engine import Engine
     from hlo_jax.engines.watched import Watch
     from hlo_jax.programs.program import JaxProgram
@@ -26,13 +25,25 @@ if TYPE_CHECKING:
 VARIABLE = "PYHLO_JAX_ENGINE"
 
 
-def _or_interpreter(name: str, program: JaxProgram) -> Engine:
-    """The engine that compiles a program, or the interpreter with a warning where none can."""
+# Behind the name of a backend: its programs are compiled, or an error.
+ONLY: Final = "-only"
+AUTO, INTERPRETER = "auto", "interpreter"
+DEFAULT = AUTO
+
+
+def engines() -> list[str]:
+    """The names of all engines, but those of backends in files."""
+    compiling = [name for name in names() if name != INTERPRETER]
+    return [AUTO, INTERPRETER, *compiling, *(f"{name}{ONLY}" for name in compiling)]
+
+
+def _or_interpreter(name: str, backend: Backend, program: JaxProgram) -> Engine:
+    """The program on a backend, or interpreted with a warning where that refuses it."""
     try:
-        return COMPILERS[name](program)
+        return OnBackend(program, backend)
     except HloError as error:
         # A call that a custom call's function would refuse is an error of the run, as in XLA.
-        if error.code not in ("HLO181", "HLO122"):
+        if error.code not in ("HLO181", "HLO122") or backend.name == INTERPRETER:
             raise
         if error.code == "HLO181":
             line = line_at(program.module, error.span)
@@ -40,23 +51,7 @@ def _or_interpreter(name: str, program: JaxProgram) -> Engine:
             message = f"{program.module.name} is interpreted: {why}"
             hint = f"(the engine {name}{ONLY} makes this an error)"
             warnings.warn(f"{message} {hint}", RuntimeWarning, stacklevel=2)
-        return Interpreter(program, error.message)
-
-
-COMPILERS: Final[dict[str, Callable[[JaxProgram], Engine]]] = {
-    "c": CompiledC,
-    "cuda-host": lambda program: Cuda(program, "host"),
-    "cuda": lambda program: Cuda(program, "gpu"),
-}
-# Behind the name of a compiler: its programs are compiled, or an error.
-ONLY: Final = "-only"
-ENGINES: Final[dict[str, Callable[[JaxProgram], Engine]]] = {
-    "auto": Switching,
-    "interpreter": Interpreter,
-    **{name: partial(_or_interpreter, name) for name in COMPILERS},
-    **{f"{name}{ONLY}": compiled for name, compiled in COMPILERS.items()},
-}
-DEFAULT = "auto"
+        return OnBackend(program, find(INTERPRETER), error.message)
 
 
 _watches: list[Watch] = []
@@ -82,12 +77,24 @@ def engine_for(program: JaxProgram) -> Engine:
     """
     given = program.options.overrides.get("pyhlo_engine")
     name = given or os.environ.get(VARIABLE) or DEFAULT
-    if name not in ENGINES:
-        where = "the compiler option pyhlo_engine" if given else VARIABLE
-        known = ", ".join(ENGINES)
-        hint = " ".join(did_you_mean(name, ENGINES))
-        raise OptionError(f"{where}={name!r}: the engines are {known}. {hint}".rstrip())
-    engine = ENGINES[name](program)
+    engine = Switching(program) if name == AUTO else _named(name, given, program)
     for watch in _watches:
         engine = watch.wrap(engine, program)
     return engine
+
+
+def _named(name: str, given: str | None, program: JaxProgram) -> Engine:
+    """The engine of a backend: our own, an installed package's, or `FILE.py:NAME`."""
+    try:
+        backend = find(name.removesuffix(ONLY), "engine")
+    except HloError as error:
+        if error.code != "HLO204" or is_file(name):
+            raise
+        where = "the compiler option pyhlo_engine" if given else VARIABLE
+        known = ", ".join(engines())
+        hint = " ".join(did_you_mean(name, engines()))
+        message = f"{where}={name!r}: the engines are {known}, and your own: FILE.py:NAME. {hint}"
+        raise OptionError(message.rstrip()) from None
+    if name.endswith(ONLY):
+        return OnBackend(program, backend)
+    return _or_interpreter(name, backend, program)

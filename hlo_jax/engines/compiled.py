@@ -1,50 +1,46 @@
-"""C as an engine: a program, optimized, emitted as C and compiled; devices are threads."""
+"""Any backend as an engine: a program that it compiled, for as many devices as it can."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import emit_c
 from hlo_jax.engines.engine import flat
 from hlo_jax.ffi.handlers import foreign_calls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hlo.backend import Backend
     from hlo_jax.engines.engine import Arrays
     from hlo_jax.programs.program import JaxProgram
 
 
-class CompiledC:
-    """A program as C.
+class OnBackend:
+    """A program on a backend.
 
     Raises
     ------
     HloError
-        As `emit_c.compile`; HLO181 if an instruction can't be emitted.
+        As `Backend.load`; HLO181 if the backend can't do something.
     """
 
-    name = "c"
-    note = ""
-
-    def __init__(self, program: JaxProgram) -> None:
-        donates = any(result.donor >= 0 for result in program.results)
+    def __init__(self, program: JaxProgram, backend: Backend, note: str = "") -> None:
         # A call of a foreign function holds a number that only this process knows.
-        remember = not foreign_calls(program.module.instructions())
-        self._executable = emit_c.compile(program.module, donate=donates, remember=remember)
+        forget = "remember" in backend.options and foreign_calls(program.module.instructions())
+        options = {"remember": False} if forget else {}
+        self._loaded = backend.load(program.module, **options)
         self._donors = {r.donor for r in program.results if r.donor >= 0}
-        self.native = self._executable.native
-        self.code_bytes = self._executable.library.stat().st_size
+        self.name, self.note = backend.name, note
+        self.native = self._loaded.executable.native
+        self.code_bytes = self._loaded.executable.code_bytes
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
         """Call the program.
 
-        The memory of arguments that a lone device donates is used, so these are copied.
+        The memory of arguments that it donates may be used, so these are copied.
         """
-        if len(per_device) > 1:
-            return [flat(value) for value in self._executable(per_device=per_device)]
-        (arguments,) = per_device
         given = [
-            a.copy() if a is not None and k in self._donors else a for k, a in enumerate(arguments)
+            [a.copy() if a is not None and k in self._donors else a for k, a in enumerate(own)]
+            for own in per_device
         ]
-        return [flat(self._executable(*given))]
+        return [flat(value) for value in self._loaded(given)]

@@ -12,9 +12,9 @@ import time
 from typing import TYPE_CHECKING
 
 from emit_c.executable.background import background
+from hlo.backend import find
 from hlo.wording import counted
-from hlo_jax.engines.compiled import CompiledC
-from hlo_jax.engines.interpreter import Interpreter
+from hlo_jax.engines.compiled import OnBackend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Switching:
 
     def __init__(self, program: JaxProgram) -> None:
         self._program = program
-        self._now: Engine = Interpreter(program)
+        self._now: Engine = OnBackend(program, find("interpreter"))
         self._calls, self._seconds = 0, 0.0
         self._waits, self._why = True, ""
 
@@ -72,6 +72,6 @@ class Switching:
 
     def _compile(self) -> None:
         try:
-            self._now = CompiledC(self._program)
+            self._now = OnBackend(self._program, find("c"))
         except Exception as error:
             self._why = str(error).partition("\n")[0]

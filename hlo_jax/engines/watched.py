@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import optimizer
+from hlo.backend import find
+from hlo_jax.engines.compiled import OnBackend
 from hlo_jax.engines.engine import flat
-from hlo_jax.engines.interpreter import Interpreter
 from hlo_jax.programs.lines import line_of
 from interpreter import compare, evaluate
 
@@ -72,11 +73,11 @@ def _dump(program: JaxProgram, folder: Path, number: int) -> None:
     (folder / f"{name}.optimized.hlo").write_text(str(optimized))
 
 
-class Observed(Interpreter):
+class Observed(OnBackend):
     """A program whose every value is told to an observer."""
 
     def __init__(self, program: JaxProgram, observe: Callable[[Evaluation], None]) -> None:
-        super().__init__(program, "watched")
+        super().__init__(program, find("interpreter"), "watched")
         self._program, self._observe = program, observe
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
@@ -127,7 +128,7 @@ class Compared:
     def __init__(self, engine: Engine, program: JaxProgram, number: int, watch: Watch) -> None:
         self._engine, self._program, self._watch = engine, program, watch
         self._title = f"module {number}, {program.module.name}"
-        self._reference = Interpreter(program)
+        self._reference = OnBackend(program, find("interpreter"))
         self._differs = False
 
     @property

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo.support.own_code import load
 from hlo_tools.exercises.finding import FunctionLocation, Mistake, raised
-from hlo_tools.own_passes import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo_tools.own_passes import as_rules, is_rules, load, own_names
+from hlo.support.own_code import load, own_names
+from hlo_tools.own_passes import as_rules, is_rules
 
 if TYPE_CHECKING:
     from optimizer.rewriting.rule import Rule
@@ -29,7 +30,7 @@ def find_rules(word: str) -> list[Rule]:
     path, _, name = word.rpartition(":")
     loaded = cast("dict[str, Any]", vars(load(Path(path))))
     if not is_rules(loaded.get(name)):
-        known = [known for known in own_names(path, loaded) if is_rules(loaded[known])]
+        known = [known for known in own_names(path, loaded, is_rules) if is_rules(loaded[known])]
         notes = did_you_mean(name, known) or (f"there are: {', '.join(known) or 'none'}",)
         raise HloError("HLO204", f"{path} has no rules `{name}`", notes=notes)
     return list(as_rules(loaded[name]).rules)

@@ -2,6 +2,7 @@
 
     hlo accuracy m.hlo                        instructions, worst first
     hlo accuracy m.hlo --passes cse,fusion    and results after these passes
+    hlo accuracy m.hlo --platform c           and the result of a platform
     hlo accuracy m.hlo --instructions 5 --seed 3
 
 The module is interpreted twice: as it is, and with every float in f64, rounded once at the end.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.backend import find
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import print_table, table_of
@@ -40,6 +42,9 @@ def add_arguments(parser: Parser) -> None:
     add_pipeline_options(parser)
     add_input_options(parser)
     parser.add_argument(
+        "--platform", metavar="P", help="also compare its result: c, or FILE.py:NAME"
+    )
+    parser.add_argument(
         "--instructions",
         type=at_least(0),
         default=20,
@@ -56,12 +61,13 @@ def run(arguments: Namespace) -> int:
     HloError
         HLO203 for several devices.
     """
+    backend = find(arguments.platform) if arguments.platform else None
     module = read_sound_module(arguments.file, arguments.entry)
     inputs = make_inputs(module, arguments)
     if len(inputs) > 1:
         raise HloError("HLO203", "accuracy is measured on one device")
     rows = instruction_errors(module, inputs[0])
-    stops = pass_errors(module, chosen_pipeline(arguments), inputs[0])
+    stops = pass_errors(module, chosen_pipeline(arguments), inputs[0], backend)
     if arguments.instructions:
         print_table(instruction_table(rows, arguments.instructions))
     print_table(pass_table(stops))

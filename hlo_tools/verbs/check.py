@@ -25,12 +25,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlo.support.own_code import blamed
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.checking.search import Tally, search, smallest
 from hlo_tools.console import console
 from hlo_tools.files import read_sound_module
-from hlo_tools.own_passes import Own, Promising, blamed, find_pass
+from hlo_tools.own_passes import Own, Promising, find_pass
 from hlo_tools.pipelines import expect_same_values
 from hlo_tools.tolerances import (
     add_tolerance_options,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo.backend import OWN, find
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import plain
@@ -36,21 +37,20 @@ if TYPE_CHECKING:
     from hlo_jax.engines.engine import Arrays
     from hlo_tools.arguments import Parser
 
-COMPILERS = ("c", "cuda-host", "cuda")
-ENGINES = ("auto", "interpreter", *COMPILERS, *(f"{name}-only" for name in COMPILERS))
 SAME, DIFFERENT = 0, 1
 
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
+    known = ", ".join(OWN)
     parser.add_argument("script", metavar="SCRIPT", help="a file of Python")
     parser.behind_dashes("words")
     parser.add_argument(
         "--engine",
-        choices=ENGINES,
         metavar="ENGINE",
-        help=f"how modules run: {', '.join(ENGINES)}; auto: by the interpreter until their C is"
-        " compiled; -only: a module that can't be compiled is an error, else it is interpreted",
+        help=f"how modules run: auto (by the interpreter until their C is compiled), {known}, or "
+        "your own FILE.py:NAME; behind a name, -only makes a module that can't be compiled an "
+        "error, else it is interpreted",
     )
     parser.add_argument("--devices", type=at_least(1), metavar="N", help="number of devices")
     parser.add_argument(
@@ -83,6 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     os.environ["JAX_PLATFORMS"] = "pyhlo,cpu"
     engine = "c" if arguments.compare and not arguments.engine else arguments.engine
     if engine:
+        if engine != "auto":
+            find(engine.removesuffix("-only"), "engine")
         os.environ["PYHLO_JAX_ENGINE"] = engine
     if arguments.devices:
         os.environ["PYHLO_JAX_DEVICES"] = str(arguments.devices)

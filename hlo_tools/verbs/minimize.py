@@ -2,6 +2,7 @@
 
     hlo minimize m.hlo --passes my_pass.py:Mine       a pass is wrong on it
     hlo minimize m.hlo --platform c --reference interpreter --rtol 1e-5
+    hlo minimize m.hlo --platform my_backend.py:Mine  a backend of your own
     hlo minimize m.hlo --nan                          NaN arises in it
     hlo minimize m.hlo --command './compare.sh {}'    a shell command fails
 
@@ -23,6 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from hlo.backend import find
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
@@ -40,7 +42,6 @@ from hlo_tools.failing import (
 from hlo_tools.files import STANDARD, add_file, read_sound_module, write_text
 from hlo_tools.inputs import add_input_options, make_inputs
 from hlo_tools.own_passes import Promising, find_pass
-from hlo_tools.platforms import runner
 from hlo_tools.show import spell_in_a_line
 from hlo_tools.shrink.case import Case
 from hlo_tools.shrink.shrink import shrink
@@ -158,10 +159,8 @@ def failure_of(arguments: Namespace, folder: Path) -> Failing:
     if arguments.platform:
         chosen = is_tolerance_chosen(arguments)
         return Different(
-            arguments.platform,
-            arguments.reference,
-            runner(arguments.platform),
-            runner(arguments.reference),
+            find(arguments.platform),
+            find(arguments.reference),
             chosen_tolerance(arguments) if chosen else ROUNDING,
         )
     if arguments.command:

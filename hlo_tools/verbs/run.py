@@ -6,7 +6,9 @@
     hlo run m.hlo --platform c --profile --quiet
     hlo run m.hlo --platform cuda-host --checked
     hlo run dump --platform c --reference interpreter
+    hlo run m.hlo --platform my_backend.py:Mine --reference interpreter
 
+A platform is one of our own, of an installed package, or in a file of yours (docs/platforms.md).
 --expect compares the value with a saved one, and --reference with another platform's; the exit
 status is 1 if they differ. The arrays of an .npz file are taken in order; if some are named in0,
 in1, ... or out0, out1, ..., --input and --expect take only those. Of several files, or of a folder,
@@ -21,6 +23,7 @@ from argparse import Namespace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hlo.backend import OWN, find, names, refuse_communication, without_donations
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import load, save
@@ -34,8 +37,6 @@ from hlo_tools.files import (
 )
 from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
-from hlo_tools.platforms import PLATFORMS, refuse_communication, runner
-from hlo_tools.platforms import load as load_on
 from hlo_tools.several import SAME, report, run_all, tell_of_elided
 from hlo_tools.show import duration, spell
 from hlo_tools.tolerances import (
@@ -47,6 +48,7 @@ from hlo_tools.tolerances import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hlo.backend import Backend
     from hlo.instruction import Module
     from hlo_tools.arguments import Parser
 
@@ -55,7 +57,7 @@ Value = Any  # an array, None for a token, or a tuple of values
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    platforms = "; ".join(f"{name}: {row.summary}" for name, row in PLATFORMS.items())
+    platforms = f"{', '.join(OWN)}, or a backend of your own: FILE.py:NAME"
     add_files(parser)
     add_entry_option(parser)
     parser.add_argument("--platform", default="interpreter", metavar="P", help=platforms)
@@ -92,7 +94,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--stop-at-inf", action="store_true", help="stop where infinity arises, or comes in"
     )
-    watched = parser.add_argument_group("with --platform c")
+    watched = parser.add_argument_group("of compiled modules: with --platform c")
     watched.add_argument(
         "--profile",
         action="store_true",
@@ -140,17 +142,27 @@ def add_arguments(parser: Parser) -> None:
     _restrict(parser)
 
 
+# The options of a run, with what a backend must offer for each.
+WATCHING = {
+    "trace": "observe",
+    "stop_at_nan": "observe",
+    "stop_at_inf": "observe",
+    "profile": "profile",
+    "profile_trace": "profile",
+    "sanitize": "sanitize",
+    "mode": "profile_as_is",
+    "ablate": "profile_as_is",
+    "checked": "checked",
+    "no_library": "libraries",
+}
+# Those that may be about --reference, too.
+LIMITS = {"max_iterations": "max_iterations", "threads": "threads"}
+
+
 def _restrict(parser: Parser) -> None:
     """Say which options go together."""
-    parser.only_with(("--max-iterations",), "--platform interpreter", "--reference interpreter")
     parser.only_with(TOLERANCE_OPTIONS, "--expect", "--reference")
-    parser.only_with(("--threads",), "--platform c", "--reference c")
     watching = ("--profile", "--profile-trace", "--sanitize", "--mode", "--ablate")
-    parser.only_with(watching[2:], "--platform c")
-    platforms = ("--platform c", "--platform cuda", "--platform cuda-host")
-    parser.only_with(watching[:2], *platforms)
-    parser.only_with(("--checked",), "--platform cuda-host")
-    parser.only_with(("--no-library",), "--platform cuda")
     observed = ("--trace", "--stop-at-nan", "--stop-at-inf")
     for watch in ("--repeat", "--mode", "--ablate"):
         parser.not_with(watch, *watching[:3], *observed)
@@ -162,14 +174,34 @@ def _restrict(parser: Parser) -> None:
         parser.not_with(watch, "--checked", "--no-library")
 
 
+def refuse_idle_options(arguments: Namespace, backend: Backend, reference: Backend | None) -> None:
+    """Refuse options that mean nothing to the backends.
+
+    Raises
+    ------
+    HloError
+        HLO203 for the first of them.
+    """
+    both = (backend if reference is None else reference).options | backend.options
+    for option, needed in (WATCHING | LIMITS).items():
+        given = getattr(arguments, option)
+        offered = both if option in LIMITS else backend.options
+        if given is None or given is False or given == [] or needed in offered:
+            continue
+        able = [f"--platform {name}" for name in names() if needed in find(name).options]
+        spelled = option.replace("_", "-")
+        raise HloError("HLO203", f"--{spelled} has no effect without {' or '.join(able)}")
+
+
 def run(arguments: Namespace) -> int:
     """Run, print, save and compare each module."""
-    limit = arguments.max_iterations
-    named = arguments.reference
-    reference = runner(named, max_iterations=limit) if named else None
-    run_on = chosen_runner(arguments)
+    backend = find(arguments.platform)
+    other = find(arguments.reference) if arguments.reference else None
+    refuse_idle_options(arguments, backend, other)
+    reference = other and partial(run_once, other, limits(arguments, other))
+    run_on = chosen_runner(arguments, backend)
     if arguments.threads is not None:
-        limit_threads(arguments.threads)
+        limit_threads(arguments.threads, backend, other)
     paths = modules_at(arguments.files)
     if len(paths) > 1:
         return run_all(paths, arguments, run_on, reference)
@@ -193,23 +225,42 @@ def run(arguments: Namespace) -> int:
                 wanted = expected(module, arguments.expect, len(values))
                 status |= report(values, wanted, arguments.expect, promise)
             if reference:
-                status |= report(values, reference(module, inputs, None), named, promise)
+                wanted = reference(module, inputs)
+                status |= report(values, wanted, arguments.reference, promise)
     return status
 
 
+def limits(arguments: Namespace, backend: Backend) -> dict[str, Any]:
+    """The compiler's options that end loops, where the backend has them."""
+    given = arguments.max_iterations
+    known = given is not None and "max_iterations" in backend.options
+    return {"max_iterations": given} if known else {}
+
+
+def run_once(
+    backend: Backend, options: dict[str, Any], module: Module, inputs: Sequence[Sequence[Any]]
+) -> list[Value]:
+    """The value of a module on a backend, on each device; no argument is donated."""
+    return backend.load(without_donations(module), **options)(inputs)
+
+
 def chosen_runner(
-    arguments: Namespace,
+    arguments: Namespace, backend: Backend
 ) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]]:
     """The runner of a module on the inputs of each device, watched as the options ask for."""
     observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
-    runs = runner(arguments.platform, observed=observed, max_iterations=arguments.max_iterations)
-    way = watched_runner(arguments)
-    if way is not None:
-        return partial(run_each, way)
+    options = limits(arguments, backend)
+    if arguments.profile or arguments.profile_trace or arguments.sanitize:
+        return partial(run_each, watched_runner(arguments, backend))
+    if arguments.no_library:
+        options["libraries"] = False
+    if arguments.checked:
+        options |= {"checked": True, "seed": arguments.seed}
     if arguments.mode is not None or arguments.ablate:
-        return partial(run_ways, arguments)
-    if arguments.repeat is not None or (is_watched() and not observed):
-        return partial(run_timed, arguments)
+        return partial(run_ways, arguments, backend.offers["profile_as_is"])
+    timed = is_watched() and not observed and not arguments.checked and not arguments.no_library
+    if arguments.repeat is not None or timed:
+        return partial(run_timed, arguments, backend, options)
 
     def run_observed(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:
         with observing(
@@ -218,9 +269,9 @@ def chosen_runner(
             stop_at_nan=arguments.stop_at_nan,
             stop_at_inf=arguments.stop_at_inf,
         ) as observe:
-            return runs(module, inputs, observe)
+            return run_once(backend, {**options, "observe": observe}, module, inputs)
 
-    return run_observed
+    return run_observed if observed else partial(run_once, backend, options)
 
 
 def run_each(
@@ -239,14 +290,16 @@ def run_each(
     return way(module, inputs)
 
 
-def run_timed(arguments: Namespace, module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:
+def run_timed(
+    arguments: Namespace,
+    backend: Backend,
+    options: dict[str, Any],
+    module: Module,
+    inputs: Sequence[Sequence[Any]],
+) -> list[Value]:
     """Run a module so many times, and tell on standard error how long it took."""
     start = time.perf_counter()
-    if arguments.max_iterations is not None and PLATFORMS[arguments.platform].limited:
-        run_once = runner(arguments.platform, max_iterations=arguments.max_iterations)
-        loaded = partial(run_once, module, observe=None)
-    else:
-        loaded = load_on(arguments.platform, module)
+    loaded = backend.load(without_donations(module), **options)
     ready = time.perf_counter()
     values: list[Value] = []
     times: list[float] = []
@@ -254,16 +307,21 @@ def run_timed(arguments: Namespace, module: Module, inputs: Sequence[Sequence[An
         begin = time.perf_counter()
         values = loaded(inputs)
         times.append(time.perf_counter() - begin)
-    built = f"ready in {duration(ready - start)}, " if PLATFORMS[arguments.platform].load else ""
-    told = f"ran in {duration(times[0])}"
+    told = f"ready in {duration(ready - start)}, ran in {duration(times[0])}"
     if len(times) > 1:
         middle = duration(sorted(times)[len(times) // 2])
         told = f"{len(times)} runs: best {duration(min(times))}, median {middle}"
-    print(f"{arguments.platform}: {built}{told}", file=sys.stderr)
+        told = f"ready in {duration(ready - start)}, {told}"
+    print(f"{arguments.platform}: {told}", file=sys.stderr)
     return values
 
 
-def run_ways(arguments: Namespace, module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:
+def run_ways(
+    arguments: Namespace,
+    profile: Callable[..., Any],
+    module: Module,
+    inputs: Sequence[Sequence[Any]],
+) -> list[Value]:
     """Run a module compiled in several ways, and print the time of each.
 
     Raises
@@ -275,7 +333,8 @@ def run_ways(arguments: Namespace, module: Module, inputs: Sequence[Sequence[Any
 
     if len(inputs) > 1:
         raise HloError("HLO203", "modes are compared on one device")
-    found = ways(module, inputs[0], arguments.mode or "compiled", arguments.ablate or ())
+    mode, ablated = arguments.mode or "compiled", arguments.ablate or ()
+    found = ways(module, inputs[0], mode, ablated, profile)
     print_table(table(found))
     return [found[0].value]
 
@@ -291,38 +350,21 @@ def show(values: Sequence[Value]) -> None:
 
 
 def watched_runner(
-    arguments: Namespace,
-) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]] | None:
-    """The runner for a profile, sanitizers or checks; None if none is requested."""
-    profiles = arguments.profile or arguments.profile_trace
-    others = arguments.sanitize or arguments.checked or arguments.no_library
-    if not profiles and not others:
-        return None
-    from hlo_tools.watching import (  # noqa: PLC0415
-        run_checked,
-        run_profiled,
-        run_profiled_on,
-        run_sanitized,
-        run_without_libraries,
-    )
+    arguments: Namespace, backend: Backend
+) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]]:
+    """The runner for a profile or sanitizers."""
+    from hlo_tools.watching import run_profiled, run_sanitized  # noqa: PLC0415
 
-    if arguments.no_library:
-        return run_without_libraries
-    if arguments.checked:
-        return partial(run_checked, seed=arguments.seed)
     if arguments.sanitize:
-        return run_sanitized
-    if arguments.platform.startswith("cuda"):
-        device = "gpu" if arguments.platform == "cuda" else "host"
-        return partial(run_profiled_on, device, trace=arguments.profile_trace)
-    return partial(run_profiled, trace=arguments.profile_trace)
+        return partial(run_sanitized, backend.offers["sanitize"])
+    return partial(run_profiled, backend.offers["profile"], trace=arguments.profile_trace)
 
 
-def limit_threads(number: int) -> None:
+def limit_threads(number: int, *backends: Backend | None) -> None:
     """Let compiled modules use at most so many threads."""
-    from emit_c import set_threads  # noqa: PLC0415
-
-    set_threads(number)
+    for backend in backends:
+        if backend is not None and "threads" in backend.offers:
+            backend.offers["threads"](number)
 
 
 def expected(module: Module, path: str, devices: int) -> list[Value]:

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import hlo_jax
 from emit_c.executable.background import background
+from hlo.backend import find
 from hlo_jax.engines import switching
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 
@@ -109,6 +111,43 @@ def test_a_program_that_must_be_compiled(jax: Any, only_interpreted: Any) -> Non
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.*HLO181") as caught:
         jax.jit(twice, compiler_options=options)(x)
     assert re.search(r"in the program: .*test_engines.py:\d+ \(jit\(twice\)", str(caught.value))
+
+
+OWN = """import interpreter
+
+def compile(module):
+    calls.append(module.name)
+    return lambda *given: interpreter.evaluate(module, *given)
+
+def refuses(module):
+    raise NotImplementedError("nothing of this is done")
+
+def fails(module):
+    return lambda *given: given[9]
+
+calls = []
+"""
+
+
+def test_a_backend_of_one_s_own_is_an_engine(jax: Any, tmp_path: Path) -> None:
+    path = tmp_path / "own_engine.py"
+    path.write_text(OWN)
+
+    def run(name: str) -> list[float]:
+        options = {"pyhlo_engine": f"{path}:{name}"}
+        called = jax.jit(lambda x: (x + 1) * 2, compiler_options=options, donate_argnums=0)
+        return called(np.float32([1, 2])).tolist()
+
+    assert run("compile") == [4, 6]
+    assert find(f"{path}:compile").compiler.compile.__globals__["calls"] == ["jit__lambda"]
+    with pytest.warns(RuntimeWarning, match="is interpreted: nothing of this is done"):
+        assert run("refuses") == [4, 6]
+    with pytest.raises(jax.errors.JaxRuntimeError, match="nothing of this is done"):
+        run("refuses-only")
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"own_engine.py:11:\d+: .*IndexError"):
+        run("fails")
+    with pytest.raises(jax.errors.JaxRuntimeError, match="did you mean `compile`"):
+        run("compiel")
 
 
 def test_an_engine_that_there_is_not(jax: Any) -> None:

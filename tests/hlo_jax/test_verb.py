@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hlo_jax.engines.compiled import CompiledC
+from hlo_jax.engines.compiled import OnBackend
 from hlo_tools import cli
 
 SCRIPT = """
@@ -63,12 +63,13 @@ def test_calls_are_compared_and_explained(script: str, capsys: pytest.CaptureFix
 def test_the_first_difference_is_shown_with_the_user_s_line(
     script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = CompiledC.run
+    run = OnBackend.run
 
-    def run_wrongly(self: CompiledC, per_device: Any) -> Any:
-        return [[value + 1 for value in own] for own in run(self, per_device)]
+    def run_wrongly(self: OnBackend, per_device: Any) -> Any:
+        more = 1 if self.name == "c" else 0
+        return [[value + more for value in own] for own in run(self, per_device)]
 
-    monkeypatch.setattr(CompiledC, "run", run_wrongly)
+    monkeypatch.setattr(OnBackend, "run", run_wrongly)
     assert cli.main(["jax", script, "--compare"]) == 1
     err = capsys.readouterr().err
     assert "jit_scaled: {0}: 21.0 instead of 20.0; 1 of 1 elements differ" in err

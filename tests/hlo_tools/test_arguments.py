@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import optimizer
+from hlo.backend import OWN
 from hlo_tools import cli
 from hlo_tools.arguments import Parser
-from hlo_tools.platforms import PLATFORMS
 
 ADD = b"""HloModule m
 
@@ -142,7 +142,7 @@ def test_names_are_suggested(hlo) -> None:
 
 
 def test_platforms_that_are_offered_run(hlo) -> None:
-    for platform in PLATFORMS:
+    for platform in OWN:
         assert platform in hlo("run", "--help").out
         result = hlo("run", "-", "--platform", platform, "--fill", 1, stdin=ADD)
         # Or they say what is missing, such as a GPU.

@@ -166,6 +166,7 @@ EFFECTS = {
         "--fill": "M --fill 3",
         "--replicas": "M --replicas 2",
         "--instructions": "M --instructions 1",
+        "--platform": "M --fill 1 --platform interpreter",
     },
     "verify": {"--entry": "M --entry f"},
     "stats": {"--largest": "M --largest 1", "--entry": "M --entry f"},

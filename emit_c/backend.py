@@ -1,0 +1,125 @@
+"""C as a backend: a module is optimized, emitted as C, compiled and loaded; devices are threads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import emit_c
+from hlo.backend import Backend, ModuleCompiler, ModuleExecutable
+from hlo.sharded import reshardings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.executable.profile import Profile
+    from emit_c.executable.sanitize import SanitizerReport
+    from hlo.instruction import Module
+
+
+class CompiledC(ModuleExecutable):
+    """A module as C, for as many replicas as it is called with.
+
+    Parameters
+    ----------
+    remember : use the user's cache.
+    """
+
+    def __init__(self, module: Module, remember: bool) -> None:
+        from optimizer.log import Log  # noqa: PLC0415  as of all imports below: only some need it
+        from optimizer.partitioning.spmd_partitioning import SpmdPartitioning  # noqa: PLC0415
+
+        self.module = module
+        self._whole = bool(reshardings(module))
+        self._divided = divided = SpmdPartitioning().run(module, Log())
+
+        @cache
+        def compiled(replicas: int) -> emit_c.Executable:
+            header = replace(divided.header, replica_count=replicas)
+            module = replace(divided, header=header)
+            return emit_c.compile(module, donate=True, remember=remember)
+
+        self._compiled, self._first = compiled, compiled(divided.header.replica_count)
+        self.native = self._first.native
+
+    @cached_property
+    def code_bytes(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Bytes of the library."""
+        return self._first.library.stat().st_size
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The value on one device."""
+        return self.run([arguments])[0]
+
+    def run(self, per_device: Sequence[Sequence[Any]]) -> list[Any]:
+        """The value on each device; all of them run together.
+
+        A lone device may run any module; else there are as many replicas as arguments.
+        """
+        partitions = self._divided.header.num_partitions
+        given = list(per_device) * (partitions if self._whole else 1)
+        replicas = max(len(given) // partitions, 1)
+        executable = self._compiled(replicas)
+        if len(given) == 1:
+            return [executable(*given[0])]
+        return executable(per_device=given)[: len(per_device)]
+
+
+class CCompiler(ModuleCompiler):
+    """Optimizes a module and compiles its C."""
+
+    def compile(self, module: Module, *, remember: bool = True) -> CompiledC:
+        """The module as C.
+
+        Parameters
+        ----------
+        remember : use the user's cache of libraries.
+
+        Raises
+        ------
+        HloError
+            as `emit_c.compile`.
+        """
+        return CompiledC(module, remember)
+
+
+def _limit_threads(number: int) -> None:
+    emit_c.set_threads(number)
+
+
+def _profiled(module: Module, arguments: Sequence[Any]) -> Profile:
+    return _profiled_as_is(_optimized(module), arguments)
+
+
+def _profiled_as_is(module: Module, arguments: Sequence[Any]) -> Profile:
+    from emit_c.executable.profile import profile  # noqa: PLC0415
+
+    return profile(module, arguments)
+
+
+def _sanitized(module: Module, arguments: Sequence[Any]) -> SanitizerReport:
+    from emit_c.executable.sanitize import sanitize  # noqa: PLC0415
+
+    return sanitize(_optimized(module), arguments)
+
+
+def _optimized(module: Module) -> Module:
+    import optimizer  # noqa: PLC0415
+
+    return optimizer.optimize(module, target="cpu")
+
+
+BACKENDS: Final = {
+    "c": Backend(
+        "c",
+        CCompiler(),
+        summary="optimized, emitted as C and compiled for the CPU",
+        offers={
+            "threads": _limit_threads,
+            "profile": _profiled,
+            "profile_as_is": _profiled_as_is,
+            "sanitize": _sanitized,
+        },
+    )
+}
