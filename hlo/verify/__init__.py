@@ -23,9 +23,11 @@ from hlo.verify.structure import verify_structure
 from hlo.verify.table import verifies
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hlo.instruction import Instruction, Module
 
-__all__ = ["trust", "verifies", "verify", "verify_once"]
+__all__ = ["errors_of", "trust", "verifies", "verify", "verify_once"]
 
 # The families that fill the table; naming this one keeps its import from looking unused.
 FAMILIES = (calls,)
@@ -52,15 +54,18 @@ def verify(module: Module, sound: set[Instruction] | None = None) -> None:
     XLA, `xla/service/hlo_verifier.cc`.
     """
     module = module_of(module)
-    try:
-        verify_structure(module)
-        _verify_instructions(module, set() if sound is None else sound)
-        verify_entry_layout(module)
-        verify_module_aliases(module)
-    except HloError as error:
-        # An instruction that no text has, such as a parameter that is implied, has no position.
-        raise error.at(module.span) from None
+    for error in _errors(module, set() if sound is None else sound):
+        raise error from None
     trust(module)
+
+
+def errors_of(module: Module) -> list[HloError]:
+    """Everything that is wrong with a module, an error at most for each instruction.
+
+    `verify` raises the first of them; an editor shows all.
+
+    """
+    return list(_errors(module_of(module), set()))
 
 
 def verify_once(module: Module) -> None:
@@ -81,33 +86,61 @@ def trust(module: Module) -> Module:
     return module
 
 
-def _verify_instructions(module: Module, sound: set[Instruction]) -> None:
-    """Check shapes, and the rules of each opcode."""
+def _errors(module: Module, sound: set[Instruction]) -> Iterator[HloError]:
+    """The errors of a module; where its structure is broken, nothing after that is looked at."""
+    try:
+        verify_structure(module)
+    except HloError as error:
+        yield error.at(module.span)
+        return
+    # An instruction that no text has, such as a parameter that is implied, has no position.
+    yield from (error.at(module.span) for error in _instruction_errors(module, sound))
+    for check in (verify_entry_layout, verify_module_aliases):
+        try:
+            check(module)
+        except HloError as error:
+            yield error.at(module.span)
+
+
+def _instruction_errors(module: Module, sound: set[Instruction]) -> Iterator[HloError]:
+    """The errors of shapes, and of the rules of each opcode."""
     outer = ModuleScope(module)
     buffers = has_buffers(module)
     known: set[int] = set()
-    # Shapes follow from nothing but these, and parts of a model are alike.
-    alike: set[tuple[str, int, int, tuple[int, ...]]] = set()
+    alike: set[ShapeKey] = set()
     all_reduce: Instruction | None = None
     for computation in module.computations:
         scope = VerifiedScope(outer, computation)
         paired = not PAIRED.isdisjoint(computation.opcodes)
         for instr in computation.instructions:
-            if instr not in sound:
-                operands = tuple([id(operand.shape) for operand in instr.operands])
-                key = instr.opcode, id(instr.attrs), id(instr.shape), operands
-                if instr.called:
-                    verify_shape(instr, known)
-                elif key not in alike:
-                    verify_shape(instr, known)
-                    alike.add(key)
-                sound.add(instr)
-            rule = verifies.get(instr.opcode)
-            if rule is not None:
-                rule(scope, instr, instr.attrs)
-            if paired:
-                verify_pair(scope, instr)
-            verify_sharding(instr, outer.partitions)
-            if buffers:
-                verify_buffers(scope, instr)
-        all_reduce = verify_constrained_layouts(scope, all_reduce)
+            try:
+                if instr not in sound:
+                    _verify_new_shape(instr, known, alike)
+                    sound.add(instr)
+                rule = verifies.get(instr.opcode)
+                if rule is not None:
+                    rule(scope, instr, instr.attrs)
+                if paired:
+                    verify_pair(scope, instr)
+                verify_sharding(instr, outer.partitions)
+                if buffers:
+                    verify_buffers(scope, instr)
+            except HloError as error:
+                yield error
+        try:
+            all_reduce = verify_constrained_layouts(scope, all_reduce)
+        except HloError as error:
+            yield error
+
+
+# A shape follows from nothing but these, and parts of a model are alike.
+ShapeKey = tuple[str, int, int, tuple[int, ...]]
+
+
+def _verify_new_shape(instr: Instruction, known: set[int], alike: set[ShapeKey]) -> None:
+    """Check the shape of an instruction, unless it is like one before."""
+    operands = tuple([id(operand.shape) for operand in instr.operands])
+    key = instr.opcode, id(instr.attrs), id(instr.shape), operands
+    if instr.called or key not in alike:
+        verify_shape(instr, known)
+        alike.add(key)

@@ -215,6 +215,7 @@ ELSEWHERE = {
     "check": {"--examples", "--seed", "--rules", "--promise", "--rtol", "--atol", "--ulps"},
     "rules": {"--prove", "--record"},  # test_proofs.py
     "doctor": {"--clear-cache"},
+    "lsp": {"--stdio"},  # test_lsp.py
     "replay": {"--keep", "--trust"},  # test_bug_report.py
 }
 # Verbs whose options have tests of their own; each is named in one of these.
