@@ -104,7 +104,7 @@ def decoded(raw: bytes, name: str) -> str:
             f"{name} is binary, not HLO text",
             notes=[
                 "the command `hlo print` writes XLA's protocol buffers as text",
-                "in Python, `hlo_tools.protobuf.reading.read_message` reads them",
+                "in Python, `hlo.frontends.protobuf.reading.read_message` reads them",
             ],
         )
     return raw.decode("utf-8", "surrogateescape")

@@ -69,7 +69,7 @@ def load(path: str, prefix: str, *, any_name: bool = True) -> list[Array]:
         HLO200 if the file can't be read, HLO202 if it holds no arrays.
     """
     if path.endswith((".pb", ".pbtxt")):
-        from hlo_tools.protobuf.reading import values_of  # noqa: PLC0415  few need it
+        from hlo.frontends.protobuf.reading import values_of  # noqa: PLC0415  few need it
 
         return values_of(path, prefix)
     try:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import hlo
 from hlo.errors.error import HloError
 from hlo.files import decoded, parse_either, read_bytes
+from hlo.frontends.protobuf.reading import is_message, read_message
 from hlo.verify import verify
 from hlo_tools.dumps import only_module_in
-from hlo_tools.protobuf.reading import is_message, read_message
 
 if TYPE_CHECKING:
     from argparse import Namespace

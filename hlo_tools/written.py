@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.frontends import stablehlo
+from hlo.frontends.protobuf.reading import BINARY, TEXT
 from hlo_tools.files import STANDARD, write_text
-from hlo_tools.protobuf.reading import BINARY, TEXT
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
@@ -36,7 +36,7 @@ def write_module(path: str, module: Module) -> None:
     elif path.endswith(".mlir"):
         write_text(path, stablehlo.write(module))
     else:
-        from hlo_tools.protobuf.writing import message_bytes  # noqa: PLC0415  few need it
+        from hlo.frontends.protobuf.writing import message_bytes  # noqa: PLC0415  few need it
 
         try:
             Path(path).write_bytes(message_bytes(module, path))

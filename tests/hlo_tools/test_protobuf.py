@@ -10,11 +10,11 @@ import pytest
 import hlo as language
 from hlo.diff import diff
 from hlo.errors.error import HloError
+from hlo.frontends.protobuf.reading import read_message
+from hlo.frontends.protobuf.schema import SCHEMA, message
+from hlo.frontends.protobuf.writing import message_bytes
 from hlo.write.print import Options
 from hlo_tools.generate.seeds import all_seeds
-from hlo_tools.protobuf.reading import read_message
-from hlo_tools.protobuf.schema import SCHEMA, message
-from hlo_tools.protobuf.writing import message_bytes
 
 pytest.importorskip("google.protobuf")
 from google.protobuf import text_format

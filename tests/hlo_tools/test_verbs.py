@@ -287,7 +287,7 @@ def test_other_formats_are_named_without_protobuf(
     def missing(_: str) -> None:
         raise ModuleNotFoundError("No module named 'google.protobuf'")
 
-    monkeypatch.setattr("hlo_tools.protobuf.reading.message", missing)
+    monkeypatch.setattr("hlo.frontends.protobuf.reading.message", missing)
     path = tmp_path / "module.pb"
     path.write_bytes(raw)
     result = hlo("print", path)

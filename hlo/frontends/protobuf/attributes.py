@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from hlo.errors.error import HloError
-from hlo.write.literal_print import print_literal
-from hlo_tools.protobuf.shapes import (
+from hlo.frontends.protobuf.shapes import (
     braced,
     literal_of,
     quoted,
     shape_text,
 )
-from hlo_tools.protobuf.shardings import axes_text, mesh_text, sharding_text
+from hlo.frontends.protobuf.shardings import axes_text, mesh_text, sharding_text
+from hlo.write.literal_print import print_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import hlo
 from hlo.errors.error import HloError
 from hlo.files import refuse_other_formats
-from hlo_tools.protobuf.left_out import left_out
-from hlo_tools.protobuf.schema import message
-from hlo_tools.protobuf.shapes import literal_of
-from hlo_tools.protobuf.text import module_text
+from hlo.frontends.protobuf.left_out import left_out
+from hlo.frontends.protobuf.schema import message
+from hlo.frontends.protobuf.shapes import literal_of
+from hlo.frontends.protobuf.text import module_text
+from hlo.read.parse import parse
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -39,7 +39,7 @@ def is_message(raw: bytes, name: str) -> bool:
 
 def tell(text: str) -> None:
     """Print a note about a file on standard error."""
-    print(f"hlo: {text}", file=sys.stderr)
+    sys.stderr.write(f"hlo: {text}\n")
 
 
 def read_message(raw: bytes, name: str) -> Module:
@@ -56,7 +56,7 @@ def read_message(raw: bytes, name: str) -> Module:
         tell(f"{name}: left out: {', '.join(missing)}")
     with _refusing(name):
         text = module_text(module)
-    return hlo.parse(text, name)
+    return parse(text, name)
 
 
 @contextmanager

@@ -12,11 +12,8 @@ import numpy as np
 
 from hlo.attributes import Constant
 from hlo.errors.error import HloError
-from hlo.read.quoting import unquote
-from hlo.read.value_text import read
-from hlo.write.print_order import fused_computations
-from hlo_tools.protobuf.fill_attributes import fill_attributes
-from hlo_tools.protobuf.fill_values import (
+from hlo.frontends.protobuf.fill_attributes import fill_attributes
+from hlo.frontends.protobuf.fill_values import (
     fill_array,
     fill_literal,
     fill_map,
@@ -28,8 +25,11 @@ from hlo_tools.protobuf.fill_values import (
     set_word,
     text_of,
 )
-from hlo_tools.protobuf.reading import TEXT, tell
-from hlo_tools.protobuf.schema import message
+from hlo.frontends.protobuf.reading import TEXT, tell
+from hlo.frontends.protobuf.schema import message
+from hlo.read.quoting import unquote
+from hlo.read.value_text import read
+from hlo.write.print_order import fused_computations
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module, StackFrames

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
-from hlo_tools.protobuf.shapes import metadata_text
+from hlo.frontends.protobuf.shapes import metadata_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo_tools.protobuf.shapes import braced, quoted
+from hlo.frontends.protobuf.shapes import braced, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.attributes.annotations import Metadata
+from hlo.frontends.protobuf.shapes import METADATA, REPEATED
 from hlo.read.metadata_text import KEYS
 from hlo.read.quoting import QUOTED, unquote
 from hlo.types.shape import UNBOUNDED
-from hlo_tools.protobuf.shapes import METADATA, REPEATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

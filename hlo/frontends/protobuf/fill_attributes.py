@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hlo.attributes import attribute_specs
 from hlo.errors.error import HloError
-from hlo_tools.protobuf.fill_values import (
+from hlo.frontends.protobuf.fill_values import (
     fill_axes,
     fill_literal,
     fill_mesh,

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlo.attributes import attribute_specs
 from hlo.errors.error import HloError
-from hlo.opcode import OPCODES, Opcode
-from hlo.wording import counted
-from hlo.write.literal_print import print_literal
-from hlo_tools.protobuf.attributes import attribute_text
-from hlo_tools.protobuf.origins import origin_text, recovery_text, statistics_text
-from hlo_tools.protobuf.shapes import (
+from hlo.frontends.protobuf.attributes import attribute_text
+from hlo.frontends.protobuf.origins import origin_text, recovery_text, statistics_text
+from hlo.frontends.protobuf.shapes import (
     braced,
     literal_of,
     metadata_text,
@@ -22,7 +19,10 @@ from hlo_tools.protobuf.shapes import (
     shape_text,
     type_name,
 )
-from hlo_tools.protobuf.shardings import sharding_text
+from hlo.frontends.protobuf.shardings import sharding_text
+from hlo.opcode import OPCODES, Opcode
+from hlo.wording import counted
+from hlo.write.literal_print import print_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
