@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MODEL := tests/models/attention
 
-.PHONY: run test thorough pycuda everywhere fuzz fuzz-fixed harnesses releases docs proofs bless bless-course notebooks \
+.PHONY: run test thorough frontends pycuda everywhere fuzz fuzz-fixed harnesses releases docs proofs bless bless-course notebooks \
         site course picture bench clean
 
 # The whole story: attention, dumped from JAX, is verified, interpreted and compiled, and gives what
@@ -75,6 +75,20 @@ harnesses: .venv/tests
 releases: .venv/tests
 	$(BIN)/python tests/hlo_jax/releases.py $(ARGS)
 
+# The front ends with the frameworks themselves, each in an environment of its own, .venv-NAME:
+# hundreds of MB to download, once. `make frontends FRONTENDS=tf` runs one of them.
+FRONTENDS ?= tf
+frontends: $(FRONTENDS:%=.venv-%/tests)
+	@for name in $(FRONTENDS); do \
+	    echo ".venv-$$name/bin/pytest -q tests/hlo_$$name $(ARGS)"; \
+	    .venv-$$name/bin/pytest -q tests/hlo_$$name $(ARGS) || exit 1; done
+
+.venv-%/tests: pyproject.toml
+	test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet $(INSTALL) --editable '.[$*]' \
+	    pytest pytest-xdist hypothesis sybil
+	@touch $@
+
 # PyCUDA, for a machine without a GPU or a toolkit, some minutes; tests then drive it on a stand-in
 # for NVIDIA's driver.
 pycuda: .venv/tests
@@ -131,7 +145,7 @@ bench: .venv/benchmarks
 	$(BIN)/python -m benchmarks.compiled
 
 clean:
-	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist .pytest_cache .ruff_cache .hypothesis
 
 .venv/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

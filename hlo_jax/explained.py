@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hlo.frontends.calls import table
 from hlo_jax.plugin.loaded import BY_HANDLE
 
 
@@ -12,9 +13,4 @@ def explain() -> str:
         in_c = loaded.record.calls
         counts = str(loaded.calls + in_c), str(in_c)
         rows.append((loaded.program.module.name, loaded.engine.name, *counts, loaded.engine.note))
-    widths = [max(len(row[k]) for row in rows) for k in range(4)]
-    lines = (
-        "  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[4]])
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
+    return table(rows)

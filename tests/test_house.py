@@ -23,6 +23,7 @@ ROOMS = (
     "emit_c",
     "emit_cuda",
     "hlo_jax",
+    "hlo_tf",
     "hlo_tools",
 )
 FILES = {

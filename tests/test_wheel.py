@@ -15,6 +15,7 @@ PACKAGES = {
     "emit_c",
     "emit_cuda",
     "hlo_jax",
+    "hlo_tf",
     "hlo_tools",
 }
 

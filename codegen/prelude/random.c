@@ -60,12 +60,14 @@ static inline u64 philox(u64 key, u64 counter_low, u64 counter_high, int upper) 
   return upper ? (u64)d << 32 | c : (u64)b << 32 | a;
 }
 
-// The state of the device's own generator, 128 bits, where every run begins: as XLA CPU's first one.
+// The state of the device's own generator, 128 bits, where every run begins: as XLA CPU's first one,
+// with the number of another part of the sequence above, if the caller has set it.
+u64 random_part;
 static __thread u64 random_state[2];
 
 static void seed_random_state(void) {
   random_state[0] = 0x7012395;
-  random_state[1] = 0;
+  random_state[1] = random_part;
 }
 
 // The state before it advances.

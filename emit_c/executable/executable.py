@@ -144,6 +144,16 @@ class Executable:
         """The signature, and the memory of a call."""
         return f"<executable {self._signature}, {self.memory.temporaries:,} bytes of temporaries>"
 
+    def draw_from(self, part: int) -> None:
+        """Let later runs draw the device's random numbers from another part of its sequence.
+
+        Every run draws the same numbers unless it is told so, as the interpreter does.
+        """
+        try:
+            ctypes.c_uint64.in_dll(self._library.functions, "random_part").value = part
+        except ValueError:
+            return  # it draws none
+
     @cached_property
     def source(self) -> str:
         """The C that was compiled."""

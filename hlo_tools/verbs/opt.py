@@ -21,20 +21,16 @@ from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.assigned import assigned
 from hlo_tools.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
-from hlo_tools.graphs.drawing import drawn
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
+from hlo_tools.stages import OF_CUDA, STAGES, stage_text
 from hlo_tools.trace.changes import Tell
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
-from hlo_tools.views.loops import loops
 from hlo_tools.views.picture import picture
 from hlo_tools.written import ENDS, is_text, write_module
-from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Log, Observer, Silent
-from optimizer.memory.report import report
 from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
-from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -62,10 +58,6 @@ class Until(Silent):
         """Stop, if it was this one."""
         if pass_.name == self.name:
             raise Reached(after)
-
-
-# Stages of the CUDA backend.
-_OF_CUDA = ("cuda", "ptx", "sass")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -110,7 +102,7 @@ def add_arguments(parser: Parser) -> None:
     parser.only_with(INPUT_OPTIONS, "--check-values", "--trace")
     parser.add_argument(
         "--stage",
-        choices=("hlo", "buffers", "loops", "c", "cuda", "ptx", "sass", "dot", "svg"),
+        choices=STAGES,
         default="hlo",
         help="print the module (hlo, the default), its buffer assignment, its kernels' loops after "
         "each kernel pass (--until one of these), its C, its CUDA C, the PTX or SASS of that, or "
@@ -134,7 +126,7 @@ def add_arguments(parser: Parser) -> None:
     parser.not_with("--split-input", "--trace", "--svg", "--dump-to", "--stage dot", "--stage svg")
     parser.not_with("--trace", "--fuel", "--skip", "--until")
     parser.not_with("--log", "--log-diff")
-    parser.not_with("--target=cpu", *(f"--stage {stage}" for stage in _OF_CUDA))
+    parser.not_with("--target=cpu", *(f"--stage {stage}" for stage in OF_CUDA))
     parser.add_argument(
         "--plain",
         action="store_true",
@@ -169,12 +161,25 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO204", "--arch asks for --stage ptx or sass")
     if arguments.explain_launch and arguments.stage != "cuda":
         raise HloError("HLO204", "--explain-launch asks for --stage cuda")
-    if arguments.stage in _OF_CUDA:
+    if arguments.stage in OF_CUDA:
         arguments.target = "gpu"
     timer = Timer()
     results = [optimized(module, arguments, timer) for module in modules]
     if is_text(arguments.output) or arguments.stage != "hlo":
-        texts = [text_of(module, arguments, last) for module, last in results]
+        texts = [
+            stage_text(
+                module,
+                arguments.stage,
+                target=arguments.target,
+                plain=arguments.plain,
+                kernel=arguments.kernel,
+                until=last,
+                steps=arguments.steps,
+                architecture=arguments.arch,
+                explain_launch=arguments.explain_launch,
+            )
+            for module, last in results
+        ]
         write_text(arguments.output, f"{BETWEEN}\n".join(texts))
     elif len(results) > 1:
         message = f"{arguments.output} holds one module, not {len(results)}"
@@ -189,7 +194,7 @@ def run(arguments: Namespace) -> int:
 def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Module, str | None]:
     """A module after the passes, and the kernel pass up to which its loops are to be shown."""
     until, last = arguments.until, None
-    if arguments.stage in _OF_CUDA:
+    if arguments.stage in OF_CUDA:
         from optimizer.layout.row_major_entry import row_major_entry  # noqa: PLC0415
 
         module = row_major_entry(module)
@@ -218,49 +223,6 @@ def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]
     inputs = input_maker(module, arguments)
     values = Values(inputs, MOST_EVALUATED) if is_small(module) else None
     return trace_data(module, passes, values, target=arguments.target)
-
-
-def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
-    """The module at a stage: HLO, its buffers, its kernels' loops, its C or CUDA C, or a picture.
-
-    Parameters
-    ----------
-    until : as of `hlo_tools.views.loops`.
-    """
-    stage: str = arguments.stage
-    if stage == "hlo":
-        return str(module)
-    if stage == "buffers":
-        found = assigned(module)
-        told = f"There is no C, so this is where arrays could lie. {found.without_c}\n"
-        return (told if found.without_c else "") + report(found.assignment)
-    if stage in ("dot", "svg"):
-        return drawn(module, form=stage)
-    if stage in _OF_CUDA:
-        return cuda_text(prepare(static_form(module), "gpu"), arguments)
-    if stage == "loops":
-        return loops(module, arguments.kernel, until, arguments.target, steps=arguments.steps)
-    # It takes as long to import as all the rest.
-    import emit_c  # noqa: PLC0415
-
-    return emit_c.emit(prepare(static_form(module)), plain=arguments.plain).source
-
-
-def cuda_text(module: Module, arguments: Namespace) -> str:
-    """The CUDA C of a module, its launches' resources, its PTX or its SASS."""
-    from emit_cuda import emit, launches, nvrtc  # noqa: PLC0415
-    from optimizer.gpu.device import rates_of  # noqa: PLC0415
-
-    architecture = arguments.arch or "sm_90"
-    most = nvrtc.most_shared(architecture) if arguments.arch else nvrtc.MOST_SHARED_BYTES
-    program = emit(module, most_shared=most)
-    if arguments.explain_launch:
-        return launches.explained(program, rates_of(arguments.explain_launch))
-    if arguments.stage == "ptx":
-        return nvrtc.ptx(program.source, architecture)
-    if arguments.stage == "sass":
-        return nvrtc.sass(nvrtc.compile(program.source, architecture).code)
-    return program.source
 
 
 def observers(

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
-from hlo.files import refuse_other_formats
 from hlo.frontends.protobuf.left_out import left_out
 from hlo.frontends.protobuf.schema import message
 from hlo.frontends.protobuf.shapes import literal_of
 from hlo.frontends.protobuf.text import module_text
+from hlo.read.other_formats import refuse_other_formats
 from hlo.read.parse import parse
 
 if TYPE_CHECKING:

@@ -1,0 +1,165 @@
+"""All that PyHLO calls of TensorFlow that is not public.
+
+TensorFlow runs a function that is called, its forward function (which returns what a gradient needs
+as well) and its gradient in one place: `AtomicFunction.call_flat`, with flat tensors. A function
+with PyHLO's mark runs in PyHLO there. So tapes, structures and variables remain TensorFlow's work,
+and gradients of any order are compiled, too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo_tf.tensorflow import part, tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    # Runs a marked function: it takes the function and its flat arguments, captured ones last.
+    Runner = Callable[[Any, Sequence[Any]], Sequence[Any]]
+
+# The attribute of functions that says who runs them. TensorFlow copies it to forward functions and
+# gradients, and reads it itself only in a search for other implementations.
+MARK = {"api_preferred_device": "pyhlo"}
+_FOLDER = "tensorflow.python.eager"
+_atomic: Any = part(f"{_FOLDER}.polymorphic_function.atomic_function").AtomicFunction
+_context: Any = part(f"{_FOLDER}.context")
+_record: Any = part(f"{_FOLDER}.record")
+_backprop: Any = part(f"{_FOLDER}.backprop_util")
+_handles: Any = part("tensorflow.python.ops.resource_variable_ops")
+_xla: Any = part("tensorflow.python.ops.control_flow_util")
+_runners: list[Runner] = []
+
+
+def _is_marked(function: Any) -> bool:
+    found: Any = getattr(function, "_pyhlo_marked", None)
+    if found is None:
+        (name,) = MARK
+        found = name in (given := function.attributes) and given[name].s == MARK[name].encode()
+        function._pyhlo_marked = found
+    return found
+
+
+def run_marked_functions(runner: Runner) -> None:
+    """Let a function of Python run the marked functions of TensorFlow from now on."""
+    if not _runners:
+        original = _atomic.call_flat
+
+        def call_flat(function: Any, *arguments: Any) -> Sequence[Any]:
+            if not (tf.executing_eagerly() and _is_marked(function)):
+                return original(function, *arguments)
+            with _record.stop_recording():
+                return _runners[-1](function, arguments)
+
+        _atomic.call_flat = call_flat
+    _runners[:] = [runner]
+
+
+def name_of(function: Any) -> str:
+    """The name by which TensorFlow knows a function."""
+    return function.name.decode()
+
+
+def forward_name(function: Any) -> str:
+    """The name of the function whose results a gradient takes; "" for other functions."""
+    given = function.attributes
+    return given["forward_function_name"].s.decode() if "forward_function_name" in given else ""
+
+
+def forward_and_backward(concrete: Any) -> tuple[Any, Any, list[int | Any]]:
+    """A function whose results are enough for its gradient, and the gradient, both flat.
+
+    Returns
+    -------
+    forward : it has the results of the concrete function, then others.
+    backward : a concrete function of the gradients of the results, for all inputs; its structured
+        results are None for inputs without a gradient.
+    saved : the further inputs of `backward`: numbers of results of `forward`, or constant tensors.
+    """
+    forward, backward = concrete._delayed_rewrite_functions.forward_backward()
+    numbers = {id(t): k for k, t in enumerate(concrete.graph.outputs)}
+    return forward, backward, [numbers.get(id(t), t) for t in backward.captured_inputs]
+
+
+def is_trainable(spec: Any) -> bool:
+    """Whether results of a type have gradients."""
+    return _backprop.IsTrainable(spec.dtype)
+
+
+def dtype_of_variable(resource: Any) -> Any:
+    """The element type of a variable, by its resource."""
+    data = _handles.get_eager_safe_handle_data(resource)
+    return tf.as_dtype(data.shape_and_type[0].dtype)
+
+
+def could_record() -> bool:
+    """Whether a tape is there that may ask for a gradient."""
+    return _record.could_possibly_record()
+
+
+def graph_of(function: Any) -> Any:
+    """The graph that a function was made of."""
+    return function.graph
+
+
+def flat_outputs(function: Any) -> list[Any]:
+    """The types of a function's flat results."""
+    return list(function.function_type.flat_outputs)
+
+
+def hlo_text(name: str, arguments: Sequence[Any]) -> str:
+    """The HLO that TensorFlow's bridge makes of a function for some arguments.
+
+    Raises
+    ------
+    ValueError
+        with the bridge's text, if an operation has no HLO.
+    """
+    return _bytes(name, arguments, "hlo").decode()
+
+
+def hlo_message(name: str, arguments: Sequence[Any]) -> bytes:
+    """The same as a serialized message."""
+    return _bytes(name, arguments, "hlo_serialized")
+
+
+def _bytes(name: str, arguments: Sequence[Any], stage: str) -> bytes:
+    return _context.context().get_compiler_ir(
+        device_name=None,
+        platform_name="CPU",
+        function_name=name,
+        flat_args=list(arguments),
+        captured_inputs=[],
+        stage=stage,
+    )
+
+
+def is_inside_xla() -> bool:
+    """Whether a function is traced that the bridge will compile as a whole."""
+    return _xla.GraphOrParentsInXlaContext(_default_graph())
+
+
+def _default_graph() -> Any:
+    return tf.compat.v1.get_default_graph()
+
+
+def array_of(tensor: Any) -> Any:
+    """The NumPy array of a tensor's memory, which nobody may write to."""
+    return tensor._numpy()
+
+
+def call_flat(concrete: Any, arguments: Sequence[Any], captured: Sequence[Any]) -> Any:
+    """Call a concrete function with flat tensors; its result has its structure."""
+    return concrete._call_flat(list(arguments), list(captured))
+
+
+def flat_arguments(concrete: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The tensors among the arguments of a concrete function."""
+    kind = concrete.function_type
+    defaults = {n: p.default for n, p in kind.parameters.items() if p.default is not p.empty}
+    return kind.unpack_inputs(kind.bind_with_defaults(args, kwargs, defaults))
+
+
+def packed(concrete: Any, results: Sequence[Any]) -> Any:
+    """The result of a concrete function from its flat results."""
+    return concrete.function_type.pack_output(list(results))

@@ -1,0 +1,40 @@
+"""The text of a compiled function at each stage of compilation.
+
+Who writes these texts are the tools, which know the front ends and not the other way round. So they
+say in the metadata of their installation which function writes them: the entry point `text` of the
+group `pyhlo.stages`.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import did_you_mean
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+
+GROUP = "pyhlo.stages"
+# The stage as TensorFlow and `hlo opt --stage` call it; `hlo` is the module before optimizations.
+_OPTIMIZED = {"optimized_hlo": "hlo", "optimized_hlo_dot": "dot"}
+STAGES = ("hlo", *_OPTIMIZED, "buffers", "loops", "c", "cuda", "ptx", "sass", "dot", "svg")
+
+
+def text(module: Module, stage: str) -> str:
+    """A module at a stage.
+
+    Raises
+    ------
+    ValueError
+        if there is no such stage.
+    HloError
+        as `hlo opt --stage`.
+    """
+    if stage == "hlo":
+        return str(module)
+    if stage not in STAGES:
+        hint = " ".join(did_you_mean(stage, STAGES))
+        raise ValueError(f"there is no stage {stage!r}: {', '.join(STAGES)}. {hint}".rstrip())
+    (written,) = entry_points(group=GROUP, name="text")
+    return written.load()(module, _OPTIMIZED.get(stage, stage))
