@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo_tools.exercises import (
     emitting,
+    gradients,
     kernels,
     loop_nests,
     loops,
@@ -20,7 +21,18 @@ from hlo_tools.exercises import (
 if TYPE_CHECKING:
     from hlo_tools.exercises.exercise import Exercise
 
-FILES = (reading, meaning, rewriting, loops, memory, emitting, whole, kernels, loop_nests)
+FILES = (
+    reading,
+    meaning,
+    rewriting,
+    loops,
+    memory,
+    emitting,
+    whole,
+    kernels,
+    loop_nests,
+    gradients,
+)
 EXERCISES: dict[int, Exercise] = {
     e.number: e for e in sorted((e for f in FILES for e in f.EXERCISES), key=lambda e: e.number)
 }

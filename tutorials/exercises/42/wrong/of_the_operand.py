@@ -1,0 +1,3 @@
+# message: logistic_tangent gives a wrong result
+def logistic_tangent(x, y, dx):
+    return dx * (x * (1 - x))

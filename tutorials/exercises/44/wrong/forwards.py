@@ -1,0 +1,8 @@
+# message: cotangents gives a wrong result
+def cotangents(graph, root, hand_back):
+    found = dict.fromkeys(graph, 0.0)
+    found[root] = 1.0
+    for name in graph:
+        for operand, part in zip(graph[name], hand_back(name, found[name]), strict=True):
+            found[operand] += part
+    return found

@@ -1,0 +1,3 @@
+# message: distance is legal, but
+def distance(trips):
+    return 1

@@ -1,0 +1,3 @@
+# message: distance gives a wrong result
+def distance(trips):
+    return trips + 1
