@@ -1,4 +1,4 @@
-"""Reads files of HLO or StableHLO text."""
+"""Reads files of HLO text, and of StableHLO as text or bytecode."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo.read.other_formats import refuse_other_formats
+from hlo.read.other_formats import is_bytecode, refuse_other_formats
 from hlo.read.other_language import is_stablehlo
 from hlo.read.parse import parse
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load(path: str | PathLike[str], entry: str = "") -> Module:
-    """Parse a file of HLO text, or of StableHLO text.
+    """Parse a file of HLO text, or of StableHLO as text or in MLIR's bytecode.
 
     Parameters
     ----------
@@ -26,9 +26,29 @@ def load(path: str | PathLike[str], entry: str = "") -> Module:
     Raises
     ------
     HloError
-        HLO200 if the file can't be read, HLO201 if it is binary; else as `parse_either`.
+        HLO200 if the file can't be read, HLO201 if it is of another binary format; else as
+        `parse_either`.
     """
-    return parse_either(decoded(read_bytes(path), str(path)), str(path), entry)
+    return parse_bytes(read_bytes(path), str(path), entry)
+
+
+def parse_bytes(raw: bytes, name: str = "<bytes>", entry: str = "") -> Module:
+    """Parse the bytes of a file: text, or MLIR's bytecode, also inside a file of `jax.export`.
+
+    Parameters
+    ----------
+    name, entry : as for `parse_either`.
+
+    Raises
+    ------
+    HloError
+        As for `load`.
+    """
+    if is_bytecode(raw):
+        from hlo.frontends import stablehlo  # noqa: PLC0415  its grammar is large
+
+        return stablehlo.parse_bytecode(raw, name, entry)
+    return parse_either(decoded(raw, name), name, entry)
 
 
 def parse_either(text: str, name: str = "<string>", entry: str = "") -> Module:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import hlo
 from hlo.errors.error import HloError
-from hlo.files import decoded, parse_either, read_bytes
+from hlo.files import decoded, parse_bytes, read_bytes
 from hlo.frontends.protobuf.reading import is_message, read_message
+from hlo.read.other_formats import is_bytecode
 from hlo.verify import verify
 from hlo_tools.dumps import only_module_in
 
@@ -47,7 +48,7 @@ def add_entry_option(parser: Parser) -> None:
 
 
 def read_module(path: str, entry: str = "") -> Module:
-    """Parse a file of HLO text, StableHLO text or XLA's messages, or standard input for `-`.
+    """Parse a file of HLO, StableHLO or XLA's messages, or standard input for `-`.
 
     Parameters
     ----------
@@ -62,9 +63,9 @@ def read_module(path: str, entry: str = "") -> Module:
     if Path(path).is_dir():
         path = name = only_module_in(path)
     raw = sys.stdin.buffer.read() if path == STANDARD else read_bytes(path)
-    if is_message(raw, name):
+    if is_message(raw, name) and not is_bytecode(raw):
         return read_message(raw, name)
-    return parse_either(decoded(raw, name), name, entry)
+    return parse_bytes(raw, name, entry)
 
 
 def read_modules(path: str) -> list[Module]:

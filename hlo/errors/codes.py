@@ -263,8 +263,8 @@ CODES: Final[dict[str, Code]] = {
         "the input is no HLO text",
         "The input is binary, or in another language. `hlo.parse` and `hlo.load` read HLO as "
         "text, the form that `compiled.as_text()` in JAX and `--xla_dump_to` give; `hlo.load` "
-        "also reads StableHLO as text, as `lowered.as_text()` gives it. The command `hlo` reads "
-        "serialized messages (`.pb`) too, and `hlo print` writes them as text.",
+        "also reads StableHLO, as `lowered.as_text()` and `jax.export` give it. The command `hlo` "
+        "reads serialized messages (`.pb`) too, and `hlo print` writes them as text.",
     ),
     "HLO202": Code(
         "inputs and parameters do not match",

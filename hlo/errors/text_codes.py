@@ -78,7 +78,7 @@ TEXT_CODES: Final[dict[str, Code]] = {
         "A program is a `module` of functions, one of them `@main`; an operation is `%0 = "
         "stablehlo.add %a, %b : tensor<4xf32>`, or in MLIR's generic form `%0 = "
         '"stablehlo.add"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>`. Values are '
-        "defined before they are used.",
+        "defined before they are used. In MLIR's bytecode, a program is a portable artifact.",
     ),
     "HLO013": Code(
         "HLO has nothing for a part of a StableHLO program",

@@ -9,7 +9,6 @@ import pytest
 
 import hlo as language
 from hlo.diff import diff
-from hlo.errors.error import HloError
 from hlo.frontends.protobuf.reading import read_message
 from hlo.frontends.protobuf.schema import SCHEMA, message
 from hlo.frontends.protobuf.writing import message_bytes
@@ -344,14 +343,6 @@ def test_the_schema_is_a_real_one(tmp_path: Path) -> None:
     pytest.importorskip("grpc_tools")
     command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{SCHEMA.parent}", f"-o{tmp_path}/x"]
     assert subprocess.run([*command, SCHEMA.name], check=False).returncode == 0
-
-
-@pytest.mark.parametrize("before", [b"", b"\x10\0\0\0\0jax"])
-def test_bytecode_is_named(before):
-    """It is no message of XLA's, and who has it can have the text."""
-    with pytest.raises(HloError, match="MLIR's bytecode") as caught:
-        read_message(before + b"ML\xefR\x0dStableHLO\0", "model.mlirbc")
-    assert "as_text()" in str(caught.value)
 
 
 def test_a_message_that_contradicts_itself_is_refused() -> None:

@@ -274,7 +274,6 @@ def test_verbs_read_stablehlo(hlo, tmp_path: Path, monkeypatch, words: str, told
 @pytest.mark.parametrize(
     ("raw", "told"),
     [
-        (b"ML\xefR\x0dStableHLO_v1.0.0\x00", "StableHLO in MLIR's bytecode"),
         (b"PK\x03\x04\x14\x00", "a zip archive"),
         (b"\xff\xfeH\x00l\x00o\x00", "text in UTF-16"),
     ],

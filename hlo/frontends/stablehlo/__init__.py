@@ -6,7 +6,7 @@ differs is told in the files that stand behind the table of operations.
 The files, in the order in which they are best read: `stablehlo.lark` (which texts are allowed),
 `operation` (a program as data), `read`, `attributes`, `forms` and `versions` (text to operations),
 `table`, `scope` and `translation` (operations to instructions), and `operations/` (each operation).
-`writing/` is the way back.
+`bytecode/` reads operations from bytes instead of text, `writing/` is the way back.
 
 Source: the StableHLO specification, `docs/spec.md` in openxla/stablehlo.
 """
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import Source
 from hlo.frontends.stablehlo import operations
+from hlo.frontends.stablehlo.bytecode import read_bytecode
 from hlo.frontends.stablehlo.read import read_program
 from hlo.frontends.stablehlo.translation import Translation
 from hlo.frontends.stablehlo.writing import write
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 for _file in iter_modules(operations.__path__, f"{operations.__name__}."):
     import_module(_file.name)
 
-__all__ = ["parse", "write"]
+__all__ = ["parse", "parse_bytecode", "write"]
 
 
 @no_collection()
@@ -53,3 +54,21 @@ def parse(text: str, name: str = "<string>", entry: str = "") -> Module:
     """
     source = Source(text, name)
     return Translation(read_program(source), source, entry).module()
+
+
+@no_collection()
+def parse_bytecode(raw: bytes, name: str = "<bytes>", entry: str = "") -> Module:
+    """Parse a StableHLO program in MLIR's bytecode into a module of HLO.
+
+    Parameters
+    ----------
+    raw : a portable artifact, as `jax.export` gives it: `exported.mlir_module_serialized`, or
+        the bytes of `exported.serialize()`, which has it inside.
+    name, entry : as for `parse`.
+
+    Raises
+    ------
+    HloError
+        HLO012 if the bytes are broken, HLO013 if HLO has nothing for what they say.
+    """
+    return Translation(read_bytecode(raw, name), Source("", name), entry).module()

@@ -11,11 +11,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError
 from hlo.frontends.stablehlo.meshes import declared_meshes
-from hlo.frontends.stablehlo.operation import UNREADABLE, FuncOp, MlirModule, Operation
+from hlo.frontends.stablehlo.operation import FuncOp, MlirModule, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,12 +61,19 @@ def _function(op: Operation) -> FuncOp:
     if len(op.regions) != 1 or not op.regions[0].operations:
         return FuncOp(name, (), (), None, is_private, op.span)
     block = op.regions[0]
-    none: list[dict[str, Any]] = [{} for _ in block.arguments]
-    given: Any = op.attributes.get("arg_attrs", none)
+    given = _dictionaries(op, "arg_attrs") or [{} for _ in block.arguments]
     try:
         pairs = zip(block.arguments, given, strict=True)
         arguments = tuple(replace(each, attributes=own) for each, own in pairs)
-    except UNREADABLE as error:
+    except ValueError as error:
         raise HloError("HLO012", f"the arguments of @{name}: {error}", op.span) from None
-    results = tuple(op.attributes.get("res_attrs", ()))
-    return FuncOp(name, arguments, results, block, is_private, op.span)
+    results = _dictionaries(op, "res_attrs")
+    return FuncOp(name, arguments, tuple(results), block, is_private, op.span)
+
+
+def _dictionaries(op: Operation, key: str) -> list[dict[str, Any]]:
+    """The attributes of each argument, or of each result."""
+    given: Any = op.attributes.get(key, ())
+    if isinstance(given, tuple) and all(isinstance(each, dict) for each in cast("Any", given)):
+        return list(cast("Any", given))
+    raise HloError("HLO012", f"`{key}` of {op.name} is no list of dictionaries", op.span)

@@ -21,6 +21,14 @@ def metadata_of(location: Any, locations: Mapping[str, Any]) -> Metadata | None:
     ----------
     locations : by the names that the text gives them.
     """
+    name, file, line = place_of(location, locations)
+    parts = [f"op_name={quote(name)}"] if name else []
+    parts += [f"source_file={quote(file)} source_line={line}"] if file else []
+    return Metadata(" ".join(parts)) if parts else None
+
+
+def place_of(location: Any, locations: Mapping[str, Any]) -> tuple[str, str, int]:
+    """The framework's name of a location, and its file and line; `locations` as above."""
     name, file, line = "", "", 0
     for _ in range(_DEPTH):
         match location:
@@ -32,6 +40,4 @@ def metadata_of(location: Any, locations: Mapping[str, Any]) -> Metadata | None:
                 location = locations.get(alias)
             case _:
                 break
-    parts = [f"op_name={quote(name)}"] if name else []
-    parts += [f"source_file={quote(file)} source_line={line}"] if file else []
-    return Metadata(" ".join(parts)) if parts else None
+    return name, file, line

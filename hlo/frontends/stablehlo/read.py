@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import lark
 from lark import Lark, Token
@@ -26,6 +26,9 @@ from hlo.frontends.stablehlo.resources import resources_of, without_resources
 from hlo.frontends.stablehlo.versions import DIALECT, plain_operation
 from hlo.read.nesting import NestingLimit, TooDeepError
 from hlo.types.shape import Shape
+
+if TYPE_CHECKING:
+    from hlo.types.sharding import Mesh
 
 # Lark gives a rule's function the span in the text.
 _with_span = cast("Any", lark).v_args(meta=True)
@@ -63,6 +66,19 @@ def read_program(source: Source) -> MlirModule:
         if not isinstance(found, HloError):
             found = HloError("HLO012", f"this can't be read: {found}")
         raise found.at(span) from None
+
+
+def read_alias(source: Source, *, is_type: bool) -> tuple[Any, dict[str, Mesh]]:
+    """The attribute or type that a text is, and the meshes that it has in place.
+
+    Raises
+    ------
+    HloError
+        As for `read_program`.
+    """
+    name = "!a" if is_type else "#a"
+    program = read_program(Source(f"{name} = {source.text}", source.name))
+    return program.aliases.get(name), program.meshes
 
 
 @cache

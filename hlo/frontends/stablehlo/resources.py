@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo.frontends.stablehlo.types import of_bytes
+from hlo.frontends.stablehlo.types import in_shape, of_bytes
 from hlo.types.literal import Literal, literal
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def literal_of(resource: Resource, resources: Mapping[str, str]) -> Literal:
         raise HloError("HLO013", f"the text has no resource `{resource.name}`", notes=notes)
     try:
         made = of_bytes(bytes.fromhex(digits)[_ALIGNMENT:], shape.element_type, shape.size)
-        array = np.broadcast_to(made, shape.dims) if made.size == 1 else made.reshape(shape.dims)
+        array = in_shape(made, shape)
     except ValueError:
         message = f"the resource `{resource.name}` is no {shape}"
         raise HloError("HLO013", message) from None

@@ -174,9 +174,22 @@ def dense(text: str, shape: Shape) -> NDArray[Any]:
         else:
             numbers = json.loads(_WORD.sub(_as_json, inside.translate(_LISTS)) if inside else "[]")
             made = _of_numbers(numbers, kind)
-        return np.broadcast_to(made, shape.dims) if made.size == 1 else made.reshape(shape.dims)
+        return in_shape(made, shape)
     except (ValueError, OverflowError, TypeError, IndexError, RecursionError):
         raise HloError("HLO013", f"`dense<{inside[:40]}>` is no {shape}") from None
+
+
+def in_shape(numbers: NDArray[Any], shape: Shape) -> NDArray[Any]:
+    """The array of all its numbers, or of one that stands for all.
+
+    Raises
+    ------
+    ValueError
+        if they are of another count.
+    """
+    if numbers.size == 1:
+        return np.broadcast_to(numbers.reshape(()), shape.dims)
+    return numbers.reshape(shape.dims)
 
 
 def dense_text(value: NDArray[Any]) -> str:

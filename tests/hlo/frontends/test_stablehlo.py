@@ -76,6 +76,11 @@ ONE_OPERAND = {
     f' backend_config = {{n = 3 : i64, s = "b"}}}} : ({F}) -> {F}':
         'f32[4,8]{1,0} custom-call(%x), custom_call_target="f",'
         ' api_version=API_VERSION_TYPED_FFI, backend_config={n = 3 : i64, s = "b"}',
+    # The older attribute says that it is typed, whatever version an exported program says.
+    f"%r = stablehlo.custom_call @f(%x) {{api_version = 1 : i32, mhlo.backend_config = {{n = 3 :"
+    f" i64}}}} : ({F}) -> {F}":
+        'f32[4,8]{1,0} custom-call(%x), custom_call_target="f",'
+        " api_version=API_VERSION_TYPED_FFI, backend_config={n = 3 : i64}",
     f"%r = stablehlo.custom_call @f(%x) {{mhlo.backend_config = {{a = dense<[1, -2]> :"
     f" tensor<2xi64>, b = dense<> : tensor<0xf32>, c = dense<true> : tensor<i1>, d ="
     f" dense<[[0.1], [2.0]]> : tensor<2x1xf64>, e = dense<7> : tensor<2xui8>}}}} : ({F}) -> {F}":

@@ -92,6 +92,14 @@ def barrier(scope: RegionScope, _op: Operation, operands: Operands) -> list[Inst
     return scope.unpacked(scope.add("opt-barrier", scope.packed(operands)), len(operands))
 
 
+@translates("builtin.unrealized_conversion_cast")
+def cast_between_dialects(
+    _scope: RegionScope, _op: Operation, operands: Operands
+) -> list[Instruction]:
+    """The operands: it says that their types are the same ones, in two dialects."""
+    return operands
+
+
 @translates("stablehlo.after_all", "stablehlo.create_token")
 def after_all(scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
     """A token that comes after all operands."""
@@ -150,9 +158,10 @@ def custom_call(
         return translation_of(held)(scope, held, operands)
     older: Any = given(op, "mhlo.backend_config", default={})
     foreign = cast("dict[str, Any]", own if isinstance(own, dict) else older)
-    typed = bool(foreign)
-    # 0 leaves the version open, which XLA takes for the first one.
-    version = int(given(op, "api_version", default=4 if typed else 1)) or 1
+    # 0 leaves the version open, which XLA takes for the first one; beside the older attribute, what
+    # is said is the first one, and XLA takes the last.
+    version = int(given(op, "api_version", default=4 if foreign else 1)) or 1
+    version = 4 if older else version
     called = tuple(
         scope.whole.computation(name, op.span)
         for name in given(op, "called_computations", default=())

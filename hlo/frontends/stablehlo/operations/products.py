@@ -138,8 +138,9 @@ def convolution(scope: RegionScope, op: Operation, operands: Operands) -> Instru
 
 def _labels(numbers: Any) -> ConvDims:
     """Roles of dimensions: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
-    words: Any = numbers.words if isinstance(numbers, Tagged) else numbers
-    sides = [[str(label) for label in side] for side in words if isinstance(side, tuple)]
+    words: tuple[Any, ...] = numbers.words if isinstance(numbers, Tagged) else numbers
+    lists: list[Any] = [side for side in words if isinstance(side, tuple)]
+    sides = [[str(label) for label in side] for side in lists]
 
     def spatial(side: list[str]) -> tuple[int, ...]:
         return tuple(side.index(str(k)) for k in range(len(side) - 2))
