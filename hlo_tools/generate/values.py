@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from hlo.types.shape import tuple_of
+from hlo.types.shape import array, tuple_of
 from hlo_tools.arrays import tree
 from interpreter.numbers.widths import widened
 
@@ -70,6 +70,37 @@ def _ends_array(shape: Shape, random: Random) -> Array:
         return _complex(shape, random, _ends_array)
     found = _ends_of(shape.element_type)
     return _array(random.choices(found, k=min(shape.size, MOST_DRAWN)), shape)
+
+
+def specials(element_type: ElementType) -> Array:
+    """Numbers of a type of which each is treated alone somewhere: at most 16, NaN the last."""
+    if element_type.kind == "pred":
+        numbers: list[Any] = [False, True]
+    elif element_type.is_integer:
+        low, high = _range_of(element_type)
+        near = (
+            low,
+            low + 1,
+            high,
+            high - 1,
+            -1,
+            0,
+            1,
+            2,
+            3,
+            -7,
+            31,
+            100,
+            -100,
+            high // 2,
+            low // 2,
+        )
+        numbers = list(dict.fromkeys(n for n in near if low <= n <= high))
+    else:
+        info = _finfo(element_type.dtype)
+        numbers = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.75, 300.7, float(info.max), -7e9]
+        numbers += [float(info.tiny), np.inf, -np.inf, 1.0009765625, np.nan]
+    return _array(numbers, array(element_type, (len(numbers),)))
 
 
 @cache

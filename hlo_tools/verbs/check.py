@@ -1,4 +1,7 @@
-"""Hold a pass or a rule of your own against the interpreter.
+"""Hold a pass, a rule or a backend of your own against the interpreter.
+
+    hlo check my_pass.py:MyPass
+    hlo check --backend my_backend.py:MyBackend
 
 PASS is `my_pass.py:MyPass`, a class or an object with a `name` and `run(module, log)`, a rule or a
 list of rules, or the text of a pipeline such as `cse,dce`. It runs on the FILEs if any are given,
@@ -17,6 +20,11 @@ few thousand elements. A rounding promise is tested by random numbers, which pro
 
 The smallest module found on which it does not is printed, with its arguments, and the exit status
 is 1. It is 1 as well if the pass never changed anything: then nothing was checked.
+
+A backend is given each opcode with each element type, calls, loops and branches, random modules,
+and what one call does not show: strides, aliases, donations, threads, memory and errors. It runs
+in a process of its own, so it may crash. Movement and arithmetic of IEEE 754 must be right to the
+bit, all else to 16 ULPs, and random modules to rounding. Refusals are counted, and no mistake.
 """
 
 from __future__ import annotations
@@ -25,6 +33,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlo.backend import find
+from hlo.errors.error import HloError, did_you_mean
 from hlo.support.own_code import blamed
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
@@ -34,6 +44,7 @@ from hlo_tools.files import read_sound_module
 from hlo_tools.own_passes import Own, Promising, find_pass
 from hlo_tools.pipelines import expect_same_values
 from hlo_tools.tolerances import (
+    TOLERANCE_OPTIONS,
     add_tolerance_options,
     chosen_tolerance,
     is_tolerance_chosen,
@@ -65,8 +76,19 @@ WAYS_OUT = (
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("pass_", metavar="PASS", help="my_pass.py:MyPass, or names of passes")
+    parser.add_argument(
+        "pass_", metavar="PASS", nargs="?", help="my_pass.py:MyPass, or names of passes"
+    )
     parser.add_argument("files", metavar="FILE", nargs="*", help="also run on these modules")
+    parser.add_argument(
+        "--backend", metavar="BACKEND", help="hold this backend against --reference, not a pass"
+    )
+    parser.add_argument(
+        "--reference", default="interpreter", metavar="P", help="the backend that is right"
+    )
+    parser.add_argument(
+        "--opcodes", metavar="A,B", help="hold the backend against it on these opcodes alone"
+    )
     parser.add_argument(
         "--examples",
         type=at_least(1),
@@ -79,10 +101,15 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--rules", action="store_true", help="tell how often each rule applied")
     add_tolerance_options(parser, default="what the pass promises")
+    parser.one_of("PASS", "--backend")
+    parser.only_with(("--reference", "--opcodes"), "--backend")
+    parser.only_with(("--rules", *TOLERANCE_OPTIONS), "PASS")
 
 
 def run(arguments: Namespace) -> int:
-    """Look for a module on which the pass is wrong."""
+    """Look for a module on which the pass or the backend is wrong."""
+    if arguments.backend:
+        return check_backend(arguments)
     checked, path = find_pass(arguments.pass_), None
     if isinstance(checked, Own):
         # What it raises is told with the module on which it does.
@@ -110,6 +137,39 @@ def run(arguments: Namespace) -> int:
     for line in applied(tally, arguments.rules):
         print(line)
     return RIGHT
+
+
+def check_backend(arguments: Namespace) -> int:
+    """Hold a backend against another one.
+
+    Raises
+    ------
+    HloError
+        as `find`; HLO204 if no module of an opcode can be made.
+    """
+    from hlo_tools.conformance import report  # noqa: PLC0415 - passes do without
+    from hlo_tools.conformance.probes import OPCODES  # noqa: PLC0415
+    from hlo_tools.conformance.suite import Suite, smallest  # noqa: PLC0415
+
+    name, reference = arguments.backend, arguments.reference
+    opcodes: list[str] = arguments.opcodes.split(",") if arguments.opcodes else []
+    for backend in (name, reference):
+        find(backend)
+    for opcode in opcodes:
+        if opcode not in OPCODES:
+            notes = did_you_mean(opcode, OPCODES) or [f"there are: {', '.join(OPCODES)}"]
+            raise HloError("HLO204", f"no modules are made of `{opcode}`", notes=notes)
+    with console(stderr=True).status(f"checking {name}") as status:
+
+        def show(about: str) -> None:
+            status.update(f"checking {name}: {about}")
+
+        suite = Suite(name, reference, arguments.examples, arguments.seed, opcodes, show=show)
+        found = suite.run()
+        status.update("looking for a smaller module")
+        shown = [smallest(name, reference, each) for each in report.chosen(found)]
+    report.write(found, shown, name, reference)
+    return WRONG if found.failed else RIGHT
 
 
 def given_modules(files: list[str]) -> Iterator[Module]:

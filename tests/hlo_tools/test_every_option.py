@@ -212,7 +212,10 @@ ELSEWHERE = {
     },  # as of `run`
     "timeline": {"--target"},  # test_usage.py
     "accuracy": {"--strict"},  # pipelines as of `opt`
-    "check": {"--examples", "--seed", "--rules", "--promise", "--rtol", "--atol", "--ulps"},
+    "check": {
+        *("--examples", "--seed", "--rules", "--promise", "--rtol", "--atol", "--ulps"),
+        *("--backend", "--reference", "--opcodes"),  # test_conformance.py
+    },
     "rules": {"--prove", "--record"},  # test_proofs.py
     "doctor": {"--clear-cache"},
     "lsp": {"--stdio"},  # test_lsp.py

@@ -55,6 +55,9 @@ BESIDE = {
 }
 # Instead of what the verb needs elsewhere.
 ALONE = {
+    "check --backend": "",
+    "check --reference": "--backend c",
+    "check --opcodes": "--backend c",
     "minimize --passes": "M",
     "minimize --platform": "M",
     "minimize --reference": "M --platform interpreter",
