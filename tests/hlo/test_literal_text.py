@@ -78,7 +78,7 @@ FLOATS: list[Any] = []
 SHAPES: list[Shape] = []
 
 
-@settings(max_examples=500, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(literals(), arrays(array(F32, (3,))), shapes)
 def draw(made: Literal, floats: Any, shape: Shape) -> None:
     LITERALS.append(made)
