@@ -77,7 +77,7 @@ releases: .venv/tests
 
 # The front ends with the frameworks themselves, each in an environment of its own, .venv-NAME:
 # hundreds of MB to download, once. `make frontends FRONTENDS=tf` runs one of them.
-FRONTENDS ?= tf
+FRONTENDS ?= tf torch
 frontends: $(FRONTENDS:%=.venv-%/tests)
 	@for name in $(FRONTENDS); do \
 	    echo ".venv-$$name/bin/pytest -q tests/hlo_$$name $(ARGS)"; \

@@ -24,6 +24,7 @@ ROOMS = (
     "emit_cuda",
     "hlo_jax",
     "hlo_tf",
+    "hlo_torch",
     "hlo_tools",
 )
 FILES = {

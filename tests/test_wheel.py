@@ -16,6 +16,7 @@ PACKAGES = {
     "emit_cuda",
     "hlo_jax",
     "hlo_tf",
+    "hlo_torch",
     "hlo_tools",
 }
 

@@ -1,0 +1,227 @@
+"""A graph of torch as a function: its compiled parts, and torch's own operations between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import emit_c
+from hlo.errors.error import HloError
+from hlo_torch.arrays import array_of, tensor_of
+from hlo_torch.capture import captured, operation_of, shape_of, target_of
+from hlo_torch.lowering import lower, refusal, rule_of
+from hlo_torch.operations.table import Unsupported
+from hlo_torch.private import GraphModule, Node, propagated, torch
+from hlo_torch.report import REPORTS, GraphReport
+from hlo_torch.segments import GraphSegment, divide, used_later
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hlo.instruction import Module
+
+# Random numbers come from torch, so that they are those of eager torch; and `empty`, for them.
+_RANDOM = (
+    "bernoulli",
+    "rand",
+    "normal",
+    "uniform",
+    "multinomial",
+    "exponential",
+    "empty.",
+    "empty_strided",
+)
+
+
+class CompiledGraph:
+    """A graph, compiled for each set of sizes with which it is called.
+
+    Parameters
+    ----------
+    fallback : whether what can't be compiled may run in torch; else it is an error.
+    """
+
+    def __init__(self, module: GraphModule, name: str, *, fallback: bool) -> None:
+        self._module, self._name, self._fallback = module, name, fallback
+        self._plans: dict[tuple[str, ...], _GraphPlan] = {}
+        placeholders = module.graph.find_nodes(op="placeholder")
+        self._is_open = any(
+            isinstance(p.meta.get("val"), torch.SymInt) or _has_open_sizes(p.meta.get("val"))
+            for p in placeholders
+        )
+        if not self._is_open:
+            self._plans[()] = _GraphPlan(module, name, "", fallback=fallback)
+
+    def __call__(self, *given: Any) -> Any:
+        """The outputs for some inputs."""
+        key = tuple(map(_sizes, given)) if self._is_open else ()
+        plan = self._plans.get(key)
+        if plan is None:
+            module = propagated(self._module, given)
+            sizes = f" ({', '.join(key)})"
+            plan = _GraphPlan(module, self._name, sizes, fallback=self._fallback)
+            self._plans[key] = plan
+        return plan(given)
+
+
+def _has_open_sizes(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and any(isinstance(n, torch.SymInt) for n in value.shape)
+
+
+def _sizes(value: Any) -> str:
+    """An input's part of a key: "4x3" for a tensor, and a number itself."""
+    return "x".join(map(str, value.shape)) if isinstance(value, torch.Tensor) else str(value)
+
+
+class _CompiledPart:
+    """A compiled part of a graph.
+
+    Attributes
+    ----------
+    inputs, outputs : the nodes whose values it takes and gives.
+    """
+
+    def __init__(self, nodes: Sequence[Node], name: str) -> None:
+        inside = set(nodes)
+        needed = dict.fromkeys(n for node in nodes for n in node.all_input_nodes)
+        self.inputs = [n for n in needed if n not in inside and shape_of(n) is not None]
+        self.outputs = [n for n in used_later(nodes, inside) if shape_of(n) is not None]
+        self.module: Module = lower(captured(nodes, self.inputs, self.outputs), name)
+        self._run = emit_c.compile(self.module)
+
+    def __call__(self, values: dict[Node, Any]) -> None:
+        """Compute the outputs."""
+        made = self._run(*[array_of(values[node]) for node in self.inputs])
+        for node, array in zip(self.outputs, made, strict=True):
+            values[node] = tensor_of(array)
+
+
+class _GraphPlan:
+    """The steps of a graph for one set of sizes."""
+
+    def __init__(self, module: GraphModule, name: str, sizes: str, *, fallback: bool) -> None:
+        self.report = GraphReport(name, sizes)
+        graph = module.graph
+        self._placeholders = graph.find_nodes(op="placeholder")
+        (output,) = graph.find_nodes(op="output")
+        self._results: Any = output.args[0]
+        nodes = [n for n in graph.nodes if n.op == "call_function" and not _is_number(n)]
+        self._attributes = {
+            n: getattr(module, str(n.target)) for n in graph.nodes if n.op == "get_attr"
+        }
+        self._steps: list[Callable[[dict[Node, Any]], None]] = []
+        why: dict[Node, str] = {}
+        for node in nodes:
+            if reason := _why_not(node, why):
+                why[node] = reason
+        refused = [reason for reason in why.values() if reason not in (RANDOM, _PART)]
+        if refused and not fallback:
+            raise Unsupported("; ".join(dict.fromkeys(refused)))
+        self.report.eager = [*dict.fromkeys(refused)]
+        self._compile(divide(nodes, lambda node: node not in why), name, fallback=fallback)
+        REPORTS.append(self.report)
+
+    def _compile(self, segments: list[GraphSegment], name: str, *, fallback: bool) -> None:
+        for number, segment in enumerate(segments):
+            nodes = segment.compiled
+            if nodes:
+                try:
+                    part = _CompiledPart(nodes, f"{name.replace(' ', '_')}_{number}")
+                except (Unsupported, HloError) as error:
+                    if not fallback:
+                        raise
+                    self.report.eager.append(str(error))
+                    self._steps += [_EagerOperation(node) for node in nodes]
+                else:
+                    self.report.parts += 1
+                    self.report.compiled += len(nodes)
+                    self._steps.append(part)
+            self._steps += [_EagerOperation(node) for node in segment.eager]
+
+    def __call__(self, given: Sequence[Any]) -> list[Any]:
+        """The outputs for some inputs."""
+        self.report.calls += 1
+        values: dict[Node, Any] = dict(zip(self._placeholders, given, strict=True))
+        values.update(self._attributes)
+        for step in self._steps:
+            step(values)
+        return [
+            values.get(r, r.meta.get("val")) if isinstance(r, torch.fx.Node) else r
+            for r in self._results
+        ]
+
+
+class _EagerOperation:
+    """An operation that torch runs."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def __call__(self, values: dict[Node, Any]) -> None:
+        """Run it."""
+
+        def value(node: Node) -> Any:
+            if node not in values:
+                return node.meta["val"]  # a number
+            return _as_traced(values[node], node.meta.get("val"))
+
+        args, kwargs = torch.fx.node.map_arg((self.node.args, self.node.kwargs), value)
+        values[self.node] = self.node.target(*args, **kwargs)
+
+
+def _as_traced(value: Any, traced: Any) -> Any:
+    """A tensor with the strides for which torch has traced the operation."""
+    if not isinstance(value, torch.Tensor) or value.stride() == traced.stride():
+        return value
+    made = torch.empty_strided(value.shape, traced.stride(), dtype=value.dtype)
+    return made.copy_(value)
+
+
+RANDOM = "it draws random numbers"
+_PART = "it is a result of an operation that torch runs"
+
+
+def _why_not(node: Node, why: dict[Node, str]) -> str:
+    """The reason why torch runs a node; empty if it is compiled."""
+    target, operation = target_of(node), operation_of(node)
+    if target == "getitem":
+        return _PART if node.args[0] in why else ""
+    if any(target.startswith(f"aten.{word}") for word in _RANDOM):
+        return RANDOM
+    if rule_of(target) is None:
+        return str(refusal(operation, "hlo_torch has no rule for it"))
+    if reason := _why_not_given(node, target):
+        return str(refusal(operation, reason))
+    return _why_not_lowered(node, operation)
+
+
+def _why_not_given(node: Node, target: str) -> str:
+    """The reason why the tensors of a node are none that are compiled; empty if they are."""
+    for one in (node, *node.all_input_nodes):
+        tensor = one.meta.get("val")
+        if not isinstance(tensor, torch.Tensor):
+            continue
+        if tensor.device.type != "cpu":
+            return f"a tensor is on {tensor.device}"
+        if shape_of(one) is None:
+            return "a size is known only when it has run"
+    if target == "aten.as_strided.default" and not node.args[0].meta["val"].is_contiguous():
+        return "the elements do not lie in order"
+    return ""
+
+
+def _why_not_lowered(node: Node, operation: Any) -> str:
+    """The reason why the rule of a node refuses it; empty if it does not."""
+    inputs = [n for n in node.all_input_nodes if shape_of(n) is not None]
+    if len(inputs) < sum(1 for n in node.all_input_nodes if not _is_number(n)):
+        return ""  # some of its operands are no tensors: the whole part tells
+    try:
+        lower(captured([node], inputs, [node] if operation.shape else []))
+    except Unsupported as error:
+        return str(error)
+    return ""
+
+
+def _is_number(node: Node) -> bool:
+    return isinstance(
+        node.meta.get("val"), (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
+    )
