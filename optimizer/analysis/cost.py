@@ -187,11 +187,11 @@ def _bytes(instr: Instruction) -> tuple[tuple[int, ...], int]:
     """Bytes read of each operand, and bytes written."""
     if instr.opcode == "fusion":
         return _fusion_bytes(instr)
-    read = tuple(_read(instr, k) for k in range(len(instr.operands)))
-    return read, _written(instr)
+    read = tuple(bytes_read_of(instr, k) for k in range(len(instr.operands)))
+    return read, bytes_written_by(instr)
 
 
-def _read(user: Instruction, number: int) -> int:
+def bytes_read_of(user: Instruction, number: int) -> int:
     """The number of bytes that an instruction reads of one operand."""
     operand = user.operands[number]
     if operand.opcode == "constant" and operand.shape.size == 1:
@@ -206,7 +206,8 @@ def _read(user: Instruction, number: int) -> int:
     return whole
 
 
-def _written(instr: Instruction) -> int:
+def bytes_written_by(instr: Instruction) -> int:
+    """The number of bytes that an instruction writes."""
     if instr.opcode == "dynamic-update-slice":
         return instr.operands[1].shape.bytes
     if instr.opcode == "scatter":
@@ -240,10 +241,10 @@ def traffic(
     for member in members:
         for number, operand in enumerate(member.operands):
             if operand not in inside:
-                read[operand] = read.get(operand, 0) + _read(member, number)
+                read[operand] = read.get(operand, 0) + bytes_read_of(member, number)
         inside.add(member)
     read = {operand: min(bytes_, operand.shape.bytes) for operand, bytes_ in read.items()}
-    return read, sum(_written(o) for o in outputs)
+    return read, sum(bytes_written_by(o) for o in outputs)
 
 
 def kernels(module: Module) -> int:

@@ -12,10 +12,10 @@ D. J. Pearce, P. H. J. Kelly, "A dynamic topological sort algorithm for directed
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hlo.walk import post_order
-from optimizer.analysis.reachability import Reachability
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 # A way that is so long to look for counts as found.
 _PATIENCE = 2000
-# Numbers that are so far apart: to ask about all ways that were there at first pays then.
+# Numbers that are so far apart: to ask about some ways that were there at first pays then.
 _FAR = 300
+# The parts of a node that are asked about.
+_SOME = 16
 
 
 class Contraction:
@@ -103,14 +105,44 @@ class Contraction:
         return None if stack else found
 
     @cached_property
-    def _reachability(self) -> Reachability:
-        return Reachability(self._computation)
+    def _tree(self) -> dict[Instruction, tuple[int, int]]:
+        """Each instruction's numbers in a tree: its own, and the first after all below it.
+
+        Above an instruction is the last of those that it needs, so it needs all that are above it,
+        and maybe others.
+        """
+        order = list(post_order(self._computation))
+        position = {instr: i for i, instr in enumerate(order)}
+        above: list[int] = []
+        count = [1] * len(order)
+        for instr in order:
+            needed = (*instr.operands, *instr.control_predecessors)
+            above.append(max((position[i] for i in needed), default=-1))
+        for i in reversed(range(len(order))):
+            if above[i] >= 0:
+                count[above[i]] += count[i]
+        start, free = [0] * len(order), 0
+        next_below = [0] * len(order)
+        for i, parent in enumerate(above):
+            if parent >= 0:
+                start[i] = next_below[parent]
+                next_below[parent] += count[i]
+            else:
+                start[i], free = free, free + count[i]
+            next_below[i] = start[i] + 1
+        return {instr: (start[i], start[i] + count[i]) for i, instr in enumerate(order)}
 
     def _is_far_circle(self, first: Hashable, second: Hashable) -> bool:
-        """Whether `second` needs a user of `first` even if nothing were merged."""
-        users = (user for part in self._parts[first] for user in self._users[part])
-        others = [user for user in users if self._node[user] not in (first, second)]
-        return self._reachability.any_reaches(others, self._parts[second])
+        """Whether the tree shows that `second` needs a user of `first` that is in neither."""
+        tree = self._tree
+        needing = [tree[part][0] for part in self._parts[second][-_SOME:]]
+        users = (user for part in self._parts[first][-_SOME:] for user in self._users[part])
+        for user in islice(users, _SOME * _SOME):
+            if self._node[user] not in (first, second):
+                start, stop = tree[user]
+                if any(start <= number < stop for number in needing):
+                    return True
+        return False
 
     def merge(
         self, first: Hashable, second: Hashable, between: set[Hashable], new: Hashable

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING
 
 from optimizer.fusion.merged import joined
@@ -45,6 +46,17 @@ class Merge:
     def kernel(self) -> MergedKernel:
         """The kernel that both would become."""
         return joined(self.first, self.second, self.needed)
+
+    @cached_property
+    def least_operands(self) -> int:
+        """The number of operands of one kernel, at least: told before it is made."""
+        first, second = self.first, self.second
+        return max(len(first.operands), len(second.operands) - len(first.values))
+
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether one loop computes all, each element from those at its own place."""
+        return bool(self.kernel.totals.dims)
 
     @cached_property
     def nest(self) -> LoopNest | str:
@@ -83,7 +95,7 @@ def size(merge: Merge) -> str | None:
         ("results", len(kernel.outputs), policy.results),
         ("operands", len(kernel.operands), policy.operands),
         ("values to compute", len(kernel.members), policy.code),
-        ("folds", sum(m.opcode == "reduce" for m in kernel.members), policy.folds),
+        ("folds", kernel.totals.fold_count, policy.folds),
     )
     for what, count, most in counts:
         if count > most:
@@ -144,10 +156,9 @@ def cache(merge: Merge) -> str | None:
 
 def vectors(merge: Merge) -> str | None:
     """A kernel does not compute much for each element of a remainder."""
-    members, policy = merge.kernel.members, merge.policy
-    if not policy.vectors:
+    members, policy, cut = merge.kernel.members, merge.policy, merge.kernel.totals.cut
+    if not policy.vectors or cut is None or most_operations(cut) == inf:
         return None
-    cut = min(members, key=most_operations)
     if operations(members, policy) <= most_operations(cut):
         return None
     return (
@@ -158,8 +169,10 @@ def vectors(merge: Merge) -> str | None:
 
 def large_transpose(merge: Merge) -> str | None:
     """A large array is transposed by tiles, not as its elements are folded."""
+    if not merge.kernel.folds:
+        return None
     found = next(filter(merge.policy.is_large_transpose, merge.kernel.members), None)
-    if found is None or not merge.kernel.folds:
+    if found is None:
         return None
     return f"the {found.shape.size} elements of %{found.name} would be read by columns and folded"
 
@@ -181,3 +194,5 @@ MERGE_RULES: dict[str, Callable[[Merge], str | None]] = {
     "large-transpose": large_transpose,
     "benefit": benefit,
 }
+# They look at the loops, and have nothing to say of elementwise kernels.
+OF_LOOPS = frozenset(("loops", "index", "once", "folds", "cache"))

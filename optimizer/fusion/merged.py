@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import Fusion, GetTupleElement
-from optimizer.analysis.cost import traffic
+from optimizer.analysis.cost import bytes_read_of, bytes_written_by
 from optimizer.effects import has_effect, ordered
-from optimizer.fusion.policy import is_plain
+from optimizer.fusion.policy import ELEMENTWISE, is_plain
+from optimizer.fusion.remainders import most_operations
 from optimizer.identity import Identity, reads_layouts
 
 if TYPE_CHECKING:
@@ -48,17 +49,23 @@ class MergedKernel:
         return tuple(dict.fromkeys(self.values.values()))
 
     @cached_property
-    def operands(self) -> dict[Instruction, None]:
-        """The operands of the kernel."""
-        inside = set(self.members)
-        return dict.fromkeys(o for m in self.members for o in m.operands if o not in inside)
+    def totals(self) -> Totals:
+        """The sums over its members."""
+        found = Totals()
+        found.add(self.members, set(self.members))
+        if len(self.outputs) > 1:
+            found.dims = None  # nothing says that one loop computes all of them
+        return found
 
-    @cached_property
+    @property
+    def operands(self) -> Mapping[Instruction, int]:
+        """The operands of the kernel."""
+        return self.totals.read
+
+    @property
     def folds(self) -> frozenset[tuple[int, int]]:
         """The number of elements that its folds read and yield."""
-        return frozenset(
-            [(m.operands[0].shape.size, m.shape.size) for m in self.members if m.opcode == "reduce"]
-        )
+        return self.totals.folds
 
     @cached_property
     def distinct(self) -> Distinct:
@@ -70,8 +77,12 @@ class MergedKernel:
     @cached_property
     def bytes(self) -> int:
         """Bytes read and written."""
-        read, written = traffic(self.members, self.outputs)
-        return sum(read.values()) + written
+        read = sum(min(most, o.shape.bytes) for o, most in self.totals.read.items())
+        return read + sum(map(bytes_written_by, self.outputs))
+
+    def forget(self) -> None:
+        """Give up memory that only another kernel needs that would be joined to this one."""
+        vars(self).pop("distinct", None)
 
 
 def mergeable(
@@ -160,7 +171,77 @@ def joined(first: MergedKernel, second: MergedKernel, needed: Needed) -> MergedK
     made = MergedKernel(parts, tuple(both.members), values, handed, first.count + second.count)
     # They are distinct already, and the next kernel will be joined to them.
     made.distinct = both
+    totals = made.totals = first.totals.copy()
+    totals.add(made.members[len(first.members) :], both.copies)
+    if totals.dims is not None and not _share_a_loop(first, second, totals.dims):
+        totals.dims = None
     return made
+
+
+def _share_a_loop(first: MergedKernel, second: MergedKernel, dims: tuple[int, ...]) -> bool:
+    """Whether a value of all elements makes two elementwise kernels count the same loop."""
+    if second.totals.dims != dims:
+        return False
+    return any(o.shape.dims == dims for o in second.operands if o in first.values) or any(
+        o.shape.dims == dims for o in second.operands if o in first.operands
+    )
+
+
+@dataclass
+class Totals:
+    """Sums over members, to which those of more members can be added.
+
+    Attributes
+    ----------
+    read : of each operand of the kernel, the bytes that members read, each by itself.
+    folds : the number of elements that folds read and yield.
+    fold_count : the number of folds.
+    cut : the member whose rows leave the most work for elements that fill no vector.
+    dims : of all members, where each element needs only those at its own place; None for others.
+    """
+
+    read: dict[Instruction, int] = field(default_factory=dict["Instruction", int])
+    folds: frozenset[tuple[int, int]] = frozenset()
+    fold_count: int = 0
+    cut: Instruction | None = None
+    dims: tuple[int, ...] | None = ()
+
+    def add(self, members: Sequence[Instruction], inside: Collection[Instruction]) -> None:
+        """Add members.
+
+        Parameters
+        ----------
+        inside : these and all that were added before, so that no operand of the kernel is in it.
+        """
+        read = self.read
+        for member in members:
+            for number, operand in enumerate(member.operands):
+                if operand not in inside:
+                    read[operand] = read.get(operand, 0) + bytes_read_of(member, number)
+            if self.dims is not None:
+                self.dims = _common_dims(self.dims, member)
+        folds = [m for m in members if m.opcode == "reduce"]
+        self.folds |= {(m.operands[0].shape.size, m.shape.size) for m in folds}
+        self.fold_count += len(folds)
+        cuts = members if self.cut is None else (self.cut, *members)
+        self.cut = min(cuts, key=most_operations)
+
+    def copy(self) -> Totals:
+        """A copy, to which other members can be added."""
+        return replace(self, read=dict(self.read))
+
+
+def _common_dims(dims: tuple[int, ...], member: Instruction) -> tuple[int, ...] | None:
+    """The dimensions of members and one more; `()` before the first, None if they differ."""
+    if member.opcode == "constant" and member.shape.size == 1:
+        return dims
+    own = member.shape.dims
+    alike = member.shape.size > 1 and dims in ((), own)
+    if member.opcode == "broadcast" and member.operands[0].shape.size == 1:
+        return own if alike else None
+    if member.opcode not in ELEMENTWISE or not all(o.shape.dims == own for o in member.operands):
+        return None
+    return own if alike else None
 
 
 @dataclass

@@ -9,11 +9,11 @@ from hlo.walk import users
 from hlo.wording import counted
 from optimizer.fusion.contraction import Contraction
 from optimizer.fusion.decision import FusionDecision
-from optimizer.fusion.merge_rules import MERGE_RULES, Merge
+from optimizer.fusion.merge_rules import MERGE_RULES, OF_LOOPS, Merge
 from optimizer.fusion.merged import MergedKernel, mergeable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Hashable
 
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.policy import Policy
@@ -85,10 +85,14 @@ class Merger:
         if (first, second) in self.decisions:
             return None
         merge = Merge(self._policy, first, second, self._needed)
-        between = self._graph.between(first, second)
+        between: set[Hashable] | None = set()
+        if merge.least_operands <= self._policy.operands:
+            between = self._graph.between(first, second)
         decision = self.decisions[first, second] = self._decide(merge, is_circle=between is None)
         if not decision or between is None:
             return None
+        first.forget()
+        second.forget()
         self._graph.merge(first, second, between, merge.kernel)
         del self.kernels[first], self.kernels[second]
         self.kernels[merge.kernel] = None
@@ -102,6 +106,9 @@ class Merger:
 
     def _decide(self, merge: Merge, *, is_circle: bool) -> FusionDecision:
         first, second = merge.first, merge.second
+        if (least := merge.least_operands) > (most := self._policy.operands):
+            message = f"one kernel would have {least} operands or more; at most {most}"
+            return FusionDecision(False, "size", message)
         if is_circle:
             message = (
                 f"%{second.parts[0].name} needs something else that needs %{first.parts[0].name}"
@@ -111,6 +118,8 @@ class Merger:
             message = f"%{changed.name}, which one of them needs, changes what the other one reads"
             return FusionDecision(False, "in-place", message)
         for name, rule in MERGE_RULES.items():
+            if name in OF_LOOPS and merge.is_elementwise:
+                continue
             reason = rule(merge)
             if reason is not None:
                 return FusionDecision(False, name, reason)

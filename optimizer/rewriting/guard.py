@@ -36,6 +36,7 @@ class Match:
     one_use_answers : the answers of `has_one_use`, by the instruction's name: a match depends on
         them, and they may change while the part of the graph that it looks at stays the same.
     names : a supply of names, for computations that a right side makes.
+    memo : a table in which right sides keep what they found, as long as one walk.
     """
 
     root: Instruction
@@ -43,6 +44,7 @@ class Match:
     uses: Mapping[Instruction, int]
     one_use_answers: dict[str, bool]
     names: NameSupply | None = None
+    memo: dict[str, Any] | None = None
 
     def __getitem__(self, variable: Any) -> Any:
         """The instruction for which a variable stands; anything else stands for itself."""

@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hlo.walk import names_of
 from interpreter.numbers.compare import BITS
@@ -124,16 +124,18 @@ class Rewriter:
         is_known: Callable[[Instruction], bool],
         one_use_answers: dict[str, bool],
         layout_sensitive: bool,
+        memo: dict[str, Any],
     ) -> tuple[Rule, Match, Instruction] | None:
         """The first rule that applies, its match, and its replacement of an instruction.
 
         Parameters
         ----------
         is_known : whether an instruction is there already.
-        one_use_answers : is filled; see `optimizer.rewriting.guard.Match`.
+        one_use_answers : is filled; see `optimizer.rewriting.guard.Match`, also for `memo`.
         layout_sensitive : whether the replacement must have the instruction's layout.
         """
-        for rule, match, pattern in self.rules.matches(instr, uses, one_use_answers, self.names):
+        matches = self.rules.matches(instr, uses, one_use_answers, self.names, memo)
+        for rule, match, pattern in matches:
             if self.strict and rule.promise != BITS and touches_floats(pattern, instr):
                 continue
             new = rule.replacement(match)
@@ -193,6 +195,7 @@ class Sweep:
         self.position = 0
         self.tied = ordered(computation)
         self.layout_sensitive = rewriter.keeps_layouts(computation)
+        self.memo: dict[str, Any] = {}
 
     # Most walks find nothing to rewrite, and ask for none of these.
     @cached_property
@@ -304,7 +307,7 @@ class Sweep:
         """The replacement by the first rule that applies; the instruction itself if none does."""
         answers: dict[str, bool] = {}
         found = self.rewriter.replacement(
-            instr, self.uses, self.is_known, answers, self.layout_sensitive
+            instr, self.uses, self.is_known, answers, self.layout_sensitive, self.memo
         )
         if found is None:
             self.settled.without_rule(instr, answers)

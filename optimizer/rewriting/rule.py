@@ -12,7 +12,8 @@ Where the right side needs code, the rule is a decorated function of the left si
         return transpose(x, compose(q, p))
 
 It returns the replacement, or None where the rule does not apply after all; `root` among its
-parameters is the whole matched instruction, and `names` gives names to computations that it makes.
+parameters is the whole matched instruction, `names` gives names to computations that it makes, and
+`memo` is a table that lasts as long as one walk.
 How to add a rule: see `optimizer.rules`.
 """
 
@@ -135,6 +136,8 @@ class Rule:
         bindings = {**match.found, "root": match.root}
         if "names" in self.arguments:
             bindings["names"] = match.names or NameSupply()
+        if "memo" in self.arguments:
+            bindings["memo"] = {} if match.memo is None else match.memo
         made = self.right(*[bindings[name] for name in self.arguments])
         if isinstance(made, Term):
             message = f"{self.name} returns the pattern `{made}`, not an instruction"
@@ -303,19 +306,20 @@ class RuleSet:
         uses: Mapping[Instruction, int],
         one_use_answers: dict[str, bool] | None = None,
         names: NameSupply | None = None,
+        memo: dict[str, Any] | None = None,
     ) -> Iterator[tuple[Rule, Match, Application]]:
         """Every rule whose left side fits an instruction, in order; guards may still refuse.
 
         Parameters
         ----------
-        uses, one_use_answers, names : as in `Match`.
+        uses, one_use_answers, names, memo : as in `Match`.
         """
         answers = {} if one_use_answers is None else one_use_answers
         opcodes = [operand.opcode for operand in instr.operands]
         for candidate, pattern in self.candidates(instr.opcode, *opcodes):
             bindings: Bindings = {}
             if pattern.mismatch(instr, bindings) is None:
-                yield candidate, Match(instr, bindings, uses, answers, names), pattern
+                yield candidate, Match(instr, bindings, uses, answers, names, memo), pattern
 
 
 def _may_match(pattern: Application, opcodes: tuple[str, ...]) -> bool:

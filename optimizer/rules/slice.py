@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 from hlo.types.grouping import reshaped_groups
 from hlo.types.values import SliceDim
-from optimizer.dimensions import Dims, static
+from optimizer.analysis.update_chains import UpdateChains
+from optimizer.dimensions import Dims, has_static_sizes, static
 from optimizer.rewriting.guards import is_most_of, one_use, same_shape
 from optimizer.rewriting.make import make, value_of
 from optimizer.rewriting.pattern import (
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from optimizer.rewriting.make import Array
 
 Ranges = tuple[SliceDim, ...]
+Memo = dict[str, UpdateChains]
 
 
 def whole(sizes: Dims) -> Ranges:
@@ -181,9 +183,11 @@ def slice_of_transpose(x: Instruction, p: Dims, q: Ranges) -> Instruction:
     xla="HandleSlice: slice(dynamic-update-slice(A, B)) => slice of the one it lies in",
 )
 def slice_of_update(
-    x: Instruction, y: Instruction, xs: tuple[Instruction, ...], q: Ranges
+    x: Instruction, y: Instruction, xs: tuple[Instruction, ...], q: Ranges, memo: Memo
 ) -> Instruction | None:
     """At a constant offset, a slice lies in the update, beside it, or in both.
+
+    Beside it, the slice is moved past all updates that it lies beside, up to the one that matters.
 
     Others may use the updated array, too. If it is mostly the update, its elements are computed
     once, and a slice reads them there.
@@ -194,11 +198,23 @@ def slice_of_update(
     ends = [start + n for start, n in zip(starts, y.shape.dims, strict=True)]
     cuts = list(zip(q, starts, ends, strict=True))
     if any(cut.limit <= start or end <= cut.start for cut, start, end in cuts):
-        return slice_(x, q)
+        chains = memo.setdefault("updates", UpdateChains(_passed))
+        return slice_(chains.source(x, [c.start for c in q], [c.limit for c in q]), q)
     if all(start <= cut.start and cut.limit <= end for cut, start, end in cuts):
         ranges = [SliceDim(c.start - s, c.limit - s, c.stride) for c, s, _ in cuts]
         return slice_(y, tuple(ranges))
     return None
+
+
+def _passed(update: Instruction) -> tuple[list[int], list[int]] | None:
+    """The starts and ends of an update at a constant place that `slice_of_update` moves past."""
+    if update.opcode != "dynamic-update-slice" or not has_static_sizes(update):
+        return None
+    x, y, *xs = update.operands
+    if 2 * y.shape.size > x.shape.size or any(value_of(start) is None for start in xs):
+        return None
+    starts = constant_starts(tuple(xs), x.shape.dims, y.shape.dims)
+    return starts, [start + n for start, n in zip(starts, y.shape.dims, strict=True)]
 
 
 def constant_starts(starts: tuple[Instruction, ...], sizes: Dims, taken: Dims) -> list[int]:

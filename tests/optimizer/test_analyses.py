@@ -1,57 +1,10 @@
-"""Reachability, live ranges and costs, held against plain definitions."""
-
-from random import Random
+"""Live ranges and costs, held against plain definitions."""
 
 import pytest
-from hypothesis import settings
 
 import hlo
-from hlo_tools.generate.modules import random_module
 from optimizer.analysis.cost import cost, kernels, module_cost
-from optimizer.analysis.reachability import Reachability
 from optimizer.analysis.runs import UNKNOWN_TRIPS, runs
-
-
-def computations():
-    for seed in range(settings.default.max_examples):
-        yield from random_module(Random(f"analyses/{seed}")).computations
-
-
-def needs(instr):
-    """All that an instruction needs, found by walking."""
-    found, stack = {instr}, [instr]
-    while stack:
-        current = stack.pop()
-        for needed in (*current.operands, *current.control_predecessors):
-            if needed not in found:
-                found.add(needed)
-                stack.append(needed)
-    return found
-
-
-def test_reachability_is_what_walking_finds():
-    for computation in computations():
-        reach = Reachability(computation)
-        for target in computation.instructions:
-            found = needs(target)
-            for source in computation.instructions:
-                assert reach.reaches(source, target) == (source in found)
-
-
-def test_reachability_follows_control_dependencies():
-    module = hlo.parse("""HloModule m
-ENTRY e {
-  a = f32[] constant(1)
-  b = f32[] constant(2)
-  c = f32[] negate(b), control-predecessors={a}
-  ROOT d = f32[] add(c, b)
-}""")
-    a, b, _, d = module.entry.instructions
-    reach = Reachability(module.entry)
-    assert reach.reaches(a, d)
-    assert not reach.reaches(a, b)
-    assert not reach.reaches(b, a)
-
 
 COSTS = """HloModule m
 add {

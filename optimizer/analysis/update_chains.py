@@ -1,0 +1,106 @@
+"""Chains of updates of one array at constant places, and the last that touches a part of it.
+
+    a = f32[8] dynamic-update-slice(x, u, two)       elements 2 and 3
+    b = f32[8] dynamic-update-slice(a, v, six)       elements 6 and 7
+    y = f32[1] slice(b), slice={[3:4]}               was last touched by `a`
+
+To walk from a slice through thousands of updates that lie beside it would take as long as the
+chain is, for each slice; here all of them are compared at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Instruction
+
+    Place = tuple[list[int], list[int]]
+
+_ROOM = 16
+
+
+@dataclass(eq=False)
+class _Chain:
+    """Updates, each of the one before it; the first is of another chain's, or of any array.
+
+    Attributes
+    ----------
+    places : starts and ends of the updates, with room for more.
+    """
+
+    before: tuple[_Chain, int] | None
+    updates: list[Instruction] = field(default_factory=list["Instruction"])
+    places: NDArray[np.int64] | None = None
+
+    def append(self, update: Instruction, place: Place) -> None:
+        """Add the next update."""
+        count, row, places = len(self.updates), np.array(place, np.int64), self.places
+        if places is None:
+            places = np.empty((_ROOM, *row.shape), np.int64)
+        elif count == len(places):
+            places = np.concatenate([places, np.empty_like(places)])
+        places[count] = row
+        self.places = places
+        self.updates.append(update)
+
+    def last_touching(self, count: int, starts: Sequence[int], ends: Sequence[int]) -> int:
+        """The number of the last of the first updates that touches a part; -1 for none."""
+        assert self.places is not None
+        # Most slices are of a part that was touched a short time ago.
+        stop, length = count, _ROOM
+        while stop > 0:
+            start = max(stop - length, 0)
+            near = self.places[start:stop]
+            touching = ((near[:, 0] < ends) & (near[:, 1] > starts)).all(axis=1)
+            found = np.flatnonzero(touching)
+            if len(found):
+                return start + int(found[-1])
+            stop, length = start, 8 * length
+        return -1
+
+
+class UpdateChains:
+    """The chains of a graph, found as they are asked for.
+
+    Parameters
+    ----------
+    place_of : the starts and ends of an update that a slice may be moved past; None for another
+        instruction.
+    """
+
+    def __init__(self, place_of: Callable[[Instruction], Place | None]) -> None:
+        self._place_of = place_of
+        self._at: dict[Instruction, tuple[_Chain, int]] = {}
+
+    def source(self, array: Instruction, starts: Sequence[int], ends: Sequence[int]) -> Instruction:
+        """The oldest version of an array with the same elements in a part of it."""
+        at = self._find(array)
+        while at is not None:
+            chain, number = at
+            found = chain.last_touching(number + 1, starts, ends)
+            if found >= 0:
+                return chain.updates[found]
+            array, at = chain.updates[0].operands[0], chain.before
+        return array
+
+    def _find(self, array: Instruction) -> tuple[_Chain, int] | None:
+        """The place of an update in a chain; None if it is none."""
+        new: list[tuple[Instruction, Place]] = []
+        while array not in self._at and (place := self._place_of(array)) is not None:
+            new.append((array, place))
+            array = array.operands[0]
+        at = self._at.get(array)
+        for update, place in reversed(new):
+            if at is None or at[1] + 1 < len(at[0].updates):
+                at = _Chain(at), -1
+            at[0].append(update, place)
+            at = self._at[update] = at[0], at[1] + 1
+        return at
