@@ -15,6 +15,7 @@ from hlo_tools.exercises import (
     memory,
     reading,
     rewriting,
+    several_devices,
     whole,
 )
 
@@ -32,6 +33,7 @@ FILES = (
     kernels,
     loop_nests,
     gradients,
+    several_devices,
 )
 EXERCISES: dict[int, Exercise] = {
     e.number: e for e in sorted((e for f in FILES for e in f.EXERCISES), key=lambda e: e.number)

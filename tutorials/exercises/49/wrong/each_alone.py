@@ -1,0 +1,3 @@
+# message: plan moves
+def plan(work, moves):
+    return [layer.index(min(layer)) for layer in work]
