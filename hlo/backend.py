@@ -68,6 +68,7 @@ OWN: Final = {
     "c": "emit_c.backend",
     "cuda": "emit_cuda.backend",
     "cuda-host": "emit_cuda.backend",
+    "xla": "hlo_jax.backend",
 }
 # Names that others give to them.
 _CALLED: Final = {"gpu": "cuda", "nvidia": "cuda", "cpu": "c", "host": "c", "numpy": "interpreter"}
@@ -172,6 +173,7 @@ class Backend:
     Attributes
     ----------
     summary : one line.
+    keeps_subnormals : floats that are too small for all their digits; else they become zeros.
     offers : what it does beside running modules, by the name of `hlo run`'s option.
     path : the user's own file, which is blamed for what is wrong.
     line : where the backend is in it.
@@ -182,6 +184,7 @@ class Backend:
     transfers: TransferManager = field(default_factory=TransferManager)
     executor: StreamExecutor = field(default_factory=StreamExecutor)
     summary: str = ""
+    keeps_subnormals: bool = True
     offers: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Any])
     path: str = ""
     line: int | None = None

@@ -345,6 +345,26 @@ def text_of_hlo(proto: bytes, *, constants: bool = True) -> str:
     return module.to_string(_print_options(constants=constants))
 
 
+def compiled_by_xla(proto: bytes) -> tuple[Any, Any]:
+    """XLA's executable for the CPU of a serialized HloModuleProto, and the device.
+
+    It has a method `execute` that takes a list of JAX's arrays and gives one. No public function
+    compiles HLO.
+
+    Raises
+    ------
+    Exception
+        Of jaxlib, if XLA refuses the module.
+    """
+    jaxlib, jax = _module("jaxlib._jax"), _module("jax")
+    # Without it, custom calls of LAPACK jump to address 0.
+    _module("jaxlib.cpu._lapack").initialize()
+    program = jaxlib.mlir.xla_computation_to_mlir_module(_hlo().XlaComputation(proto))
+    devices = jax.devices("cpu")[:1]
+    listed = jaxlib.DeviceList(tuple(devices))
+    return devices[0].client.compile_and_load(program, listed), devices[0]
+
+
 def hlo_of_text(text: str) -> bytes:
     """A serialized HloModuleProto from text.
 

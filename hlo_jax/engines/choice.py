@@ -32,8 +32,8 @@ DEFAULT = AUTO
 
 
 def engines() -> list[str]:
-    """The names of all engines, but those of backends in files."""
-    compiling = [name for name in names() if name != INTERPRETER]
+    """The names of all engines, but of those in files, and of XLA, which JAX has without us."""
+    compiling = [name for name in names() if name not in (INTERPRETER, "xla")]
     return [AUTO, INTERPRETER, *compiling, *(f"{name}{ONLY}" for name in compiling)]
 
 

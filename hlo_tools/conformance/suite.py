@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import ml_dtypes
+import numpy as np
 
 from hlo.backend import find, without_donations
 from hlo.errors.error import HloError
-from hlo_tools.checking.judging import difference
+from hlo_tools.checking.judging import difference, mapped
 from hlo_tools.conformance.behaviours import BEHAVIOURS
 from hlo_tools.conformance.isolated import Answer, Isolated
 from hlo_tools.conformance.probes import (
@@ -23,6 +26,8 @@ from hlo_tools.conformance.probes import (
 from hlo_tools.generate.embedding import beside
 from hlo_tools.shrink.case import Case
 from hlo_tools.shrink.shrink import shrink
+from interpreter.engine.evaluate import evaluate
+from interpreter.numbers.widths import float_format, type_of, widened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -110,6 +115,7 @@ class Suite:
                     break
         finally:
             there.close()
+            wanted.close()
         return found
 
     def _questions(self, found: Findings, there: Isolated, wanted: Reference) -> Iterator[None]:
@@ -120,7 +126,8 @@ class Suite:
                 yield
         for opcode in self.opcodes or OPCODES:
             self.show(opcode)
-            probes = [p for p in opcode_probes(opcode, self.seed) if wanted.knows(p)]
+            made = map(wanted.within, opcode_probes(opcode, self.seed))
+            probes = [p for p in made if wanted.knows(p)]
             started = there.started
             for probe in self._unless_all_equal(found, there, wanted, probes):
                 if there.started > started + MOST_DEATHS:
@@ -130,7 +137,7 @@ class Suite:
         if self.opcodes:
             return
         rest = (structures(), calling_probes(self.seed), random_probes(self.examples, self.seed))
-        for probe in chain(*rest):
+        for probe in map(wanted.within, chain(*rest)):
             self.show(probe.about)
             if wanted.knows(probe):
                 self._ask(found, there, wanted, probe)
@@ -148,13 +155,13 @@ class Suite:
         if answer.kind != "value":
             return probes
         pairs = zip(probes, answer.value, strict=True)
-        if any(_apart(p, wanted.value(p), value) for p, value in pairs):
+        if any(wanted.apart(p, value) for p, value in pairs):
             return probes
         found.add(probes[0].about, EQUAL, number=len(probes))
         return []
 
     def _ask(self, found: Findings, there: Isolated, wanted: Reference, probe: Probe) -> None:
-        kind, told = judged(there.value(probe.module, probe.arguments), wanted.value(probe), probe)
+        kind, told = wanted.judged(there.value(probe.module, probe.arguments), probe)
         if found.add(probe.about, kind, told):
             case = Case(probe.module, probe.arguments)
             found.first[probe.about] = BackendFinding(probe.about, kind, told, case, probe.promise)
@@ -166,7 +173,9 @@ class Suite:
         if answer.kind == "value":
             for arguments, value in answer.value:
                 probe = Probe(about, without_donations(module), tuple(arguments))
-                if apart := _apart(probe, wanted.value(probe), value):
+                if not wanted.knows(probe):
+                    continue
+                if apart := wanted.apart(probe, value):
                     kind, told, given = WRONG, f"{_promise(number)}: {apart}", tuple(arguments)
                     break
         else:
@@ -181,46 +190,87 @@ def _promise(number: int) -> str:
     return (BEHAVIOURS[number].ask.__doc__ or "").partition("\n")[0].rstrip(".")
 
 
-def judged(answer: Answer, want: Value, probe: Probe) -> tuple[str, str]:
-    """The kind of an answer, and the difference or the reason."""
-    if answer.kind != "value":
-        return answer.kind, answer.told
-    told = _apart(probe, want, answer.value)
-    return (WRONG, told) if told else (EQUAL, "")
-
-
-def _apart(probe: Probe, want: Value, got: Value) -> str:
-    arguments = list(probe.arguments)
-    found = difference(probe.module, None, arguments, probe.promise, want, got)
-    return "" if found is None else str(found)
-
-
 @dataclass
 class Reference:
-    """The backend that is right, and its values so far."""
+    """The backend that is right, and its values so far.
+
+    Any but the interpreter has a process of its own, for it may crash.
+    """
 
     name: str
-    _values: dict[int, tuple[Probe, Value]] = field(
-        default_factory=dict[int, "tuple[Probe, Value]"]
+    _there: Isolated | None = None
+    _values: dict[int, tuple[Probe, Answer]] = field(
+        default_factory=dict[int, "tuple[Probe, Answer]"]
     )
 
-    def value(self, probe: Probe) -> Value:
-        """The right value."""
+    def __post_init__(self) -> None:
+        if self.name != "interpreter":
+            self._there = Isolated(self.name)
+
+    def answer(self, probe: Probe) -> Answer:
+        """The right answer, computed once."""
         if id(probe) not in self._values:
-            self._values[id(probe)] = (probe, self.fresh(probe))
+            self._values[id(probe)] = (probe, self._fresh(probe))
         return self._values[id(probe)][1]
 
-    def fresh(self, probe: Probe) -> Value:
-        """The right value of a module that is asked for once."""
-        return find(self.name).load(without_donations(probe.module))([list(probe.arguments)])[0]
+    def _fresh(self, probe: Probe) -> Answer:
+        if self._there is not None:
+            return self._there.value(probe.module, probe.arguments)
+        try:
+            value = evaluate(without_donations(probe.module), *probe.arguments)
+        except HloError as error:
+            return Answer("refused", error.message)
+        return Answer("value", value=value)
+
+    def value(self, probe: Probe) -> Value:
+        """The right value of a module that the reference knows."""
+        return self.answer(probe).value
 
     def knows(self, probe: Probe) -> bool:
         """Whether there is a value: not every opcode means something for every type."""
-        try:
-            self.value(probe)
-        except (HloError, NotImplementedError):
-            return False
-        return True
+        return self.answer(probe).kind == "value"
+
+    def judged(self, answer: Answer, probe: Probe) -> tuple[str, str]:
+        """The kind of an answer, and the difference or the reason."""
+        if answer.kind != "value":
+            return answer.kind, answer.told
+        told = self.apart(probe, answer.value)
+        return (WRONG, told) if told else (EQUAL, "")
+
+    def apart(self, probe: Probe, got: Value) -> str:
+        """The difference of a value from the right one; empty if there is none."""
+        want, got = self._kept(self.value(probe)), self._kept(got)
+        arguments = list(probe.arguments)
+        found = difference(probe.module, None, arguments, probe.promise, want, got)
+        return "" if found is None else str(found)
+
+    def within(self, probe: Probe) -> Probe:
+        """A question on arguments that the reference keeps."""
+        return replace(probe, arguments=tuple(map(self._kept, probe.arguments)))
+
+    def _kept(self, value: Value) -> Value:
+        return value if find(self.name).keeps_subnormals else mapped(value, without_subnormals)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._there is not None:
+            self._there.close()
+
+
+def without_subnormals(array: Any) -> Any:
+    """An array with zeros in the place of floats that are too small for all their digits.
+
+    Those of f16 and narrower types are usual numbers in the arithmetic of f32.
+    """
+    if type_of(array).kind not in ("float", "complex"):
+        return array
+    parts: Any = np.array(array).reshape(-1).view(type_of(array).real.dtype)
+    if float_format(parts.dtype).exponent_bits < float_format(np.dtype(np.float32)).exponent_bits:
+        return array
+    wide, limits = widened(parts), cast("Any", ml_dtypes.finfo(parts.dtype))
+    small = np.abs(wide) < float(limits.tiny)
+    flushed = np.where(small, np.copysign(0, wide), wide).astype(parts.dtype)
+    return flushed.view(array.dtype).reshape(np.shape(array))
 
 
 def smallest(
@@ -237,11 +287,10 @@ def smallest(
         if there.started > MOST_DEATHS:
             return False
         probe = Probe(finding.about, case.module, tuple(case.arguments or ()), finding.promise)
-        try:
-            want = wanted.fresh(probe)
-        except Exception:
+        kept = Case(case.module, wanted.within(probe).arguments)
+        if str(kept) != str(case) or not wanted.knows(probe):
             return False
-        kind, now = judged(there.value(probe.module, probe.arguments), want, probe)
+        kind, now = wanted.judged(there.value(probe.module, probe.arguments), probe)
         if kind == finding.kind:
             told = now
         return kind == finding.kind
@@ -250,3 +299,4 @@ def smallest(
         return replace(finding, case=shrink(finding.case, holds, seconds=seconds), told=told)
     finally:
         there.close()
+        wanted.close()
