@@ -50,5 +50,13 @@ def build_always() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def nobody_at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Exercises that tests do are not noted as those of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 def _no_folder(_: str) -> None:
     """What `cache_folder` says where nothing can be written."""
