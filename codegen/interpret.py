@@ -231,18 +231,19 @@ def final_memory(
     *,
     random: Random | None = None,
     lanes: bool = False,
+    steps: int = 100_000,
 ) -> dict[str, dict[int, int]]:
     """The elements that statements leave in memory, by array and index.
 
     Parameters
     ----------
-    values, random, lanes : as of `Machine`.
+    values, random, lanes, steps : as of `Machine`.
 
     Raises
     ------
     UnsupportedError
         if the statements can't be run here.
     """
-    machine = Machine(values, random=random, lanes=lanes)
+    machine = Machine(values, random=random, lanes=lanes, steps=steps)
     machine.run(statements)
     return machine.result

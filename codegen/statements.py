@@ -194,14 +194,20 @@ def _vectorized(statement: Statement) -> Statement:
     return statement.with_body(vectorized(statement.body))
 
 
-def scalar(statements: Sequence[Statement]) -> tuple[Statement, ...]:
-    """The statements with loops of which nothing is said that would let them run in lanes."""
+def scalar(statements: Sequence[Statement], *, folding: bool = False) -> tuple[Statement, ...]:
+    """The statements with loops of which nothing is said that would let them run in lanes.
+
+    Parameters
+    ----------
+    folding : it is said what they fold.
+    """
 
     def change(statement: Statement) -> Sequence[Statement] | None:
         if not isinstance(statement, For):
             return None
-        body = scalar(statement.body)
-        return [replace(statement, body=body, simd=False, reductions=(), parallel=False)]
+        body = scalar(statement.body, folding=folding)
+        reductions = statement.reductions if folding else ()
+        return [replace(statement, body=body, simd=False, reductions=reductions, parallel=False)]
 
     return replaced(statements, change)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hlo_tools.assigned import assigned
 from hlo_tools.graphs.drawing import drawn
-from hlo_tools.views.loops import loops
+from hlo_tools.views.loops import expect_kernel, loops
 from optimizer import optimize
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.layout.row_major_entry import row_major_entry
@@ -47,6 +47,7 @@ def stage_text(
     kernel: str | None = None,
     until: str | None = None,
     steps: bool = False,
+    schedule: str | None = None,
     architecture: str | None = None,
     explain_launch: str | None = None,
 ) -> str:
@@ -57,6 +58,7 @@ def stage_text(
     stage : one of `STAGES`.
     plain : of C: scalar loops as one would write them by hand.
     kernel, until, target, steps : of loops, as of `hlo_tools.views.loops`.
+    schedule : of loops and C: the schedule of the user's own, as `FILE.py:NAME` names it.
     architecture : of CUDA: a GPU such as sm_80.
     explain_launch : of CUDA: the GPU for which the launches' resources are told instead.
     """
@@ -70,12 +72,26 @@ def stage_text(
         return drawn(module, form=stage)
     if stage in OF_CUDA:
         return _cuda_text(prepare(static_form(module), "gpu"), stage, architecture, explain_launch)
+    own = None
+    if schedule:
+        from hlo_tools.own_schedules import own_schedule  # noqa: PLC0415 - imports emit_c
+
+        own = own_schedule(schedule, kernel)
     if stage == "loops":
-        return loops(module, kernel, until, target, steps=steps)
+        return loops(module, kernel, until, target, steps=steps, schedule=own)
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    return emit_c.emit(prepare(static_form(module)), plain=plain).source
+    seen: dict[str, None] = {}
+
+    def watch(kernel: str, *_: object) -> None:
+        seen[kernel] = None
+
+    made = emit_c.emit(
+        prepare(static_form(module)), watch=watch, plain=plain or own is not None, schedule=own
+    )
+    expect_kernel(kernel, seen)
+    return made.source
 
 
 def _cuda_text(

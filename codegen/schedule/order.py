@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from codegen.schedule.legality import IllegalError, expect_independent
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
+from codegen.statements import For
 
 if TYPE_CHECKING:
-    from codegen.statements import For
+    from collections.abc import Callable
 
 
 def vectorize(loop: For) -> For:
@@ -44,8 +45,16 @@ def parallelize(loop: For) -> For:
         writes.
     """
     if loop.reductions:
-        raise IllegalError(f"the loop over {loop.name} folds, which only `rfactor` divides")
+        raise IllegalError(f"the loop over {loop.name} folds, and threads would share the total")
     reason = expect_independent(LoopView(loop))
     made = replace(loop, parallel=True)
     applied("parallelize", reason, loop, [made])
     return made
+
+
+def innermost(loop: For, change: Callable[[For], For]) -> For:
+    """The loop, with the innermost loops in it changed: `innermost(nest, vectorize)`."""
+    if not any(isinstance(s, For) for s in loop.body):
+        return change(loop)
+    inside = (innermost(s, change) if isinstance(s, For) else s for s in loop.body)
+    return loop.with_body(inside)

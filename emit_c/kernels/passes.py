@@ -285,6 +285,9 @@ PASSES = (
     ),
 )
 
+# Those that loops need that somebody else has scheduled.
+_AFTER_A_SCHEDULE = tuple(each for each in PASSES if each.name in ("parallelize", "inline-uses"))
+
 
 def run_passes(
     kernel: CKernel,
@@ -293,6 +296,7 @@ def run_passes(
     watch: Watch | None = None,
     *,
     plain: bool = False,
+    schedule: KernelPass | None = None,
 ) -> Statements:
     """The statements of a kernel after all passes.
 
@@ -301,11 +305,14 @@ def run_passes(
     name : that the kernel will have in C.
     watch : is called before the first pass and after each, with the statements.
     plain : run the last pass only, which is for readers, on loops without vector lanes.
+    schedule : with `plain`, a pass before that one, whose parallel loops run on threads.
     """
+    statements = scalar(statements, folding=True) if schedule else statements
     if watch:
         watch(name, "", statements, kernel)
-    statements = scalar(statements) if plain else statements
-    for each in PASSES[-1:] if plain else PASSES:
+    statements = scalar(statements) if plain and not schedule else statements
+    last = PASSES[-1:] if schedule is None else (schedule, *_AFTER_A_SCHEDULE)
+    for each in last if plain else PASSES:
         statements = each.run(kernel, name, statements)
         if watch:
             watch(name, each.name, statements, kernel)

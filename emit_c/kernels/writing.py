@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.names import Names
     from codegen.elements.results import Results
-    from emit_c.kernels.passes import Watch
+    from emit_c.kernels.passes import KernelPass, Watch
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -46,10 +46,18 @@ class ModuleKernels:
     hlo_names : for each of these kernels, the HLO name behind each of its identifiers.
     watch : is shown the statements that each pass makes of a kernel.
     plain : kernels stay plain loops, which no pass makes faster.
+    schedule : as of `run_passes`.
     """
 
-    def __init__(self, names: Names, watch: Watch | None = None, *, plain: bool = False) -> None:
-        self.names, self.watch, self.plain = names, watch, plain
+    def __init__(
+        self,
+        names: Names,
+        watch: Watch | None = None,
+        *,
+        plain: bool = False,
+        schedule: KernelPass | None = None,
+    ) -> None:
+        self.names, self.watch, self.plain, self.schedule = names, watch, plain, schedule
         self.functions: dict[str, Definition] = {}
         self.entries: set[str] = set()
         self.hlo_names: dict[str, Mapping[str, str]] = {}
@@ -57,7 +65,9 @@ class ModuleKernels:
 
     def add(self, kernel: CKernel, name: str, about: str, statements: Sequence[Statement]) -> str:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
-        statements = run_passes(kernel, name, statements, self.watch, plain=self.plain)
+        statements = run_passes(
+            kernel, name, statements, self.watch, plain=self.plain, schedule=self.schedule
+        )
         used = set(names_in(statements))
         _drop_unused(kernel, used)
         statements = without_unused_values(statements, used)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_c.kernels.passes import Watch
+    from emit_c.kernels.passes import KernelPass, Watch
     from emit_c.program.call_sites import KernelSite
     from emit_c.program.relocatable import RelocatableFunction
     from hlo.instruction import Module
@@ -92,6 +92,7 @@ def emit(
     units: Units | None = None,
     watch: Watch | None = None,
     plain: bool = False,
+    schedule: KernelPass | None = None,
     exported: bool = True,
 ) -> Program:
     """Write a module as C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
@@ -103,6 +104,7 @@ def emit(
     watch : is shown the statements that each pass makes of a kernel: see `emit_c.kernels.passes`.
     plain : write loops as one would by hand, to be read: without the passes over kernels, except
         the last, and without tiles.
+    schedule : with `plain`, a pass of the user's over these loops.
     exported : let other files call the entry and `load_constants`.
 
     Raises
@@ -116,7 +118,9 @@ def emit(
     check_depth(module)
     check(module, emits_c, custom_calls, "C")
     sites: list[KernelSite] | None = [] if profile else None
-    writer = ModuleWriter(module, write_function, sites, units, watch, plain=plain)
+    writer = ModuleWriter(
+        module, write_function, sites, units, watch, plain=plain, schedule=schedule
+    )
     if any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(module.entry, "the entry", ENTRY)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from codegen.statements import Statement
-    from emit_c.kernels.passes import Watch
+    from emit_c.kernels.passes import KernelPass, Watch
     from emit_c.program.call_sites import KernelSite
     from emit_c.program.relocatable import RelocatableFunction
     from emit_c.program.units import Units
@@ -32,7 +32,7 @@ class ModuleWriter:
     sites : where kernels are called, if their times are to be taken.
     units : the files that compilers are given, which may be cut off before the end.
     watch : is shown what the passes make of each kernel.
-    plain : as of `emit_c.emit`.
+    plain, schedule : as of `emit_c.emit`.
 
     Attributes
     ----------
@@ -55,13 +55,14 @@ class ModuleWriter:
         watch: Watch | None = None,
         *,
         plain: bool = False,
+        schedule: KernelPass | None = None,
     ) -> None:
         self.write, self.sites, self.units = write, sites, units
         self.memory, header = CMemory(module), module.header
         self.runs = runs(module)
         self.names = CNames()
         self.constants = CConstants(self.names, (header.replica_count, header.num_partitions))
-        self.kernels = ModuleKernels(self.names, watch, plain=plain)
+        self.kernels = ModuleKernels(self.names, watch, plain=plain, schedule=schedule)
         self.reuse = KernelReuse()
         self.functions: dict[str, RelocatableFunction] = {}
         self.slot_bytes = 0

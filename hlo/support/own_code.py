@@ -112,15 +112,20 @@ def importable(folder: Path) -> Generator[None]:
     yield
 
 
-def blamed(path: Path, error: BaseException) -> HloError:
-    """An error that says which line of the user's own file raised another one."""
+def blamed(path: Path, error: BaseException, message: str = "") -> HloError:
+    """An error that says which line of the user's own file raised another one.
+
+    Parameters
+    ----------
+    message : by default that of the other one.
+    """
     frames = own_frames(path, error)
-    message = f"{type(error).__name__}: {error}"
-    if isinstance(error, HloError):
-        message = error.message
+    own = error.message if isinstance(error, HloError) else f"{type(error).__name__}: {error}"
     if not frames:
-        return HloError("HLO206", f"{path}: {message}")
-    return at_line(Path(frames[-1].filename), frames[-1].lineno, message)
+        return HloError("HLO206", f"{path}: {message or own}")
+    raised = Path(frames[-1].filename)
+    is_the_file = raised.resolve() == path.resolve()
+    return at_line(path if is_the_file else raised, frames[-1].lineno, message or own)
 
 
 def own_frames(path: Path, error: BaseException) -> list[traceback.FrameSummary]:
@@ -137,19 +142,21 @@ def is_from(path: str, error: BaseException) -> bool:
     return bool(own_frames(Path(path), error))
 
 
-def at_line(path: Path, line: int | None, message: str, *notes: str) -> HloError:
+def at_line(
+    path: Path, line: int | None, message: str, *notes: str, code: str = "HLO206"
+) -> HloError:
     """An error at a line of a Python file."""
     try:
         lines = path.read_text().splitlines(keepends=True)
     except (OSError, UnicodeDecodeError):
-        return HloError("HLO206", f"{path}: {message}", notes=notes)
+        return HloError(code, f"{path}: {message}", notes=notes)
     if not line or line > len(lines):
-        return HloError("HLO206", f"{path}: {message}", notes=notes)
+        return HloError(code, f"{path}: {message}", notes=notes)
     start = sum(map(len, lines[: line - 1]))
     text = lines[line - 1]
     indent = len(text) - len(text.lstrip())
     span = Span(Source("".join(lines), str(path)), start + indent, start + len(text.rstrip()))
-    return HloError("HLO206", message, span, notes)
+    return HloError(code, message, span, notes)
 
 
 def load_entry(entry: EntryPoint) -> Any:

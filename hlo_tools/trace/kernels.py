@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from codegen.schedule.trace import AppliedPrimitive
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
+    from emit_c.kernels.passes import KernelPass
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Module
 
@@ -89,12 +90,15 @@ def kernel_stops(module: Module, target: str = "cpu") -> list[KernelStop]:
     return found
 
 
-def kernel_states(module: Module, target: str = "cpu") -> list[KernelState]:
+def kernel_states(
+    module: Module, target: str = "cpu", schedule: KernelPass | None = None
+) -> list[KernelState]:
     """The loops of each kernel as they are written, and after each pass that changes them.
 
     Parameters
     ----------
     target : as of `kernel_stops`.
+    schedule : a pass over plain loops of C, in place of the passes that are there.
 
     Raises
     ------
@@ -104,7 +108,7 @@ def kernel_states(module: Module, target: str = "cpu") -> list[KernelState]:
     made = static_form(module)
     if target == "gpu":
         return _states_in_cuda(prepare(made, "gpu"))
-    return _states_in_c(prepare(made))
+    return _states_in_c(prepare(made), schedule, plain=schedule is not None)
 
 
 def pass_names(target: str) -> list[str]:
@@ -118,7 +122,9 @@ def pass_names(target: str) -> list[str]:
     return [each.name for each in PASSES]
 
 
-def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
+def _states_in_c(
+    module: Module, schedule: KernelPass | None = None, *, plain: bool = False
+) -> list[KernelState]:
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
     from codegen.printer import definition, text  # noqa: PLC0415
@@ -126,7 +132,7 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
     from codegen.schedule.trace import listening  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
 
-    passes = {each.name: each for each in PASSES}
+    passes = {each.name: each for each in (*PASSES, *((schedule,) if schedule else ()))}
     known = {instr.name: instr for instr in module.instructions()}
     found: list[KernelState] = []
     last: dict[str, str] = {}
@@ -147,7 +153,7 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
         last[name] = made
 
     with listening() as heard:
-        emit_c.emit(module, watch=watch, plain=plain)
+        emit_c.emit(module, watch=watch, plain=plain, schedule=schedule)
     return found
 
 

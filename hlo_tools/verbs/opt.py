@@ -6,6 +6,7 @@
     hlo opt m.hlo --passes my_pass.py:MyPass
     hlo opt m.hlo --stage c
     hlo opt m.hlo --stage loops --kernel add_fusion
+    hlo opt m.hlo --stage loops --schedule my_schedule.py:tiled
     hlo opt m.hlo --dump-to dumps
 
 The verifier looks at the module after every pass that changed it.
@@ -58,6 +59,17 @@ class Until(Silent):
         """Stop, if it was this one."""
         if pass_.name == self.name:
             raise Reached(after)
+
+
+# The stages that an option is about.
+_STAGES_OF = {
+    "--kernel": ("loops",),
+    "--steps": ("loops",),
+    "--schedule": ("loops", "c"),
+    "--plain": ("c",),
+    "--arch": ("ptx", "sass"),
+    "--explain-launch": ("cuda",),
+}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -116,6 +128,12 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="with --stage loops: show each loop transformation of a kernel pass, and its reason",
     )
+    parser.add_argument(
+        "--schedule",
+        metavar="FILE.py:NAME",
+        help="with --stage loops or c: transform plain loops as this function of yours says "
+        "(docs/howto/schedule-loops.md); --kernel chooses those of one kernel",
+    )
     parser.add_argument("--svg", metavar="FILE", help="draw when and where arrays lie")
     parser.add_argument(
         "--trace",
@@ -127,6 +145,7 @@ def add_arguments(parser: Parser) -> None:
     parser.not_with("--trace", "--fuel", "--skip", "--until")
     parser.not_with("--log", "--log-diff")
     parser.not_with("--target=cpu", *(f"--stage {stage}" for stage in OF_CUDA))
+    parser.not_with("--schedule", "--target=gpu")
     parser.add_argument(
         "--plain",
         action="store_true",
@@ -151,16 +170,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Print each module optimized."""
     modules = chosen_modules(arguments)
-    if arguments.kernel and arguments.stage != "loops":
-        raise HloError("HLO204", "--kernel asks for --stage loops")
-    if arguments.steps and arguments.stage != "loops":
-        raise HloError("HLO204", "--steps asks for --stage loops")
-    if arguments.plain and arguments.stage != "c":
-        raise HloError("HLO204", "--plain asks for --stage c")
-    if arguments.arch and arguments.stage not in ("ptx", "sass"):
-        raise HloError("HLO204", "--arch asks for --stage ptx or sass")
-    if arguments.explain_launch and arguments.stage != "cuda":
-        raise HloError("HLO204", "--explain-launch asks for --stage cuda")
+    _refuse_other_stages(arguments)
     if arguments.stage in OF_CUDA:
         arguments.target = "gpu"
     timer = Timer()
@@ -175,6 +185,7 @@ def run(arguments: Namespace) -> int:
                 kernel=arguments.kernel,
                 until=last,
                 steps=arguments.steps,
+                schedule=arguments.schedule,
                 architecture=arguments.arch,
                 explain_launch=arguments.explain_launch,
             )
@@ -189,6 +200,15 @@ def run(arguments: Namespace) -> int:
     if arguments.time:
         print(timer.report(), file=sys.stderr)
     return 0
+
+
+def _refuse_other_stages(arguments: Namespace) -> None:
+    """Refuse an option that is about another stage than the one that is shown."""
+    for option, stages in _STAGES_OF.items():
+        of_a_schedule = option == "--kernel" and arguments.schedule and arguments.stage == "c"
+        given: object = getattr(arguments, option[2:].replace("-", "_"))
+        if given and arguments.stage not in stages and not of_a_schedule:
+            raise HloError("HLO204", f"{option} asks for --stage {' or '.join(stages)}")
 
 
 def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Module, str | None]:

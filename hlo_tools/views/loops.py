@@ -9,6 +9,9 @@ from hlo.errors.error import HloError, did_you_mean
 from hlo_tools.trace.kernels import kernel_states, pass_names
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from emit_c.kernels.passes import KernelPass
     from hlo.instruction import Module
     from hlo_tools.trace.kernels import KernelState
 
@@ -20,6 +23,7 @@ def loops(
     target: str = "cpu",
     *,
     steps: bool = False,
+    schedule: KernelPass | None = None,
 ) -> str:
     """The loops of a module's kernels as they are written, and after each pass that changes them.
 
@@ -29,22 +33,20 @@ def loops(
     until : the last pass that is shown.
     target : "cpu" for kernels of C, "gpu" for those of CUDA.
     steps : before the loops after a pass, show each loop transformation that the pass has applied.
+    schedule : as of `kernel_states`.
 
     Raises
     ------
     HloError
         HLO204 if there is no such kernel or pass.
     """
-    names = pass_names(target)
+    names = [*([schedule.name] if schedule else []), *pass_names(target)]
     if until is not None and until not in names:
         notes = did_you_mean(until, names) or (f"there are {', '.join(names)}",)
         raise HloError("HLO204", f"there is no pass over kernels `{until}`", notes=notes)
     shown = {"", *(names if until is None else names[: names.index(until) + 1])}
-    states = kernel_states(module, target)
-    seen = dict.fromkeys(state.kernel for state in states)
-    if kernel is not None and kernel not in seen:
-        note = f"there are those of {', '.join(seen)}" if seen else "there is none"
-        raise HloError("HLO204", f"no kernel is that of `{kernel}`", notes=[note])
+    states = kernel_states(module, target, schedule)
+    expect_kernel(kernel, dict.fromkeys(state.kernel for state in states))
     found: list[str] = []
     for state in states:
         if kernel in (None, state.kernel) and state.pass_ in shown and state.lines:
@@ -54,6 +56,19 @@ def loops(
                 found += (_step(state, number) for number in range(len(state.steps)))
             found.append("\n".join([f"// {state.kernel}: {title}", *why, *state.lines, ""]))
     return "\n".join(found)
+
+
+def expect_kernel(kernel: str | None, seen: Collection[str]) -> None:
+    """Raise if an instruction is named, and none of the kernels is its kernel.
+
+    Raises
+    ------
+    HloError
+        HLO204.
+    """
+    if kernel is not None and kernel not in seen:
+        note = f"there are those of {', '.join(seen)}" if seen else "there is none"
+        raise HloError("HLO204", f"no kernel is that of `{kernel}`", notes=[note])
 
 
 def _step(state: KernelState, number: int) -> str:

@@ -198,6 +198,7 @@ ELSEWHERE = {
         "--replicas",
         "--plain",
         "--steps",
+        "--schedule",  # test_own_schedules.py
     },  # test_optimizing.py; the loops of kernels
     "bisect": {"--seed", "--fill", "--replicas"},  # inputs as of `run`
     "graph": {"--engine"},  # test_graph.py

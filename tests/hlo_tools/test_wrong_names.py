@@ -43,6 +43,7 @@ NEEDED = {
 BESIDE = {
     "opt --kernel": "--stage loops",
     "opt --steps": "--stage loops",
+    "opt --schedule": "--stage loops",
     "opt --arch": "--target gpu --stage ptx",
     "opt --input": "--check-values",
     "opt --explain-launch": "--target gpu --stage cuda",

@@ -1,0 +1,136 @@
+"""Schedules of the user's own: `my_schedule.py:tiled`, applied to the loops of a kernel.
+
+A schedule is a function of two arguments: `body`, which draws names, and a loop. It gives the
+statements in the loop's place, which it makes with the primitives of `codegen.schedule`; these
+refuse what is not legal. Whatever else it does is found by `codegen.interpret`, which runs the
+loops before and after, where they are short enough.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, cast
+
+from codegen.expressions import Literal, Load, Name
+from codegen.interpret import UnsupportedError, final_memory
+from codegen.printer import shown
+from codegen.schedule.legality import IllegalError
+from codegen.statements import For, Statement
+from emit_c.kernels.passes import KernelPass
+from hlo.errors.error import HloError
+from hlo.support.own_code import at_line, blamed, is_from, line_of, named_in_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from codegen.elements.body import Body
+    from emit_c.kernels.kernel import CKernel
+
+# Statements of a kernel that are run to compare its memory: some tenths of a second.
+_STEPS = 100_000
+_PRIMITIVES = "primitives keep all values; a loop that is changed without them may not"
+_EXAMPLE = "a schedule is a function of `body` and a loop that returns a loop, or statements"
+
+
+def own_schedule(text: str, kernel: str | None = None) -> KernelPass:
+    """The kernel pass that applies a schedule, as `FILE.py:NAME` names it.
+
+    Parameters
+    ----------
+    kernel : the instruction whose kernel is scheduled; all kernels are, if none is named.
+
+    Raises
+    ------
+    HloError
+        HLO200 if the file can't be read, HLO204 if it has no such name, HLO206 if it fails, or if
+        what it has is no function.
+    """
+    if not text.rpartition(":")[0] and not text.endswith(".py"):
+        note = "write FILE.py:NAME"
+        raise HloError("HLO204", f"`{text}` names no schedule", notes=[note])
+    path, name, function = named_in_file(text, "schedule", _EXAMPLE, inspect.isfunction)
+    if not inspect.isfunction(function):
+        raise at_line(Path(path), line_of(function), f"`{name}` is no function", _EXAMPLE)
+    schedule = OwnSchedule(Path(path), name, function, kernel)
+    why = " ".join((function.__doc__ or "A schedule of the user's own.").split())
+    return KernelPass(text, why, schedule.run)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSchedule:
+    """A schedule, whose exceptions become errors at a line of its file.
+
+    Attributes
+    ----------
+    kernel : as of `own_schedule`.
+    """
+
+    path: Path
+    name: str
+    function: Callable[[Body, For], Any]
+    kernel: str | None
+
+    def run(
+        self, kernel: CKernel, name: str, statements: Sequence[Statement]
+    ) -> Sequence[Statement]:
+        """A kernel's statements, of which the schedule has made others of each outermost loop.
+
+        Raises
+        ------
+        HloError
+            HLO206 if the schedule raises anything or gives no statements, HLO153 if the kernel
+            would leave other values in memory.
+        """
+        if self.kernel not in (None, name):
+            return statements
+        made: list[Statement] = []
+        for s in statements:
+            made += self._scheduled(kernel.body, s) if isinstance(s, For) else [s]
+        self._compare(name, statements, made)
+        return made
+
+    def _scheduled(self, body: Body, loop: For) -> list[Statement]:
+        try:
+            given: Any = self.function(body, loop)
+        except IllegalError as error:
+            raise blamed(self.path, error, f"not legal: {error}") from error
+        except (Exception, SystemExit) as error:
+            if not is_from(str(self.path), error):
+                raise
+            raise blamed(self.path, error) from error
+        listed: Any = [given] if isinstance(given, Statement) else given
+        if isinstance(listed, list | tuple):
+            items = list(cast("Sequence[Any]", listed))
+            if all(isinstance(s, Statement) for s in items):
+                return items
+        message = f"`{self.name}` returns {type(given).__name__}, not statements"
+        raise at_line(self.path, line_of(self.function), message, _EXAMPLE)
+
+    def _compare(
+        self, kernel: str, before: Sequence[Statement], after: Sequence[Statement]
+    ) -> None:
+        """Run both; afterwards, threads take turns at random, and lanes do each statement at once.
+
+        Raises
+        ------
+        HloError
+            HLO153 if an element of an array is not the same.
+        """
+        try:
+            want = final_memory(before, steps=_STEPS)
+            got = final_memory(after, random=Random(0), lanes=True, steps=2 * _STEPS)
+        except UnsupportedError as error:
+            print(f"{kernel}: its memory is not compared, as {error}", file=sys.stderr)
+            return
+        for array in dict.fromkeys((*want, *got)):
+            here, there = want.get(array, {}), got.get(array, {})
+            wrong = next((n for n in (*here, *there) if here.get(n) != there.get(n)), None)
+            if wrong is not None:
+                element = shown(Load(Name(array), Literal(wrong)))
+                message = f"`{self.name}` changes what the kernel of {kernel} leaves in {element}"
+                line = line_of(self.function)
+                raise at_line(self.path, line, message, _PRIMITIVES, code="HLO153")

@@ -1,0 +1,122 @@
+"""A schedule of the user's own in `hlo opt`: applied, refused, and compared."""
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("folder")
+MODULE = """HloModule m
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = f32[9,8] parameter(0)
+  zero = f32[] constant(0)
+  ROOT sums = f32[8] reduce(x, zero), dimensions={0}, to_apply=add
+}
+"""
+SCHEDULES = '''"""Schedules of a test."""
+from dataclasses import replace
+from codegen.schedule.coalesce import coalesce
+from codegen.schedule.divide import divide
+from codegen.schedule.order import innermost, parallelize, vectorize
+
+def in_lanes(body, loop):
+    """Lanes inside."""
+    return innermost(loop, vectorize)
+
+def threads(body, loop):
+    return innermost(loop, parallelize)
+
+def blocks(body, loop):
+    return divide(body, loop, 4, lambda block, first: [block])
+
+def shorter(body, loop):
+    return replace(loop, start=1)
+
+def nothing(body, loop):
+    pass
+
+def failing(body, loop):
+    return loop.nme
+
+number = 7
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "m.hlo").write_text(MODULE)
+    (tmp_path / "mine.py").write_text(SCHEDULES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_schedule_replaces_the_passes_over_plain_loops(hlo) -> None:
+    result = hlo("opt", "m.hlo", "--stage", "loops", "--schedule", "mine.py:in_lanes", "--steps")
+    assert result.status == 0, result.err
+    assert result.err == ""
+    titles = [line for line in result.out.splitlines() if line.startswith("// sums")]
+    assert titles == [
+        "// sums: as it is written",
+        "// sums: in mine.py:in_lanes, step 1 of 1: vectorize",
+        "// sums: after mine.py:in_lanes",
+        "// sums: after inline-uses",
+    ]
+    assert "//   legal, as no two iterations access one element" in result.out
+
+
+def test_the_c_has_the_loops_of_the_schedule(hlo) -> None:
+    assert "i_block" in hlo("opt", "m.hlo", "--stage", "c", "--schedule", "mine.py:blocks").out
+
+
+def refused(hlo, name, *options):
+    result = hlo("opt", "m.hlo", "--stage", "loops", "--schedule", f"mine.py:{name}", *options)
+    assert result.status == 2
+    return result.err
+
+
+def test_what_is_not_legal_is_refused_at_the_line_that_asks_for_it(hlo) -> None:
+    assert refused(hlo, "threads") == (
+        "mine.py:12:5: error[HLO206]: not legal: "
+        "the loop over r folds, and threads would share the total\n"
+        "  12 |     return innermost(loop, parallelize)\n"
+        "     |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+    )
+
+
+def test_a_loop_that_is_changed_by_hand_is_compared(hlo) -> None:
+    wanted = "error[HLO153]: `shorter` changes what the kernel of sums leaves in sums["
+    assert wanted in refused(hlo, "shorter")
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("nothing", "`nothing` returns NoneType, not statements"),
+        ("failing", "mine.py:24:5: error[HLO206]: AttributeError: 'For' object has no attribute"),
+        ("number", "`number` is no function"),
+        ("in_lane", "did you mean `in_lanes`?"),
+    ],
+)
+def test_what_is_no_schedule_is_told(hlo, name, error) -> None:
+    assert error in refused(hlo, name)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("--stage loops --schedule tiled", "`tiled` names no schedule"),
+        ("--stage loops --schedule mine.py", "mine.py has 6 schedules"),
+        ("--stage loops --schedule gone.py:tiled", "cannot read gone.py"),
+        ("--schedule mine.py:blocks", "--schedule asks for --stage loops or c"),
+        ("--stage c --schedule mine.py:blocks --kernel y", "no kernel is that of `y`"),
+    ],
+)
+def test_what_does_not_go_together_is_told(hlo, words, error) -> None:
+    result = hlo("opt", "m.hlo", *words.split())
+    assert result.status == 2
+    assert error in result.err
+
+
+def test_a_kernel_that_is_too_long_to_be_compared_is_told(hlo, folder) -> None:
+    (folder / "m.hlo").write_text(MODULE.replace("9,8", "9000,80").replace("[8]", "[80]"))
+    result = hlo("opt", "m.hlo", "--stage", "loops", "--schedule", "mine.py:in_lanes")
+    assert result.status == 0
+    assert result.err == "sums: its memory is not compared, as it takes too many steps\n"
