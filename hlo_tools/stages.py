@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo_tools.assigned import assigned
+from emit_c.program.assigned import assigned
 from hlo_tools.graphs.drawing import drawn
 from hlo_tools.views.loops import expect_kernel, loops
 from optimizer import optimize

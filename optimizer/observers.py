@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from hlo.errors.error import Span
     from hlo.instruction import Instruction, Module
+
+_EVERY = re.compile("")
+# The end of the name of the file that tells where arrays lie.
+BUFFERS = "cpu_after_optimizations-buffer-assignment"
 
 
 class Verify(Silent):
@@ -144,28 +149,36 @@ class Running:
 class Dump(Silent):
     """Writes the module to files between passes, under the names that XLA gives them.
 
-    The first is `module_0000.NAME.before_optimizations.txt`, the last, if the passes come to their
-    end, `module_0000.NAME.cpu_after_optimizations.txt`. Every pipeline starts with
-    `module_0000.NAME.0000.PIPELINE.after_pipeline-start.before_A.txt`; where the pass A changes
-    something, `module_0000.NAME.0001.PIPELINE.after_A.before_B.txt` follows, and after its last
-    pass `...after_B.before_pipeline-end.txt`. Each turn of a fixpoint is a pipeline.
+    XLA's option `--xla_dump_to` does so. The first is `module_0000.NAME.before_optimizations.txt`,
+    the last, if the passes come to their end, `module_0000.NAME.cpu_after_optimizations.txt`. Every
+    pipeline starts with `module_0000.NAME.0000.PIPELINE.after_pipeline-start.before_A.txt`; where
+    the pass A changes something, `module_0000.NAME.0001.PIPELINE.after_A.before_B.txt` follows, and
+    after its last pass `...after_B.before_pipeline-end.txt`. Each turn of a fixpoint is a pipeline.
 
     Attributes
     ----------
     directory : made if it is not there.
     target : "cpu" or "gpu", for the name of the last file; "" for passes of one's own.
+    module_number : of the module among those of its program, in the names.
+    between : files are written before and after passes that this finds in their names; None for
+        no files between passes.
     number : of the next file.
     running : the pipelines that run, the innermost last.
+    name : of the module, in the names.
     """
 
     directory: Path
     target: str = ""
+    module_number: int = 0
+    between: re.Pattern[str] | None = field(default=re.compile(""))
     number: int = 0
     running: list[Running] = field(default_factory=list[Running])
+    name: str = ""
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
         """Write the module that a pipeline starts from."""
-        if not self.running and not self.number:
+        if not self.running and not self.name:
+            self.name = sanitize(module.name)
             self.write("before_optimizations", module)
         self.begin(module)
         if isinstance(pass_, Pipeline | Fixpoint):
@@ -219,22 +232,24 @@ class Dump(Silent):
     def write_between(self, pipeline: str, previous: str, upcoming: str, module: Module) -> None:
         """Write the module between two passes."""
         previous, upcoming = (_DUMPED.get(name, name) for name in (previous, upcoming))
+        if self.between is None or not any(map(self.between.search, (previous, upcoming))):
+            return
         step = f"{pipeline}.after_{previous}.before_{upcoming}".replace(" ", "_")
         self.write(f"{self.number:04}.{step.replace('/', '_')}", module)
         self.number += 1
 
-    def write(self, step: str, module: Module) -> None:
-        """Write one file.
+    def write(self, step: str, told: Module | str) -> None:
+        """Write one file: the module, or a report about it.
 
         Raises
         ------
         HloError
             HLO200 if that cannot be done.
         """
-        path = self.directory / f"module_0000.{sanitize(module.name)}.{step}.txt"
+        path = self.directory / f"module_{self.module_number:04}.{self.name}.{step}.txt"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            path.write_text(str(module), "utf-8", "surrogateescape")
+            path.write_text(str(told), "utf-8", "surrogateescape")
         except OSError as error:
             raise HloError("HLO200", f"cannot write {path}: {error.strerror}") from error
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hlo.backend import find, is_file, names
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from hlo_jax.programs.program import JaxProgram
 
 VARIABLE = "PYHLO_JAX_ENGINE"
+FLAGS = "XLA_FLAGS"
 
 
 # Behind the name of a backend: its programs are compiled, or an error.
@@ -78,9 +82,24 @@ def engine_for(program: JaxProgram) -> Engine:
     given = program.options.overrides.get("pyhlo_engine")
     name = given or os.environ.get(VARIABLE) or DEFAULT
     engine = Switching(program) if name == AUTO else _named(name, given, program)
-    for watch in _watches:
+    for watch in (*_watches, *_asked_of_xla(os.environ.get(FLAGS, ""))):
         engine = watch.wrap(engine, program)
     return engine
+
+
+@cache
+def _asked_of_xla(flags: str) -> tuple[Watch, ...]:
+    """The watch that XLA's own options for dumps ask for."""
+    given: dict[str, str] = {}
+    for word in flags.split():
+        name, _, value = word.partition("=")
+        given[name] = value
+    folder, pattern = given.get("--xla_dump_to", ""), given.get("--xla_dump_hlo_pass_re")
+    if not folder or folder == "-":
+        return ()
+    from hlo_jax.engines.watched import Watch  # noqa: PLC0415  it needs the optimizer and C
+
+    return (Watch(dump_to=Path(folder), between=None if pattern is None else re.compile(pattern)),)
 
 
 def _named(name: str, given: str | None, program: JaxProgram) -> Engine:

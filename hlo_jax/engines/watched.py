@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import optimizer
+from emit_c.program.assigned import assigned
 from hlo.backend import find
 from hlo_jax.engines.compiled import OnBackend
 from hlo_jax.engines.engine import flat
 from hlo_jax.programs.lines import line_of
 from interpreter import compare, evaluate
+from optimizer.memory.report import report
+from optimizer.observers import BUFFERS, Dump
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import Any
@@ -32,7 +35,9 @@ class Watch:
 
     Attributes
     ----------
-    dump_to : a folder in which each program is written, as it came and optimized.
+    dump_to : a folder in which each program is written, as it came and optimized, under the names
+        that XLA gives such files.
+    between : what is found in the names of passes around which programs are written, too.
     tolerance : compare each call's results with the interpreter's; None for no comparison.
     observe : told every value of the interpreter; runs programs there.
     report : told of each difference, in a line.
@@ -41,6 +46,7 @@ class Watch:
     """
 
     dump_to: Path | None = None
+    between: re.Pattern[str] | None = None
     tolerance: Promise | None = None
     observe: Callable[[Evaluation], None] | None = None
     report: Callable[[str], None] = print
@@ -53,7 +59,7 @@ class Watch:
         """The engine, watched."""
         number, self.count = self.count, self.count + 1
         if self.dump_to is not None:
-            _dump(program, self.dump_to, number)
+            _dump(program.module, Dump(self.dump_to, "cpu", number, self.between))
         if self.step is not None and self.step_into in (str(number), program.module.name):
             self.step_into = ""
             return Stepped(engine, program, self.step)
@@ -64,13 +70,10 @@ class Watch:
         return engine
 
 
-def _dump(program: JaxProgram, folder: Path, number: int) -> None:
-    """Write a program to `0007.jit_step.hlo`, and optimized to `0007.jit_step.optimized.hlo`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    name = f"{number:04}.{re.sub(r'[^A-Za-z0-9_.-]', '_', program.module.name)[:80]}"
-    (folder / f"{name}.hlo").write_text(str(program.module))
-    optimized = optimizer.optimize(program.module, target="cpu", observers=())
-    (folder / f"{name}.optimized.hlo").write_text(str(optimized))
+def _dump(module: Module, dump: Dump) -> None:
+    """Write a program as it came and optimized, and where its arrays lie."""
+    optimized = optimizer.optimize(module, target="cpu", observers=(dump,))
+    dump.write(BUFFERS, report(assigned(optimized).assignment))
 
 
 class Observed(OnBackend):

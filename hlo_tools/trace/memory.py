@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo_tools.assigned import assigned
+from emit_c.program.assigned import assigned
 
 if TYPE_CHECKING:
     from hlo.instruction import Module

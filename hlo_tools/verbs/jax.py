@@ -54,7 +54,9 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--devices", type=at_least(1), metavar="N", help="number of devices")
     parser.add_argument(
-        "--dump-to", metavar="DIR", help="write each module, as it came and optimized"
+        "--dump-to",
+        metavar="DIR",
+        help="write each module before and after the passes, as XLA does",
     )
     parser.add_argument(
         "--stop-at-nan", action="store_true", help="interpret, and stop where NaN arises"

@@ -18,9 +18,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emit_c.program.assigned import assigned
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.assigned import assigned
 from hlo_tools.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
@@ -31,7 +31,8 @@ from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_te
 from hlo_tools.views.picture import picture
 from hlo_tools.written import ENDS, is_text, write_module
 from optimizer.log import Log, Observer, Silent
-from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
+from optimizer.memory.report import report
+from optimizer.observers import BUFFERS, CheckValues, Dump, Print, Timer, Verify
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -233,6 +234,9 @@ def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Modul
     if beyond:
         message = f"there is no rewrite {beyond[0]} to skip"
         raise HloError("HLO204", message, notes=[f"there are {log.numbers}; --log shows them"])
+    for dump in watching:
+        if isinstance(dump, Dump) and dump.target == "cpu" and not until:
+            dump.write(BUFFERS, report(assigned(module).assignment))
     if arguments.svg:
         write_text(arguments.svg, picture(assigned(module).assignment))
     return module, last

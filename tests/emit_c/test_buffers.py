@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from hlo_tools.assigned import assigned as shown
 from hypothesis import settings
 from strategies.loops import busy_module
 
@@ -14,7 +15,6 @@ import hlo
 from emit_c.program.emit import emit
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
-from hlo_tools.assigned import assigned as shown
 from hlo_tools.generate.modules import random_module
 from interpreter import evaluate
 from interpreter.groups import devices_named

@@ -1,6 +1,7 @@
 """`hlo jax`: a script of JAX, run, watched, compared and stepped through."""
 
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,9 +91,26 @@ def test_nan_is_found_where_it_arises(script: str, capsys: pytest.CaptureFixture
 
 def test_modules_are_written_to_files(script: str, tmp_path: Path) -> None:
     assert cli.main(["jax", script, "--dump-to", str(tmp_path / "modules")]) == 0
+    """The names are XLA's, so that `hlo run DIR` and others find the modules."""
     names = [path.name for path in sorted((tmp_path / "modules").iterdir())]
-    (found,) = [name for name in names if name.endswith("jit_scaled.optimized.hlo")]
-    assert found.replace(".optimized", "") in names
+    (found,) = [name for name in names if name.endswith("jit_scaled.before_optimizations.txt")]
+    start, end = found.split("before")[0], "cpu_after_optimizations"
+    assert re.fullmatch(r"module_000\d\.jit_scaled\.", start)
+    assert {f"{start}{end}.txt", f"{start}{end}-buffer-assignment.txt"} <= {*names}
+    assert not [name for name in names if ".before_pipeline-end" in name]
+
+
+def test_xlas_own_option_writes_them_too(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--xla_dump_hlo_pass_re` asks for the modules around passes."""
+    monkeypatch.setenv("XLA_FLAGS", f"--xla_dump_to={tmp_path} --xla_dump_hlo_pass_re=fusion|dce")
+    assert cli.main(["jax", script]) == 0
+    names = [path.name for path in tmp_path.glob("module_*.jit_scaled.*")]
+    assert any(name.endswith("cpu_after_optimizations.txt") for name in names)
+    between = [name for name in names if ".after_" in name]
+    assert between
+    assert all("fusion" in name or "dce" in name for name in between)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from emit_c.program.emit import emit
 from hlo.errors.error import HloError
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Log
@@ -33,9 +34,6 @@ class Assigned(NamedTuple):
 
 def assigned(module: Module) -> Assigned:
     """The buffer assignment of a module's C, or of the optimizer for a module without C."""
-    # It takes as long to import as all the rest.
-    from emit_c.program.emit import emit  # noqa: PLC0415
-
     try:
         return Assigned(emit(prepare(static_form(module))).assignment)
     except HloError as error:
