@@ -1,9 +1,11 @@
 """The lines of a module after each rewrite of a pass, as edits of a list of rows.
 
 Where a pass is small enough it is run again with fuel for each rewrite, and the modules are
-compared: exact. A large one would take hours; there, each rewrite is done to the list of rows as
+compared: exact. A large one would take long; there, each rewrite is done to the list of rows as
 the event tells it (the old line goes, the new ones come, users name the new one, what nobody needs
-any more goes), and whatever the pass does besides comes with the last one.
+any more goes), and whatever the pass does besides comes with the last one. Where an event tells of
+no change of lines, such as one inside of a computation that several instructions call, the pass is
+run again up to there.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
     from hlo_tools.trace.stops import Stops
     from optimizer.log import Event
 
-# Rewrites times instructions up to which a pass is run again for each rewrite.
-EXACT = 200_000
+# Rewrites times instructions up to which a pass is run again for each rewrite: some 30 us each.
+EXACT = 5_000
+# Instructions of the runs up to rewrites whose events tell of no change, in one pass.
+MOST_AGAIN = 20_000
 
 # A position, the number of rows that are removed there, and the rows that are inserted.
 Splice = tuple[int, int, list[int]]
@@ -65,9 +69,16 @@ def steps(stops: Stops, number: int, rows: RowTable) -> Iterator[list[Splice]]:
             yield splices(before, after)
             before = after
         return
-    replay = Replay(run.before, before, rows)
-    for event in run.rewrites[:-1]:
-        yield replay.rewrite(event)
+    replay, left = Replay(run.before, before, rows), MOST_AGAIN
+    for each, event in zip(own, run.rewrites[:-1], strict=False):
+        found = replay.rewrite(event)
+        if not found and left > 0:
+            left -= len(before)
+            module = stops.module(each)
+            after = rows.of(module)
+            found = splices(replay.rows, after)
+            replay = Replay(module, after, rows)
+        yield found
     yield splices(replay.rows, rows.of(run.after))
 
 

@@ -232,3 +232,36 @@ def test_every_rewrite_of_calls_has_two_sides() -> None:
         steps = [step for run in told["passes"] for step in run.get("steps", [])]
         assert steps
         assert all(step["new"] for step in steps), passes
+
+
+SWAPS = """HloModule m
+body {
+  p = (s32[], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  a = f32[4] get-tuple-element(p), index=1
+  b = f32[4] get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  ROOT t = (s32[], f32[4], f32[4]) tuple(next, b, a)
+}
+goes_on {
+  p = (s32[], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(5)
+  ROOT less = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  z = (s32[], f32[4], f32[4]) parameter(0)
+  first = (s32[], f32[4], f32[4]) while(z), condition=goes_on, body=body
+  ROOT second = (s32[], f32[4], f32[4]) while(first), condition=goes_on, body=body
+}"""
+
+
+def test_every_rewrite_in_a_large_module_shows_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copies of a loop's state come inside of computations that the events do not name."""
+    monkeypatch.setattr(replay, "EXACT", 0)
+    passes = parse_pipeline("flatten-call-graph,copy-insertion")
+    data = trace_data(language.parse(SWAPS), passes, None, target="cpu")
+    steps = [step for each in data["passes"] for step in each.get("steps", ())]
+    assert len(steps) > 3
+    assert all(step["edits"] for step in steps)
