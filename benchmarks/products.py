@@ -23,7 +23,7 @@ import hlo
 from benchmarks import xla
 from benchmarks.kernels import Kernel
 from benchmarks.measure import both_clocks, geometric_mean, rounds_for, spell_seconds
-from benchmarks.round_trip import spell_round_trip
+from benchmarks.processor import about_processor
 from emit_c.executable.profile import multiplications, roofline
 from emit_c.executable.runtime import slots
 
@@ -132,7 +132,7 @@ def main() -> None:
     options = parser.parse_args()
     # Both thread pools ask the system how many processors they may use.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
-    print(f"peak: {roofline().flops_per_second / 1e9:.0f} GFLOP/s of f32", spell_round_trip(), "\n")
+    print(f"peak: {roofline().flops_per_second / 1e9:.0f} GFLOP/s of f32\n{about_processor()}\n")
     print(_line(["", "XLA", "of peak", "ours", "of peak", "ratio", "CPU ratio"]))
     ratios: list[float] = []
     for product in products():
@@ -142,7 +142,7 @@ def main() -> None:
             print(_line(cells), flush=True)
     slow = sum(ratio < 0.9 for ratio in ratios)
     print(f"\n{len(ratios)} rows, geometric mean {geometric_mean(ratios):.2f}, {slow} under 0.9")
-    print(spell_round_trip())
+    print(about_processor())
 
 
 def _line(cells: list[str]) -> str:

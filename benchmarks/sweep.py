@@ -33,7 +33,7 @@ import optimizer
 from benchmarks import limits
 from benchmarks.compiled import Work, kernel_works, model_works, program_works
 from benchmarks.measure import both_clocks, rounds_for, spell_seconds, table
-from benchmarks.round_trip import spell_round_trip
+from benchmarks.processor import about_processor
 from emit_c.executable.profile import Profile, ProfileRow, profile
 from emit_c.executable.source_lines import line_at
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
@@ -220,9 +220,9 @@ def main() -> None:
     parser.add_argument("--worst", type=int, default=30, metavar="N", help="rows to print")
     options = parser.parse_args()
     works = (work for work in all_works(options.texts) if options.only in work.name)
-    print(spell_round_trip())
+    print(about_processor())
     found = sorted(sweep(works), key=lambda each: -each.share)
-    print(spell_round_trip())
+    print(about_processor())
     open_, explained = ([f for f in found if bool(f.limit) is known] for known in (False, True))
     print(f"\n{len(open_)} findings; the worst:\n")
     print(_listed(open_[: options.worst]))
