@@ -39,6 +39,8 @@ def array_of(tensor: Any) -> NDArray[Any]:
 
 def tensor_of(array: NDArray[Any]) -> Any:
     """A tensor that looks at an array's memory."""
+    if any(stride < 0 for stride in array.strides):
+        array = array.copy()  # torch has no such strides
     dtype = _DTYPES[_element_type(array.dtype)]
     carrier = _CARRIED.get(dtype)
     if carrier is None:

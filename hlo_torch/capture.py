@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.types.shape import Shape, array
-from hlo_torch.graph import AtenGraph, AtenOperation, AtenValue, element_type
+from hlo_torch.graph import DTYPES, AtenGraph, AtenOperation, AtenValue, element_type
 from hlo_torch.private import Node, is_operation, torch
 
 if TYPE_CHECKING:
@@ -42,11 +42,29 @@ def target_of(node: Node) -> str:
 
 
 def shape_of(node: Node) -> Shape | None:
-    """The shape of a node's value; None if it is no tensor, or one of unknown sizes."""
+    """The shape of a node's value; None if that is no tensor, or none that HLO has."""
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor) or any(not isinstance(n, int) for n in value.shape):
         return None
+    if not has_element_type(node):
+        return None
     return array(element_type(str(value.dtype)), tuple(value.shape))
+
+
+def has_element_type(node: Node) -> bool:
+    """Whether HLO has the element type of a tensor."""
+    return str(node.meta["val"].dtype).removeprefix("torch.") in DTYPES
+
+
+def is_number(node: Node) -> bool:
+    """Whether a node's value is a number that is known before the graph runs, such as a size."""
+    return isinstance(node.meta.get("val"), (int, float))
+
+
+def is_unknown(node: Node) -> bool:
+    """Whether a node's value is a number that is known only when the graph has run."""
+    value = node.meta.get("val")
+    return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
 def line_of(node: Node) -> str:
@@ -59,11 +77,11 @@ def _argument(argument: Any) -> Any:
     if isinstance(argument, torch.fx.Node):
         value = argument.meta.get("val")
         # The sizes of this call are known.
-        return value if isinstance(value, (int, float)) else AtenValue(argument.name)
+        return value if is_number(argument) else AtenValue(argument.name)
     if isinstance(argument, (list, tuple)):
         return [_argument(part) for part in cast("list[Any]", argument)]
     if isinstance(argument, torch.dtype):
-        return element_type(str(argument))
+        return element_type(str(argument)) if str(argument)[6:] in DTYPES else None
     if isinstance(argument, (torch.device, torch.layout, torch.memory_format)):
         return None
     return argument

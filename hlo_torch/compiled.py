@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import emit_c
 from hlo.errors.error import HloError
 from hlo_torch.arrays import array_of, tensor_of
-from hlo_torch.capture import captured, operation_of, shape_of, target_of
+from hlo_torch.capture import (
+    captured,
+    has_element_type,
+    is_number,
+    is_unknown,
+    operation_of,
+    shape_of,
+    target_of,
+)
 from hlo_torch.lowering import lower, refusal, rule_of
 from hlo_torch.operations.table import Unsupported
 from hlo_torch.private import GraphModule, Node, propagated, torch
@@ -32,16 +42,25 @@ _RANDOM = (
 )
 
 
-class CompiledGraph:
-    """A graph, compiled for each set of sizes with which it is called.
+@dataclass(frozen=True, slots=True)
+class BackendOptions:
+    """The options of `torch.compile(model, backend="pyhlo", options={...})`.
 
-    Parameters
+    Attributes
     ----------
-    fallback : whether what can't be compiled may run in torch; else it is an error.
+    fallback : whether torch may run operations that can't be compiled; else they are an error.
+    dump_to : a folder to which each module is written; empty for none.
     """
 
-    def __init__(self, module: GraphModule, name: str, *, fallback: bool) -> None:
-        self._module, self._name, self._fallback = module, name, fallback
+    fallback: bool = True
+    dump_to: str = ""
+
+
+class CompiledGraph:
+    """A graph, compiled for each set of sizes with which it is called."""
+
+    def __init__(self, module: GraphModule, name: str, options: BackendOptions) -> None:
+        self._module, self._name, self._options = module, name, options
         self._plans: dict[tuple[str, ...], _GraphPlan] = {}
         placeholders = module.graph.find_nodes(op="placeholder")
         self._is_open = any(
@@ -49,7 +68,7 @@ class CompiledGraph:
             for p in placeholders
         )
         if not self._is_open:
-            self._plans[()] = _GraphPlan(module, name, "", fallback=fallback)
+            self._plans[()] = _GraphPlan(module, name, "", options)
 
     def __call__(self, *given: Any) -> Any:
         """The outputs for some inputs."""
@@ -58,7 +77,7 @@ class CompiledGraph:
         if plan is None:
             module = propagated(self._module, given)
             sizes = f" ({', '.join(key)})"
-            plan = _GraphPlan(module, self._name, sizes, fallback=self._fallback)
+            plan = _GraphPlan(module, self._name, sizes, self._options)
             self._plans[key] = plan
         return plan(given)
 
@@ -80,12 +99,16 @@ class _CompiledPart:
     inputs, outputs : the nodes whose values it takes and gives.
     """
 
-    def __init__(self, nodes: Sequence[Node], name: str) -> None:
+    def __init__(self, nodes: Sequence[Node], name: str, dump_to: str) -> None:
         inside = set(nodes)
         needed = dict.fromkeys(n for node in nodes for n in node.all_input_nodes)
         self.inputs = [n for n in needed if n not in inside and shape_of(n) is not None]
         self.outputs = [n for n in used_later(nodes, inside) if shape_of(n) is not None]
         self.module: Module = lower(captured(nodes, self.inputs, self.outputs), name)
+        if dump_to:
+            folder = Path(dump_to)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.hlo").write_text(f"{self.module}\n")
         self._run = emit_c.compile(self.module)
 
     def __call__(self, values: dict[Node, Any]) -> None:
@@ -98,13 +121,13 @@ class _CompiledPart:
 class _GraphPlan:
     """The steps of a graph for one set of sizes."""
 
-    def __init__(self, module: GraphModule, name: str, sizes: str, *, fallback: bool) -> None:
-        self.report = GraphReport(name, sizes)
+    def __init__(self, module: GraphModule, name: str, sizes: str, options: BackendOptions) -> None:
+        self._options, self.report = options, GraphReport(name, sizes)
         graph = module.graph
         self._placeholders = graph.find_nodes(op="placeholder")
         (output,) = graph.find_nodes(op="output")
         self._results: Any = output.args[0]
-        nodes = [n for n in graph.nodes if n.op == "call_function" and not _is_number(n)]
+        nodes = [n for n in graph.nodes if n.op == "call_function" and not is_number(n)]
         self._attributes = {
             n: getattr(module, str(n.target)) for n in graph.nodes if n.op == "get_attr"
         }
@@ -114,20 +137,21 @@ class _GraphPlan:
             if reason := _why_not(node, why):
                 why[node] = reason
         refused = [reason for reason in why.values() if reason not in (RANDOM, _PART)]
-        if refused and not fallback:
+        if refused and not options.fallback:
             raise Unsupported("; ".join(dict.fromkeys(refused)))
         self.report.eager = [*dict.fromkeys(refused)]
-        self._compile(divide(nodes, lambda node: node not in why), name, fallback=fallback)
+        self._compile(divide(nodes, lambda node: node not in why), name)
         REPORTS.append(self.report)
 
-    def _compile(self, segments: list[GraphSegment], name: str, *, fallback: bool) -> None:
-        for number, segment in enumerate(segments):
+    def _compile(self, segments: list[GraphSegment], name: str) -> None:
+        for segment in segments:
             nodes = segment.compiled
             if nodes:
                 try:
-                    part = _CompiledPart(nodes, f"{name.replace(' ', '_')}_{number}")
+                    file = f"{name.replace(' ', '_')}_{self.report.parts}"
+                    part = _CompiledPart(nodes, file, self._options.dump_to)
                 except (Unsupported, HloError) as error:
-                    if not fallback:
+                    if not self._options.fallback:
                         raise
                     self.report.eager.append(str(error))
                     self._steps += [_EagerOperation(node) for node in nodes]
@@ -199,9 +223,13 @@ def _why_not_given(node: Node, target: str) -> str:
     for one in (node, *node.all_input_nodes):
         tensor = one.meta.get("val")
         if not isinstance(tensor, torch.Tensor):
+            if is_unknown(one):
+                return "a number is known only when it has run"
             continue
         if tensor.device.type != "cpu":
             return f"a tensor is on {tensor.device}"
+        if not has_element_type(one):
+            return f"HLO has no element type for {tensor.dtype}"
         if shape_of(one) is None:
             return "a size is known only when it has run"
     if target == "aten.as_strided.default" and not node.args[0].meta["val"].is_contiguous():
@@ -212,16 +240,10 @@ def _why_not_given(node: Node, target: str) -> str:
 def _why_not_lowered(node: Node, operation: Any) -> str:
     """The reason why the rule of a node refuses it; empty if it does not."""
     inputs = [n for n in node.all_input_nodes if shape_of(n) is not None]
-    if len(inputs) < sum(1 for n in node.all_input_nodes if not _is_number(n)):
+    if len(inputs) < sum(1 for n in node.all_input_nodes if not is_number(n)):
         return ""  # some of its operands are no tensors: the whole part tells
     try:
         lower(captured([node], inputs, [node] if operation.shape else []))
     except Unsupported as error:
         return str(error)
     return ""
-
-
-def _is_number(node: Node) -> bool:
-    return isinstance(
-        node.meta.get("val"), (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
-    )

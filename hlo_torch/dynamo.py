@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hlo_torch import private
-from hlo_torch.compiled import CompiledGraph
+from hlo_torch.compiled import BackendOptions, CompiledGraph
 from hlo_torch.private import GraphModule, torch
+from hlo_torch.report import next_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,11 +24,12 @@ FURTHER = (
     *("leaky_relu", "var", "var_mean", "std", "grid_sampler_2d", "roll", "diagonal", "lerp"),
     *("addcmul", "addcdiv", "logsumexp", "norm", "linalg_vector_norm", "_cdist_forward"),
     *("reflection_pad2d", "replication_pad2d", "masked_fill", "bucketize", "searchsorted"),
+    *("_adaptive_avg_pool2d", "unfold", "unfold_copy", "addmv", "hypot", "dist", "fmax", "fmin"),
+    *("masked_scatter", "logcumsumexp", "angle", "polar"),
     *("upsample_bilinear2d", "smooth_l1_loss", "mse_loss", "binary_cross_entropy"),
 )
 # Its gradient has no simpler ones, and takes what it gives.
 ATTENTION = "_scaled_dot_product_flash_attention_for_cpu"
-_numbers = {"count": 0}
 
 
 def backend(module: GraphModule, inputs: list[Any], **options: Any) -> Any:
@@ -34,19 +37,20 @@ def backend(module: GraphModule, inputs: list[Any], **options: Any) -> Any:
 
     Parameters
     ----------
-    options : `torch.compile(model, backend="pyhlo", options={"fallback": False})` lets an operation
-        that can't be compiled be an error, where else torch runs it; so does `fullgraph=True`.
+    options : as in `torch.compile(model, backend="pyhlo", options={"fallback": False})`, which
+        lets an operation that can't be compiled be an error, as `fullgraph=True` does; else torch
+        runs it. `dump_to` is a folder to which the modules are written.
     """
-    given = dict(options.get("options") or options)
-    fallback = given.pop("fallback", not private.is_whole())
-    if given:
-        raise TypeError(f"PyHLO has no option {', '.join(given)}; it has: fallback")
-    _numbers["count"] += 1
-    number = _numbers["count"]
+    given: dict[str, Any] = {"fallback": not private.is_whole(), **options.get("options", options)}
+    known = [field.name for field in fields(BackendOptions)]
+    if wrong := [name for name in given if name not in known]:
+        raise TypeError(f"PyHLO has no option {', '.join(wrong)}; it has: {', '.join(known)}")
+    chosen = BackendOptions(**given)
+    number = next_number()
 
     def compiler(kind: str) -> Any:
         def compiled(graph: GraphModule, _inputs: Any) -> Any:
-            return private.boxed(CompiledGraph(graph, f"{kind} {number}", fallback=fallback))
+            return private.boxed(CompiledGraph(graph, f"{kind} {number}", chosen))
 
         return compiled
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 
 from hlo.wording import counted
 
@@ -37,6 +38,12 @@ class GraphReport:
 
 
 REPORTS: list[GraphReport] = []
+_numbers = [count()]
+
+
+def next_number() -> int:
+    """The number of a graph of the user's, from 1 on; its gradient has the same."""
+    return next(_numbers[0]) + 1
 
 
 def report() -> str:
@@ -47,3 +54,4 @@ def report() -> str:
 def forget() -> None:
     """Forget all graphs, for a report of later ones."""
     REPORTS.clear()
+    _numbers[0] = count()

@@ -59,7 +59,8 @@ FOLD = re.compile(r"</?(details|summary)>")
 PARTS: dict[str, list[str]] = {
     "The course": ["tutorials/README.md", "tutorials/[0-9]*.md"],
     "How to": ["docs/howto/*.md", "docs/stepping.md", "docs/teaching.md"],
-    "Look up": ["docs/commands.md", "docs/python.md", "docs/platforms.md", "docs/beside-xla.md",
+    "Look up": ["docs/frontends.md", "docs/commands.md", "docs/python.md",
+                "docs/platforms.md", "docs/beside-xla.md",
                 "docs/map.md", "docs/opcodes.md", "docs/rules.md", "docs/passes.md",
                 "docs/codes.md", "docs/speed.md", "docs/glossary.md", "docs/grammar.md",
                 "docs/xla-names.md"],

@@ -99,23 +99,29 @@ def weight_norm_backward(
 
 
 class _AtenConvolution:
-    """The convolution that an operation is, or of which it is the transpose."""
+    """The convolution that an operation is, or of which it is the transpose.
+
+    Parameters
+    ----------
+    more : elements behind the images of a transpose, which torch calls output_padding.
+    """
 
     def __init__(
-        self, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int,
-        rank: int,
+        self, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+        more: Sequence[int], groups: int, rank: int,
     ) -> None:  # fmt: skip
         def each(values: Sequence[int]) -> list[int]:
             return [*values] if len(values) == rank else [values[0]] * rank
 
-        self.moves = list(zip(each(stride), each(padding), each(dilation), strict=True))
+        rows = (each(stride), each(padding), each(dilation), each(more))
+        self.moves = list(zip(*rows, strict=True))
         self.groups = groups
 
     def of(self, images: Instruction, kernel: Instruction) -> Instruction:
         """The convolution of images, b f s s, and a kernel, o i s s."""
         window = tuple(
-            WindowDim(n, stride=s, pad_low=p, pad_high=p, window_dilation=d)
-            for n, (s, p, d) in zip(kernel.shape.dims[2:], self.moves, strict=True)
+            WindowDim(n, stride=s, pad_low=p, pad_high=p - m, window_dilation=d)
+            for n, (s, p, d, m) in zip(kernel.shape.dims[2:], self.moves, strict=True)
         )
         spatial = tuple(range(2, images.shape.rank))
         labels = ConvDims(0, 1, spatial, 1, 0, spatial, 0, 1, spatial)
@@ -129,10 +135,10 @@ class _AtenConvolution:
 def convolution(
     out: Shape, x: Instruction, kernel: Instruction, bias: Instruction | None,
     stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], transposed: bool,
-    _output_padding: Sequence[int], groups: int,
+    more: Sequence[int], groups: int,
 ) -> Instruction:  # fmt: skip
     """A convolution, or the transpose of one."""
-    made = _AtenConvolution(stride, padding, dilation, groups, out.rank - 2)
+    made = _AtenConvolution(stride, padding, dilation, more, groups, out.rank - 2)
     value = images_back(made.of(splat(0, out), kernel), x) if transposed else made.of(x, kernel)
     return value if bias is None else value + spread(bias, out.dims, (1,))
 
@@ -141,10 +147,10 @@ def convolution(
 def convolution_backward(
     _out: None, grad: Instruction, x: Instruction, kernel: Instruction, _bias: Any,
     stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], transposed: bool,
-    _output_padding: Sequence[int], groups: int, wanted: Sequence[bool],
+    more: Sequence[int], groups: int, wanted: Sequence[bool],
 ) -> tuple[Instruction | None, ...]:  # fmt: skip
     """The gradients of images, kernel and bias."""
-    made = _AtenConvolution(stride, padding, dilation, groups, x.shape.rank - 2)
+    made = _AtenConvolution(stride, padding, dilation, more, groups, x.shape.rank - 2)
     found: list[Instruction | None] = [None, None, None]
     if wanted[0]:
         found[0] = made.of(grad, kernel) if transposed else images_back(made.of(x, kernel), grad)

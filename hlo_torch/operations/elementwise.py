@@ -294,7 +294,8 @@ def full(out: Shape, *args: Any, **_: Any) -> Instruction:
 
 
 @aten(*("zeros.default", "zeros_like.default", "new_zeros.default"))
-@aten("new_empty.default", "empty_like.default", "new_empty_strided.default")
+@aten("new_empty.default", "empty_like.default", "empty_permuted.default")
+@aten("new_empty_strided.default")
 def zeros(out: Shape, *_args: Any, **_: Any) -> Instruction:
     """Zeros; memory that holds anything has them, too."""
     return splat(0, out)

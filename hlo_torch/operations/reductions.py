@@ -164,6 +164,8 @@ def _with_place(direction: str) -> Callable[..., tuple[Instruction, ...]]:
     def extreme(
         _out: None, x: Instruction, axis: int, keep: bool = False
     ) -> tuple[Instruction, ...]:
+        if not x.shape.rank:
+            return x, splat(0, array(S64))
         axis = at(axis, x.shape.rank)
         found = _place(x, axis, direction)
         dims = (*x.shape.dims[:axis], *((1,) if keep else ()), *x.shape.dims[axis + 1 :])

@@ -63,7 +63,7 @@ def test_or_is_an_error_that_names_it(torch: Any, strictly: Any) -> None:
 
 def test_an_option_that_there_is_not(torch: Any) -> None:
     function = torch.compile(lambda x: x + 1, backend="pyhlo", options={"falback": True})
-    with pytest.raises(Exception, match="PyHLO has no option falback; it has: fallback"):
+    with pytest.raises(Exception, match="PyHLO has no option falback; it has: fallback, dump_to"):
         function(torch.ones(2))
 
 

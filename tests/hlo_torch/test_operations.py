@@ -61,6 +61,11 @@ CASES = {
         'x: "f32[1, 1, 3, 3]"',
         'y: "f32[1, 1, 2, 2]" = aten.avg_pool2d.default(x, [2, 2], [2, 2], [1, 1], False, False)',
         [np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)], [[[[0, 1.5], [4.5, 6]]]]),
+    "a transpose with more elements behind than its stride": (
+        'x: "f32[1, 1, 2]", w: "f32[1, 1, 2]"',
+        'y: "f32[1, 1, 7]" = aten.convolution.default(x, w, None, [1], [0], [3], True, [2], 1)',
+        [np.array([[[1, 2]]], np.float32), np.array([[[3, 4]]], np.float32)],
+        [[[3, 6, 0, 4, 8, 0, 0]]]),
     "the bag of a place": (
         'w: "f32[4, 1]", i: "i64[3]", o: "i64[2]"',
         "b = aten._embedding_bag.default(w, i, o, False, 1)",
