@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from codegen.statements import Statement
 
 
+# Names in a value that is spelled out: more than any index has.
+_LONGEST = 64
+
+
 class LoopView:
     """A loop, and the answers to the questions that transformations ask of it.
 
@@ -143,13 +147,19 @@ class LoopView:
 
     @cached_property
     def numbers(self) -> dict[str, Expr]:
-        """The values that are computed of the counter, and of no element, by their names."""
+        """The values that are computed of the counter, and of no element, by their names.
+
+        Each is spelled out, without names of other values; those that are too long for that, such
+        as the rounds of random bits, are left out.
+        """
         found: dict[str, Expr] = {}
+        length = {self.name: 1}
         for s in self.every:
             if isinstance(s, Let) and not has_loads(s.value):
-                value = substitute(s.value, found)
-                if self.name in names_of(value):
-                    found[s.name] = value
+                names = names_of(s.value)
+                count = sum(length.get(name, 1) for name in names)
+                if count <= _LONGEST and not length.keys().isdisjoint(names):
+                    found[s.name], length[s.name] = substitute(s.value, found), count
         return found
 
     def at_once(self, index: Expr) -> Expr:

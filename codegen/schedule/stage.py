@@ -22,6 +22,7 @@ from codegen.schedule.legality import IllegalError, expect_distributable
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
 from codegen.statements import Assign, For
+from codegen.walk import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +44,7 @@ def loading(loop: For, elements: Mapping[Load, Load]) -> list[For]:
     made: list[For] = []
     for here, there in elements.items():
         reason = expect_computable(loop, {here: there})
-        copy = Assign(here, Load(there.pointer, view.at_once(there.index)))
+        copy = Assign(here, _outside(view, there))
         made.append(replace(loop, body=(copy,), reductions=(), parallel=False))
         applied("stage the loads", reason, loop, made[-1:])
     return made
@@ -67,10 +68,15 @@ def storing(loop: For, elements: Mapping[Load, Load]) -> For:
         raise IllegalError("an element is not stored in each iteration")
     others = [s for s in loop.body if all(s is not each for each in late)]
     reason = expect_distributable(view, others)
-    copies = [
-        Assign(Load(there.pointer, view.at_once(there.index)), here)
-        for here, there in elements.items()
-    ]
+    copies = [Assign(_outside(view, there), here) for here, there in elements.items()]
     made = replace(loop, body=tuple(copies), simd=False, reductions=(), parallel=False)
     applied("stage the stores", reason, loop, [made])
     return made
+
+
+def _outside(loop: LoopView, element: Load) -> Load:
+    """An element as a loop names it that has the counter and no other value of the iteration."""
+    index = loop.at_once(element.index)
+    if not loop.declared.isdisjoint(names_of(index)):
+        raise IllegalError("an index is computed in the iteration of more than the counter")
+    return Load(element.pointer, index)

@@ -9,7 +9,7 @@ from codegen.schedule.fission import computed, fission
 from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
-from codegen.schedule.stage import storing
+from codegen.schedule.stage import loading, storing
 
 WAITING = Load(Name("waiting"), Name("i"))
 
@@ -85,3 +85,14 @@ def test_a_value_that_is_stored_again_is_not_repeated():
     inner = For("j", 3, (Assign("x[3 * i + j]", "a"),))
     with pytest.raises(IllegalError, match=r"the load of x\[3 \* i\] may see the store"):
         interchange(For("i", 9, (value, inner)))
+
+
+def test_values_that_grow_are_not_spelled_out():
+    """Each of 60 values is twice the one before: spelled out, the last one has 2^59 names."""
+    lets = [Let("s64", f"v{k}", f"v{k - 1} + v{k - 1}" if k else "i + 1") for k in range(60)]
+    view = LoopView(For("i", 9, (*lets, Assign("y[v0]", "v59"))))
+    assert {"v0", "v1"} <= view.numbers.keys()
+    assert "v59" not in view.numbers
+    element = Load(Name("x"), Name("v59"))
+    with pytest.raises(IllegalError, match="an index is computed in the iteration"):
+        loading(For("i", 9, (*lets, Let("f32", "a", element))), {WAITING: element})
