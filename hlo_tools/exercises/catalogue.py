@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.exercises import (
+    backends,
     emitting,
     gradients,
     kernels,
@@ -34,6 +35,7 @@ FILES = (
     loop_nests,
     gradients,
     several_devices,
+    backends,
 )
 EXERCISES: dict[int, Exercise] = {
     e.number: e for e in sorted((e for f in FILES for e in f.EXERCISES), key=lambda e: e.number)
