@@ -119,12 +119,15 @@ def cut_values(instr: Instruction) -> list[tuple[Shape, Shape]]:
     return [(whole, part) for part, whole in pairs]
 
 
-def resharding(instr: Instruction, meshes: Mapping[str, Mesh]) -> list[Shards]:
+def resharding(
+    instr: Instruction, meshes: Mapping[str, Mesh], *, sums: bool = False
+) -> list[Shards]:
     """The parts of each value that a call cuts or joins.
 
     Parameters
     ----------
     meshes : of the module.
+    sums : whether devices may hold summands of a value (`unreduced`).
 
     Raises
     ------
@@ -133,7 +136,9 @@ def resharding(instr: Instruction, meshes: Mapping[str, Mesh]) -> list[Shards]:
     """
     found: list[Shards] = []
     shapes = cut_values(instr)
-    for (whole, part), sharding in zip(shapes, _written(instr, meshes, shapes), strict=True):
+    for (whole, part), sharding in zip(
+        shapes, _written(instr, meshes, shapes, sums=sums), strict=True
+    ):
         parts = shards_of(sharding, whole.rank) if sharding else None
         fits = parts and parts.cut_evenly(whole) and parts.local(whole).dims == part.dims
         if parts is None or not fits:
@@ -147,7 +152,11 @@ def resharding(instr: Instruction, meshes: Mapping[str, Mesh]) -> list[Shards]:
 
 
 def _written(
-    instr: Instruction, meshes: Mapping[str, Mesh], shapes: Sequence[tuple[Shape, Shape]]
+    instr: Instruction,
+    meshes: Mapping[str, Mesh],
+    shapes: Sequence[tuple[Shape, Shape]],
+    *,
+    sums: bool,
 ) -> list[Sharding | None]:
     """The shardings of the values that a call cuts or joins, as the text has them."""
     target = CustomCall.of(instr).custom_call_target
@@ -156,19 +165,19 @@ def _written(
         holder = instr.operands[0] if target in CUTS else instr
         return [holder.annotations.sharding]
     try:
-        return _by_axes(instr, key, meshes, [whole.rank for whole, _ in shapes])
+        return _by_axes(instr, key, meshes, [whole.rank for whole, _ in shapes], sums=sums)
     except ShardyError as error:
         raise HloError("HLO122", f"{instr.name}: {error}", instr.span) from None
 
 
 def _by_axes(
-    instr: Instruction, key: str, meshes: Mapping[str, Mesh], ranks: Sequence[int]
+    instr: Instruction, key: str, meshes: Mapping[str, Mesh], ranks: Sequence[int], *, sums: bool
 ) -> list[Sharding | None]:
     shardings = shardings_of(_attribute(instr, key), meshes)
     axes = frozenset(axes_of(_attribute(instr, MANUAL_AXES)))
     if len(shardings) != len(ranks):
         raise ShardyError(f"{len(shardings)} shardings of {len(ranks)} values")
-    if any(sharding.unreduced for sharding in shardings):
+    if not sums and any(sharding.unreduced for sharding in shardings):
         raise ShardyError("it takes or gives summands that nobody has added up (unreduced)")
     return [tiled(each, rank, axes) for each, rank in zip(shardings, ranks, strict=True)]
 

@@ -10,21 +10,18 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import tempfile
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from inspect import signature
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from hlo_jax.abi.proto import fields
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 PLATFORM = "pyhlo"
 TRIED = ("0.10.2", "0.10.1", "0.10.0", "0.9.2", "0.9.1", "0.9.0")
@@ -381,41 +378,63 @@ def compile_options(serialized: bytes) -> Any:
     return _module("jaxlib._jax").CompileOptions.ParseFromString(serialized)
 
 
-def partitioned(code: bytes, serialized: bytes, devices: int) -> bytes:
-    """The part of a program that each of several devices runs, as a serialized HloModuleProto.
+def _xla_sharding(text: str) -> Any:
+    """A sharding as jaxlib's object, from HLO's text."""
+    return _module("jaxlib.xla_client").HloSharding.from_string(text)
 
-    To divide a program for devices is the work of XLA's partitioners, Shardy and GSPMD. They can be
-    had only as part of a compilation for the CPU, in the files that it dumps; it need not come to
-    an end, and where it knows no custom call of PyHLO's it does not.
 
-    Raises
-    ------
-    Exception
-        Of jaxlib, if the program can't be divided.
+# Functions that `jax.debug.inspect_array_sharding` is given, by the key that the program has.
+_inspecting: WeakValueDictionary[bytes, Any] = WeakValueDictionary()
+
+
+def inspect_shardings() -> None:
+    """Let `jax.debug.inspect_array_sharding` be told by PyHLO's partitioner.
+
+    The program holds two addresses as the function's key, which jaxlib's partitioner calls.
     """
-    jaxlib, client = _module("jaxlib._jax"), _cpu_client(devices)
-    options = compile_options(serialized)
-    build = options.executable_build_options
-    build.debug_options.xla_backend_optimization_level = 0
-    build.device_assignment = jaxlib.DeviceAssignment.create(
-        np.arange(devices).reshape(-1, build.num_partitions)
-    )
-    with tempfile.TemporaryDirectory(prefix="pyhlo-") as folder:
-        options.env_option_overrides = [
-            ("xla_dump_to", folder),
-            ("xla_dump_hlo_pass_re", "spmd-partitioning"),
-            ("xla_dump_hlo_as_proto", True),
-        ]
-        failed: Exception | None = None
-        try:
-            listed = jaxlib.DeviceList(tuple(client.devices()[:devices]))
-            client.compile_and_load(code, listed, options)
-        except jaxlib.JaxRuntimeError as error:
-            failed = error
-        found = sorted(Path(folder).glob("*after_spmd-partitioning*.hlo.pb"))
-        if not found:
-            raise failed or RuntimeError("XLA's partitioner left no file")
-        return next(v for k, v in fields(found[-1].read_bytes()) if k == 1 and isinstance(v, bytes))
+    client = _module("jax._src.debugging").xc
+    encode = client.encode_inspect_sharding_callback
+
+    def encode_and_keep(function: Any) -> bytes:
+        key = encode(function)
+        _inspecting[key] = function
+        return key
+
+    client.encode_inspect_sharding_callback = encode_and_keep
+
+
+def tell_sharding(key: bytes, sharding: str) -> None:
+    """Tell a function of `jax.debug.inspect_array_sharding` how its array is divided."""
+    if (function := _inspecting.get(key)) is not None:
+        function(_xla_sharding(sharding))
+
+
+def divided_by_user(
+    key: str, operands: Sequence[tuple[Any, str]], results: Sequence[tuple[Any, str]]
+) -> tuple[bytes, list[str], list[str]]:
+    """A call of a function with `custom_partitioning` on parts, as its user divides it.
+
+    Parameters
+    ----------
+    operands, results : element type and dimensions of each, and its sharding as text.
+
+    Returns
+    -------
+    tuple
+        StableHLO of what each device runs, and the shardings of its parameters and results.
+    """
+    client, custom = _module("jaxlib.xla_client"), _module("jax._src.custom_partitioning")
+
+    def shape(of: Any) -> Any:
+        return client.Shape.array_shape(*of)
+
+    shapes, shardings = [shape(of) for of, _ in results], [_xla_sharding(s) for _, s in results]
+    whole = client.Shape.tuple_shape(shapes)
+    code, given, made = custom._custom_partitioning_partition(
+        [shape(of) for of, _ in operands], [_xla_sharding(s) for _, s in operands],
+        whole, client.HloSharding.tuple_sharding(whole, shardings), key.encode(),
+    )  # fmt: skip
+    return code, [str(s) for s in given], [str(s) for s in made.tuple_elements()]
 
 
 _EMPTY_PROGRAM = b"module { func.func public @main() { return } }"

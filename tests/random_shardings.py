@@ -32,7 +32,7 @@ def sharded(module: hlo.Module, random: Random) -> hlo.Module:
             return computation
         at_the_entry = computation.name == entry
         plan = {
-            instr: with_sharding(instr, random, even=even)
+            instr: with_sharding(instr, random, even=even, sums=_may_be_sums(instr, computation))
             for instr in computation.instructions
             if instr.opcode != "parameter" or at_the_entry
             if random.random() < _how_often(instr, computation, at_the_entry=at_the_entry)
@@ -63,16 +63,34 @@ def _flags(count: int, random: Random) -> tuple[bool, ...]:
     return tuple(random.random() < 0.4 for _ in range(count))
 
 
-def with_sharding(instr: hlo.Instruction, random: Random, *, even: bool) -> hlo.Instruction:
+def _may_be_sums(instr: hlo.Instruction, computation: hlo.Computation) -> bool:
+    """Whether devices may have summands: of a number that nobody outside of the program sees."""
+    entry = instr.opcode == "parameter" or instr is computation.root
+    return not entry and instr.shape.is_array and instr.shape.element_type.kind != "pred"
+
+
+def with_sharding(
+    instr: hlo.Instruction, random: Random, *, even: bool, sums: bool = False
+) -> hlo.Instruction:
     """An instruction with random shardings of its arrays.
 
     Parameters
     ----------
     even : whether only dimensions are cut that devices can share evenly.
+    sums : whether devices that have the same part may have summands of it instead.
     """
     each = tuple(sharding(s.dims, random, even=even) for _, s in instr.shape.leaves())
+    if sums and random.random() < 0.3:
+        each = (_summands(each[0]),)
     made = Sharding("tuple", elements=each) if instr.shape.is_tuple else each[0]
     return instr.with_(annotations=replace(instr.annotations, sharding=made))
+
+
+def _summands(sharding: Sharding) -> Sharding:
+    if sharding.kind == "replicated":
+        return Sharding("unreduced")
+    kinds = ("unreduced",) if sharding.replicate_last else ()
+    return replace(sharding, replicate_last=False, last_tile_dims=kinds)
 
 
 def sharding(dims: tuple[int, ...], random: Random, *, even: bool) -> Sharding:

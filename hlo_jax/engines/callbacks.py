@@ -26,6 +26,7 @@ from hlo_jax.called_from_c import array_at, write_call
 from hlo_jax.shim import shim
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.registry import custom_call
+from optimizer.partitioning.sharding_rules import CALLS_ON_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 # knows them by name. The second is called on each device with its part of an array.
 WHOLE: Final = "xla_ffi_python_cpu_callback"
 SHARDS: Final = "xla_ffi_partitioned_python_cpu_callback"
+CALLS_ON_PARTS.add(SHARDS)
 _FUNCTIONS: dict[int, Callable[..., list[Any]]] = {}
 _numbers = itertools.count(int.from_bytes(os.urandom(4)) << 32)
 

@@ -23,6 +23,7 @@ from hlo_jax.private import (
     emit_callbacks,
     find_cpu,
     hear_of_foreign_functions,
+    inspect_shardings,
     is_too_old,
     jaxlib_version,
     keep_in_compilation_cache,
@@ -87,6 +88,7 @@ def hook_into_jax() -> None:
         keep_in_compilation_cache()
         share_by_dlpack()
         emit_callbacks(WHOLE, SHARDS, enter)
+        inspect_shardings()
         call_what_is_exported_for_cpu()
         hear_of_foreign_functions(register_target, register_types)
     except (ImportError, AttributeError, KeyError, TypeError) as error:

@@ -11,8 +11,9 @@ from hlo.types.shape import Layout, row_major, tuple_of
 from hlo.types.values import ComputationLayout
 from hlo_jax.abi.numbers import TYPE_NUMBERS
 from hlo_jax.mlir import attributes_of_mlir
-from hlo_jax.private import hlo_of_mlir, partitioned
+from hlo_jax.private import hlo_of_mlir
 from hlo_jax.programs.constants import module_of
+from hlo_jax.programs.divided import divided
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,12 +117,10 @@ def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
     if source.format not in ("mlir", "hlo"):
         raise FormatError(f"a program in the format {source.format!r}; PyHLO reads mlir and hlo")
     is_mlir = source.format == "mlir"
+    proto = _hlo_of_mlir(source.code) if is_mlir else source.code
+    whole = module = module_of(proto)
     if options.num_partitions > 1:
-        devices = options.num_replicas * options.num_partitions
-        proto = partitioned(source.code, options.serialized, devices)
-    else:
-        proto = _hlo_of_mlir(source.code) if is_mlir else source.code
-    module = module_of(proto)
+        module, proto = divided(whole, options)
     header = module.header
     donors = {
         alias.output_index[0] if alias.output_index else 0: alias.parameter
@@ -132,9 +131,8 @@ def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
     # To read MLIR takes milliseconds, so that is done only where there may be something to find.
     said = any(word in source.code for word in (_LAYOUT.encode(), _MEMORY.encode()))
     given, taken = attributes_of_mlir(source.code) if is_mlir and said else _NOTHING_SAID
-    if options.num_partitions > 1 and any(one.get(_LAYOUT) == "auto" for one in taken):
-        # The partitioner makes new instructions, which all have the default layout.
-        whole = module_of(hlo_of_mlir(source.code))
+    if any(one.get(_LAYOUT) == "auto" for one in taken):
+        # The partitioner's new instructions have the default layout.
         pairs = zip(shapes, _results(whole.entry.root), strict=True)
         shapes = [replace(own, layout=shape.layout) for own, shape in pairs]
     parameters = tuple(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hlo.attributes.annotations import Annotations
 from hlo.types.values import FrontendAttributes
-from hlo.walk import needed_first
+from hlo.walk import called_first, needed_first
 from optimizer.effects import has_effect
 from optimizer.expanders.op_expander import element, new_below
+from optimizer.partitioning.communication import alone
 from optimizer.partitioning.cuts import whole
 from optimizer.partitioning.held import Held, free_part
 from optimizer.rewriting.make import make
@@ -17,7 +18,8 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hlo.instruction import Computation, Instruction
+    from hlo.attributes import Attrs
+    from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from hlo.types.shape import Shape
     from optimizer.partitioning.communication import Network
@@ -46,6 +48,38 @@ class Devices:
         default_factory=list["tuple[str, Instruction, Instruction]"]
     )
     kept: set[str] = field(default_factory=set[str])
+
+    def adopted(self, module: Module) -> Computation:
+        """The entry of another module under new names, its collectives in channels of their own."""
+        channels: dict[int, int] = {}
+
+        def renumbered(instr: Instruction) -> Attrs:
+            channel = getattr(instr.attrs, "channel_id", None)
+            if not channel:
+                return instr.attrs
+            if channel not in channels:
+                channels[channel] = next(self.network.channels)
+            attrs: Any = instr.attrs
+            return replace(attrs, channel_id=channels[channel])
+
+        made: dict[Computation, Computation] = {}
+        for computation in called_first(module.entry):
+            new: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                new[instr] = instr.with_(
+                    name=self.names.unique(instr.name),
+                    operands=tuple(new[o] for o in instr.operands),
+                    called=tuple(made[c] for c in instr.called),
+                    control_predecessors=tuple(new[p] for p in instr.control_predecessors),
+                    attrs=renumbered(instr),
+                    # Its lines are rows of the other module's tables.
+                    annotations=replace(without_sharding(instr.annotations), metadata=None),
+                )  # fmt: skip
+            made[computation] = replace(
+                computation, name=self.names.unique(computation.name),
+                instructions=tuple(new.values()), root=new[computation.root],
+            )  # fmt: skip
+        return made[module.entry]
 
 
 @dataclass
@@ -107,6 +141,10 @@ class PartsBuilder:
         found = held.versions.get(cut)
         if found is not None:
             return found
+        if cut.summed and all(version.summed != cut.summed for version in held.versions):
+            made = alone(self.piece(held, cut.reduced, old), cut.summed)
+            held.versions[cut] = self.put(made, old)
+            return held.versions[cut]
         if held.made_by and not cut.is_whole:
             part = free_part(self._on_parts(held.made_by), cut)
             if part is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from hlo.types.element_type import U32
 from hlo.types.shape import array
 from hlo.types.sharding import ReplicaGroups
+from optimizer.expanders.op_expander import ExpansionSite
 from optimizer.expanders.parts import cut as slice_of
 from optimizer.expanders.parts import joined, number, padded, permuted, spread, to_dims
 from optimizer.partitioning.cuts import groups_along, rest, split
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hlo.instruction import Computation, Instruction
+    from hlo.names import NameSupply
+    from hlo.types.element_type import ElementType
     from optimizer.partitioning.cuts import ArrayCut, CutAxis, Groups
     from optimizer.partitioning.exchange import Exchange
 
@@ -59,6 +62,33 @@ def shortened(x: Instruction, dim: int, size: int) -> Instruction:
     return slice_of(x, dim, 0, size) if x.shape.dims[dim] != size else x
 
 
+def neutral(element_type: ElementType) -> Instruction:
+    """The scalar that leaves others as they are when it is added: -0 for floats."""
+    kind = element_type.kind
+    value = np.asarray(complex(-0.0, -0.0)) if kind == "complex" else np.asarray(-0.0)
+    return splat(value if kind in ("float", "complex") else 0, array(element_type))
+
+
+def alone(value: Instruction, axis: CutAxis) -> Instruction:
+    """Summands of a value: all of it on the first devices of an axis, nothing on the others."""
+    first = looked_up([int(place == 0) for place in axis.places])
+    nothing = make("broadcast", neutral(value.shape.element_type), shape=value.shape, dimensions=())
+    is_first = spread(make("compare", first, 0, direction="NE"), value.shape.dims)
+    return make("select", is_first, value, nothing)
+
+
+def placed(part: Instruction, dim: int, axis: CutAxis, size: int) -> Instruction:
+    """Summands of a value: a device's own block in its place, and nothing in that of others."""
+    block = part.shape.dims[dim]
+    dims = list(part.shape.dims)
+    dims[dim] = block * axis.count
+    wide = part.shape.with_dims(tuple(dims))
+    nothing = make("broadcast", neutral(wide.element_type), shape=wide, dimensions=())
+    starts = [number(0)] * wide.rank
+    starts[dim] = looked_up([place * block for place in axis.places])
+    return shortened(make("dynamic-update-slice", nothing, part, *starts), dim, size)
+
+
 @dataclass(frozen=True)
 class Network:
     """The collectives of the devices that run a module.
@@ -67,10 +97,12 @@ class Network:
     ----------
     grid : the numbers of replicas and of partitions.
     channels : unused numbers for collectives.
+    names : for computations that collectives call.
     """
 
     grid: tuple[int, int]
     channels: Iterator[int]
+    names: NameSupply
 
     def gathered(
         self, part: Instruction, cut: ArrayCut, dim: int, coarse: CutAxis | None, size: int
@@ -163,6 +195,13 @@ class Network:
             channel_id=next(self.channels), use_global_device_ids=True,
         )  # fmt: skip
 
+    def added(self, part: Instruction, cut: ArrayCut) -> Instruction:
+        """The sums of summands that devices hold in some cut."""
+        assert cut.summed, "summands"
+        add = ExpansionSite(part, self.names).binary("add", part.shape.element_type)
+        fixed = tuple(axis for axis in (*cut.dims, *cut.manual) if axis)
+        return self.folded(part, fixed, (cut.summed,), add)
+
     def stacked(
         self, part: Instruction, fixed: tuple[CutAxis, ...], varying: tuple[CutAxis, ...]
     ) -> Instruction:
@@ -220,5 +259,5 @@ def _outer(cut: ArrayCut, dim: int, minor: CutAxis) -> CutAxis | None:
 
 def _others(cut: ArrayCut, dim: int, coarse: CutAxis | None) -> tuple[CutAxis, ...]:
     """The axes of all other dimensions, of regions, and of blocks that stay cut."""
-    axes = (*(a for d, a in enumerate(cut.dims) if d != dim), *cut.manual, coarse)
+    axes = (*(a for d, a in enumerate(cut.dims) if d != dim), *cut.apart, coarse)
     return tuple(axis for axis in axes if axis)

@@ -17,20 +17,40 @@ from hlo.instruction import Computation
 from hlo.opcode import FORWARDING
 from hlo.sharded import CUTS
 from hlo.types.shape import tuple_of
+from optimizer.expanders.op_expander import element
 from optimizer.partitioning import indexing, reductions, windows
 from optimizer.partitioning.building import PartsBuilder
-from optimizer.partitioning.cuts import ArrayCut, combined, split, whole
-from optimizer.partitioning.division import STRATEGIES, USUAL, DivisionSite, best_plan, undivided
+from optimizer.partitioning.custom import DIVIDERS
+from optimizer.partitioning.cuts import (
+    ArrayCut,
+    combined,
+    cut_of,
+    everyone,
+    sharding_of,
+    split,
+    whole,
+)
+from optimizer.partitioning.division import (
+    STRATEGIES,
+    USUAL,
+    DivisionSite,
+    best_plan,
+    constrained,
+    undivided,
+)
 from optimizer.partitioning.held import Held
 from optimizer.partitioning.propagation import is_free
 from optimizer.partitioning.reshapes import common
-from optimizer.partitioning.sharding_rules import CONSTRAINTS, rule_of
+from optimizer.partitioning.sharding_rules import CALLS_ON_PARTS, CONSTRAINTS, rule_of
+from optimizer.partitioning.single_device import device_of, on_one_device
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
+    from hlo.types.sharding import Sharding
     from optimizer.partitioning.building import Cuts, Devices
 
 SHARDING_GROUP = "xla.sdy.ShardingGroup"
@@ -71,12 +91,19 @@ class ComputationDivision(PartsBuilder):
     def _custom_call(self, instr: Instruction) -> None:
         target = CustomCall.of(instr).custom_call_target
         one_array = len(instr.operands) == 1 and instr.shape.is_array
+        device = device_of(instr)
         if instr in self.devices.flow.borders:
             self._border(instr)
         elif target in CONSTRAINTS and one_array:
             self._constraint(instr)
         elif target == SHARDING_GROUP:
             self.values[instr] = {}
+        elif target in CALLS_ON_PARTS:
+            self._on_parts_held(instr)
+        elif target in DIVIDERS:
+            self._divided_by_user(instr)
+        elif device is not None:
+            self._single_device(instr, device)
         else:
             self._divide(instr)
 
@@ -97,8 +124,10 @@ class ComputationDivision(PartsBuilder):
         """Divide an instruction by the best plan, or let each device compute all of it."""
         site = self._site(instr)
         rule = rule_of(instr) if all(s.is_array and s.size for s in site.results) else ()
-        plan = best_plan(site, rule) if rule and not is_free(instr) else undivided(site)
-        if plan.devices > 1:
+        summed = any(cut.summed for cut in site.wanted)
+        divides = (rule or summed) and not is_free(instr)
+        plan = best_plan(site, rule) if divides else undivided(site)
+        if plan.devices > 1 or plan.summed:
             strategy = STRATEGIES.get(instr.opcode, USUAL)
             made = strategy.parts(site, plan)
             cuts = {p: plan.result(site, n) for n, (p, _) in enumerate(instr.shape.leaves())}
@@ -126,11 +155,17 @@ class ComputationDivision(PartsBuilder):
         for version in held.versions:
             pairs += [common(cut, before, after) for cut in _coarser(version)]
 
+        both = [
+            (replace(here, manual=site.regions, summed=wanted.summed),
+             replace(there, manual=site.regions, summed=wanted.summed))
+            for here, there in pairs
+        ]  # fmt: skip
+
         def price(pair: tuple[ArrayCut, ArrayCut]) -> tuple[int, int]:
             there = Held(instr.shape, {pair[1]: instr})
             return held.price(pair[0]) + there.price(wanted), -prod(pair[1].counts)
 
-        here, there = (replace(cut, manual=site.regions) for cut in min(pairs, key=price))
+        here, there = min((p for p in both if p[0].is_possible), key=price)
         made = instr.with_(operands=(site.piece(held, here),), shape=there.local(instr.shape))
         self.keep(instr, self.put(made, instr, keeps=True), {(): there})
 
@@ -142,6 +177,59 @@ class ComputationDivision(PartsBuilder):
         if not is_free(instr.operands[0]) and not instr.shape.is_dynamic:
             self.piece(held, cut, instr)
         self.values[instr] = {(): held}
+
+    def _single_device(self, instr: Instruction, device: int) -> None:
+        """Let one device make a call, and give its results to all."""
+        network, count = self.devices.network, self.devices.network.grid[1]
+        given = self.put(make("tuple", *(self.whole(o) for o in instr.operands)), instr)
+        here = [number == device for number in range(count)]
+        made = self.put(on_one_device(instr, given, here, self.devices.names), instr)
+        self.became[instr] = made
+        self.values[instr] = {}
+        for path, shape in instr.shape.leaves():
+            one = made
+            for index in path:
+                one = element(one, index)
+            if shape.is_array:
+                kind = shape.element_type
+                by = self._site(instr).binary("or" if kind.kind == "pred" else "add", kind)
+                one = network.folded(one, (), (everyone(count),), by)
+            cut = whole(shape.rank if shape.is_array else 0)
+            one = one if one is made else self.put(one, instr)
+            self.values[instr][path] = Held(shape, {cut: one})
+
+    def _divided_by_user(self, instr: Instruction) -> None:
+        """Let each device run the computation that the user has for parts."""
+        nodes = [self.devices.flow.leaves[o][()] for o in instr.operands]
+        own = self.devices.flow.leaves[instr]
+        divide = DIVIDERS[CustomCall.of(instr).custom_call_target]
+        given, taken = (
+            [sharding_of(self.devices.cuts[n]) for n in some] for some in (nodes, own.values())
+        )
+        call = divide(instr, given, taken)
+        operands = [
+            self.piece(self.values[o][()], _cut_as(sharding, o.shape.rank), instr)
+            for o, sharding in zip(instr.operands, call.operands, strict=True)
+        ]
+        cuts = {
+            path: _cut_as(sharding, shape.rank)
+            for (path, shape), sharding in zip(instr.shape.leaves(), call.results, strict=True)
+        }
+        body = self.devices.adopted(call.module)
+        made = make("call", *operands, shape=body.root.shape, called=(body,))
+        if not instr.shape.is_tuple and made.shape.is_tuple:
+            made = element(made, 0)
+        self.keep(instr, self.put(made, instr), cuts)
+
+    def _on_parts_held(self, instr: Instruction) -> None:
+        """Let each device make a call with its parts, as they are held."""
+        operands = tuple(
+            self.formed(o, {p: held.cut.reduced for p, held in self.values[o].items()})
+            for o in instr.operands
+        )
+        made = instr.with_(operands=operands, attrs=constrained(instr.attrs, operands))
+        cuts = {p: whole(s.rank if s.is_array else 0) for p, s in instr.shape.leaves()}
+        self.keep(instr, self.put(made, instr, keeps=True), cuts)
 
     def _forward(self, instr: Instruction) -> None:
         """Barriers and the like: the same arrays in the same cuts."""
@@ -163,7 +251,7 @@ class ComputationDivision(PartsBuilder):
             if begins:
                 inside = self.devices.cuts[node]
                 dims = tuple(combined(o, i) for o, i in zip(outside.dims, inside.dims, strict=True))
-                before = ArrayCut(dims, inside.manual[:-1])
+                before = ArrayCut(dims, inside.manual[:-1], outside.summed)
                 after = inside
             else:
                 regions = held.cut.manual or (border.axis,)
@@ -171,7 +259,7 @@ class ComputationDivision(PartsBuilder):
                 dims = tuple(
                     combined(o, i) for o, i in zip(outside.dims, held.cut.dims, strict=True)
                 )
-                after = ArrayCut(dims, regions[:-1])
+                after = ArrayCut(dims, regions[:-1], outside.summed)
             shape = self.devices.flow.shapes[node]
             parts[path] = Held(shape, {after: self.piece(held, before, instr)})
         self.values[instr] = parts
@@ -244,6 +332,10 @@ def local_shape(shape: Shape, cuts: Cuts, path: tuple[int, ...] = ()) -> Shape:
         parts = (local_shape(s, cuts, (*path, n)) for n, s in enumerate(shape.elements))
         return tuple_of(*parts)
     return cuts[path].local(shape) if shape.is_array else shape
+
+
+def _cut_as(sharding: Sharding, rank: int) -> ArrayCut:
+    return cut_of(sharding, rank) or whole(rank)
 
 
 def _coarser(cut: ArrayCut) -> Iterator[ArrayCut]:

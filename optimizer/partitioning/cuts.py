@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from hlo.sharded import Shards
     from hlo.types.shape import Shape
+    from hlo.types.sharding import Mesh
 
     Groups = tuple[tuple[int, ...], ...]
 
@@ -46,6 +47,14 @@ class CutAxis:
     count: int
     places: tuple[int, ...]
 
+    @property
+    def blocks(self) -> frozenset[frozenset[int]]:
+        """The devices that hold each block."""
+        found: dict[int, set[int]] = {}
+        for device, place in enumerate(self.places):
+            found.setdefault(place, set()).add(device)
+        return frozenset(map(frozenset, found.values()))
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayCut:
@@ -57,15 +66,27 @@ class ArrayCut:
     manual : for a value inside of regions that devices run on parts of their own (`shard_map`),
         the axis of each region, outermost first: only devices at the same place there hold parts
         of one value.
+    summed : the axis along which devices hold summands that nobody has added up (`unreduced`).
     """
 
     dims: tuple[CutAxis | None, ...]
     manual: tuple[CutAxis, ...] = ()
+    summed: CutAxis | None = None
 
     @property
     def is_whole(self) -> bool:
         """Whether each device holds all of the array."""
-        return not any(self.dims)
+        return not any(self.dims) and self.summed is None
+
+    @property
+    def apart(self) -> tuple[CutAxis, ...]:
+        """The axes along which devices hold parts of other values: of regions, and of summands."""
+        return (*self.manual, self.summed) if self.summed else self.manual
+
+    @property
+    def reduced(self) -> ArrayCut:
+        """The cut once summands are added up."""
+        return replace(self, summed=None) if self.summed else self
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -75,7 +96,7 @@ class ArrayCut:
     @property
     def is_possible(self) -> bool:
         """Whether the axes are independent."""
-        return _independent((*(a for a in self.dims if a), *self.manual))
+        return _independent((*(a for a in self.dims if a), *self.apart))
 
     def with_dim(self, dim: int, axis: CutAxis | None) -> ArrayCut:
         """The cut with another axis for a dimension."""
@@ -102,6 +123,11 @@ class ArrayCut:
         """The dimensions of which some parts reach past the end."""
         sizes = enumerate(zip(whole.dims, self.counts, strict=True))
         return [dim for dim, (size, n) in sizes if size % n]
+
+
+def everyone(devices: int) -> CutAxis:
+    """The axis of blocks of one device each."""
+    return CutAxis(devices, tuple(range(devices)))
 
 
 def whole(rank: int, manual: tuple[CutAxis, ...] = ()) -> ArrayCut:
@@ -182,8 +208,39 @@ def groups_along(fixed: tuple[CutAxis, ...], varying: tuple[CutAxis, ...]) -> Gr
 
 def cut_of(sharding: Sharding, rank: int) -> ArrayCut | None:
     """The cut that a sharding says; None if it says none of this rank."""
+    if sharding.named is not None and sharding.named.unreduced:
+        named = replace(sharding.named, unreduced=())
+        cut = cut_of(replace(sharding, named=named), rank)
+        summed = mesh_axis([a.name for a in sharding.named.unreduced], named.mesh)
+        return replace(cut, summed=summed) if cut else None
+    kinds = sharding.last_tile_dims
+    if sharding.tiles is not None and "unreduced" in kinds:
+        cut = cut_of(replace(sharding, last_tile_dims=()), rank)
+        summed = _last_axis(sharding.tiles, rank + kinds.index("unreduced"))
+        return replace(cut, summed=summed) if cut else None
     shards = shards_of(sharding, rank)
     return None if shards is None else cut_of_shards(shards)
+
+
+def mesh_axis(names: Sequence[str], mesh: Mesh) -> CutAxis:
+    """The axis that some axes of a mesh are together."""
+    sizes = [size for _, size in mesh.axes]
+    grid = mesh.devices.device_array().reshape(-1) if mesh.devices else np.arange(prod(sizes))
+    dims = [n for n, (name, _) in enumerate(mesh.axes) if name in names]
+    place = np.indices(sizes).reshape(len(sizes), -1)
+    counts = [sizes[n] for n in dims]
+    places = np.zeros(grid.size, np.int64)
+    if dims:
+        places[grid] = np.ravel_multi_index([place[n] for n in dims], counts)
+    return CutAxis(prod(counts), tuple(int(p) for p in places))
+
+
+def _last_axis(tiles: TileAssignment, dim: int) -> CutAxis:
+    """The axis of a dimension of tiles."""
+    array = tiles.device_array()
+    places = np.empty(array.size, np.int64)
+    places[array] = np.indices(array.shape)[dim]
+    return CutAxis(tiles.dims[dim], tuple(int(p) for p in places))
 
 
 def cut_of_shards(shards: Shards) -> ArrayCut:
@@ -198,15 +255,10 @@ def cut_of_shards(shards: Shards) -> ArrayCut:
 def manual_axis_of(sharding: Sharding, rank: int, devices: int) -> CutAxis | None:
     """The axis along which devices run on values of their own; None if they do not."""
     if sharding.kind == "manual":
-        return CutAxis(devices, tuple(range(devices)))
+        return everyone(devices)
     if sharding.tiles is None or "manual" not in sharding.last_tile_dims:
         return None
-    dim = rank + sharding.last_tile_dims.index("manual")
-    count = sharding.tiles.dims[dim]
-    array = sharding.tiles.device_array()
-    places = np.empty(array.size, np.int64)
-    places[array] = np.indices(array.shape)[dim]
-    return CutAxis(count, tuple(int(p) for p in places))
+    return _last_axis(sharding.tiles, rank + sharding.last_tile_dims.index("manual"))
 
 
 def sharding_of(cut: ArrayCut) -> Sharding:
@@ -214,21 +266,23 @@ def sharding_of(cut: ArrayCut) -> Sharding:
     manual = cut.manual[0] if cut.manual else None
     for axis in cut.manual[1:]:
         manual = combined(manual, axis)
-    if cut.is_whole:
-        if manual is None:
+    if not any(cut.dims):
+        if manual is None and cut.summed is None:
             return Sharding("replicated")
-        if manual.count == len(manual.places):
-            return Sharding("manual")
+        for kind, axis in (("manual", manual), ("unreduced", cut.summed)):
+            if axis and axis.count == len(axis.places):
+                return Sharding(kind)
     cutting = tuple(axis for axis in cut.dims if axis)
-    manuals = (manual,) if manual else ()
-    axes = (*cutting, *manuals)
+    said = {"manual": manual, "unreduced": cut.summed}
+    others = {kind: axis for kind, axis in said.items() if axis}
+    axes = (*cutting, *others.values())
     groups = groups_along((), axes)
     copies = len(groups)
-    counts = (*cut.counts, *(m.count for m in manuals))
+    counts = (*cut.counts, *(axis.count for axis in others.values()))
     devices = np.array(groups).T.reshape(-1)
     dims = (*counts, copies) if copies > 1 else counts
     tiles = iota_of(dims, devices) or TileAssignment(dims, tuple(int(d) for d in devices))
-    if not manuals:
+    if not others:
         return Sharding("tiled", tiles, replicate_last=copies > 1)
-    kinds = ("manual", "replicated") if copies > 1 else ("manual",)
+    kinds = (*others, "replicated") if copies > 1 else tuple(others)
     return Sharding("tiled", tiles, last_tile_dims=kinds)

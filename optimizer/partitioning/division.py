@@ -21,10 +21,12 @@ from optimizer.partitioning.resharding import way
 from optimizer.partitioning.sharding_rules import (
     PASS_THROUGH,
     PERMUTATION,
+    REDUCTION,
     REPLICATION,
     Factor,
     Rule,
 )
+from optimizer.partitioning.summands import is_sum, left_of, linear_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -83,11 +85,17 @@ class FactorPlan:
     Attributes
     ----------
     regions : the axes of the regions that the instruction is in.
+    summed : the axis along which devices compute summands of the result that stay so.
+    summands : the operands that are summands, along the same axis.
+    left : the axes of sums of which the instruction makes such summands itself.
     """
 
     rule: Rule
     axes: tuple[CutAxis | None, ...]
     regions: tuple[CutAxis, ...] = ()
+    summed: CutAxis | None = None
+    summands: tuple[int, ...] = ()
+    left: tuple[CutAxis, ...] = ()
 
     def cut(self, rank: int, dims: Iterable[int | None]) -> ArrayCut:
         """The cut of an array with the dimensions that the factors run over."""
@@ -100,11 +108,13 @@ class FactorPlan:
     def operand(self, site: DivisionSite, number: int) -> ArrayCut:
         """The cut of an operand."""
         rank = site.instr.operands[number].shape.rank
-        return self.cut(rank, (f.operands[number] for f in self.rule))
+        cut = self.cut(rank, (f.operands[number] for f in self.rule))
+        return replace(cut, summed=self.summed) if number in self.summands else cut
 
     def result(self, site: DivisionSite, number: int = 0) -> ArrayCut:
         """The cut of an array of the result."""
-        return self.cut(site.results[number].rank, (f.results[number] for f in self.rule))
+        cut = self.cut(site.results[number].rank, (f.results[number] for f in self.rule))
+        return replace(cut, summed=self.summed)
 
     def cutting(self, *kinds: str) -> list[tuple[Factor, CutAxis]]:
         """The factors of some kinds that are cut."""
@@ -160,6 +170,11 @@ def local_attrs(site: DivisionSite, plan: FactorPlan, operands: Sequence[Instruc
         ))  # fmt: skip
     if isinstance(attrs, DynamicSlice):
         return replace(attrs, dynamic_slice_sizes=plan.result(site).local(site.results[0]).dims)
+    return constrained(attrs, operands)
+
+
+def constrained(attrs: Attrs, operands: Sequence[Instruction]) -> Attrs:
+    """The attributes of a custom call, whose layouts are of parts of the operands."""
     if isinstance(attrs, CustomCall) and attrs.operand_layout_constraints is not None:
         pairs = zip(attrs.operand_layout_constraints, operands, strict=True)
         shapes = tuple(
@@ -205,7 +220,8 @@ def best_plan(site: DivisionSite, rule: Rule) -> FactorPlan:
         iterations = work / plan.devices
         return price(site, plan, strategy) + iterations / ITERATIONS_A_BYTE, -plan.devices
 
-    return min(_plans(site, rule, strategy), key=cost)
+    plans = (p for plan in _plans(site, rule, strategy) for p in _with_summands(site, plan))
+    return min(plans, key=cost)
 
 
 def price(site: DivisionSite, plan: FactorPlan, strategy: Strategy) -> int:
@@ -242,6 +258,21 @@ def _plans(site: DivisionSite, rule: Rule, strategy: Strategy) -> Iterator[Facto
                     yield FactorPlan(rule, found, site.regions)
     if uncut not in seen:
         yield FactorPlan(rule, uncut, site.regions)
+
+
+def _with_summands(site: DivisionSite, plan: FactorPlan) -> Iterator[FactorPlan]:
+    """A plan, and those that give summands where such are wanted."""
+    yield plan
+    summed = site.wanted[0].summed if site.wanted else None
+    if summed is None:
+        return
+    cutting = [axis for axis in plan.axes if axis]
+    for operands in linear_in(site.instr):
+        if ArrayCut((*cutting, summed), site.regions).is_possible:
+            yield replace(plan, summed=summed, summands=operands)
+    summing = [axis for _, axis in plan.cutting(REDUCTION)]
+    if is_sum(site.instr) and (left := left_of(summing, summed)):
+        yield replace(plan, summed=summed, left=left)
 
 
 def _asked(site: DivisionSite, rule: Rule) -> list[tuple[CutAxis | None, ...]]:

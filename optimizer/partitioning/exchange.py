@@ -119,7 +119,7 @@ def _pieces(
     assert axis, "a dimension that is cut"
     ends = zip(starts, begin, strict=True)
     count = max((start + size - 1) // block - first for start, first in ends) + 1
-    others = [a for d, a in enumerate(cut.dims) if d != dim and a] + list(cut.manual)
+    others = [a for d, a in enumerate(cut.dims) if d != dim and a] + list(cut.apart)
     holders: dict[tuple[int, ...], list[int]] = {}
     for d, place in enumerate(axis.places):
         holders.setdefault((place, *(a.places[d] for a in others)), []).append(d)
@@ -151,7 +151,7 @@ def rounds_of(before: ArrayCut, after: ArrayCut) -> tuple[Groups, ...]:
     Blocks have the same sizes. Each device sends once in each round.
     """
     axes = [(a, b) for a, b in zip(before.dims, after.dims, strict=True) if a and b]
-    manual = before.manual
+    manual = before.apart
     holders: dict[tuple[int, ...], list[int]] = {}
     wanted: list[tuple[int, tuple[int, ...]]] = []
     for d in range(len(axes[0][0].places)):

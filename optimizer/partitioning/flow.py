@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import CustomCall, GetTupleElement
 from hlo.opcode import FORWARDING
 from hlo.sharded import CUTS, JOINS
+from optimizer.partitioning.custom import said_rule
 from optimizer.partitioning.sharding_rules import Factor, Rule, rule_of
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Flow:
             regions = regions[:-1]
         own = self.leaves[instr] = self._own(instr, regions)
         nodes = [self.leaves[o].get(()) for o in instr.operands]
-        rule = () if target in CUTS | JOINS else rule_of(instr)
+        rule = () if target in CUTS | JOINS else said_rule(instr) or rule_of(instr)
         self.links.append(Link(instr, tuple(nodes), tuple(own.values()), rule))
 
     def _loop(self, instr: Instruction) -> None:

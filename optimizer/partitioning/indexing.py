@@ -15,7 +15,7 @@ from hlo.types.element_type import S32, S64
 from hlo.types.shape import array
 from optimizer.expanders.parts import cut as slice_of
 from optimizer.expanders.parts import full, less, padded, spread, to_dims, to_type
-from optimizer.partitioning.communication import looked_up
+from optimizer.partitioning.communication import looked_up, neutral
 from optimizer.partitioning.division import (
     STRATEGIES,
     DivisionSite,
@@ -26,7 +26,7 @@ from optimizer.partitioning.division import (
     piece_of,
     rewritten,
 )
-from optimizer.partitioning.reductions import added_up, neutral, sums_moved
+from optimizer.partitioning.reductions import added_up, sums_moved
 from optimizer.partitioning.sharding_rules import PASS_THROUGH, REDUCTION, Factor
 from optimizer.reducers import identity_of, operation_of
 from optimizer.rewriting.make import make, splat

@@ -8,7 +8,7 @@ array decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hlo.attributes import CustomCall
@@ -18,6 +18,7 @@ from optimizer.partitioning.cuts import ArrayCut, CutAxis, combined, rest, whole
 from optimizer.partitioning.reshapes import reshaped
 from optimizer.partitioning.resharding import nested
 from optimizer.partitioning.sharding_rules import PERMUTATION, REPLICATION
+from optimizer.partitioning.summands import gives_summands, linear_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +63,7 @@ class Propagation:
     ----------
     cuts : of each node.
     because : for a node and dimension, the link and the node by which it is cut.
+    has_summands : whether there are any.
     """
 
     flow: Flow
@@ -70,6 +72,7 @@ class Propagation:
     because: dict[tuple[Node, int], tuple[Link, Node]] = field(
         default_factory=dict["tuple[Node, int]", "tuple[Link, Node]"]
     )
+    has_summands: bool = False
 
     def run(self) -> None:
         """Propagate to a fixed point."""
@@ -77,9 +80,10 @@ class Propagation:
             regions = self.flow.regions[node]
             cut = whole(shape.rank if shape.is_array else 0, regions)
             wish = self.wishes.get(node)
-            if wish and ArrayCut(wish.cut.dims, regions).is_possible:
-                cut = ArrayCut(wish.cut.dims, regions)
+            if wish and (wished := replace(wish.cut, manual=regions)).is_possible:
+                cut = wished
             self.cuts[node] = cut
+        self.has_summands = any(cut.summed for cut in self.cuts.values())
         early = [link for link in self.flow.links if not _is_late(link)]
         for links in (early, self.flow.links):
             while self._sweep(links, forwards=True) | self._sweep(links[::-1], forwards=False):
@@ -92,6 +96,7 @@ class Propagation:
                 changed |= self._border(link, forwards=forwards)
             if link.instr is not None and link.instr.opcode == "reshape":
                 changed |= self._reshape(link, forwards=forwards)
+            changed |= self._summands(link, forwards=forwards)
             for factor in link.rule:
                 # Who needs all of an operand gains nothing if it is cut.
                 if forwards or factor.kind != REPLICATION:
@@ -137,6 +142,32 @@ class Propagation:
         if made.is_possible:
             self.cuts[node] = made
         return made.is_possible
+
+    def _summands(self, link: Link, *, forwards: bool) -> bool:
+        """Let linear instructions give the summands that they are given, or that are wanted."""
+        if not self.has_summands or (not forwards and not gives_summands(link.instr)):
+            return False
+        sources: tuple[Node | None, ...] = link.results
+        targets: tuple[Node | None, ...] = link.operands
+        if forwards:
+            sources, targets = link.operands, link.results
+            if link.instr is not None:
+                given = [tuple(sources[n] for n in ns) for ns in linear_in(link.instr)]
+                sources = next((s for s in given if all(map(self._is_summand, s))), ())
+        axes = {self.cuts[node].summed for node in sources if node}
+        if len(axes) != 1 or not (axis := axes.pop()):
+            return False
+        changed = False
+        for node in targets:
+            if node is None or node in self.wishes or self.cuts[node].summed:
+                continue
+            made = replace(self.cuts[node], summed=axis)
+            if made.is_possible and (forwards or not is_free(node[0])):
+                self.cuts[node], changed = made, True
+        return changed
+
+    def _is_summand(self, node: Node | None) -> bool:
+        return node is not None and self.cuts[node].summed is not None
 
     def _reshape(self, link: Link, *, forwards: bool) -> bool:
         (operand,), (result,) = link.operands, link.results

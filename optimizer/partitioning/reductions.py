@@ -41,22 +41,14 @@ from optimizer.rewriting.make import make, splat, value_of
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
-    from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
-
-
-def neutral(element_type: ElementType) -> Instruction:
-    """The scalar that leaves others as they are when it is added: -0 for floats."""
-    kind = element_type.kind
-    value = np.asarray(complex(-0.0, -0.0)) if kind == "complex" else np.asarray(-0.0)
-    return splat(value if kind in ("float", "complex") else 0, array(element_type))
 
 
 def added_up(
     site: DivisionSite, plan: FactorPlan, part: Instruction, by: Computation | None = None
 ) -> Instruction:
     """The parts of devices that hold other blocks of reduced dimensions, folded; None adds."""
-    varying = tuple(axis for _, axis in plan.cutting(REDUCTION))
+    varying = folded_axes(plan)
     if not varying:
         return part
     kind = part.shape.element_type
@@ -64,14 +56,21 @@ def added_up(
     return site.network.folded(part, fixed_axes(plan), varying, by)
 
 
+def folded_axes(plan: FactorPlan) -> tuple[CutAxis, ...]:
+    """The axes along which devices compute summands that are to be added up."""
+    return tuple(axis for _, axis in plan.cutting(REDUCTION) if axis not in plan.left)
+
+
 def fixed_axes(plan: FactorPlan) -> tuple[CutAxis, ...]:
-    """The axes along which devices compute other results."""
-    return (*(axis for _, axis in plan.cutting(PASS_THROUGH, PERMUTATION)), *plan.regions)
+    """The axes along which devices compute other results, or other summands."""
+    others = plan.left or ((plan.summed,) if plan.summed else ())
+    cutting = (axis for _, axis in plan.cutting(PASS_THROUGH, PERMUTATION))
+    return (*cutting, *others, *plan.regions)
 
 
 def sums_moved(site: DivisionSite, plan: FactorPlan) -> int:
     """The bytes of the all-reduce."""
-    if not plan.cutting(REDUCTION):
+    if not folded_axes(plan):
         return 0
     pairs = enumerate(site.results)
     return sum(plan.result(site, n).bytes(shape) for n, shape in pairs)
@@ -126,7 +125,7 @@ def _reduce(site: DivisionSite, plan: FactorPlan) -> Instruction:
     initial = [site.piece(site.operand(count + n), ArrayCut(())) for n in range(count)]
     parts = [masked(site, plan, n, initial[n]) for n in range(count)]
     made = rewritten(site, plan, [*parts, *initial])
-    varying = tuple(axis for _, axis in plan.cutting(REDUCTION))
+    varying = folded_axes(plan)
     if not varying:
         return made
     if count == 1:

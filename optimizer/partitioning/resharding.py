@@ -11,13 +11,13 @@ Cuts are the nodes of a graph, and a step leads from one to another: Dijkstra's 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING
 
-from optimizer.partitioning.communication import part_of
+from optimizer.partitioning.communication import alone, part_of, placed
 from optimizer.partitioning.cuts import ArrayCut, CutAxis, combined, rest, split
 from optimizer.partitioning.exchange import planned, rounds_of
 
@@ -40,11 +40,11 @@ class ReshardingStep:
 
     Attributes
     ----------
-    opcode : of the collective; "slice" for none, "exchange" for several.
+    opcode : of the collective; "slice", "alone" and "place" for none, "exchange" for several.
     elements : that each device receives.
     collectives : how many there are.
     dims : the dimensions that change: from where and to where, or the same one twice.
-    axis : of an all-to-all, the axis that moves.
+    axis : of an all-to-all, the axis that moves; of summands, that along which they lie.
     """
 
     opcode: str
@@ -58,7 +58,7 @@ class ReshardingStep:
     @property
     def cost(self) -> int:
         """The elements that it counts as, to choose between ways."""
-        if self.opcode == "slice":
+        if self.opcode in ("slice", "alone", "place"):
             return 0
         return self.elements + ELEMENTS_A_COLLECTIVE * self.collectives
 
@@ -69,22 +69,32 @@ class ReshardingStep:
         ----------
         dims : of the whole array.
         """
-        source, target = self.dims
-        sizes = _local(self.after, dims)
-        if self.opcode == "slice":
-            found = (rest(a, b) for a, b in zip(self.after.dims, self.before.dims, strict=True))
-            return part_of(part, [axis[0] if axis else None for axis in found])
-        if self.opcode == "all-gather":
-            coarse = self.after.dims[source]
-            return network.gathered(part, self.before, source, coarse, sizes[source])
-        if self.opcode == "all-to-all":
-            assert self.axis
-            return network.turned(part, self.before, (source, target), self.axis, sizes)
-        if self.opcode == "collective-permute":
-            return network.permuted_blocks(part, rounds_of(self.before, self.after))
-        plan = planned(self.before, source, dims[source], *_window(self.after, source, dims))
-        assert plan, "an exchange that was planned"
-        return network.exchanged(part, source, plan)
+        source, _ = self.dims
+        sizes, axis = _local(self.after, dims), self.axis
+        match self.opcode:
+            case "slice":
+                pairs = zip(self.after.dims, self.before.dims, strict=True)
+                finer = (rest(a, b) for a, b in pairs)
+                part = part_of(part, [found[0] if found else None for found in finer])
+            case "all-reduce":
+                part = network.added(part, self.before)
+            case "alone" if axis:
+                part = alone(part, axis)
+            case "place" if axis:
+                part = placed(part, source, axis, sizes[source])
+            case "all-gather":
+                coarse = self.after.dims[source]
+                part = network.gathered(part, self.before, source, coarse, sizes[source])
+            case "all-to-all" if axis:
+                part = network.turned(part, self.before, self.dims, axis, sizes)
+            case "collective-permute":
+                part = network.permuted_blocks(part, rounds_of(self.before, self.after))
+            case _:
+                window = _window(self.after, source, dims)
+                plan = planned(self.before, source, dims[source], *window)
+                assert plan, "an exchange that was planned"
+                part = network.exchanged(part, source, plan)
+        return part
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +124,11 @@ def way(before: ArrayCut, after: ArrayCut, dims: _Dims) -> Way:
     ----------
     dims : of the whole array.
     """
-    before = ArrayCut(before.dims, after.manual) if before.is_whole or not before.manual else before
-    after = ArrayCut(after.dims, before.manual)
+    if before.is_whole or not before.manual:
+        before = replace(before, manual=after.manual)
+    after = replace(after, manual=before.manual)
+    if before.summed != after.summed:
+        return _way_of_summands(before, after, dims)
     order = count()
     queue: list[tuple[int, int, int, ArrayCut, tuple[ReshardingStep, ...]]] = [
         (0, 0, next(order), before, ())
@@ -136,6 +149,25 @@ def way(before: ArrayCut, after: ArrayCut, dims: _Dims) -> Way:
                 entry = (spent + step.cost, length + 1, next(order), step.after)
                 heapq.heappush(queue, (*entry, (*steps, step)))
     raise AssertionError("a whole array can be cut in any way")
+
+
+def _way_of_summands(before: ArrayCut, after: ArrayCut, dims: _Dims) -> Way:
+    """The way from summands to their sum, and to other summands."""
+    if before.summed:
+        elements = prod(_local(before, dims))
+        first = ReshardingStep("all-reduce", before, before.reduced, elements)
+        there = way(before.reduced, after, dims)
+        return Way((first, *there.steps), first.cost + there.cost)
+    assert after.summed
+    for d, axis in enumerate(before.dims):
+        if axis and axis.count == after.summed.count and axis.blocks == after.summed.blocks:
+            made = replace(before.with_dim(d, None), summed=after.summed)
+            there = way(made, after, dims)
+            first = ReshardingStep("place", before, made, 0, (d, d), axis)
+            return Way((first, *there.steps), there.cost)
+    there = way(before, after.reduced, dims)
+    last = ReshardingStep("alone", after.reduced, after, 0, axis=after.summed)
+    return Way((*there.steps, last), there.cost)
 
 
 def _local(cut: ArrayCut, dims: _Dims) -> _Dims:
@@ -170,7 +202,7 @@ def _steps(cut: ArrayCut, goal: ArrayCut, dims: _Dims) -> Iterator[ReshardingSte
 def _last_steps(cut: ArrayCut, goal: ArrayCut, dims: _Dims) -> Iterator[ReshardingStep]:
     """Steps that end soon: over the whole array."""
     yield from _slices(cut, goal, dims)
-    yield from _gathers(cut, ArrayCut((None,) * len(dims), goal.manual), dims)
+    yield from _gathers(cut, goal.without(range(len(dims))), dims)
 
 
 def _slices(cut: ArrayCut, goal: ArrayCut, dims: _Dims) -> Iterator[ReshardingStep]:

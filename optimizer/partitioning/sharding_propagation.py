@@ -22,6 +22,7 @@ from optimizer.partitioning.entry import parameter_wishes, result_wishes
 from optimizer.partitioning.flow import Flow, Link
 from optimizer.partitioning.propagation import Propagation, Wish, is_free
 from optimizer.partitioning.sharding_rules import Factor
+from optimizer.partitioning.single_device import device_of
 from optimizer.partitioning.wishes import reader_of
 from optimizer.passes import register
 
@@ -50,8 +51,10 @@ class Analysis:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether each device has all arrays whole."""
-        return not self.flow.borders and all(c.is_whole for c in self.propagation.cuts.values())
+        """Whether each device has all arrays whole, and makes all calls."""
+        if self.flow.borders or any(device_of(i) is not None for i in self.flow.leaves):
+            return False
+        return all(c.is_whole for c in self.propagation.cuts.values())
 
 
 def _wishes(flow: Flow, reader: ShardingReader) -> dict[Node, Wish]:

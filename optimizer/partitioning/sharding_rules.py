@@ -54,6 +54,9 @@ Rule = tuple[Factor, ...]
 # Custom calls that only say how their operand is to be cut.
 CONSTRAINTS = ("Sharding", "xla.sdy.Sharding", "xla.sdy.FuncResultSharding", "mhlo.sharding")
 
+# Custom calls that each device makes with its own parts of the operands.
+CALLS_ON_PARTS: set[str] = set()
+
 
 def rule_of(instr: Instruction) -> Rule:
     """The factors of an instruction; () for one that needs all operands whole.

@@ -78,8 +78,9 @@ def _divided(
 ) -> tuple[Module, list[tuple[str, Instruction, Instruction]]]:
     """The module of each device, and the decisions."""
     grid = (module.header.replica_count, found.reader.devices)
-    network = Network(grid, _channels(module))
-    devices = Devices(network, names_of(module), found.flow, found.propagation.cuts)
+    names = names_of(module)
+    network = Network(grid, _channels(module), names)
+    devices = Devices(network, names, found.flow, found.propagation.cuts)
     entry = module.entry
     taken = [
         {path: found.propagation.cuts[p, path] for path, _ in p.shape.leaves()}

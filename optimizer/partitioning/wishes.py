@@ -27,9 +27,12 @@ from optimizer.partitioning.cuts import (
     CutAxis,
     cut_of,
     cut_of_shards,
+    everyone,
     manual_axis_of,
+    mesh_axis,
     sharding_of,
     split,
+    whole,
 )
 from optimizer.partitioning.flow import Border
 from optimizer.partitioning.propagation import Wish
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
-    from hlo.types.sharding import Mesh
+    from hlo.types.sharding import Mesh, NamedSharding
 
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[([\d, ]*)\]")
 
@@ -154,6 +157,8 @@ class ShardingReader:
             self._expect_all(tiles.device_array(), instr)
             places = {number: place for place, number in enumerate(self.numbers)}
             sharding = self._renumbered(sharding, places)
+        if sharding.kind == "unreduced":
+            return replace(whole(shape.rank), summed=everyone(self.devices))
         cut = cut_of(sharding, shape.rank)
         if cut and sharding.named is not None:
             self._expect_all(np.arange(max(
@@ -205,7 +210,13 @@ class ShardingReader:
         """
         target = CustomCall.of(instr).custom_call_target
         if target.startswith("xla.sdy"):
-            cuts = tuple(cut_of_shards(shards) for shards in resharding(instr, self.meshes))
+            shards = resharding(instr, self.meshes, sums=True)
+            cuts = tuple(
+                replace(cut_of_shards(one), summed=mesh_axis([a.name for a in summed], named.mesh))
+                if (summed := named.unreduced)
+                else cut_of_shards(one)
+                for one, named in zip(shards, self._named(instr), strict=True)
+            )
             axis = self._manual(instr)
             self._expect_all(np.arange(len(axis.places)), instr)
             return Border(axis, cuts)
@@ -213,8 +224,9 @@ class ShardingReader:
         sharding = inside.annotations.sharding or Sharding("manual")
         rank = inside.shape.rank if inside.shape.is_array else 0
         axis = manual_axis_of(sharding, rank, self.devices)
-        everyone = CutAxis(self.devices, tuple(range(self.devices)))
-        return Border(axis or everyone, (self._outside(instr, begins=target in CUTS),))
+        return Border(
+            axis or everyone(self.devices), (self._outside(instr, begins=target in CUTS),)
+        )
 
     def _outside(self, instr: Instruction, *, begins: bool) -> ArrayCut:
         """The cut by which a region of GSPMD begins or ends, by the sharding of the whole.
@@ -222,23 +234,23 @@ class ShardingReader:
         That may cut further, as the array is cut inside; and it may be missing, where each device
         takes its own block.
         """
-        ((whole, part),) = cut_values(instr)
-        counts = [n // m if m else 1 for n, m in zip(whole.dims, part.dims, strict=True)]
+        ((outside, part),) = cut_values(instr)
+        counts = [n // m if m else 1 for n, m in zip(outside.dims, part.dims, strict=True)]
         sharding = (instr.operands[0] if begins else instr).annotations.sharding
         sharding = sharding or Sharding("replicated")
         if sharding.kind == "replicated" and prod(counts) == self.devices:
             # It may be missing: each device takes the block of its number.
             tiles = TileAssignment(tuple(counts), None, (self.devices,))
             sharding = Sharding("tiled", tiles)
-        cut = self.cut(sharding, whole, instr)
-        axes = cut.dims if cut else (None,) * whole.rank
+        cut = self.cut(sharding, outside, instr)
+        axes = cut.dims if cut else (None,) * outside.rank
         made = ArrayCut(tuple(
             split(axis, axis.count // count)[0] if axis and 1 < count <= axis.count else None
             for axis, count in zip(axes, counts, strict=True)
         ))  # fmt: skip
-        if cut is None or not made.is_even(whole) or made.local(whole).dims != part.dims:
+        if cut is None or not made.is_even(outside) or made.local(outside).dims != part.dims:
             message = (
-                f"{instr.name}: its sharding does not cut {whole.text_without_layout} "
+                f"{instr.name}: its sharding does not cut {outside.text_without_layout} "
                 f"into {part.text_without_layout}"
             )
             raise HloError("HLO122", message, instr.span)
@@ -249,18 +261,15 @@ class ShardingReader:
         attributes = instr.annotations.frontend_attributes
         text = (attributes.get(MANUAL_AXES) if attributes else None) or ""
         named = axes_of(text)
-        target = CustomCall.of(instr).custom_call_target
-        key = CUTS.get(target) or JOINS.get(target)
-        shardings = shardings_of(
-            (attributes.get(key or "") if attributes else "") or "", self.meshes
-        )
+        shardings = self._named(instr)
         mesh = shardings[0].mesh if shardings else next(iter(self.meshes.values()))
-        sizes = [size for _, size in mesh.axes]
-        grid = mesh.devices.device_array().reshape(-1) if mesh.devices else np.arange(prod(sizes))
-        dims = [n for n, (name, _) in enumerate(mesh.axes) if name in named]
-        place = np.indices(sizes).reshape(len(sizes), -1)
-        counts = [sizes[n] for n in dims]
-        number = np.ravel_multi_index([place[n] for n in dims], counts) if dims else 0 * grid
-        places = np.empty(grid.size, np.int64)
-        places[grid] = number
-        return CutAxis(max(1, prod(counts)), tuple(int(p) for p in places))
+        return mesh_axis(named, mesh)
+
+    def _named(self, instr: Instruction) -> tuple[NamedSharding, ...]:
+        """The shardings of values outside of a region, at a call that begins or ends it."""
+        attributes, target = (
+            instr.annotations.frontend_attributes,
+            CustomCall.of(instr).custom_call_target,
+        )
+        key = CUTS.get(target) or JOINS.get(target) or ""
+        return shardings_of((attributes.get(key) if attributes else "") or "", self.meshes)

@@ -96,16 +96,18 @@ def test_explain_says_what_runs_on_several_devices(jax: Any, mesh: Any, engine: 
     assert line.split() == ["jit_over_devices", engine, "5", str(c)]
 
 
-def test_programs_of_cuda_are_for_one_device(jax: Any, mesh: Any) -> None:
+def test_programs_of_cuda_exchange_nothing(jax: Any, mesh: Any) -> None:
     def on_kernels(x: Any) -> Any:
-        return x + 1
+        return x.sum(0)
 
     rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
     options = {"pyhlo_engine": "cuda-host"}
     called = jax.jit(on_kernels, in_shardings=rows, compiler_options=options)
-    np.testing.assert_array_equal(called(NUMBERS), NUMBERS + 1)
+    np.testing.assert_array_equal(called(NUMBERS), NUMBERS.sum(0))
     (line,) = [s for s in hlo_jax.explain().splitlines() if "on_kernels" in s]
-    assert line.split(maxsplit=4)[1::3] == ["interpreter", "programs of CUDA are for one device"]
+    name, why = line.split(maxsplit=4)[1::3]
+    assert name == "interpreter"
+    assert "can't be compiled to CUDA: it works with other devices" in why
 
 
 def test_a_loop_with_a_collective(jax: Any, mesh: Any) -> None:
@@ -186,3 +188,71 @@ def test_a_device_that_fails_ends_the_others(jax: Any, mesh: Any) -> None:
     called = jax.shard_map(call, mesh=mesh, in_specs=spec("x"), out_specs=spec(), check_vma=False)
     with pytest.raises(jax.errors.JaxRuntimeError, match="device two fails"):
         jax.jit(called)(NUMBERS)
+
+
+def test_results_that_jax_leaves_open_have_the_sharding_that_was_chosen(
+    jax: Any, mesh: Any
+) -> None:
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+
+    def both(x: Any) -> Any:
+        return x.sum(0), 2 * x
+
+    def first_six(x: Any) -> Any:
+        return x[:6]
+
+    sums, doubled = jax.jit(both)(jax.device_put(NUMBERS, rows))
+    assert doubled.sharding.is_equivalent_to(rows, 2)
+    assert sums.sharding.is_fully_replicated
+    # Six rows can't be cut into four, so a result of six rows is whole.
+    six = jax.jit(first_six)(jax.device_put(NUMBERS, rows))
+    assert six.sharding.is_fully_replicated
+
+
+def test_sums_that_nobody_has_added_up(jax: Any, jnp: Any, engine: str) -> None:
+    """Devices have summands of a product, and of twice the product."""
+    axis, spec = jax.sharding.AxisType.Explicit, jax.P
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(axis,), devices=jax.devices()[:2])
+    with jax.set_mesh(mesh):
+        x = jnp.arange(8.0).reshape(2, 4, out_sharding=spec(None, "i"))
+        y = jnp.arange(12.0).reshape(4, 3, out_sharding=spec("i", None))
+
+        @jax.jit
+        def product(x: Any, y: Any) -> Any:
+            z = jnp.dot(x, y, out_sharding=spec(unreduced={"i"}))
+            return z, jax.sharding.reshard(z + z, spec())
+
+        summands, twice = product(x, y)
+    assert engine
+    left, right = np.asarray(x), np.asarray(y)
+    np.testing.assert_array_equal(twice, 2 * left @ right)
+    for k, shard in enumerate(summands.addressable_shards):
+        part = slice(2 * k, 2 * k + 2)
+        np.testing.assert_array_equal(shard.data, left[:, part] @ right[part])
+
+
+def test_a_function_that_its_user_divides(jax: Any, jnp: Any, mesh: Any) -> None:
+    """Each device adds its part up, and then all devices' sums."""
+    module = pytest.importorskip("jax.experimental.custom_partitioning")
+
+    @module.custom_partitioning
+    def total(x: Any) -> Any:
+        return jnp.sum(x, 0)
+
+    def partition(mesh: Any, given: Any, result: Any) -> Any:
+        def on_parts(x: Any) -> Any:
+            return jax.lax.psum(jnp.sum(x, 0), "x")
+
+        return mesh, on_parts, result.sharding, (given[0].sharding,)
+
+    total.def_partition(partition, sharding_rule="i j -> j", reduction_factors=("i",))
+    seen: list[Any] = []
+
+    def twice(x: Any) -> Any:
+        jax.debug.inspect_array_sharding(2 * x, callback=seen.append)
+        return total(2 * x)
+
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    made = jax.jit(twice)(jax.device_put(NUMBERS, rows))
+    np.testing.assert_array_equal(made, 2 * NUMBERS.sum(0))
+    assert seen[0].is_equivalent_to(rows, 2)
