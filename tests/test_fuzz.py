@@ -43,6 +43,15 @@ def test_texts_are_refused_or_read(tmp_path: Path) -> None:
     assert findings.counts == {}
 
 
+def test_texts_of_stablehlo_are_refused_or_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.fuzz.stablehlo.corpus", lambda *_: corpus("models"))
+    counts, findings = fuzz(arguments(tmp_path, "--texts", 60, "--stablehlo", "--seed", "ci"))
+    assert counts["parsed and verified"] > 10
+    assert findings.counts == {}
+
+
 def test_modules_mean_the_same_three_ways(tmp_path: Path) -> None:
     counts, findings = fuzz(arguments(tmp_path, "--modules", 60, "--seed", "ci"))
     assert counts["run three ways"] > 10

@@ -18,7 +18,7 @@ from hlo.read.rule_tools import BadValue, by, integer, integers, present
 from hlo.types import values as val
 
 _GROUP_MODES = ("cross_replica", "cross_partition", "cross_replica_and_partition", "flattened_id")
-_PRECISIONS = ("default", "high", "highest")
+PRECISIONS = ("default", "high", "highest")
 _WINDOW_FIELDS = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")
 
 
@@ -82,8 +82,8 @@ class ValueRules(Transformer[Token, Any]):
     def precisions(self, items: Any) -> Any:
         """`{highest,default}`."""
         for item in present(items):
-            if item.lower() not in _PRECISIONS:
-                raise BadValue(f"a precision is {', '.join(_PRECISIONS)}", item)
+            if item.lower() not in PRECISIONS:
+                raise BadValue(f"a precision is {', '.join(PRECISIONS)}", item)
         found = tuple(str(item).lower() for item in present(items))
         # XLA does not tell the default from its absence.
         return () if all(precision == "default" for precision in found) else found

@@ -23,6 +23,7 @@ from tests.fuzz.cases import Attempt, Run, count_mistake
 from tests.fuzz.corpus import corpus
 from tests.fuzz.findings import Findings
 from tests.fuzz.shrink import smaller
+from tests.fuzz.stablehlo import texts
 from tests.fuzz.workers import Counts, Found, Worker, watch
 
 # Without the checks that take the compiler most of its time, and find no more than addresses do;
@@ -45,6 +46,7 @@ def parsed_arguments(words: list[str] | None = None) -> argparse.Namespace:
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--texts", type=int, metavar="N", help="read so many mutated texts")
     kind.add_argument("--modules", type=int, metavar="N", help="run so many mutated modules")
+    parser.add_argument("--stablehlo", action="store_true", help="of StableHLO instead of HLO")
     parser.add_argument("--seconds", type=float, metavar="S", help="stop after so long")
     parser.add_argument("--seed", default="0", help="of everything (default 0)")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first")
@@ -69,9 +71,11 @@ def fuzz(arguments: argparse.Namespace) -> tuple[dict[str, int], Findings]:
     """One run: its counts, and what it has found."""
     gentle = arguments.modules is not None
     number = arguments.modules if gentle else arguments.texts
-    run = Run(arguments.seed, gentle, arguments.first + number)
+    run = Run(arguments.seed, gentle, arguments.first + number, arguments.stablehlo)
     # What every process reads is there before they part.
     corpus().tokens, corpus().attributes, corpus().lines, corpus().shapes
+    if arguments.stablehlo:
+        texts()
     findings = Findings(arguments.out)
     counts = Counts(arguments.workers + 1)
     start, told = time.monotonic(), [time.monotonic()]

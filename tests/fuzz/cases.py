@@ -14,6 +14,7 @@ from tests.fuzz.judge import can_be_merged, compiled, copied, donates, prepared,
 from tests.fuzz.merge import merged
 from tests.fuzz.mistakes import Case, Mistake, Skipped, guarded
 from tests.fuzz.mutate import module_of, text_of
+from tests.fuzz.stablehlo import NAME, stablehlo_of
 from tests.fuzz.workers import At, Counts, Found
 
 if TYPE_CHECKING:
@@ -38,15 +39,23 @@ class Run:
     ----------
     seed : of all its cases.
     gentle : whether it makes modules, and runs them; else texts, and reads them.
+    in_stablehlo : whether the texts are StableHLO.
     """
 
     seed: str
     gentle: bool
     last: int
+    in_stablehlo: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the file that a text is read as; "" for HLO."""
+        return NAME if self.in_stablehlo else ""
 
     def text(self, number: int) -> str:
         """The text of a case."""
         make = module_of if self.gentle else text_of
+        make = stablehlo_of if self.in_stablehlo else make
         return make(Random(f"{self.seed}/{number}"))[0]
 
     def arguments(self, number: int) -> Random:
@@ -95,7 +104,7 @@ class Attempt:
 
     def prepared(self, number: int) -> Case:
         """A case that was prepared before."""
-        module = read(self.run.text(number))
+        module = read(self.run.text(number), self.run.name)
         assert module is not None
         return prepared(module, self.run.arguments(number))
 
@@ -103,7 +112,7 @@ class Attempt:
         """Try one case, or let it wait for others."""
         self.counts.add("texts")
         try:
-            module = read(self.run.text(number))
+            module = read(self.run.text(number), self.run.name)
             if module is None:
                 return
             self.counts.add("parsed and verified")

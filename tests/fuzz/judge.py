@@ -18,6 +18,7 @@ import hlo
 import interpreter
 import optimizer
 from hlo import HloError, Instruction, Module
+from hlo.files import parse_either
 from hlo_tools.arrays import leaves
 from hlo_tools.generate.values import nasty, tame
 from interpreter.engine.memory import peak_bytes
@@ -34,8 +35,12 @@ UNSUPPORTED = ("HLO181", "HLO101")
 AT_RUN_TIME = tuple(f"HLO1{number:02}" for number in range(50))
 
 
-def read(text: str) -> Module | None:
+def read(text: str, name: str = "") -> Module | None:
     """The module of a text, if it is well formed and its print is a fixed point.
+
+    Parameters
+    ----------
+    name : of its file; StableHLO's ends in .mlir.
 
     Raises
     ------
@@ -43,7 +48,7 @@ def read(text: str) -> Module | None:
     """
     try:
         with guarded("parse"):
-            module = hlo.parse(text)
+            module = parse_either(text, name) if name else hlo.parse(text)
         with guarded("verify"):
             hlo.verify(module)
     except HloError as error:

@@ -20,7 +20,7 @@ class TooLongError(Exception):
     """A step has taken its time."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Mistake(Exception):  # noqa: N818  it is PyHLO's
     """Something that must not happen.
 

@@ -90,9 +90,13 @@ class Attributes(_Types):
 
     def number(self, typed: Token) -> Any:
         word, _, kind = (part.strip() for part in typed.partition(":"))
-        if "x" in word:
-            return Integer(int(word, 16), kind)
-        return Real(word, kind) if {".", "e", "E"} & set(word) else Integer(int(word), kind)
+        if "x" not in word and {".", "e", "E"} & set(word):
+            return Real(word, kind)
+        value = int(word, 16 if "x" in word else 10)
+        bits = int(kind.lstrip("sui")) if kind.lstrip("sui").isdigit() else 64
+        if not -(1 << bits - 1) <= value < 1 << bits:
+            raise HloError("HLO012", f"{word} does not fit `{kind or 'i64'}`")
+        return Integer(value, kind)
 
     def string(self, word: Token, _kind: Any = None) -> str:
         return unquoted(word)

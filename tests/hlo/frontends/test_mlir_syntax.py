@@ -305,3 +305,20 @@ def test_a_function_of_quantized_types_is_refused_and_others_are_read():
     with pytest.raises(hlo.HloError, match="no element type `!quant") as caught:
         stablehlo.parse(text, entry="q")
     assert caught.value.span.line == 1
+
+
+@pytest.mark.parametrize("number", ["4294967296 : i32", "-129 : si8", "0x10000000000000000 : i64"])
+def test_a_number_fits_its_type(number):
+    with pytest.raises(hlo.HloError, match="does not fit") as caught:
+        stablehlo.parse(f"module attributes {{a.b = {number}}} {{\n{DOUBLE}\n}}")
+    assert caught.value.code == "HLO012"
+    assert caught.value.span.line == 1
+
+
+def test_a_precision_is_one_of_three():
+    line = "%r = stablehlo.dot %x, %x, precision = [DEFAULT, HIHG]"
+    text = f"func.func @main(%x: tensor<4xf32>) -> tensor<f32> {{\n{line} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>\nreturn %r : tensor<f32>\n}}"  # noqa: E501
+    with pytest.raises(hlo.HloError, match="there is no precision `HIHG`") as caught:
+        stablehlo.parse(text)
+    assert caught.value.code == "HLO013"
+    assert "`high`" in str(caught.value)

@@ -70,6 +70,9 @@ ONE_OPERAND = {
     f'%r = stablehlo.custom_call @f(%x) {{api_version = 0 : i32, backend_config = "a"}}'
     f" : ({F}) -> {F}":
         'f32[4,8]{1,0} custom-call(%x), custom_call_target="f", backend_config="a"',
+    # A dictionary in a string is written as HLO's text has it.
+    f"%r = stablehlo.custom_call @f(%x) {{backend_config = \"{{\\22n\\22:[1]}}\"}} : ({F}) -> {F}":
+        'f32[4,8]{1,0} custom-call(%x), custom_call_target="f", backend_config={"n":[1]}',
     f"%r = stablehlo.custom_call @mhlo.erf(%x) {{mhlo.attributes = {{}}, mhlo.version = 1 : i64}}"
     f" : ({F}) -> {F}": "f32[4,8]{1,0} erf(%x)",
     f"%r = stablehlo.custom_call @f(%x) {{api_version = 4 : i32,"

@@ -12,7 +12,7 @@ from hlo.errors.error import HloError
 from hlo.frontends.stablehlo.items import Integer, Real
 from hlo.frontends.stablehlo.table import given, integers, translates, translation_of
 from hlo.frontends.stablehlo.types import dense_text
-from hlo.read.quoting import quote
+from hlo.read.quoting import keep_json, quote
 from hlo.types.shape import Layout, Shape, tuple_of
 from hlo.types.values import OutputOperandAlias
 
@@ -214,7 +214,7 @@ def _aliases(found: Sequence[Tagged]) -> tuple[OutputOperandAlias, ...]:
 
 def _quoted(config: Any) -> str:
     """A configuration that is a string, as HLO text keeps it; "" for none."""
-    return quote(config) if config and isinstance(config, str) else ""
+    return keep_json(quote(config)) if config and isinstance(config, str) else ""
 
 
 def spelled(value: Any) -> str:

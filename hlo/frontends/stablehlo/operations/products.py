@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hlo.errors.error import HloError, did_you_mean
 from hlo.frontends.stablehlo.operation import Tagged
 from hlo.frontends.stablehlo.operations.movement import constant_integers
 from hlo.frontends.stablehlo.operations.reductions import window_of
 from hlo.frontends.stablehlo.table import given, integers, translates, word
+from hlo.read.value_rules import PRECISIONS
 from hlo.types.values import ConvDims
 
 if TYPE_CHECKING:
@@ -23,8 +25,17 @@ if TYPE_CHECKING:
 
 
 def precision_of(op: Operation) -> tuple[str, ...]:
-    """The operand precisions of a product; () for the usual ones."""
+    """The operand precisions of a product; () for the usual ones.
+
+    Raises
+    ------
+    HloError
+        HLO013 if one is none.
+    """
     words = [word(w).lower() for w in given(op, "precision", "precision_config", default=())]
+    if unknown := [w for w in words if w not in PRECISIONS]:
+        notes = did_you_mean(unknown[0], PRECISIONS)
+        raise HloError("HLO013", f"there is no precision `{unknown[0].upper()}`", op.span, notes)
     return tuple(words) if any(w != "default" for w in words) else ()
 
 
