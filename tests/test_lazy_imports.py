@@ -30,3 +30,10 @@ def test_needless_files_are_not_imported(code: str, needless: list[str]) -> None
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert imported & {"hlo.opcode", "hlo_tools.cli"}  # the list is read as it is meant
     assert imported.intersection((*NEVER, *needless)) == set()
+
+
+def test_rules_of_expanders_are_listed_whoever_asks_first() -> None:
+    """They enter a table when their files are imported, which a command does not do by itself."""
+    code = "from optimizer.catalogue import all_rules; print(*(r.name for r in all_rules()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"shift_bits", "sort_dimensions"} <= set(done.stdout.split())
