@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     Place = tuple[list[int], list[int]]
 
-_ROOM = 16
+# Updates whose common bounds are looked at before they are.
+_BLOCK = 64
 
 
 @dataclass(eq=False)
@@ -34,37 +35,46 @@ class _Chain:
     Attributes
     ----------
     places : starts and ends of the updates, with room for more.
+    bounds : the least starts and greatest ends of each block of updates.
     """
 
     before: tuple[_Chain, int] | None
     updates: list[Instruction] = field(default_factory=list["Instruction"])
     places: NDArray[np.int64] | None = None
+    bounds: NDArray[np.int64] | None = None
 
     def append(self, update: Instruction, place: Place) -> None:
         """Add the next update."""
-        count, row, places = len(self.updates), np.array(place, np.int64), self.places
-        if places is None:
-            places = np.empty((_ROOM, *row.shape), np.int64)
+        count, row = len(self.updates), np.array(place, np.int64)
+        block, places, bounds = count // _BLOCK, self.places, self.bounds
+        if places is None or bounds is None:
+            places, bounds = np.empty((_BLOCK, *row.shape), np.int64), row[None].copy()
         elif count == len(places):
             places = np.concatenate([places, np.empty_like(places)])
+            bounds = np.concatenate([bounds, np.empty_like(bounds)])
+        if count % _BLOCK == 0:
+            bounds[block] = row
+        bounds[block] = np.minimum(bounds[block, 0], row[0]), np.maximum(bounds[block, 1], row[1])
         places[count] = row
-        self.places = places
+        self.places, self.bounds = places, bounds
         self.updates.append(update)
 
     def last_touching(self, count: int, starts: Sequence[int], ends: Sequence[int]) -> int:
         """The number of the last of the first updates that touches a part; -1 for none."""
         assert self.places is not None
-        # Most slices are of a part that was touched a short time ago.
-        stop, length = count, _ROOM
-        while stop > 0:
-            start = max(stop - length, 0)
-            near = self.places[start:stop]
-            touching = ((near[:, 0] < ends) & (near[:, 1] > starts)).all(axis=1)
-            found = np.flatnonzero(touching)
-            if len(found):
-                return start + int(found[-1])
-            stop, length = start, 8 * length
+        assert self.bounds is not None
+        # Updates that come one after the other are often near each other: few blocks are searched.
+        for block in reversed(_touching(self.bounds[: -(-count // _BLOCK)], starts, ends)):
+            start = block * _BLOCK
+            found = _touching(self.places[start : min(start + _BLOCK, count)], starts, ends)
+            if found:
+                return start + found[-1]
         return -1
+
+
+def _touching(places: NDArray[np.int64], starts: Sequence[int], ends: Sequence[int]) -> list[int]:
+    """The numbers of those places that touch a part."""
+    return np.flatnonzero(((places[:, 0] < ends) & (places[:, 1] > starts)).all(axis=1)).tolist()
 
 
 class UpdateChains:
