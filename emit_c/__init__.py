@@ -25,12 +25,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
+from emit_c.program.conditions import conditions_for
 from hlo.support.lazily import names_of
 from hlo.verify import verify
 from interpreter.engine.elided import warn_of_elided
 from interpreter.engine.memory import refuse_elided
 
 if TYPE_CHECKING:
+    from codegen.subnormals import Subnormals
     from emit_c.executable.executable import Executable
     from emit_c.executable.pending import PendingExecutable
     from emit_c.executable.runtime import set_threads
@@ -69,6 +71,8 @@ def compile(  # noqa: A001 - so it is named
     donate: bool = False,
     remember: bool = True,
     plain: bool = False,
+    subnormals: Subnormals | None = None,
+    threads: int | None = None,
     wait: Literal[True] = True,
 ) -> Executable: ...
 @overload
@@ -79,6 +83,8 @@ def compile(  # noqa: A001 - so it is named
     donate: bool = False,
     remember: bool = True,
     plain: bool = False,
+    subnormals: Subnormals | None = None,
+    threads: int | None = None,
     wait: Literal[False],
 ) -> PendingExecutable: ...
 def compile(  # noqa: A001 - so it is named
@@ -88,6 +94,8 @@ def compile(  # noqa: A001 - so it is named
     donate: bool = False,
     remember: bool = True,
     plain: bool = False,
+    subnormals: Subnormals | None = None,
+    threads: int | None = None,
     wait: bool = True,
 ) -> Executable | PendingExecutable:
     """Verify, optimize, emit, compile and load a module.
@@ -104,6 +112,12 @@ def compile(  # noqa: A001 - so it is named
         store the new one. The cache's keys know the files of PyHLO, but not the changes that a
         running program has made to its tables.
     plain : loops as one would write them by hand, to be read: see `emit`.
+    subnormals : "flush": results that are subnormal numbers are zeros, and such operands count as
+        zeros, as in XLA's code for CPUs, because many processors compute with them a hundred times
+        as slowly. "keep": as IEEE 754 says, and as the interpreter does. By default as
+        `$PYHLO_SUBNORMALS` says, else "flush". It holds during a call, on all threads of it.
+    threads : a call takes at most so many. By default it takes all or one, whichever has been
+        faster so far. Values are the same.
     wait : return when the library is ready. Otherwise a thread compiles it, while the interpreter
         answers calls; an error of the thread is raised by the next call.
 
@@ -119,7 +133,7 @@ def compile(  # noqa: A001 - so it is named
         HLO020 to HLO099 if the module is not well-formed (C checks no bounds, so shapes must be
         right), HLO113 if the module is too large for the memory, HLO115 if computations call each
         other too deeply, HLO180 if there is no C compiler, HLO181 if an instruction can't be
-        emitted, HLO182 if the compiler refuses the code.
+        emitted, HLO182 if the compiler refuses the code, HLO204 for options that can't be.
     """
     from emit_c.executable.compilation import Compilation  # noqa: PLC0415
 
@@ -128,7 +142,8 @@ def compile(  # noqa: A001 - so it is named
     warn_of_elided(module)
     refuse_elided(module)
     taken = module if donate else _without_donations(module)
-    make = Compilation(taken, sound, optimize, remember, plain).executable
+    chosen = conditions_for(subnormals, threads)
+    make = Compilation(taken, sound, optimize, remember, plain, chosen).executable
     if wait:
         return make()
     from emit_c.executable.pending import PendingExecutable  # noqa: PLC0415

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import emit_c
 from hlo.backend import Backend, ModuleCompiler, ModuleExecutable
@@ -13,6 +13,7 @@ from hlo.sharded import reshardings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.subnormals import Subnormals
     from emit_c.executable.profile import Profile
     from emit_c.executable.sanitize import SanitizerReport
     from hlo.instruction import Module
@@ -23,10 +24,10 @@ class CompiledC(ModuleExecutable):
 
     Parameters
     ----------
-    remember : use the user's cache.
+    options : of `emit_c.compile`.
     """
 
-    def __init__(self, module: Module, remember: bool) -> None:
+    def __init__(self, module: Module, **options: Any) -> None:
         from optimizer.log import Log  # noqa: PLC0415  as of all imports below: only some need it
         from optimizer.partitioning.spmd_partitioning import SpmdPartitioning  # noqa: PLC0415
 
@@ -38,7 +39,7 @@ class CompiledC(ModuleExecutable):
         def compiled(replicas: int) -> emit_c.Executable:
             header = replace(divided.header, replica_count=replicas)
             module = replace(divided, header=header)
-            return emit_c.compile(module, donate=True, remember=remember)
+            return cast("Any", emit_c.compile)(module, donate=True, **options)
 
         self._compiled, self._first = compiled, compiled(divided.header.replica_count)
         self.native = self._first.native
@@ -69,19 +70,27 @@ class CompiledC(ModuleExecutable):
 class CCompiler(ModuleCompiler):
     """Optimizes a module and compiles its C."""
 
-    def compile(self, module: Module, *, remember: bool = True) -> CompiledC:
+    def compile(
+        self,
+        module: Module,
+        *,
+        remember: bool = True,
+        subnormals: Subnormals | None = None,
+        threads: int | None = None,
+    ) -> CompiledC:
         """The module as C.
 
         Parameters
         ----------
         remember : use the user's cache of libraries.
+        subnormals, threads : as of `emit_c.compile`.
 
         Raises
         ------
         HloError
             as `emit_c.compile`.
         """
-        return CompiledC(module, remember)
+        return CompiledC(module, remember=remember, subnormals=subnormals, threads=threads)
 
 
 def _limit_threads(number: int) -> None:
@@ -115,6 +124,7 @@ BACKENDS: Final = {
         "c",
         CCompiler(),
         summary="optimized, emitted as C and compiled for the CPU",
+        keeps_subnormals=False,
         offers={
             "threads": _limit_threads,
             "profile": _profiled,

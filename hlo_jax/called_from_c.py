@@ -11,6 +11,7 @@ from codegen.expressions import Literal
 from codegen.statements import Try
 from emit_c.code.constants import CConstants
 from emit_c.code.foreign import PROVIDED
+from emit_c.executable.runtime import usual_floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,6 +59,6 @@ def _provided(function: Callable[..., int], count: int) -> str:
     name = f"{function.__name__}_with_{count}"
     if name not in _kept:
         kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, *[ctypes.c_void_p] * count)
-        _kept[name] = kind(function)
+        _kept[name] = kind(usual_floats()(function))
         PROVIDED[name] = ctypes.cast(_kept[name], ctypes.c_void_p).value or 0
     return name

@@ -32,7 +32,10 @@ REPORT = "report.json"
 # Packages whose versions may matter.
 _PACKAGES = ("pyhlo", "numpy", "ml_dtypes", "lark", "scipy-openblas32", "jax", "jaxlib", "pycuda")
 # Variables of the environment that change a run.
-_VARIABLES = ("CC", "XLA_FLAGS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "HLO_DEBUG")
+_VARIABLES = (
+    *("CC", "XLA_FLAGS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "HLO_DEBUG"),
+    *("PYHLO_SUBNORMALS", "PYHLO_THREADS"),
+)
 # Verbs that run scripts.
 _SCRIPTS = ("jax", "step")
 # Largest file of a report, and all of them together.

@@ -9,14 +9,15 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
+from hlo.wording import counted
 from hlo_tools.arrays import leaves
 from hlo_tools.dumps import short_name
 from hlo_tools.files import name_of, read_sound_module
 from hlo_tools.inputs import make_inputs
 from hlo_tools.show import duration
-from hlo_tools.tolerances import chosen_tolerance, spell_tolerance
+from hlo_tools.tolerances import between, chosen_tolerance, spell_tolerance
 from interpreter.engine.elided import ElidedConstantWarning, elided_text
-from interpreter.numbers.compare import compare
+from interpreter.numbers.compare import compare, flushed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +54,7 @@ def run_all(
             message = f"--{option.replace('_', '-')} is for one module, not {len(paths)}"
             raise HloError("HLO204", message)
     status, failed = SAME, False
-    promise = chosen_tolerance(arguments)
+    promise = between(chosen_tolerance(arguments), arguments.platform, arguments.reference)
     for path in paths:
         name = short_name(name_of(path))
         try:
@@ -99,10 +100,15 @@ def compared(
     values: Sequence[Value], wanted: Sequence[Value], name: str, promise: Promise
 ) -> tuple[str, int]:
     """Compare the value on each device: the first difference, or that there is none."""
+    zeros = 0
     for device, (value, want) in enumerate(zip(values, wanted, strict=True)):
         difference = compare(value, want, promise)
         if difference:
             where = f" on device {device}" if len(values) > 1 else ""
             return f"different from {name}{where}: {difference}", DIFFERENT
+        zeros += flushed(value, want) if promise.flushed else 0
     count = sum(1 for value in values for _ in leaves(value))
-    return f"equal to {name}, arrays: {count}, {spell_tolerance(promise)}", SAME
+    told = f"equal to {name}, arrays: {count}, {spell_tolerance(promise)}"
+    if zeros:
+        told += f", but for {counted(zeros, 'subnormal number')} that C takes for 0 (--subnormals)"
+    return told, SAME

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.subnormals import WORDS, chosen_subnormals
 from hlo_tools.arguments import at_least, tolerance
 from interpreter.numbers.compare import PROMISES, Promise
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import Namespace, _ActionsContainer  # pyright: ignore[reportPrivateUsage]
 
     from hlo_tools.arguments import Parser
 
@@ -58,9 +60,26 @@ def chosen_tolerance(arguments: Namespace) -> Promise:
     return Promise(zero_sign=True, **{k: v for k, v in given.items() if v is not None})
 
 
+def between(promise: Promise, *names: str | None) -> Promise:
+    """A promise, but for subnormal numbers where one of the platforms takes them for zeros."""
+    flushes = "c" in names and chosen_subnormals(None) == "flush"
+    return replace(promise, flushed=True) if flushes else promise
+
+
+def add_subnormals_option(parser: _ActionsContainer) -> None:
+    """The option that says whether compiled code keeps subnormal numbers."""
+    parser.add_argument(
+        "--subnormals",
+        choices=WORDS,
+        help="flush (default of C): compiled code takes them for zeros, as XLA's code for CPUs "
+        "does; keep: as IEEE 754 says, and as the interpreter does",
+    )
+
+
 def spell_tolerance(promise: Promise) -> str:
     """The text of a tolerance: `promise: ROUNDING`, or `rtol: 0.001, ulps: 2`."""
-    if promise in PROMISES.values():
-        return f"promise: {promise}"
+    named = replace(promise, flushed=False)
+    if named in PROMISES.values():
+        return f"promise: {named}"
     given = {"rtol": promise.rtol, "atol": promise.atol, "ulps": promise.ulps}
     return ", ".join(f"{name}: {value:g}" for name, value in given.items() if value) or "exactly"

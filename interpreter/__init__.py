@@ -1,7 +1,8 @@
 """The meaning of every opcode, in plain NumPy.
 
 `evaluate(module, *arguments)` runs a module. The table `evaluates` has each opcode's function, and
-`custom_call` registers one for a custom call.
+`custom_call` registers one for a custom call. Floats are those of IEEE 754, with subnormal numbers,
+which compiled code may take for zeros (`codegen.subnormals`).
 
 Examples
 --------

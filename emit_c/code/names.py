@@ -9,6 +9,7 @@ from emit_c.code.prelude import PRELUDE
 KEYWORDS = names.C_WORDS | {
     *("in", "out", "arena", "scratch", "run", "load_constants", "k", "level", "begin", "end"),
     *("at", "done", "step", "iteration", "status", "slot", "own", "given", "arguments"),
+    *("call", "caller", "choice"),
 }
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from codegen.program.collectives import Meetings
     from emit_c.code.constants import ConstantArray
+    from emit_c.program.conditions import Conditions
     from emit_c.program.units import Parts
     from hlo.instruction import Module
     from hlo.types.shape import Shape
@@ -188,20 +189,21 @@ def _no_macro(name: str) -> str:
     return f"{name}_v" if len(name) > 2 and name.isupper() else name
 
 
-def files(module: Module, name: str) -> dict[str, str]:
+def files(module: Module, name: str, conditions: Conditions | None = None) -> dict[str, str]:
     """The text of every file, by name.
 
     Parameters
     ----------
     module : optimized already.
     name : of the function and of its files.
+    conditions : as of `emit`.
 
     Raises
     ------
     HloError
         HLO181 if an instruction can't be emitted.
     """
-    program = emit(prepare(module), exported=False)
+    program = emit(prepare(module), exported=False, conditions=conditions)
     head = signature(module, name)
     texts = {
         "name": head.name,
@@ -248,7 +250,7 @@ def _call(head: FunctionSignature, meetings: Meetings) -> dict[str, str]:
         return {
             "plan": "",
             "lists": _ONE_DEVICE.format(inputs=inputs, outputs=outputs),
-            "call": "run(in, out, memory)",
+            "call": "call(in, out, memory)",
             "objects": "runtime.o",
             "headers": "",
             "several": "",
@@ -265,7 +267,7 @@ def _call(head: FunctionSignature, meetings: Meetings) -> dict[str, str]:
         "lists": _SEVERAL_DEVICES.format(
             n=head.devices, ins=ins, outs=outs, inputs=inputs, outputs=outputs
         ),
-        "call": "hlo_run_devices((hlo_module *)run, plan, ins, outs, arenas, report)",
+        "call": "hlo_run_devices((hlo_module *)call, plan, ins, outs, arenas, report)",
         "objects": "runtime.o collectives.o devices.o",
         "headers": " devices.h transport.h",
         "several": _ABOUT_DEVICES.format(n=head.devices) if head.devices > 1 else "",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from emit_c.executable.built import Built, StridedView
+    from emit_c.program.conditions import Conditions
     from hlo.instruction import Instruction, Module
 
 
@@ -59,6 +60,7 @@ class Building:
     sound: set[Instruction]
     optimize: bool
     plain: bool
+    conditions: Conditions
 
     def dynamic(self) -> DynamicExecutable:
         """The callable of a module with sizes that are known at run time."""
@@ -67,7 +69,7 @@ class Building:
             precise = optimizer.optimize(precise, target="cpu", observers=())
             verify(precise, self.sound)
         static = to_static(precise)
-        program = emit(prepare(static.module), plain=self.plain)
+        program = emit(prepare(static.module), plain=self.plain, conditions=self.conditions)
         return DynamicExecutable(self.module, static, build(program), lambda: program.source)
 
     def built(self, key: str) -> Built:
@@ -103,7 +105,8 @@ class Building:
         viewed, views = without_last_bitcasts(made)
         prepared = trust(prepare(viewed, log=log))
         try:
-            return ModuleInC(made, emit(prepared, units=units, plain=self.plain), views)
+            program = emit(prepared, units=units, plain=self.plain, conditions=self.conditions)
+            return ModuleInC(made, program, views)
         except Exception:
             verify(made)  # its error says more, where there is one
             raise

@@ -14,6 +14,7 @@ from optimizer.dynamic_padder.padding import is_dynamic
 if TYPE_CHECKING:
     from emit_c.executable.building import Building
     from emit_c.executable.built import Built
+    from emit_c.program.conditions import Conditions
     from hlo.instruction import Instruction, Module
 
 
@@ -31,6 +32,7 @@ class Compilation:
     optimize: bool
     remember: bool
     plain: bool
+    conditions: Conditions
 
     @no_collection()
     def executable(self) -> Executable:
@@ -45,7 +47,7 @@ class Compilation:
             return self._building().dynamic()
         key = ""
         if self.remember:
-            key = module_cache.cache_key(self.module, self.optimize, self.plain)
+            key = module_cache.cache_key(self.module, self.optimize, self.plain, self.conditions)
         built = module_cache.load_built(key, self.module) if key else None
         built = built or self._building().built(key)
         try:
@@ -64,4 +66,4 @@ class Compilation:
         """The maker of the library, with the optimizer and the emitter."""
         from emit_c.executable.building import Building  # noqa: PLC0415  the cache may be enough
 
-        return Building(self.module, self.sound, self.optimize, self.plain)
+        return Building(self.module, self.sound, self.optimize, self.plain, self.conditions)

@@ -100,7 +100,7 @@ class Executable:
     def __init__(self, entry: Computation, built: Built, written: Callable[[], str]) -> None:
         self.library, self._library, self._written = built.library, _load(built), written
         self.memory = call_memory(entry, built.arena_bytes, built.constants)
-        run = self._library.functions.run
+        run = self._library.functions.call
         address = ctypes.cast(run, ctypes.c_void_p).value or 0
         parameters = ", ".join(str(p.shape) for p in entry.parameters)
         self._signature = f"({parameters}) -> {entry.root.shape}"

@@ -1,7 +1,8 @@
 """A module becomes one readable C file.
 
 It holds, in this order: the module's text as a comment, the functions of the prelude that are
-used, constants, the kernels, a function for each computation that is called, and `run`, the entry.
+used, constants, the kernels, a function for each computation that is called, `run` for the entry,
+and `call`, which others call.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from codegen.program.head import head
 from codegen.statements import Call
 from emit_c.code.definition import defined
 from emit_c.custom_calls.table import kernel as custom_calls
+from emit_c.program.conditions import Conditions, conditions_for
 from emit_c.program.module import ModuleWriter
 from emit_c.program.relocatable import ENTRY
 from emit_c.program.schedule import write_function
@@ -42,7 +44,7 @@ class Program:
 
     Attributes
     ----------
-    parts : of the C file. Its entry is `run(in, out, arena)`, for arrays of pointers to the leaves
+    parts : of the C file. Others call `call(in, out, arena)`, for arrays of pointers to the leaves
         of the arguments and of the result, and memory aligned to 64 bytes.
     arena_bytes, slot_bytes : of that memory; the latter for each part of a loop that may run at the
         same time as the others.
@@ -94,6 +96,7 @@ def emit(
     plain: bool = False,
     schedule: KernelPass | None = None,
     exported: bool = True,
+    conditions: Conditions | None = None,
 ) -> Program:
     """Write a module as C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
@@ -105,7 +108,9 @@ def emit(
     plain : write loops as one would by hand, to be read: without the passes over kernels, except
         the last, and without tiles.
     schedule : with `plain`, a pass of the user's over these loops.
-    exported : let other files call the entry and `load_constants`.
+    exported : let other files call `call` and `load_constants`.
+    conditions : with subnormal numbers or without, and on how many threads; by default as the
+        environment says.
 
     Raises
     ------
@@ -128,6 +133,7 @@ def emit(
     entry = writer.functions[ENTRY]
     table = StepTable(entry, writer.memory, writer.kernels.entries)
     constants, foreign = writer.constants, writer.constants.foreign
+    calls = partial(_calls, writer, "" if exported else "static ", conditions or conditions_for())
     parts = Parts(
         partial(head, module),
         constants.definitions,
@@ -135,10 +141,8 @@ def emit(
         foreign.called,
         writer.kernels.functions,
         writer.kernels.entries,
-        CallingUnit(partial(_calls, writer, entry, exported=exported)),
-        CallingUnit(partial(_calls, writer, table.function, table, exported=exported))
-        if table.is_worth_it
-        else None,
+        CallingUnit(partial(calls, entry)),
+        CallingUnit(partial(calls, table.function, table)) if table.is_worth_it else None,
     )
     large, memory = tuple(constants.loaded), writer.memory
     return Program(
@@ -157,21 +161,22 @@ def _least_bytes(module: Module) -> int:
 
 def _calls(
     writer: ModuleWriter,
+    static: str,
+    conditions: Conditions,
     entry: RelocatableFunction,
     table: StepTable | None = None,
-    *,
-    exported: bool,
 ) -> tuple[str, Mapping[str, None]]:
     """The functions that call kernels, with a table of steps if the entry has one, in C."""
     constants = writer.constants
     loaded = [name for name, each in constants.definitions.items() if each.is_loaded]
-    texts = [constants.loader("" if exported else "static ")]
-    mentions = dict.fromkeys(loaded)
+    texts = [constants.loader(static)]
+    mentions = dict.fromkeys((*loaded, *conditions.mentions))
     for name, function in (writer.functions | {ENTRY: entry}).items():
         made = defined(function.relocated(writer.memory))
         if name == ENTRY and table is not None:
             texts.append(table.text)
             mentions |= dict.fromkeys(table.kernels)
-        texts.append(made.exported if exported and name == ENTRY else made.text)
+        texts.append(made.text)
         mentions |= made.mentions
+    texts.append(conditions.text(ENTRY, static))
     return "\n".join(texts), mentions

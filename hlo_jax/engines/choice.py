@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from emit_c.program.conditions import conditions_for
 from hlo.backend import find, is_file, names
 from hlo.errors.error import HloError, did_you_mean
 from hlo_jax.engines.compiled import OnBackend
@@ -18,7 +19,7 @@ from hlo_jax.programs.lines import line_at
 from hlo_jax.programs.options import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
     from hlo.backend import Backend
     from hlo_jax.engines.engine import Engine
@@ -71,16 +72,27 @@ def watching(watch: Watch) -> Generator[None]:
         _watches.remove(watch)
 
 
+def _check(overrides: Mapping[str, str]) -> None:
+    """Refuse a compiler option with a value that it can't have."""
+    given = overrides.get("pyhlo_threads", "1")
+    threads = int(given) if given.isdecimal() else 0
+    try:
+        conditions_for(overrides.get("pyhlo_subnormals"), threads)
+    except HloError as error:
+        raise OptionError(error.message) from error
+
+
 def engine_for(program: JaxProgram) -> Engine:
     """The engine that the program's compiler option `pyhlo_engine` or the environment names.
 
     Raises
     ------
     OptionError
-        If there is no engine of that name.
+        If there is no engine of that name, or an option can't have its value.
     """
     given = program.options.overrides.get("pyhlo_engine")
     name = given or os.environ.get(VARIABLE) or DEFAULT
+    _check(program.options.overrides)
     engine = Switching(program) if name == AUTO else _named(name, given, program)
     for watch in (*_watches, *_asked_of_xla(os.environ.get(FLAGS, ""))):
         engine = watch.wrap(engine, program)

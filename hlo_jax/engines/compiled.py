@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hlo_jax.engines.engine import flat
 from hlo_jax.ffi.handlers import foreign_calls
@@ -27,7 +27,11 @@ class OnBackend:
     def __init__(self, program: JaxProgram, backend: Backend, note: str = "") -> None:
         # A call of a foreign function holds a number that only this process knows.
         forget = "remember" in backend.options and foreign_calls(program.module.instructions())
-        options = {"remember": False} if forget else {}
+        options: dict[str, Any] = {"remember": False} if forget else {}
+        given = program.options.overrides
+        if "subnormals" in backend.options:
+            options["subnormals"] = given.get("pyhlo_subnormals")
+            options["threads"] = int(given["pyhlo_threads"]) if "pyhlo_threads" in given else None
         self._loaded = backend.load(program.module, **options)
         self._donors = {r.donor for r in program.results if r.donor >= 0}
         self.name, self.note = backend.name, note

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # Compiler options of PyHLO, as in `jax.jit(f, compiler_options={"pyhlo_engine": "c"})`.
-OWN_OPTIONS = ("pyhlo_engine",)
+OWN_OPTIONS = ("pyhlo_engine", "pyhlo_subnormals", "pyhlo_threads")
 
 
 class OptionError(ValueError):

@@ -97,11 +97,11 @@ def kernel_verdict(opcode: str, entry: Any) -> Callable[[Module], str | None]:
         given = given_for(module)
         with emits_c.replaced(opcode, entry):
             try:
-                suspect = emit_c.compile(module, optimize=False, remember=False)
+                suspect = emit_c.compile(module, optimize=False, remember=False, subnormals="keep")
             except HloError:
                 # Most are written for real numbers, and the compiler says so.
                 return None
-        sound = emit_c.compile(module, optimize=False, remember=False)
+        sound = emit_c.compile(module, optimize=False, remember=False, subnormals="keep")
         for arguments in given:
             want = evaluate(module, *arguments)
             promise = BITS if compare(sound(*arguments), want, BITS) is None else ROUNDING

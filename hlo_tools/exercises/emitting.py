@@ -45,7 +45,9 @@ def check_c(
             want = evaluate(case.module, *case.arguments or ())
 
             def run() -> Any:
-                made = emit_c.compile(case.module, optimize=False, remember=False)
+                made = emit_c.compile(
+                    case.module, optimize=False, remember=False, subnormals="keep"
+                )
                 return made(*case.arguments or ())
 
             got, error = run_with(emits_c, opcode, entry(watched), run, watched)

@@ -113,7 +113,9 @@ def check_written_out(answer: Submission, _: SearchEffort) -> Mistake | None:
         watched.error = None
         with kernel_pass(run):
             try:
-                made = emit_c.compile(case.module, optimize=False, remember=False)
+                made = emit_c.compile(
+                    case.module, optimize=False, remember=False, subnormals="keep"
+                )
                 got = made(*case.arguments or ())
             except Exception as error:
                 return Wrong(error=watched.error or error)

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 
 import optimizer
 from emit_c.executable.ahead import files
+from emit_c.program.conditions import conditions_for
 from hlo.errors.error import HloError
+from hlo_tools.arguments import at_least
 from hlo_tools.files import add_file, read_sound_module, write_text
+from hlo_tools.tolerances import add_subnormals_option
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,6 +30,8 @@ def add_arguments(parser: Parser) -> None:
     add_file(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where files go")
     parser.add_argument("--name", help="of the function and its files (default: the module's)")
+    add_subnormals_option(parser)
+    parser.add_argument("--threads", type=at_least(1), metavar="N", help="use at most N threads")
     parser.add_argument("--no-optimize", action="store_true", help="leave the module as it is")
 
 
@@ -35,7 +40,8 @@ def run(arguments: Namespace) -> int:
     module = read_sound_module(arguments.file, arguments.entry)
     if not arguments.no_optimize:
         module = optimizer.optimize(module, target="cpu")
-    made = files(module, arguments.name or module.name)
+    conditions = conditions_for(arguments.subnormals, arguments.threads)
+    made = files(module, arguments.name or module.name, conditions)
     folder = Path(arguments.output)
     try:
         folder.mkdir(parents=True, exist_ok=True)

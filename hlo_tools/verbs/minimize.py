@@ -48,6 +48,7 @@ from hlo_tools.shrink.shrink import shrink
 from hlo_tools.tolerances import (
     TOLERANCE_OPTIONS,
     add_tolerance_options,
+    between,
     chosen_tolerance,
     is_tolerance_chosen,
 )
@@ -158,11 +159,9 @@ def failure_of(arguments: Namespace, folder: Path) -> Failing:
         return WrongPass(pass_)
     if arguments.platform:
         chosen = is_tolerance_chosen(arguments)
-        return Different(
-            find(arguments.platform),
-            find(arguments.reference),
-            chosen_tolerance(arguments) if chosen else ROUNDING,
-        )
+        names = (arguments.platform, arguments.reference)
+        promise = between(chosen_tolerance(arguments) if chosen else ROUNDING, *names)
+        return Different(find(names[0]), find(names[1]), promise)
     if arguments.command:
         says, timeout = arguments.says or "", arguments.timeout
         return Command(arguments.command, folder, says, timeout, arguments.interesting)

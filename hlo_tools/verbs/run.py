@@ -23,6 +23,7 @@ from argparse import Namespace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from codegen.subnormals import assumed
 from hlo.backend import OWN, find, names, refuse_communication, without_donations
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
@@ -41,7 +42,9 @@ from hlo_tools.several import SAME, report, run_all, tell_of_elided
 from hlo_tools.show import duration, spell
 from hlo_tools.tolerances import (
     TOLERANCE_OPTIONS,
+    add_subnormals_option,
     add_tolerance_options,
+    between,
     chosen_tolerance,
 )
 
@@ -102,6 +105,7 @@ def add_arguments(parser: Parser) -> None:
     )
     watched.add_argument("--profile-trace", metavar="FILE", help="write them as a trace for Chrome")
     watched.add_argument("--threads", type=at_least(1), metavar="N", help="use at most N threads")
+    add_subnormals_option(watched)
     watched.add_argument(
         "--sanitize",
         action="store_true",
@@ -156,7 +160,11 @@ WATCHING = {
     "no_library": "libraries",
 }
 # Those that may be about --reference, too.
-LIMITS = {"max_iterations": "max_iterations", "threads": "threads"}
+LIMITS = {
+    "max_iterations": "max_iterations",
+    "threads": "threads",
+    "subnormals": "subnormals",
+}
 
 
 def _restrict(parser: Parser) -> None:
@@ -195,6 +203,12 @@ def refuse_idle_options(arguments: Namespace, backend: Backend, reference: Backe
 
 def run(arguments: Namespace) -> int:
     """Run, print, save and compare each module."""
+    with assumed(arguments.subnormals):
+        return run_as_chosen(arguments)
+
+
+def run_as_chosen(arguments: Namespace) -> int:
+    """Run, print, save and compare each module, where the environment says how to compile it."""
     backend = find(arguments.platform)
     other = find(arguments.reference) if arguments.reference else None
     refuse_idle_options(arguments, backend, other)
@@ -220,7 +234,7 @@ def run(arguments: Namespace) -> int:
                 show(values)
             if arguments.output:
                 save(arguments.output, values)
-            promise = chosen_tolerance(arguments)
+            promise = between(chosen_tolerance(arguments), arguments.platform, arguments.reference)
             if arguments.expect:
                 wanted = expected(module, arguments.expect, len(values))
                 status |= report(values, wanted, arguments.expect, promise)

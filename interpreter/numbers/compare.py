@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import ml_dtypes
 import numpy as np
 
 from interpreter.numbers.widths import float_format, type_of, widened
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 Value = Any  # an array, None for a token, or a tuple of values
+_finfo = cast("Any", ml_dtypes.finfo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Promise:
         what a sum in another order promises.
     underflow : what is 0 on either side may be anything on the other.
     magnitude : ... or be up to four times as large as wanted, or as small, and of the same sign.
+    flushed : subnormal numbers are equal to zeros and to each other: one side has flushed them.
     atol, rtol : ... or differ by `atol + rtol * |wanted|`, as in NumPy's `allclose`.
     """
 
@@ -60,6 +63,7 @@ class Promise:
     of_largest: bool = False
     underflow: bool = False
     magnitude: bool = False
+    flushed: bool = False
     atol: float = 0.0
     rtol: float = 0.0
 
@@ -72,6 +76,7 @@ class Promise:
             self.of_largest or other.of_largest,
             self.underflow or other.underflow,
             self.magnitude or other.magnitude,
+            self.flushed or other.flushed,
             self.atol + other.atol,
             self.rtol + other.rtol,
         )
@@ -89,6 +94,7 @@ class Promise:
             and self.of_largest <= other.of_largest
             and self.underflow <= other.underflow
             and self.magnitude <= other.magnitude
+            and self.flushed <= other.flushed
             and self.atol <= other.atol
             and self.rtol <= other.rtol
         )
@@ -235,6 +241,37 @@ def _compare_leaves(
     )
 
 
+def flushed(got: Value, want: Value) -> int:
+    """Count the numbers that are subnormal on a side, and other ones, or zeros, on the other.
+
+    Those of f16 and of smaller types do not count: they are computed in f32, which has them as
+    normal numbers.
+    """
+    pairs = zip(_leaves(got, ()), _leaves(want, ()), strict=True)
+    found = 0
+    for (_, g), (_, w) in pairs:
+        if g is not None and not isinstance(g, tuple):
+            found += int(_are_flushed(_real(g), _real(w)).sum())
+    return found
+
+
+def _are_flushed(got: Array, want: Array) -> Array:
+    """A mask of two rows, as of `flushed`."""
+    least = _least_normal(want)
+    if not least:
+        return np.zeros(want.shape, bool)
+    g, w = widened(got), widened(want)
+    return (np.abs(g) < least) & (np.abs(w) < least) & (g != w)
+
+
+def _least_normal(row: Array) -> float:
+    """The number below which a processor may flush those of a type; 0 where there is none."""
+    if not type_of(row).is_floating:
+        return 0.0
+    least = float(_finfo(row.dtype).smallest_normal)
+    return least if least <= float(np.finfo(np.float32).tiny) else 0.0
+
+
 def ulps_between(got: Array, want: Array) -> Array:
     """The distances of floats, in ULP; of complex numbers, the larger one of their parts'.
 
@@ -277,6 +314,8 @@ def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Arra
         near |= signs & (sizes[0] <= 4 * sizes[1]) & (sizes[1] <= 4 * sizes[0])
     if promise.atol or promise.rtol:
         near |= np.abs(g - w) <= promise.atol + promise.rtol * np.abs(w)
+    if promise.flushed:
+        near |= _are_flushed(got, want)
     # An infinity is a neighbour of the largest number, but no rounding error makes one.
     near &= finite | (g == w)
     if not promise.zero_sign:

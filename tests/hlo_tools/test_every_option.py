@@ -119,6 +119,8 @@ EFFECTS = {
         "-o": "M -o OUT",
         "--name": "M -o OUT --name n",
         "--no-optimize": "M -o OUT --no-optimize",
+        "--subnormals": "M -o OUT --subnormals flush",
+        "--threads": "M -o OUT --threads 1",
     },
     "bisect": {
         "--entry": "M --entry f",
@@ -189,7 +191,13 @@ EFFECTS = {
 }
 # Options whose effects other tests show, for they need more than a module.
 ELSEWHERE = {
-    "run": {"--threads", "--sanitize", "--checked", "--no-library"},  # test_watching.py
+    "run": {
+        "--threads",
+        "--subnormals",
+        "--sanitize",
+        "--checked",
+        "--no-library",
+    },  # test_watching.py
     "opt": {
         "--arch",
         "--explain-launch",

@@ -187,6 +187,29 @@ def test_the_c_platform_agrees_with_the_interpreter(hlo, softmax: Path) -> None:
     assert result.out == "equal to interpreter, arrays: 1, promise: ROUNDING\n"
 
 
+def test_flushed_numbers_are_told(hlo) -> None:
+    """C takes subnormal numbers for zeros: no difference, but worth a word. What grows out of them
+    is a difference.
+    """
+    module = """HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  c = f32[4] constant({1e-40, 1, 1e-40, 1})
+  y = f32[4] multiply(x, c)
+  z = f32[4] sqrt(y)
+}"""
+    small = module.replace("y =", "ROOT y =").encode()
+    words = ("--platform", "c", "--reference", "interpreter", "--quiet", "--fill", 1)
+    words = (*words, "--rtol", "1e-6")
+    told = hlo("run", "-", *words, "--subnormals", "flush", stdin=small)
+    equal = "equal to interpreter, arrays: 1, rtol: 1e-06"
+    assert told.out == f"{equal}, but for 2 subnormal numbers that C takes for 0 (--subnormals)\n"
+    assert told.status == 0
+    assert hlo("run", "-", *words, "--subnormals", "keep", stdin=small).out == f"{equal}\n"
+    grown = module.replace("z =", "ROOT z =").encode()
+    assert hlo("run", "-", *words, "--subnormals", "flush", stdin=grown).status == 1
+
+
 def test_a_trace_has_a_line_a_value(hlo, tmp_path: Path) -> None:
     assert hlo("run", "-", "--trace", tmp_path / "trace", stdin=LOG_IN_A_LOOP).status == 0
     lines = (tmp_path / "trace").read_text().splitlines()

@@ -20,6 +20,7 @@ from interpreter.numbers.compare import (
     ZERO_SIGN,
     Promise,
     compare,
+    flushed,
 )
 
 INF, NAN = math.inf, math.nan
@@ -195,3 +196,19 @@ def test_tolerances_are_those_of_allclose() -> None:
     assert Promise(rtol=1e-3).keeps(loose)
     assert not loose.keeps(Promise(rtol=1e-3))
     assert str(loose) == "Promise(atol=0.01, rtol=0.001)"
+
+
+def test_flushed_numbers_are_zeros() -> None:
+    """Where one side flushes, subnormal numbers are equal to zeros and to each other."""
+    want = np.array([1e-40, -1e-40, 0.0, 1e-40, 1.0], np.float32)
+    got = np.array([0.0, -0.0, 1e-45, 2e-40, 1.0], np.float32)
+    assert compare(got, want).count == 4
+    assert compare(got, want, Promise(flushed=True)) is None
+    assert flushed((want, None, (got,)), (got, None, (got,))) == 4
+    normal = np.array([2e-38], np.float32)
+    assert compare(np.zeros_like(normal), normal, Promise(flushed=True)) is not None
+    # A half is computed in single precision, where its subnormal numbers are normal.
+    half = np.array([1e-7], np.float16)
+    assert compare(np.zeros_like(half), half, Promise(flushed=True)) is not None
+    assert flushed(np.zeros_like(half), half) == 0
+    assert not Promise(flushed=True).keeps(BITS)

@@ -130,7 +130,8 @@ __attribute__((always_inline))
 static inline f64 atan2_f64(f64 y, f64 x) {
   f64 up = __builtin_fabs(y), along = __builtin_fabs(x);
   f64 larger = up > along ? up : along, smaller = up > along ? along : up;
-  f64 scale = larger > 0x1p1000 ? 0x1p-100 : 1.0;
+  // Differences of the least numbers are subnormal, and may be flushed.
+  f64 scale = larger > 0x1p1000 ? 0x1p-100 : larger < 0x1p-900 ? 0x1p100 : 1.0;
   larger *= scale, smaller *= scale;
   s32 beyond = (smaller > 0x1.a827999fcef32p-2 * larger) | (smaller == __builtin_inf());
   f64 ratio = (beyond ? smaller - larger : smaller) / (beyond ? smaller + larger : larger);

@@ -14,21 +14,26 @@ import re
 import sysconfig
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from emit_c.executable.libraries import library
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
 FOLDER = Path(__file__).parent
 OUT_OF_MEMORY = 2  # HLO_OUT_OF_MEMORY in runtime.h
-# The files of the library; the first one alone is enough for a module for one device.
-LIBRARY = ("runtime.c", "collectives.c", "devices.c")
+# The files of the library: those of a module for one device, and those of several devices.
+ALONE = ("runtime.c", "calls.c")
+LIBRARY = (*ALONE, "collectives.c", "devices.c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +57,14 @@ def c_files(*, several: bool = False) -> dict[str, str]:
     ----------
     several : with those that several devices need.
     """
-    others = ("devices.h", "transport.h", *LIBRARY[1:]) if several else ()
-    return {name: (FOLDER / name).read_text() for name in ("runtime.h", LIBRARY[0], *others)}
+    others = ("devices.h", "transport.h", *LIBRARY[len(ALONE) :]) if several else ()
+    texts = {name: (FOLDER / name).read_text() for name in ("runtime.h", *ALONE, *others)}
+    # Programs that were written to be linked with one file need no other one.
+    calls = '#include "calls.h"\n'
+    whole = "\n".join(texts.pop(name).replace(calls, "") for name in ALONE)
+    include = '#include "runtime.h"\n'
+    head = f"{include}{(FOLDER / 'calls.h').read_text()}"
+    return texts | {ALONE[0]: whole.replace(include, head, 1)}
 
 
 def in_one_file(name: str) -> str:
@@ -88,6 +99,8 @@ def _threads() -> ctypes.CDLL:
     threads.hlo_slots.restype = ctypes.c_int64
     threads.hlo_set_threads.restype = ctypes.c_int64
     threads.hlo_set_threads.argtypes = [ctypes.c_int64]
+    threads.hlo_usual_floats.restype = ctypes.c_int64
+    threads.hlo_set_floats.argtypes = [ctypes.c_int64]
     threads.hlo_set_question.argtypes = [ctypes.c_void_p]
     addresses = ctypes.POINTER(ctypes.c_void_p)
     threads.hlo_run_devices.argtypes = [
@@ -139,6 +152,16 @@ def set_threads(number: int) -> int:
     compiled.
     """
     return _threads().hlo_set_threads(number)
+
+
+@contextmanager
+def usual_floats() -> Generator[None]:
+    """Code that runs meanwhile keeps subnormal numbers, though compiled code has called it."""
+    before = _threads().hlo_usual_floats()
+    try:
+        yield
+    finally:
+        _threads().hlo_set_floats(before)
 
 
 def slots() -> int:

@@ -126,7 +126,7 @@ static void sleep_a_while(struct member *me) {
       hlo_question *question = hlo_set_question(NULL);
       hlo_set_question(question);
       pthread_mutex_unlock(&world->lock);
-      int is_asked = question && question();
+      int is_asked = question && hlo_ask(question);
       pthread_mutex_lock(&world->lock);
       if (is_asked) stop(world, HLO_MODULE_FAILED, HLO_INTERRUPTED, me->device.number, me->site);
     }

@@ -12,6 +12,7 @@
 // Where the system lets it, threads keep off the processor of the one that asks (`make_way`).
 #define _GNU_SOURCE
 #include "runtime.h"
+#include "calls.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct loop {
   void *arguments;
   int64_t chunk, count; // of shares, one for each thread
   struct share *shares;
+  int64_t floats;       // the state of floats of the thread that asked
   int64_t others;       // how many other threads are at it; changed under the lock, read without
   struct loop *older;
 };
@@ -124,6 +126,11 @@ int64_t hlo_set_threads(int64_t wanted) {
   return __atomic_exchange_n(&threads, now, __ATOMIC_RELAXED);
 }
 
+int64_t hlo_threads(void) {
+  int64_t most = hlo_slots(), now = __atomic_load_n(&threads, __ATOMIC_RELAXED);
+  return now < most ? now : most;
+}
+
 static int is_taken(struct share *share) {
   return __atomic_load_n(&share->next, __ATOMIC_RELAXED) >= share->end;
 }
@@ -181,6 +188,7 @@ static void *help(void *number) {
     }
     loop->others++;
     pthread_mutex_unlock(&lock);
+    hlo_set_floats(loop->floats);
     take_part(loop, slot);
     pthread_mutex_lock(&lock);
     __atomic_store_n(&loop->others, loop->others - 1, __ATOMIC_RELEASE);
@@ -248,17 +256,18 @@ __attribute__((noinline)) static void share_out(
     shares[slot] = (struct share){begin, end};
     begin = end;
   }
-  struct loop loop = {part, arguments, chunk, sharers, shares, 0, NULL};
+  struct loop loop = {part, arguments, chunk, sharers, shares, hlo_floats(), 0, NULL};
   publish(&loop, sharers);
   take_part(&loop, 0);
   withdraw(&loop);
 }
 
 void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain) {
-  int64_t most = hlo_slots(), now = __atomic_load_n(&threads, __ATOMIC_RELAXED);
-  if (now > most) now = most;
+  int64_t now = n <= grain || inside ? 1 : hlo_threads();
   if (hlo_own_part.threads && hlo_own_part.threads < now) now = hlo_own_part.threads;
-  if (n <= grain || now == 1 || inside) {
+  if (now > 1) hlo_own_call.is_shared = 1;
+  if (hlo_own_call.limit && hlo_own_call.limit < now) now = hlo_own_call.limit;
+  if (now == 1) {
     if (n > 0) part(arguments, 0, n, inside ? inside - 1 : 0);
     return;
   }
@@ -269,6 +278,14 @@ static hlo_question *question;
 
 hlo_question *hlo_set_question(hlo_question *asked) {
   return __atomic_exchange_n(&question, asked, __ATOMIC_ACQ_REL);
+}
+
+// Whoever answers computes as usual, not as compiled code does.
+int hlo_ask(hlo_question *asked) {
+  int64_t floats = hlo_usual_floats();
+  int answer = asked();
+  hlo_set_floats(floats);
+  return answer;
 }
 
 // Turns may take nanoseconds or minutes. Their number between two looks at the clock is doubled
@@ -291,5 +308,5 @@ int hlo_poll(struct hlo_patience *patience) {
   if (stopped && __atomic_load_n(stopped, __ATOMIC_ACQUIRE)) return HLO_INTERRUPTED;
   if (hlo_own_part.is_silent) return 0;
   hlo_question *ask = __atomic_load_n(&question, __ATOMIC_ACQUIRE);
-  return ask && passed ? ask() : 0;
+  return ask && passed ? hlo_ask(ask) : 0;
 }

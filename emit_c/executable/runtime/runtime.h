@@ -23,6 +23,7 @@ int64_t hlo_slots(void);
 
 // Use fewer threads from now on (at least 1, at most hlo_slots()); gives how many there were.
 int64_t hlo_set_threads(int64_t threads);
+int64_t hlo_threads(void);
 
 // The state of a loop that asks now and then whether it has to stop; zero at the loop's beginning.
 struct hlo_patience { int64_t turns, budget, asked; };
@@ -33,6 +34,9 @@ int hlo_poll(struct hlo_patience *patience);
 // What hlo_poll asks, about every 20 ms; nothing at first. Gives what it was.
 typedef int hlo_question(void);
 hlo_question *hlo_set_question(hlo_question *question);
+
+// The answer to a question.
+int hlo_ask(hlo_question *question);
 
 // How this thread takes part in loops and their questions; zeros where it is not one of several
 // devices (see devices.h).
