@@ -8,12 +8,30 @@
 `hlo_tf.function` is `tf.function(jit_compile=True)` with PyHLO in place of XLA. The files, each of
 which needs only those before it: `tensorflow` and `private` (all that is called of TensorFlow and
 is not public), `bridge` (a function becomes a module), `program` (a module becomes a program),
-`function` (a program for each signature) and `keras`.
+`functions` (a program for each signature), `keras_models`, and `clusters` (a folder).
 """
 
 from __future__ import annotations
 
-from hlo_tf.function import TensorFunction, explain, function
-from hlo_tf.keras import keras
+from typing import TYPE_CHECKING
 
-__all__ = ["TensorFunction", "explain", "function", "keras"]
+from hlo.support.lazily import names_of
+
+if TYPE_CHECKING:
+    from hlo_tf.clusters.run import auto_cluster
+    from hlo_tf.functions import TensorFunction, explain, function
+    from hlo_tf.keras_models import keras
+
+__all__ = ["TensorFunction", "auto_cluster", "explain", "function", "keras"]
+
+# TensorFlow is imported with the first of them.
+__getattr__ = names_of(
+    __name__,
+    {
+        "TensorFunction": "hlo_tf.functions",
+        "auto_cluster": "hlo_tf.clusters.run",
+        "explain": "hlo_tf.functions",
+        "function": "hlo_tf.functions",
+        "keras": "hlo_tf.keras_models",
+    },
+)

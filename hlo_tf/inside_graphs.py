@@ -71,6 +71,8 @@ def _node(function: Any, arguments: Sequence[Any], run: Runner) -> list[Any]:
         return list(run(function, tensors))
 
     results = tf.py_function(called, list(arguments), [spec.dtype for spec in outputs])
+    if not outputs:
+        return []  # it is an operation then
     for result, spec in zip(results, outputs, strict=True):
         result.set_shape(spec.shape)
     return list(results)

@@ -8,12 +8,13 @@ and gradients of any order are compiled, too.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hlo_tf.tensorflow import part, tf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     # Runs a marked function: it takes the function and its flat arguments, captured ones last.
     Runner = Callable[[Any, Sequence[Any]], Sequence[Any]]
@@ -27,8 +28,12 @@ _context: Any = part(f"{_FOLDER}.context")
 _record: Any = part(f"{_FOLDER}.record")
 _backprop: Any = part(f"{_FOLDER}.backprop_util")
 _handles: Any = part("tensorflow.python.ops.resource_variable_ops")
+_kernels: Any = part("tensorflow.python.framework.kernels")
 _xla: Any = part("tensorflow.python.ops.control_flow_util")
 _runners: list[Runner] = []
+# Those of functions without the mark; the innermost is asked, and None is its refusal.
+_others: list[Callable[[Any, Sequence[Any]], Sequence[Any] | None]] = []
+_original: Any = _atomic.call_flat
 
 
 def _is_marked(function: Any) -> bool:
@@ -43,16 +48,74 @@ def _is_marked(function: Any) -> bool:
 def run_marked_functions(runner: Runner) -> None:
     """Let a function of Python run the marked functions of TensorFlow from now on."""
     if not _runners:
-        original = _atomic.call_flat
 
         def call_flat(function: Any, *arguments: Any) -> Sequence[Any]:
-            if not (tf.executing_eagerly() and _is_marked(function)):
-                return original(function, *arguments)
-            with _record.stop_recording():
-                return _runners[-1](function, arguments)
+            if tf.executing_eagerly():
+                with _record.stop_recording():
+                    if _is_marked(function):
+                        return _runners[-1](function, arguments)
+                    results = _others[-1](function, arguments) if _others else None
+                    if results is not None:
+                        return results
+            return _original(function, *arguments)
 
         _atomic.call_flat = call_flat
     _runners[:] = [runner]
+
+
+@contextmanager
+def running_others(
+    runner: Callable[[Any, Sequence[Any]], Sequence[Any] | None],
+) -> Generator[None]:
+    """Ask a function of Python first to run each function that has no mark."""
+    _others.append(runner)
+    try:
+        yield
+    finally:
+        _others.remove(runner)
+
+
+@contextmanager
+def without_clusters() -> Generator[None]:
+    """Let TensorFlow run all functions that have no mark."""
+    with running_others(lambda _function, _arguments: None):
+        yield
+
+
+def run_as_it_is(concrete: Any, arguments: Sequence[Any]) -> Sequence[Any]:
+    """The flat results of a concrete function that TensorFlow runs."""
+    return _original(concrete.inference_fn, *arguments)
+
+
+def is_compiled_by_xla(function: Any) -> bool:
+    """Whether a function must be compiled by XLA, as its user has said."""
+    given = function.attributes
+    return "_XlaMustCompile" in given and given["_XlaMustCompile"].b
+
+
+def copied(operation: Any, inputs: Sequence[Any]) -> Any:
+    """A copy of an operation in the graph that is being built."""
+    attrs = {k: v for k, v in operation.node_def.attr.items() if k != "_class"}
+    with tf.device(operation.device or None):
+        return _default_graph()._create_op_internal(
+            operation.type,
+            list(inputs),
+            dtypes=[t.dtype for t in operation.outputs],
+            name=operation.name,
+            attrs=attrs,
+            op_def=operation.op_def,
+        )
+
+
+def last_operation(kind: str) -> Any:
+    """The newest operation of a kind in the graph that is being built."""
+    operations = _default_graph().get_operations()
+    return next(o for o in reversed(operations) if o.type == kind)
+
+
+def nodes_of_function(name: str) -> list[Any]:
+    """The nodes of a function that a node calls by its name."""
+    return list(_context.context().get_function_def(name).node_def)
 
 
 def name_of(function: Any) -> str:
@@ -132,6 +195,11 @@ def _bytes(name: str, arguments: Sequence[Any], stage: str) -> bytes:
         captured_inputs=[],
         stage=stage,
     )
+
+
+def kernels_of(op: str) -> list[Any]:
+    """The kernels that are registered for an operation, on all devices."""
+    return list(_kernels.get_registered_kernels_for_op(op).kernel)
 
 
 def is_inside_xla() -> bool:

@@ -38,6 +38,7 @@ class Box:
 
     Attributes
     ----------
+    instr : None in the picture of a graph of another language.
     title : its opcode, and what kind of it.
     lines : its name, its shape and its attributes, each short enough for a box.
     family : a key of `hlo_tools.views.families.COLOURS`.
@@ -47,7 +48,7 @@ class Box:
     is_cut : whether it has operands or users that are left out of the picture.
     """
 
-    instr: Instruction
+    instr: Instruction | None
     title: str
     lines: tuple[str, ...]
     family: str

@@ -33,7 +33,7 @@ class Traced:
     """
 
     def __init__(self, function: Any, calls: Calls) -> None:
-        self._function, self._calls = function, calls
+        self._function, self.calls = function, calls
         inputs = private.graph_of(function).inputs
         fixed = [t.dtype == tf.resource or t.shape.is_fully_defined() for t in inputs]
         self._shaped = [k for k, known in enumerate(fixed) if not known]
@@ -44,7 +44,7 @@ class Traced:
         """The flat results, by a program for such arguments."""
         program, compiled = self.program(arguments)
         results = program.run(arguments)
-        compiled.calls.append(self._calls.number)
+        compiled.calls.append(self.calls.number)
         return results
 
     def program(self, arguments: Sequence[Any]) -> tuple[TensorProgram, Variant]:
@@ -66,10 +66,10 @@ class Traced:
         if new := set(program.lowered.constants) - set(self._constants):
             self._constants = tuple(sorted({*self._constants, *new}))
             self._programs.clear()
-        names = self._calls.parameters
+        names = self.calls.parameters
         told = signature(self._function, arguments, program.lowered.constants, names)
         role = role_of(private.name_of(self._function))
-        found = program, self._calls.compiled(told, role)
+        found = program, self.calls.compiled(told, role)
         self._programs[self._key(arguments)] = found
         return found
 
@@ -105,6 +105,21 @@ def _run(function: Any, arguments: Sequence[Any]) -> Sequence[Any]:
     return traced(function).run(arguments)
 
 
+def start() -> None:
+    """Let marked functions of TensorFlow run here from now on."""
+    private.run_marked_functions(_run)
+
+
+def run_marked(function: Any, arguments: Sequence[Any], calls: Calls) -> Sequence[Any]:
+    """Run a marked function of TensorFlow as one call of a function whose calls are counted."""
+    calls.begin()
+    _now.calls.append(calls)
+    try:
+        return _run(function, arguments)
+    finally:
+        _now.calls.pop()
+
+
 class TensorFunction:
     """A function of tensors that TensorFlow traces, and PyHLO compiles.
 
@@ -119,13 +134,13 @@ class TensorFunction:
     """
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        private.run_marked_functions(_run)
+        start()
         attributes = {**private.MARK, **options.pop("experimental_attributes", {})}
         self._function = tf.function(
             function, jit_compile=True, experimental_attributes=attributes, **options
         )
         name = getattr(function, "__name__", type(function).__name__)
-        self._calls = Calls(name, tuple(inspect.signature(function).parameters))
+        self.calls = Calls(name, tuple(inspect.signature(function).parameters))
         update_wrapper(self, function)
         _functions.add(self)
 
@@ -139,8 +154,8 @@ class TensorFunction:
         """
         if not tf.executing_eagerly() and not private.is_inside_xla():
             return self._inside_graph(args, kwargs)
-        self._calls.begin()
-        _now.calls.append(self._calls)
+        self.calls.begin()
+        _now.calls.append(self.calls)
         try:
             return self._function(*args, **kwargs)
         finally:
@@ -161,7 +176,7 @@ class TensorFunction:
 
         It tells also which arguments' shapes and values decide about compilation.
         """
-        return self._calls.explain()
+        return self.calls.explain()
 
     def get_compiler_ir(self, *args: Any, **kwargs: Any) -> Callable[[str], str]:
         """The program for some arguments as a function of a stage, which gives its text.
@@ -177,7 +192,7 @@ class TensorFunction:
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TensorProgram:
         concrete = self._function.get_concrete_function(*args, **kwargs)
         flat = [*private.flat_arguments(concrete, args, kwargs), *concrete.captured_inputs]
-        _now.calls.append(self._calls)
+        _now.calls.append(self.calls)
         try:
             return traced(concrete.inference_fn).program(flat)[0]
         finally:
@@ -190,12 +205,7 @@ class TensorFunction:
         return private.packed(concrete, called_in_graph(concrete, given, self._run_in_graph))
 
     def _run_in_graph(self, function: Any, arguments: Sequence[Any]) -> Sequence[Any]:
-        self._calls.begin()
-        _now.calls.append(self._calls)
-        try:
-            return _run(function, arguments)
-        finally:
-            _now.calls.pop()
+        return run_marked(function, arguments, self.calls)
 
 
 def function(python: Callable[..., Any] | None = None, **options: Any) -> Any:

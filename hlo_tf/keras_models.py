@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from hlo_tf.function import TensorFunction
+from hlo_tf.functions import TensorFunction
 from hlo_tf.tensorflow import tf
 
 if TYPE_CHECKING:

@@ -1,0 +1,60 @@
+"""Running a script of a user as `python SCRIPT` would run it."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+FINE, FAILED = 0, 1
+
+
+def run_script(path: str, words: Sequence[str]) -> int:
+    """Run a script with its own words; an exception that it raises is printed as Python does.
+
+    Returns
+    -------
+    int
+        0, or 1 where the script raised an exception.
+
+    Raises
+    ------
+    HloError
+        HLO200 if it can't be read, or is no Python.
+    """
+    script = Path(path)
+    if not script.is_file():
+        raise HloError("HLO200", f"cannot read {path}: no such file")
+    before = sys.argv, sys.path[0]
+    sys.argv, sys.path[0] = [str(script), *words], str(script.parent.resolve())
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    except Exception as error:
+        own = _from_script(error, str(script))
+        misspelled = isinstance(error, SyntaxError) and error.filename == str(script)
+        if own is None and not misspelled:
+            raise HloError("HLO200", f"cannot run {script}: {error}") from error
+        traceback.print_exception(error.with_traceback(own))
+        return FAILED
+    finally:
+        sys.argv, sys.path[0] = before
+    return FINE
+
+
+def _from_script(error: Exception, script: str) -> TracebackType | None:
+    """An exception's traceback as `python SCRIPT` would show it: without the frames before.
+
+    It is None where the script never ran: it is no Python, or is misspelled.
+    """
+    found = error.__traceback__
+    while found is not None and not found.tb_frame.f_code.co_filename.startswith(script):
+        found = found.tb_next
+    return found
