@@ -79,8 +79,13 @@ class Clustering:
         build = rebuilt(parts, of_tf, outputs, found.clusters)
         build.__name__ = found.name
         made = tf.function(build, autograph=False)
+        # A size that the function leaves open is open here, too.
+        given = [
+            tf.TensorSpec(t.shape, t.dtype) if a.dtype not in (tf.resource, tf.variant) else a
+            for t, a in zip(of_tf.inputs, arguments, strict=True)
+        ]
         with private.without_clusters():
-            return made.get_concrete_function(*arguments)
+            return made.get_concrete_function(*given)
 
 
 def graph_of_definition(definition: Any) -> TensorGraph:

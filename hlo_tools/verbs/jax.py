@@ -9,9 +9,7 @@ can be written to files, watched, compared or stepped through.
 from __future__ import annotations
 
 import os
-import runpy
 import sys
-import traceback
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +21,7 @@ from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import plain
 from hlo_tools.observers import Alarm
+from hlo_tools.scripts import FINE, run_script
 from hlo_tools.step.console import Console
 from hlo_tools.step.stepper import Stepper
 from hlo_tools.verbs.step import standard_input
@@ -31,7 +30,6 @@ from interpreter.numbers.compare import ROUNDING
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-    from types import TracebackType
 
     from hlo.instruction import Module
     from hlo_jax.engines.engine import Arrays
@@ -112,21 +110,10 @@ def _run_watched(arguments: argparse.Namespace) -> int:
         step=_step if arguments.step else None,
         report=lambda line: print(line, file=sys.stderr),
     )
-    script = Path(arguments.script)
-    words, path = sys.argv, sys.path[0]
-    sys.argv, sys.path[0] = [str(script), *arguments.words], str(script.parent.resolve())
-    try:
-        with choice.watching(watch):
-            runpy.run_path(str(script), run_name="__main__")
-    except Exception as error:
-        own = _from_script(error, str(script))
-        misspelled = isinstance(error, SyntaxError) and error.filename == str(script)
-        if own is None and not misspelled:
-            raise HloError("HLO200", f"cannot run {script}: {error}") from error
-        traceback.print_exception(error.with_traceback(own))
+    with choice.watching(watch):
+        status = run_script(arguments.script, arguments.words)
+    if status != FINE:
         return DIFFERENT
-    finally:
-        sys.argv, sys.path[0] = words, path
     if arguments.compare:
         found = f"{watch.differences} of {watch.count} modules differ"
         print(f"compared with the interpreter: {found}", file=sys.stderr)
@@ -136,17 +123,6 @@ def _run_watched(arguments: argparse.Namespace) -> int:
         message = f"the script compiled no module {watch.step_into}; it compiled {watch.count}"
         raise HloError("HLO200", message, notes=["--dump-to DIR writes all of them, by number"])
     return DIFFERENT if watch.differences else SAME
-
-
-def _from_script(error: Exception, script: str) -> TracebackType | None:
-    """An exception's traceback as `python SCRIPT` would show it: without the frames before.
-
-    It is None where the script never ran: it is no Python, or is misspelled.
-    """
-    found = error.__traceback__
-    while found is not None and not found.tb_frame.f_code.co_filename.startswith(script):
-        found = found.tb_next
-    return found
 
 
 def _step(module: Module, per_device: Sequence[Arrays]) -> None:

@@ -67,15 +67,15 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the script."""
+    earlier = _read(arguments.since) if arguments.since else ""
+    folder = _made(arguments.dump_to) if arguments.dump_to else None
     if find_spec("tensorflow") is None:
         note = "pip install 'pyhlo[tf]'"
         raise HloError("HLO200", "tensorflow is not installed", notes=[note])
-    earlier = _read(arguments.since) if arguments.since else ""
     from hlo_tf.clusters.mark_for_compilation import Options  # noqa: PLC0415 - TensorFlow is there
     from hlo_tf.clusters.run import auto_cluster  # noqa: PLC0415
     from hlo_tf.functions import explain  # noqa: PLC0415
 
-    folder = Path(arguments.dump_to) if arguments.dump_to else None
     chosen = Options(least=arguments.least)
     watched = auto_cluster(chosen, folder) if arguments.auto_cluster else nullcontext()
     with watched as clustering:
@@ -85,6 +85,14 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.explain:
         print(explain(), file=sys.stderr)
     return status
+
+
+def _made(folder: str) -> Path:
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HloError("HLO200", f"cannot write {folder}: {error.strerror}") from error
+    return Path(folder)
 
 
 def _read(folder: str) -> str:

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from hlo_tf.clusters.graph import read_graph
+from hlo.errors.error import HloError
+from hlo_tf.clusters.encapsulate_subgraphs import Subgraph, encapsulate_subgraphs
+from hlo_tf.clusters.graph import Node, input_of, read_graph
 from hlo_tf.clusters.mark_for_compilation import Marks, Options, mark_for_compilation
+from hlo_tf.clusters.report import difference
+from hlo_tools.graphs.clusters import clusters_drawn
 
 GRAPHS = Path(__file__).parent / "graphs"
 MARKS = json.loads((GRAPHS / "marks.json").read_text())
@@ -28,3 +32,100 @@ def partition(clusters: dict[str, str]) -> set[frozenset[str]]:
 @pytest.mark.parametrize("name", MARKS)
 def test_clusters_are_those_of_tensorflow(name: str) -> None:
     assert partition(marked(name).clusters) == partition(MARKS[name]["clusters"])
+
+
+def test_a_node_outside_is_told_with_its_reason() -> None:
+    """The string takes the cluster apart; what is small stays outside."""
+    found = marked("cycle_through_a_string", Options(least=8))
+    assert found.reasons["AsString"] == "no XLA_CPU_JIT kernel for AsString"
+    small = next(why for why in found.reasons.values() if "fewer than 8" in why)
+    assert small.startswith(
+        "its cluster has 6 operations, fewer than 8; "
+        "beside Exp: would close a cycle through AsString; beside "
+    )
+
+
+SQUARE = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "a" op: "Sin" input: "x" }
+node { name: "out" op: "AsString" input: "a" }
+node { name: "back" op: "StringToNumber" input: "out" }
+node { name: "b" op: "Mul" input: "a" input: "back" %s }
+node { name: "c" op: "Exp" input: "b" }
+"""
+
+
+def no_strings(node: Node) -> str:
+    return "strings" if "String" in node.op else ""
+
+
+def test_a_cluster_that_would_close_a_cycle_is_not_made() -> None:
+    """`b` needs `a` directly, and through the string: one program could not wait for that."""
+    found = mark_for_compilation(read_graph(SQUARE % ""), no_strings, Options(least=1))
+    assert partition(found.clusters) == {frozenset({"a"}), frozenset({"b", "c"})}
+    small = mark_for_compilation(read_graph(SQUARE % ""), no_strings, Options(least=2))
+    assert small.reasons["a"] == (
+        "its cluster has 1 operations, fewer than 2; beside out: strings; "
+        "beside b: would close a cycle through out; beside x: it is a border of the graph"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "attribute", "clusters"),
+    [
+        (Options(level=0), "", set()),
+        (Options(level=1), "", set()),
+        (Options(level=1), 'attr { key: "_XlaCompile" value { b: true } }', {"b"}),
+        (Options(), 'attr { key: "_XlaCompile" value { b: true } }', {"b", "c"}),
+        (Options(least=1), 'attr { key: "_XlaCompile" value { b: false } }', {"a", "c"}),
+        (Options(least=1, devices=frozenset({"GPU"})), "", set()),
+        (Options(least=1), 'device: "/job:a/device:GPU:0"', {"a", "c"}),
+        (Options(least=1, most=1), "", {"a", "b", "c"}),
+    ],
+)
+def test_options_and_scopes_decide(options: Options, attribute: str, clusters: set[str]) -> None:
+    found = mark_for_compilation(read_graph(SQUARE % attribute), no_strings, options)
+    assert set(found.clusters) == clusters
+
+
+def test_clusters_become_functions_of_their_inputs() -> None:
+    graph = read_graph(SQUARE % 'input: "^out"')
+    marks = mark_for_compilation(graph, no_strings, Options(least=2))
+    parts = encapsulate_subgraphs(graph, marks.clusters, [input_of("c:0")])
+    *nodes, cluster = parts
+    assert [node.name for node in nodes] == ["x", "a", "out", "back"]
+    assert isinstance(cluster, Subgraph)
+    assert [str(i) for i in cluster.inputs] == ["a", "back"]
+    assert ([str(i) for i in cluster.results], cluster.waits_for) == (["c"], ("out",))
+
+
+def test_clusters_are_drawn_as_frames() -> None:
+    graph = read_graph(SQUARE % "")
+    marks = mark_for_compilation(graph, no_strings, Options(least=2))
+    picture = clusters_drawn(graph, marks, "square")
+    assert picture.startswith("<svg")
+    assert "cluster_0" in picture
+    assert "would close a cycle through out" in picture
+    assert "subgraph cluster_n" in clusters_drawn(graph, marks, "square", form="dot")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('node { name: "a" op: "Sin" input: "b" }', "a has an input b that is no node"),
+        ('node { name: "a" ', "a message ends inside of another"),
+        ("node { name ! }", "line 1 is no text of a message"),
+        (
+            'node { name: "a" input: "b" } node { name: "b" input: "a" }',
+            "nodes need each other",
+        ),
+    ],
+)
+def test_a_graph_that_is_none_is_refused(text: str, message: str) -> None:
+    with pytest.raises(HloError, match=message):
+        mark_for_compilation(read_graph(text), no_strings)
+
+
+def test_a_difference_of_reports_is_told_by_lines() -> None:
+    assert difference("f: 2 clusters\n  a", "f: 2 clusters\n  a") == ""
+    assert "+f: 3 clusters" in difference("f: 2 clusters", "f: 3 clusters")

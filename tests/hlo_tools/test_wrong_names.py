@@ -19,6 +19,7 @@ KERNEL = "__global__ void f(float *x) { x[0] = 1; }"
 NEEDED = {
     **dict.fromkeys(VERBS, "M"),
     "jax": "script.py",
+    "tf": "script.py",
     "pjrt": "",
     "cuda-host": "kernel.cu",
     "check": "cse",
@@ -66,6 +67,8 @@ ALONE = {
     "aot -o": "M",
     "vmap --size": "M",
     "report-bug -o": "stats M",
+    "tf --dump-to": "--auto-cluster",
+    "tf --since": "--auto-cluster",
 }
 # A value of these is free: text to be looked for, a command, a name to be given.
 FREE = {"minimize --command", "minimize --says", "aot --name"}
