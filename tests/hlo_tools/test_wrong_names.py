@@ -67,8 +67,8 @@ ALONE = {
     "aot -o": "M",
     "vmap --size": "M",
     "report-bug -o": "stats M",
-    "tf --dump-to": "--auto-cluster",
-    "tf --since": "--auto-cluster",
+    "tf --dump-to": "--auto-cluster script.py",
+    "tf --since": "--auto-cluster script.py",
 }
 # A value of these is free: text to be looked for, a command, a name to be given.
 FREE = {"minimize --command", "minimize --says", "aot --name"}
