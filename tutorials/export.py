@@ -63,7 +63,7 @@ PARTS: dict[str, list[str]] = {
                 "docs/platforms.md", "docs/beside-xla.md",
                 "docs/map.md", "docs/opcodes.md", "docs/rules.md", "docs/passes.md",
                 "docs/codes.md", "docs/speed.md", "docs/glossary.md", "docs/grammar.md",
-                "docs/xla-names.md", "docs/frontends.md"],
+                "docs/xla-names.md"],
     "Opcodes": ["docs/opcodes/*.md"],
     "Inside": ["CONTRIBUTING.md", "docs/cuda.md", "docs/pjrt.md", "docs/pjrt-library.md",
                "docs/trace.md"],

@@ -18,7 +18,7 @@ from hlo_tf.tensorflow import tf
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hlo_tf.clusters.graph import Input, Node
+    from hlo_tf.clusters.graph import Node, NodeInput
 
 # A cluster that was compiled so often, and mostly for one run each, is TensorFlow's again.
 MOST_COMPILED = 10
@@ -76,7 +76,7 @@ class XlaOps:
 def rebuilt(
     parts: Sequence[Node | Subgraph],
     graph: Any,
-    outputs: Sequence[Input],
+    outputs: Sequence[NodeInput],
     reports: list[ClusterReport],
 ) -> Callable[..., list[Any]]:
     """A function of Python that builds a graph again, with calls of compiled clusters.

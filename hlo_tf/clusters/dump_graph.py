@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hlo_tf.clusters.graph import Node
 
 
-class Dump:
+class GraphDump:
     """Writes graphs to a folder, as GraphDefs in text; the second of a name has the number 1."""
 
     def __init__(self, folder: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hlo_tf.clusters.graph import Input, Node, TensorGraph
+    from hlo_tf.clusters.graph import Node, NodeInput, TensorGraph
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Subgraph:
 
     name: str
     nodes: tuple[Node, ...]
-    inputs: tuple[Input, ...]
-    results: tuple[Input, ...]
+    inputs: tuple[NodeInput, ...]
+    results: tuple[NodeInput, ...]
     waits_for: tuple[str, ...]
 
 
 def encapsulate_subgraphs(
-    graph: TensorGraph, clusters: Mapping[str, str], wanted: Sequence[Input] = ()
+    graph: TensorGraph, clusters: Mapping[str, str], wanted: Sequence[NodeInput] = ()
 ) -> list[Node | Subgraph]:
     """The nodes outside of clusters and the clusters, in an order in which each has its inputs.
 
@@ -45,7 +45,7 @@ def encapsulate_subgraphs(
     wanted : results of the graph, which are used though no node has them as an input.
     """
     members: dict[str, list[Node]] = {}
-    used: dict[str, dict[Input, None]] = {}
+    used: dict[str, dict[NodeInput, None]] = {}
     for node in graph.ordered:
         if node.name in clusters:
             members.setdefault(clusters[node.name], []).append(node)
@@ -73,10 +73,10 @@ def encapsulate_subgraphs(
 
 
 def _use(
-    given: Input,
+    given: NodeInput,
     user: str | None,
     clusters: Mapping[str, str],
-    used: dict[str, dict[Input, None]],
+    used: dict[str, dict[NodeInput, None]],
 ) -> None:
     maker = clusters.get(given.node)
     if maker is not None and maker != user:

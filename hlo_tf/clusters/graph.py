@@ -15,7 +15,7 @@ BACK_EDGE = "NextIteration"
 
 
 @dataclass(frozen=True)
-class Input:
+class NodeInput:
     """An input of a node: a result of another one, or, numbered -1, only its end."""
 
     node: str
@@ -44,7 +44,7 @@ class Node:
 
     name: str
     op: str
-    inputs: tuple[Input, ...] = ()
+    inputs: tuple[NodeInput, ...] = ()
     device: str = ""
     attrs: dict[str, Message] = field(default_factory=dict[str, Message])
 
@@ -65,7 +65,7 @@ class Node:
         return str(self.attrs.get(name, {}).get(kind, [""])[0])
 
     @property
-    def data_inputs(self) -> list[Input]:
+    def data_inputs(self) -> list[NodeInput]:
         """The inputs with values, in order."""
         return [i for i in self.inputs if not i.is_control]
 
@@ -146,9 +146,9 @@ def _first(given: Message, name: str) -> Any:
     return given.get(name, [""])[0]
 
 
-def input_of(text: str) -> Input:
+def input_of(text: str) -> NodeInput:
     """An input as a GraphDef has it, or as a function's definition: `x:y:1`."""
     if text.startswith("^"):
-        return Input(text[1:], -1)
+        return NodeInput(text[1:], -1)
     name, _, number = text.partition(":")
-    return Input(name, int(number or 0))
+    return NodeInput(name, int(number or 0))

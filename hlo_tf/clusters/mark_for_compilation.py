@@ -39,7 +39,7 @@ _BORDERS = frozenset({"_Arg", "_Retval", "Placeholder", "NoOp"})
 
 
 @dataclass(frozen=True)
-class Options:
+class ClusterOptions:
     """The flags of TensorFlow's pass, with its defaults.
 
     Attributes
@@ -92,7 +92,7 @@ class Marks:
 
 
 def mark_for_compilation(
-    graph: TensorGraph, refusal: Callable[[Node], str], options: Options | None = None
+    graph: TensorGraph, refusal: Callable[[Node], str], options: ClusterOptions | None = None
 ) -> Marks:
     """Choose the clusters of a graph.
 
@@ -100,12 +100,12 @@ def mark_for_compilation(
     ----------
     refusal : the bridge's reason why it does not compile a node; "" if it does.
     """
-    return _Marking(graph, refusal, options or Options()).marks()
+    return _Marking(graph, refusal, options or ClusterOptions()).marks()
 
 
 class _Marking:
     def __init__(
-        self, graph: TensorGraph, refusal: Callable[[Node], str], options: Options
+        self, graph: TensorGraph, refusal: Callable[[Node], str], options: ClusterOptions
     ) -> None:
         self._graph, self._options = graph, options
         self._conditions = conditions(graph)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hlo_tf.clusters.graph import Node, TensorGraph
 
 
-class Access(Enum):
+class VariableAccess(Enum):
     """The effect of an operation on variables."""
 
     READ = "reads a resource"
@@ -25,9 +25,10 @@ class Access(Enum):
 # After TensorFlow's `resource_operation_table.cc`, operations on variables alone.
 ACCESSES = {
     **dict.fromkeys(
-        ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape"), Access.READ
+        ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape"),
+        VariableAccess.READ,
     ),
-    **dict.fromkeys(("AssignVariableOp",), Access.WRITE),
+    **dict.fromkeys(("AssignVariableOp",), VariableAccess.WRITE),
 }
 _ALSO_READ = (
     "Assign",
@@ -39,13 +40,13 @@ _ALSO_READ = (
 _RANDOM = ("RngReadAndSkip", "RngSkip", "Stateful")
 
 
-def access(node: Node) -> Access | None:
+def access(node: Node) -> VariableAccess | None:
     """The effect of a node on variables; None if it has none."""
     if node.op in ACCESSES:
         return ACCESSES[node.op]
     of_variables = node.op.endswith("VariableOp") or node.op.startswith(_ALSO_READ[1:])
     stateful = node.op.startswith(_RANDOM) and node.op not in _CALLS
-    return Access.READ_WRITE if of_variables or stateful else None
+    return VariableAccess.READ_WRITE if of_variables or stateful else None
 
 
 _CALLS = ("StatefulPartitionedCall", "StatefulRandomBinomial")
@@ -71,6 +72,6 @@ def unsafe_pairs(graph: TensorGraph) -> dict[str, set[str]]:
     return found
 
 
-def _is_safe(first: Access, second: Access) -> bool:
+def _is_safe(first: VariableAccess, second: VariableAccess) -> bool:
     """Whether a cluster keeps the order of two operations on variables."""
-    return first is Access.READ or second is Access.WRITE
+    return first is VariableAccess.READ or second is VariableAccess.WRITE

@@ -13,11 +13,11 @@ from weakref import WeakKeyDictionary
 
 from hlo_tf import private
 from hlo_tf.clusters.build_xla_ops import rebuilt
-from hlo_tf.clusters.dump_graph import Dump
+from hlo_tf.clusters.dump_graph import GraphDump
 from hlo_tf.clusters.encapsulate_subgraphs import Subgraph, encapsulate_subgraphs
 from hlo_tf.clusters.graph import Node, TensorGraph, input_of
 from hlo_tf.clusters.kernels import refusal, type_name
-from hlo_tf.clusters.mark_for_compilation import Options, mark_for_compilation
+from hlo_tf.clusters.mark_for_compilation import ClusterOptions, mark_for_compilation
 from hlo_tf.clusters.report import FunctionReport, report
 from hlo_tf.functions import start
 from hlo_tf.names import plain_name
@@ -40,10 +40,10 @@ class Clustering:
     functions : the reports of all functions that ran, those without a cluster as well.
     """
 
-    def __init__(self, options: Options, dump_to: Path | None = None) -> None:
+    def __init__(self, options: ClusterOptions, dump_to: Path | None = None) -> None:
         self.options = options
         self.functions: list[FunctionReport] = []
-        self._dump = Dump(dump_to) if dump_to else None
+        self._dump = GraphDump(dump_to) if dump_to else None
         self._concrete: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def report(self) -> str:
@@ -118,7 +118,7 @@ def _attrs(node: Any) -> dict[str, Any]:
 
 @contextmanager
 def auto_cluster(
-    options: Options | None = None, dump_to: Path | None = None
+    options: ClusterOptions | None = None, dump_to: Path | None = None
 ) -> Generator[Clustering]:
     """Run functions of TensorFlow with compiled clusters, as `TF_XLA_FLAGS=--tf_xla_auto_jit=2`.
 
@@ -128,6 +128,6 @@ def auto_cluster(
     dump_to : a folder for the graphs before and after each pass.
     """
     start()
-    clustering = Clustering(options or Options(), dump_to)
+    clustering = Clustering(options or ClusterOptions(), dump_to)
     with private.running_others(clustering.run):
         yield clustering

@@ -72,11 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
     if find_spec("tensorflow") is None:
         note = "pip install 'pyhlo[tf]'"
         raise HloError("HLO200", "tensorflow is not installed", notes=[note])
-    from hlo_tf.clusters.mark_for_compilation import Options  # noqa: PLC0415 - TensorFlow is there
+    from hlo_tf.clusters.mark_for_compilation import ClusterOptions  # noqa: PLC0415 - TensorFlow is there
     from hlo_tf.clusters.run import auto_cluster  # noqa: PLC0415
     from hlo_tf.functions import explain  # noqa: PLC0415
 
-    chosen = Options(least=arguments.least)
+    chosen = ClusterOptions(least=arguments.least)
     watched = auto_cluster(chosen, folder) if arguments.auto_cluster else nullcontext()
     with watched as clustering:
         status = run_script(arguments.script, arguments.words)

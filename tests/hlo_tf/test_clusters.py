@@ -8,7 +8,7 @@ import pytest
 from hlo.errors.error import HloError
 from hlo_tf.clusters.encapsulate_subgraphs import Subgraph, encapsulate_subgraphs
 from hlo_tf.clusters.graph import Node, input_of, read_graph
-from hlo_tf.clusters.mark_for_compilation import Marks, Options, mark_for_compilation
+from hlo_tf.clusters.mark_for_compilation import ClusterOptions, Marks, mark_for_compilation
 from hlo_tf.clusters.report import difference
 from hlo_tools.graphs.clusters import clusters_drawn
 
@@ -16,7 +16,7 @@ GRAPHS = Path(__file__).parent / "graphs"
 MARKS = json.loads((GRAPHS / "marks.json").read_text())
 
 
-def marked(name: str, options: Options | None = None) -> Marks:
+def marked(name: str, options: ClusterOptions | None = None) -> Marks:
     refused = MARKS[name]["refused"]
     graph = read_graph((GRAPHS / f"{name}.pbtxt").read_text())
     return mark_for_compilation(graph, lambda node: refused.get(node.name, ""), options)
@@ -36,7 +36,7 @@ def test_clusters_are_those_of_tensorflow(name: str) -> None:
 
 def test_a_node_outside_is_told_with_its_reason() -> None:
     """The string takes the cluster apart; what is small stays outside."""
-    found = marked("cycle_through_a_string", Options(least=8))
+    found = marked("cycle_through_a_string", ClusterOptions(least=8))
     assert found.reasons["AsString"] == "no XLA_CPU_JIT kernel for AsString"
     small = next(why for why in found.reasons.values() if "fewer than 8" in why)
     assert small.startswith(
@@ -61,9 +61,9 @@ def no_strings(node: Node) -> str:
 
 def test_a_cluster_that_would_close_a_cycle_is_not_made() -> None:
     """`b` needs `a` directly, and through the string: one program could not wait for that."""
-    found = mark_for_compilation(read_graph(SQUARE % ""), no_strings, Options(least=1))
+    found = mark_for_compilation(read_graph(SQUARE % ""), no_strings, ClusterOptions(least=1))
     assert partition(found.clusters) == {frozenset({"a"}), frozenset({"b", "c"})}
-    small = mark_for_compilation(read_graph(SQUARE % ""), no_strings, Options(least=2))
+    small = mark_for_compilation(read_graph(SQUARE % ""), no_strings, ClusterOptions(least=2))
     assert small.reasons["a"] == (
         "its cluster has 1 operations, fewer than 2; beside out: strings; "
         "beside b: would close a cycle through out; beside x: it is a border of the graph"
@@ -73,24 +73,26 @@ def test_a_cluster_that_would_close_a_cycle_is_not_made() -> None:
 @pytest.mark.parametrize(
     ("options", "attribute", "clusters"),
     [
-        (Options(level=0), "", set()),
-        (Options(level=1), "", set()),
-        (Options(level=1), 'attr { key: "_XlaCompile" value { b: true } }', {"b"}),
-        (Options(), 'attr { key: "_XlaCompile" value { b: true } }', {"b", "c"}),
-        (Options(least=1), 'attr { key: "_XlaCompile" value { b: false } }', {"a", "c"}),
-        (Options(least=1, devices=frozenset({"GPU"})), "", set()),
-        (Options(least=1), 'device: "/job:a/device:GPU:0"', {"a", "c"}),
-        (Options(least=1, most=1), "", {"a", "b", "c"}),
+        (ClusterOptions(level=0), "", set()),
+        (ClusterOptions(level=1), "", set()),
+        (ClusterOptions(level=1), 'attr { key: "_XlaCompile" value { b: true } }', {"b"}),
+        (ClusterOptions(), 'attr { key: "_XlaCompile" value { b: true } }', {"b", "c"}),
+        (ClusterOptions(least=1), 'attr { key: "_XlaCompile" value { b: false } }', {"a", "c"}),
+        (ClusterOptions(least=1, devices=frozenset({"GPU"})), "", set()),
+        (ClusterOptions(least=1), 'device: "/job:a/device:GPU:0"', {"a", "c"}),
+        (ClusterOptions(least=1, most=1), "", {"a", "b", "c"}),
     ],
 )
-def test_options_and_scopes_decide(options: Options, attribute: str, clusters: set[str]) -> None:
+def test_options_and_scopes_decide(
+    options: ClusterOptions, attribute: str, clusters: set[str]
+) -> None:
     found = mark_for_compilation(read_graph(SQUARE % attribute), no_strings, options)
     assert set(found.clusters) == clusters
 
 
 def test_clusters_become_functions_of_their_inputs() -> None:
     graph = read_graph(SQUARE % 'input: "^out"')
-    marks = mark_for_compilation(graph, no_strings, Options(least=2))
+    marks = mark_for_compilation(graph, no_strings, ClusterOptions(least=2))
     parts = encapsulate_subgraphs(graph, marks.clusters, [input_of("c:0")])
     *nodes, cluster = parts
     assert [node.name for node in nodes] == ["x", "a", "out", "back"]
@@ -101,7 +103,7 @@ def test_clusters_become_functions_of_their_inputs() -> None:
 
 def test_clusters_are_drawn_as_frames() -> None:
     graph = read_graph(SQUARE % "")
-    marks = mark_for_compilation(graph, no_strings, Options(least=2))
+    marks = mark_for_compilation(graph, no_strings, ClusterOptions(least=2))
     picture = clusters_drawn(graph, marks, "square")
     assert picture.startswith("<svg")
     assert "cluster_0" in picture
