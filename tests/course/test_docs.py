@@ -15,7 +15,7 @@ RUN = [
     for name in ("map", "teaching", "xla-names", "stepping", "trace", "cuda", "pjrt")
 ]
 # These are run by `make frontends`, with the framework.
-FRONT_ENDS = ("first-hour-with-pytorch",)
+FRONT_ENDS = ("first-hour-with-pytorch", "first-hour-with-tensorflow")
 RUN += [p for p in sorted((DOCS / "howto").glob("*.md")) if p.stem not in FRONT_ENDS]
 PAGES = [*DOCS.rglob("*.md"), *(ROOT / "tutorials").glob("*.md"), ROOT / "CONTRIBUTING.md"]
 # Examples are evaluated again: a few always, all of them where there is time.
