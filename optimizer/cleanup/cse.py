@@ -56,6 +56,8 @@ class Cse:
 
             identity = identities[self.is_layout_sensitive or reads_layouts(computation)]
             unique = rebuild(computation, repetitions(computation, is_eligible, identity, log))
+            if unique is computation:
+                return computation
             # Instructions that use the new root are dead: nothing may use the root of a fusion.
             is_used = any(unique.root in instr.operands for instr in unique.instructions)
             return without_dead(unique) if is_used else unique
