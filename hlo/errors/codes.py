@@ -166,6 +166,12 @@ CODES: Final[dict[str, Code]] = {
         "that a loop, a branch or a call runs, `hlo why layout FILE A` about one. Names are those "
         "of the file.",
     ),
+    "HLO159": Code(
+        "rules make too many instructions",
+        "Rewriting was stopped: a computation has many times the instructions that it had. A rule "
+        "that copies a part of an expression, such as `(x + y) * z => x * z + y * z`, may double "
+        "it with each step. Let it apply only where the copied part has no other use, or is small.",
+    ),
     "HLO170": Code(
         "a computation runs at several points in time",
         "Memory is planned for each point in time at which a computation runs. Two calls, loops "

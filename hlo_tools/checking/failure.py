@@ -58,6 +58,9 @@ NEW_NAMES = (
     "each new instruction and computation needs a name of its own: `names = names_of(module)` of\n"
     "     hlo.walk, then `names.unique(name)`; a rule's function has `names` as a parameter"
 )
+# The code of a rule that makes too many instructions: of that module, so many rewrites are tested.
+GROWS = "HLO159"
+FEW = 50
 OURS = Path(__file__).parents[2]
 
 
@@ -124,11 +127,13 @@ class Outcome:
     failure : what is wrong; None if nothing is.
     changed : whether the pass changed the module.
     compared : whether its value before and after could be compared.
+    stopped : the reason why only its first rewrites were made; "" if all were.
     """
 
     failure: Failure | None
     changed: bool
     compared: bool = False
+    stopped: str = ""
 
 
 def find_failure(
@@ -164,10 +169,16 @@ def try_pass(
     observers : are told what it rewrites.
     most, most_after : instructions that may run, before and after the pass.
     """
-    lists, kept = iter(arguments), KeptPromise(pass_)
+    lists, kept, stopped = iter(arguments), KeptPromise(pass_), ""
     first = next(lists)
     try:
-        after: Any = pass_.run(module, Log([*observers, kept]))
+        try:
+            after: Any = pass_.run(module, Log([*observers, kept]))
+        except HloError as error:
+            if error.code != GROWS:
+                raise
+            stopped = error.message
+            after = pass_.run(module, Log([kept], fuel=FEW))
     except (Exception, SystemExit) as error:
         if isinstance(error, HloError) and not runs(module, first):
             # A fault of the module itself may be told by anybody who looks at it.
@@ -182,12 +193,14 @@ def try_pass(
         every += lists
         limits = most, most_after, devices_for(pass_)
         failure, compared = compare_values(kept.promise, module, after, every, *limits)
-    found = broken_promise(pass_, module, after) if failure is None else None
+    found = broken_promise(module, after) if failure is None else None
+    if failure is None and found is None and not stopped:
+        found = disobedience(pass_, module, after)
     if found is not None:
         failure = Failure(*found, module, first, after)
         if failure.kind == "unstable":
             failure = wrong_start(pass_, module, every, most, most_after) or failure
-    return Outcome(failure, after is not module, compared)
+    return Outcome(failure, after is not module, compared, stopped)
 
 
 def compare_values(
@@ -359,18 +372,19 @@ def steps(module: Module) -> int:
     return sum(count * len(c.instructions) for c, count in runs_of(noted).items())
 
 
-def broken_promise(pass_: Pass, module: Module, after: Module) -> tuple[str, str] | None:
-    """Kind and message if a pass breaks a promise of all passes besides values."""
-    if after is not module:
-        if gone := lost_effect(module, after):
-            return "effect", gone
-        if broken := broken_contract(module, after):
-            return "contract", broken
-        if lost := broken_order(module, after):
-            return "order", lost
-        if overwritten := broken_memory(module, after):
-            return "memory", overwritten
-    return disobedience(pass_, module, after)
+def broken_promise(module: Module, after: Module) -> tuple[str, str] | None:
+    """Kind and message if a result breaks a promise of all passes besides values."""
+    if after is module:
+        return None
+    if gone := lost_effect(module, after):
+        return "effect", gone
+    if broken := broken_contract(module, after):
+        return "contract", broken
+    if lost := broken_order(module, after):
+        return "order", lost
+    if overwritten := broken_memory(module, after):
+        return "memory", overwritten
+    return None
 
 
 def disobedience(pass_: Pass, module: Module, after: Module) -> tuple[str, str] | None:

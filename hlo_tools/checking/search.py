@@ -42,6 +42,7 @@ class Tally:
     changed : those that the pass changed.
     compared : those of the changed ones that could be run before and after the pass.
     right : those before the first on which the pass was wrong.
+    stopped : by the reason, those on which rewriting had to be stopped.
     rewrites : by the name of a rewrite, how often the pass made it.
     known : the names of the pass's rules.
     """
@@ -50,6 +51,7 @@ class Tally:
     changed: int = 0
     compared: int = 0
     right: int = 0
+    stopped: Counter[str] = field(default_factory=Counter[str])
     rewrites: Counter[str] = field(default_factory=Counter[str])
     known: frozenset[str] = frozenset()
 
@@ -109,6 +111,7 @@ def search(
         tally.changed += outcome.changed
         tally.compared += outcome.compared
         tally.rewrites.update(seen.rules)
+        tally.stopped.update([outcome.stopped] * bool(outcome.stopped))
         watch(tally)
         if outcome.changed:
             candidates.keep(module)

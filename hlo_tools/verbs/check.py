@@ -134,7 +134,7 @@ def run(arguments: Namespace) -> int:
         print(f"{checked.name} changed none of {counted(tally.modules, 'module')}, {WAYS_OUT}")
         return WRONG
     print(right(checked, tally))
-    for line in applied(tally, arguments.rules):
+    for line in [*stopped(tally), *applied(tally, arguments.rules)]:
         print(line)
     return RIGHT
 
@@ -200,6 +200,13 @@ def right(checked: Pass, tally: Tally) -> str:
         f"{text} {tally.changed} of them, and keeps the values of {compared}"
         f" (promise: {promise_of(checked)})"
     )
+
+
+def stopped(tally: Tally) -> Iterator[str]:
+    """A line about the modules on which only the first rewrites were made."""
+    if tally.stopped:
+        count = counted(tally.stopped.total(), "module")
+        yield f"only its first rewrites of {count} were tested, such as: {min(tally.stopped)}"
 
 
 def wrong(checked: Pass, found: Failure, tally: Tally) -> str:

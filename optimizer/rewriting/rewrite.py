@@ -25,6 +25,7 @@ from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from hlo.errors.error import HloError
 from hlo.walk import names_of
 from interpreter.numbers.compare import BITS
 from optimizer.effects import ordered, without_dead
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 
 # XLA's simplifier gives up after so many rounds too, with a warning; no sound rules need as many.
 SWEEPS = 50
+# A computation of n instructions may grow to MOST + GROWTH * n: rules that copy their variables can
+# double it with each sweep.
+MOST, GROWTH = 1000, 100
 
 
 def rewrite(
@@ -68,6 +72,11 @@ def rewrite(
     -------
     Module
         the same object where no rule applies.
+
+    Raises
+    ------
+    HloError
+        HLO159 if a computation grows beyond a multiple of its size.
     """
     rewriter = Rewriter(rules, log, names_of(module), strict, layout_sensitive)
 
@@ -94,6 +103,7 @@ class Rewriter:
     ) -> None:
         self.rules, self.log, self.names = rules, log, names
         self.strict, self.layout_sensitive = strict, layout_sensitive
+        self.applied = Counter[str]()  # by the name of a rule, how often it rewrote
 
     def keeps_layouts(self, computation: Computation) -> bool:
         """Whether a replacement in a computation must have the layout of the old instruction."""
@@ -109,12 +119,24 @@ class Rewriter:
         return settled[key]
 
     def settle(self, computation: Computation) -> Computation:
-        """Sweep over a computation until nothing changes."""
+        """Sweep over a computation until nothing changes.
+
+        Raises
+        ------
+        HloError
+            HLO159 if it grows beyond a multiple of its size.
+        """
+        before = len(computation.instructions)
+        most = MOST + GROWTH * before
         for _ in range(SWEEPS):
             swept = Sweep(self, computation).run()
             if swept is computation:
                 break
             computation = without_dead(swept)
+            if len(computation.instructions) > most:
+                (name, _), *_ = self.applied.most_common(1)
+                message = f"{name}: the rule makes more than {most:,} instructions of {before:,}"
+                raise HloError("HLO159", f"{message} in %{computation.name}", computation.span)
         return computation
 
     def replacement(
@@ -322,6 +344,7 @@ class Sweep:
         log = self.rewriter.log
         if not log.rewrite(rule.name, instr, *fresh, new, by=rule, bindings=match.found):
             return instr
+        self.rewriter.applied[rule.name] += 1
         self.order.update(dict.fromkeys(made.values()))
         # Users of the old one will use the new one. Operands of the old one keep their count until
         # the next sweep, so that a guard may see too many uses, but never too few.

@@ -9,7 +9,18 @@ import pytest
 WRONG = """
 from hlo.walk import rebuild, rebuild_module
 from interpreter.numbers.compare import ROUNDING
-from optimizer.rewriting.pattern import add, c1, c2, maximum, minimum, subtract, x, y
+from optimizer.rewriting.pattern import (
+    add,
+    c1,
+    c2,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+    x,
+    y,
+    z,
+)
 from optimizer.rewriting.rule import Rule
 
 
@@ -71,6 +82,8 @@ class Choosy:
 
 rounding = Rule(add(add(x, c1), c2), add(x, c1 + c2), name="rounding")
 turned = Rule(subtract(x, y), subtract(y, x), name="turned")
+distributed = Rule(multiply(add(x, y), z), add(multiply(x, z), multiply(y, z)), name="distributed")
+half_distributed = Rule(multiply(add(x, y), z), add(multiply(x, z), multiply(x, z)))
 swapped = [Rule(maximum(x, minimum(x, y)), y, promise=ROUNDING)]
 """
 
@@ -109,13 +122,41 @@ def test_wrong_pass_is_shown_on_a_small_module(hlo, passes, name) -> None:
 def test_raising_pass_is_told_with_its_line(hlo, passes) -> None:
     result = hlo("check", f"{passes}:Raising")
     assert result.status == 1
-    assert "it raises ValueError: not today (passes.py:27, in run)" in result.out
+    assert "it raises ValueError: not today (passes.py:38, in run)" in result.out
 
 
 def test_pass_that_does_nothing_is_not_called_right(hlo, passes) -> None:
     result = hlo("check", f"{passes}:Idle", "--examples", 10)
     assert result.status == 1
     assert "idle changed none of 10 modules, so nothing was checked" in result.out
+
+
+PRODUCTS = "\n".join(
+    f"t{i} = s32[] add(x, p{i - 1})\n p{i} = s32[] multiply(t{i}, t{i})" for i in range(1, 15)
+)
+PRODUCTS = f"HloModule m\nENTRY e {{ x = s32[] parameter(0)\n p0 = s32[] negate(x)\n {PRODUCTS} }}"
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "message"),
+    [
+        (
+            "distributed",
+            0,
+            "first rewrites of 1 module were tested, such as: distributed: the rule",
+        ),
+        ("half_distributed", 1, "the value changes"),
+    ],
+)
+def test_rule_that_never_ends_is_tested_by_its_first_rewrites(
+    hlo, passes, tmp_path, name, status, message
+) -> None:
+    """A product of fourteen sums has 2^14 terms, and far more where sums are squared."""
+    file = tmp_path / "products.hlo"
+    file.write_text(PRODUCTS)
+    result = hlo("check", f"{passes}:{name}", file, "--examples", 1)
+    assert result.status == status
+    assert message in result.out
 
 
 def test_files_are_tried_first(hlo, passes, tmp_path) -> None:

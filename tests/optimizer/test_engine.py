@@ -17,11 +17,13 @@ from optimizer.rewriting.make import make, splat, value_of
 from optimizer.rewriting.pattern import (
     abs_,
     add,
+    multiply,
     negate,
     select,
     subtract,
     x,
     y,
+    z,
 )
 from optimizer.rewriting.rewrite import rewrite
 from optimizer.rewriting.rule import Rule, RuleSet, rule, why_not
@@ -145,3 +147,20 @@ def test_strict_leaves_floats_alone_but_not_integers():
         " ROOT r = s32[] add(x, z)\n}"
     )
     assert rewrite(integers, rules, Log(), strict=True).entry.root.opcode == "parameter"
+
+
+def test_rules_that_double_a_module_again_and_again_are_stopped():
+    """A product of fourteen sums has 2^14 terms."""
+    distributed = Rule(
+        multiply(add(x, y), z), add(multiply(x, z), multiply(y, z)), name="distributed"
+    )
+    body = "p0 = f32[2,3] add(x, x)\n"
+    body += "\n".join(
+        f"t{i} = f32[2,3] add(x, p{i - 1})\n p{i} = f32[2,3] multiply(t{i}, t{i})"
+        for i in range(1, 15)
+    )
+    large = module(f"{body} ROOT r = f32[2,3] negate(p14)")
+    message = "distributed: the rule makes more than 4,400 instructions of 34 in %"
+    with pytest.raises(hlo.HloError, match=message) as error:
+        rewrite(large, RuleSet([distributed]), Log())
+    assert error.value.code == "HLO159"
