@@ -22,6 +22,7 @@ from hlo.types.sharding import (
     TileAssignment,
     canonical_iota,
 )
+from hlo.types.shardy import ShardyError, expect_axes
 from hlo.types.values import DomainBorder
 
 MATRIX = 2
@@ -215,7 +216,12 @@ class ShardingRules(Transformer[Token, Any]):
             raise BadValue("a mesh of one device has no dimensions")
         elif mesh.maximal_device is None and "dims" not in merged:
             raise BadValue("expects a list of dimensions, replicated, unreduced or manual")
-        return Sharding("named", named=NamedSharding(mesh, **merged))
+        named = NamedSharding(mesh, **merged)
+        try:
+            expect_axes(named)
+        except ShardyError as error:
+            raise BadValue(str(error)) from None
+        return Sharding("named", named=named)
 
     # ---- replica groups
 

@@ -141,23 +141,43 @@ def _sharding(found: re.Match[str], meshes: Mapping[str, Mesh]) -> NamedSharding
         raise ShardyError(f"there is no mesh @{name}")
     mesh = _mesh(found) if name is None else meshes[_plain(name)]
     dims = tuple(
-        NamedDim(_sub_axes(inside, mesh), open="?" in re.sub(_STRING, "", inside))
+        NamedDim(_sub_axes(inside), open="?" in re.sub(_STRING, "", inside))
         for inside in _DIM.findall(found["dims"])
     )
-    others = {m["key"]: _sub_axes(m["axes"], mesh) for m in _PARTS.finditer(found["rest"])}
-    return NamedSharding(mesh, dims, others.get("replicated", ()), others.get("unreduced", ()))
+    others = {m["key"]: _sub_axes(m["axes"]) for m in _PARTS.finditer(found["rest"])}
+    made = NamedSharding(mesh, dims, others.get("replicated", ()), others.get("unreduced", ()))
+    expect_axes(made)
+    return made
 
 
-def _sub_axes(text: str, mesh: Mesh) -> tuple[SubAxis, ...]:
-    known = dict(mesh.axes)
-    found = tuple(
+def _sub_axes(text: str) -> tuple[SubAxis, ...]:
+    return tuple(
         SubAxis(_plain(m["name"]), int(m["before"] or 0), int(m["size"] or 0))
         for m in _SUB_AXIS.finditer(text)
     )
-    for axis in found:
+
+
+def expect_axes(named: NamedSharding) -> None:
+    """Refuse a sharding by axes that its mesh has not, or by one axis twice.
+
+    Raises
+    ------
+    ShardyError
+        which names the axis.
+    """
+    known, used = dict(named.mesh.axes), [axis for dim in named.dims for axis in dim.axes]
+    used += (*named.replicated, *named.unreduced, *named.manual)
+    for axis in used:
         if axis.name not in known:
             raise ShardyError(f'the mesh has no axis "{axis.name}"')
-    return found
+        if bool(axis.pre_size) != bool(axis.size):
+            raise ShardyError(f'axis "{axis.name}" of size {known[axis.name]} has no such part')
+    taken: set[int] = set()
+    _, places = _factors(named.mesh, used)
+    for axis in used:
+        if not taken.isdisjoint(places[axis]):
+            raise ShardyError(f'axis "{axis.name}" is used twice')
+        taken.update(places[axis])
 
 
 def mesh(axes: Iterable[tuple[str, int]], devices: Sequence[int] | None = None) -> Mesh:

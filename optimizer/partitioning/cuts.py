@@ -20,16 +20,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlo.sharded import shards_of
-from hlo.types.sharding import Sharding, TileAssignment, iota_of
+from hlo.types.sharding import NamedDim, NamedSharding, Sharding, TileAssignment, iota_of
+from hlo.types.shardy import devices_of, tiled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from hlo.sharded import Shards
     from hlo.types.shape import Shape
-    from hlo.types.sharding import Mesh
+    from hlo.types.sharding import Mesh, SubAxis
 
     Groups = tuple[tuple[int, ...], ...]
 
@@ -211,7 +212,7 @@ def cut_of(sharding: Sharding, rank: int) -> ArrayCut | None:
     if sharding.named is not None and sharding.named.unreduced:
         named = replace(sharding.named, unreduced=())
         cut = cut_of(replace(sharding, named=named), rank)
-        summed = mesh_axis([a.name for a in sharding.named.unreduced], named.mesh)
+        summed = mesh_axis(sharding.named.unreduced, named.mesh)
         return replace(cut, summed=summed) if cut else None
     kinds = sharding.last_tile_dims
     if sharding.tiles is not None and "unreduced" in kinds:
@@ -222,17 +223,12 @@ def cut_of(sharding: Sharding, rank: int) -> ArrayCut | None:
     return None if shards is None else cut_of_shards(shards)
 
 
-def mesh_axis(names: Sequence[str], mesh: Mesh) -> CutAxis:
-    """The axis that some axes of a mesh are together."""
-    sizes = [size for _, size in mesh.axes]
-    grid = mesh.devices.device_array().reshape(-1) if mesh.devices else np.arange(prod(sizes))
-    dims = [n for n, (name, _) in enumerate(mesh.axes) if name in names]
-    place = np.indices(sizes).reshape(len(sizes), -1)
-    counts = [sizes[n] for n in dims]
-    places = np.zeros(grid.size, np.int64)
-    if dims:
-        places[grid] = np.ravel_multi_index([place[n] for n in dims], counts)
-    return CutAxis(prod(counts), tuple(int(p) for p in places))
+def mesh_axis(axes: Iterable[SubAxis], mesh: Mesh) -> CutAxis:
+    """The axis that some axes of a mesh are together, or parts of axes, as the mesh orders them."""
+    places = {name: place for place, (name, _) in enumerate(mesh.axes)}
+    in_order = tuple(sorted(axes, key=lambda axis: (places[axis.name], axis.pre_size)))
+    tiles = tiled(NamedSharding(mesh, (NamedDim(in_order),)), 1).tiles
+    return _last_axis(tiles, 0) if tiles else CutAxis(1, (0,) * devices_of(mesh))
 
 
 def _last_axis(tiles: TileAssignment, dim: int) -> CutAxis:

@@ -20,7 +20,7 @@ import numpy as np
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
 from hlo.sharded import CUTS, JOINS, MANUAL_AXES, SHARDING, cut_values, meshes_in, resharding
-from hlo.types.sharding import Sharding, TileAssignment
+from hlo.types.sharding import Sharding, SubAxis, TileAssignment
 from hlo.types.shardy import ShardyError, axes_of, devices_of, shardings_of
 from optimizer.partitioning.cuts import (
     ArrayCut,
@@ -212,7 +212,7 @@ class ShardingReader:
         if target.startswith("xla.sdy"):
             shards = resharding(instr, self.meshes, sums=True)
             cuts = tuple(
-                replace(cut_of_shards(one), summed=mesh_axis([a.name for a in summed], named.mesh))
+                replace(cut_of_shards(one), summed=mesh_axis(summed, named.mesh))
                 if (summed := named.unreduced)
                 else cut_of_shards(one)
                 for one, named in zip(shards, self._named(instr), strict=True)
@@ -263,7 +263,7 @@ class ShardingReader:
         named = axes_of(text)
         shardings = self._named(instr)
         mesh = shardings[0].mesh if shardings else next(iter(self.meshes.values()))
-        return mesh_axis(named, mesh)
+        return mesh_axis(map(SubAxis, named), mesh)
 
     def _named(self, instr: Instruction) -> tuple[NamedSharding, ...]:
         """The shardings of values outside of a region, at a call that begins or ends it."""

@@ -168,3 +168,44 @@ ENTRY e {
     x = np.arange(24, dtype=np.float32).reshape(8, 3)
     results = interpreter.evaluate(divided(text, entry=True), per_device=[(x,)] * 4)
     np.testing.assert_array_equal(np.concatenate(results), x)
+
+
+def unreduced(axes: str) -> hlo.Module:
+    """Four devices have summands of x along some axes; all of them want the sum."""
+    return hlo.parse(f"""HloModule m, num_partitions=4
+ENTRY e {{
+  x = f32[] parameter(0), sharding={{mesh["x"=4], [], unreduced={{{axes}}}}}
+  ROOT r = f32[] custom-call(x), custom_call_target="Sharding", sharding={{replicated}}
+}}""")
+
+
+@pytest.mark.parametrize(
+    ("axes", "summands", "total"),
+    [
+        ('"x"', [1, 2, 3, 4], 10),
+        ('"x":(1)2, "x":(2)2', [1, 2, 3, 4], 10),
+        ('"x":(1)2', [1, 1, 5, 5], 6),
+        ('"x":(2)2', [1, 5, 1, 5], 6),
+    ],
+)
+def test_summands_lie_along_parts_of_an_axis(axes: str, summands: list[int], total: int) -> None:
+    """Devices along the rest of an axis hold copies, which are no summands."""
+    made = SpmdPartitioning(entry=True).run(unreduced(axes), Log())
+    assert (
+        interpreter.evaluate(made, per_device=[(np.float32(x),) for x in summands]) == [total] * 4
+    )
+
+
+@pytest.mark.parametrize(
+    ("axes", "told"),
+    [
+        ('"y"', 'the mesh has no axis "y"'),
+        ('"x":(1)3', 'axis "x" of size 4 has no such part'),
+        ('"x":(0)2', 'axis "x" of size 4 has no such part'),
+        ('"x":(1)2, "x"', 'axis "x" is used twice'),
+    ],
+)
+def test_axes_that_a_mesh_has_not_are_refused(axes: str, told: str) -> None:
+    with pytest.raises(hlo.HloError, match=re.escape(told)) as caught:
+        unreduced(axes)
+    assert caught.value.span
