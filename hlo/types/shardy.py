@@ -190,7 +190,8 @@ def mesh(axes: Iterable[tuple[str, int]], devices: Sequence[int] | None = None) 
     Raises
     ------
     ShardyError
-        if it has too many devices, or another number of them than its axes say.
+        if it has too many devices, another number of them than its axes say, or others than
+        0, 1, 2, ... in some order.
     """
     axes = tuple(axes)
     sizes = tuple(size for _, size in axes)
@@ -202,6 +203,8 @@ def mesh(axes: Iterable[tuple[str, int]], devices: Sequence[int] | None = None) 
         raise ShardyError(f"a mesh of {prod(sizes)} devices names {len(devices)}")
     if not axes:
         return Mesh((), maximal_device=int(devices[0]))
+    if other := set(range(len(devices))).difference(devices):
+        raise ShardyError(f"a mesh of {len(devices)} devices leaves out device {min(other)}")
     return Mesh(axes, TileAssignment(sizes, tuple(int(d) for d in devices)))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.attributes import CustomCall
+from hlo.errors.error import HloError
 from hlo.infer.checks import show
 from hlo.sharded import CUTS, JOINS, cut_values, resharding
 from hlo.wording import counted
@@ -14,6 +15,8 @@ from interpreter.custom_calls.registry import custom_call
 from interpreter.custom_calls.signatures import checked
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hlo.instruction import Instruction
     from hlo.sharded import Shards
     from interpreter.custom_calls.signatures import Options
@@ -32,8 +35,8 @@ def reshard(frame: Frame, instr: Instruction, *operands: Array) -> Value:
     Raises
     ------
     HloError
-        HLO122 if the call does not say which parts the devices hold; HLO117 or HLO118 if they do
-        not meet.
+        HLO122 if the call does not say which parts the devices hold, or names other devices;
+        HLO117 or HLO118 if they do not meet.
 
     References
     ----------
@@ -43,12 +46,29 @@ def reshard(frame: Frame, instr: Instruction, *operands: Array) -> Value:
     values = list(operands)
     if any(whole.dims != part.dims for whole, part in pairs):
         parts = resharding(instr, frame.device.lockstep.meshes)
+        refuse_other_devices(instr, parts, frame.device.lockstep.partitions)
         cuts = CustomCall.of(instr).custom_call_target in CUTS
         turn = _part if cuts else _joined
         values = [
             turn(frame, instr, each, value) for each, value in zip(parts, operands, strict=True)
         ]
     return tuple(values) if instr.shape.is_tuple else values[0]
+
+
+def refuse_other_devices(instr: Instruction, parts: Sequence[Shards], partitions: int) -> None:
+    """See that each device of a replica holds one part of each value that is cut.
+
+    Raises
+    ------
+    HloError
+        HLO122 if another device is named, or if one holds no part.
+    """
+    for each in parts:
+        held = {device for group in each.groups for device in group}
+        if not each.is_whole and held != set(range(partitions)):
+            message = f"{instr.name}: its sharding is for {len(held)} of {partitions} devices"
+            note = "`num_partitions` must be the number of devices of the mesh or the tiles"
+            raise HloError("HLO122", message, instr.span, [note])
 
 
 def _part(frame: Frame, _instr: Instruction, parts: Shards, whole: Array) -> Value:

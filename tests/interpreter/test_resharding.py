@@ -6,7 +6,7 @@ import pytest
 import interpreter
 from hlo.errors.error import HloError
 from hlo.read.parse import parse
-from tests.sharded import SHARDED, X, sum_over_y
+from tests.sharded import SHARDED, X, call, sum_over_y
 
 
 @pytest.mark.parametrize("name", SHARDED)
@@ -42,6 +42,8 @@ def test_each_replica_has_its_own_partitions() -> None:
         ("[{\\\"x\\\"}, {\\\"y\\\"}]>", "[]>, <@mesh, []>", "2 shardings of 1 value"),
         ('"y"=4]>, ', '"y"=4000000]>, ', "from 1 to 1048576 devices"),
         ("device_ids=[7, ", "device_ids=[7, 9, ", "of 8 devices names 9"),
+        ("device_ids=[7, ", "device_ids=[9, ", "a mesh of 8 devices leaves out device 7"),
+        ("device_ids=[7, ", "device_ids=[0, ", "a mesh of 8 devices leaves out device 7"),
     ],
 )  # fmt: skip
 def test_a_cut_that_is_none_is_refused(old: str, new: str, told: str) -> None:
@@ -51,3 +53,25 @@ def test_a_cut_that_is_none_is_refused(old: str, new: str, told: str) -> None:
     assert told in str(caught.value)
     assert caught.value.code == "HLO122"
     assert caught.value.span
+
+
+@pytest.mark.parametrize("partitions", [2, 8])
+@pytest.mark.parametrize("given", [1, "all"])
+def test_a_mesh_of_other_devices_than_the_module_has_is_refused(partitions, given) -> None:
+    """Devices without a part have nothing to give, and those that do not exist never come."""
+    shardings, axes = '<@mesh, [{"x"}]>', '"x"'
+    text = f"""HloModule m, num_partitions={partitions}, frontend_attributes={{
+      xla.sdy.meshes={{mesh = #sdy.mesh<["x"=4]>}}}}
+
+    ENTRY e {{
+      p = f32[8] parameter(0)
+      part = {call("in", "p", "f32[2]", shardings, axes)}
+      ROOT r = {call("out", "part", "f32[8]", shardings, axes)}
+    }}"""
+    message = f"part: its sharding is for 4 of {partitions} devices"
+    with pytest.raises(HloError, match=message) as caught:
+        interpreter.evaluate(
+            parse(text), per_device=[(X[0],)] * (given if given == 1 else partitions)
+        )
+    assert caught.value.code == "HLO122"
+    assert caught.value.span.line == 6
