@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from hlo.instruction import Computation
 from hlo.types.shape import tuple_of
+from hlo.types.sharding import Sharding
 from hlo.walk import called_first
 from optimizer.dynamic_padder.padding import (
     changes_sizes,
@@ -14,8 +15,9 @@ from optimizer.dynamic_padder.padding import (
     waiting_as_before,
 )
 from optimizer.dynamic_padder.rules import require, rule, unruled
-from optimizer.dynamic_padder.values import Padded, Tree, instruction_of, padded_leaves
+from optimizer.dynamic_padder.values import Padded, Tree, cut_by, instruction_of, padded_leaves
 from optimizer.expanders.parts import number
+from optimizer.partitioning.wishes import leaves_of
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
+
+
+REPLICATED = Sharding("replicated")
+# Shardings of an array of any shape.
+ONE_OF_ALL = frozenset({"maximal", "manual"})
 
 
 @rule("conditional")
@@ -83,13 +90,27 @@ def _results(
     instr: Instruction, operands: Sequence[Instruction], called: Sequence[Computation]
 ) -> Tree:
     """The results of an instruction that hands sizes on; its last computation yields the same."""
+    like = _sized(_blank(instr.shape), instr.shape, instr)
+    shardings = list(_shardings(like, instr))
     made = instr.with_(
         operands=tuple(operands),
         shape=called[-1].root.shape,
         called=tuple(called),
         control_predecessors=(),
     )
-    return _restored(_sized(_blank(instr.shape), instr.shape, instr), _elements(made))
+    if instr.annotations.sharding is None:
+        return _restored(like, _elements(made))
+    if not made.shape.compatible(instr.shape):
+        made = cut_by(made, Sharding("tuple", elements=tuple(shardings)))
+    return _restored(like, map(cut_by, _elements(made), shardings))
+
+
+def _shardings(tree: Tree, instr: Instruction) -> Iterator[Sharding]:
+    """The shardings of a value's arrays and sizes, in order; each device knows the sizes."""
+    for leaf, (_, _, found) in zip(padded_leaves(tree), leaves_of(instr), strict=True):
+        sharding = found or REPLICATED
+        yield sharding
+        yield from [sharding if sharding.kind in ONE_OF_ALL else REPLICATED] * len(leaf.sizes)
 
 
 def _sized(tree: Tree, shape: Shape, owner: Instruction) -> Tree:

@@ -20,9 +20,10 @@ from hlo.types.element_type import PRED
 from hlo.types.shape import array, tuple_of
 from hlo.walk import rebuild
 from optimizer.dynamic_padder.rules import common, rule, several
-from optimizer.dynamic_padder.values import Padded, Tree, static
+from optimizer.dynamic_padder.values import Padded, Tree, cut_by, static
 from optimizer.expanders.op_expander import element, elements
 from optimizer.expanders.parts import number
+from optimizer.partitioning.wishes import leaves_of
 from optimizer.reducers import identity_of
 from optimizer.rewriting.make import make, splat
 
@@ -70,7 +71,9 @@ def fold(instr: Instruction, values: Sequence[Instruction], folded: Sizes, left:
         called=(_counting(instr.called[0]),),
         control_predecessors=(),
     )
-    results = tuple(Padded(part, left) for part in elements(made)[:count])
+    parts = elements(cut_by(made, None))[:count]
+    shardings = (sharding for _, _, sharding in leaves_of(instr))
+    results = tuple(Padded(cut_by(*pair), left) for pair in zip(parts, shardings, strict=True))
     return results if instr.shape.is_tuple else results[0]
 
 

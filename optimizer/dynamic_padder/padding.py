@@ -22,7 +22,7 @@ from optimizer.dynamic_padder.rules import (
     refusal,
     unruled,
 )
-from optimizer.dynamic_padder.values import Padded, Tree, padded_leaves, static
+from optimizer.dynamic_padder.values import Padded, Tree, cut_by, padded_leaves, static
 from optimizer.expanders.op_expander import new_below
 from optimizer.expanders.parts import number
 from optimizer.log import Log
@@ -82,11 +82,8 @@ def pad(module: Module) -> Module:
         if instr.opcode == "parameter":
             trees[instr] = _given(instr)
         else:
-            # Arrays get sizes beside them, for which nothing says how they are sharded.
-            notes = replace(instr.annotations, sharding=None)
-            plain = instr.with_(annotations=notes)
-            trees[instr] = padded(plain, [trees[o] for o in instr.operands])
-    root = _yielded(trees[entry.root], entry.root.shape)
+            trees[instr] = padded(instr, [trees[o] for o in instr.operands])
+    root = _sharded(_yielded(trees[entry.root], entry.root.shape), entry.root)
     order = in_order([*map(Padded, entry.parameters), *trees.values(), Padded(root)])
     whole = uniquely_named(waiting_as_before(Computation(entry.name, tuple(order), root), trees))
     return build_module(whole, module.name, module.header)
@@ -119,11 +116,18 @@ def _yielded(tree: Tree, shape: Shape) -> Instruction:
     return make("custom-call", tree.value, *sizes, shape=shape, custom_call_target=SLICE)
 
 
+def _sharded(value: Instruction, root: Instruction) -> Instruction:
+    """The result of the module, cut among devices as before."""
+    sharding = root.annotations.sharding
+    if sharding is None or value.annotations.sharding == sharding:
+        return value
+    if value.opcode not in ("tuple", "custom-call"):
+        value = make("copy", value)  # it may have users, and a sharding of its own
+    return cut_by(value, sharding)
+
+
 def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
     """The padded value of an instruction, from its operands'."""
-    if instr.annotations.sharding is not None:
-        # It is of the arrays that the instruction had, and one device runs the new ones.
-        instr = instr.with_(annotations=replace(instr.annotations, sharding=None))
     target = a.CustomCall.of(instr) if instr.opcode == "custom-call" else None
     if target is not None:
         check_call(instr)
