@@ -17,6 +17,7 @@ from hlo_tools.exercises import (
     reading,
     rewriting,
     several_devices,
+    tracing,
     whole,
 )
 
@@ -36,6 +37,7 @@ FILES = (
     gradients,
     several_devices,
     backends,
+    tracing,
 )
 EXERCISES: dict[int, Exercise] = {
     e.number: e for e in sorted((e for f in FILES for e in f.EXERCISES), key=lambda e: e.number)

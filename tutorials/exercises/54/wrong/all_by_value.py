@@ -1,0 +1,3 @@
+# message: signature gives a wrong result
+def signature(arguments, constants):
+    return repr(arguments)
