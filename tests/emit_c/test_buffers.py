@@ -6,12 +6,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from hlo_tools.assigned import assigned as shown
 from hypothesis import settings
 from strategies.loops import busy_module
 
 import emit_c
 import hlo
+from emit_c.program.assigned import assigned as shown
 from emit_c.program.emit import emit
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
