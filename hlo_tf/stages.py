@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 GROUP = "pyhlo.stages"
 # The stage as TensorFlow and `hlo opt --stage` call it; `hlo` is the module before optimizations.
 _OPTIMIZED = {"optimized_hlo": "hlo", "optimized_hlo_dot": "dot"}
-STAGES = ("hlo", *_OPTIMIZED, "buffers", "loops", "c", "cuda", "ptx", "sass", "dot", "svg")
+_OF_CUDA = ("cuda", "ptx", "sass")
+STAGES = ("hlo", *_OPTIMIZED, "buffers", "loops", "c", "asm", *_OF_CUDA, "dot", "svg")
 
 
 def text(module: Module, stage: str) -> str:

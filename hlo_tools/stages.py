@@ -1,9 +1,11 @@
-"""An optimized module at a stage of compilation: HLO, buffers, loops, C, CUDA C, PTX, a picture."""
+"""An optimized module at a stage: HLO, buffers, loops, C, assembly, CUDA, graphs."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
+from emit_c.executable.assembly import assembly
 from emit_c.program.assigned import assigned
 from hlo_tools.graphs.drawing import drawn
 from hlo_tools.views.loops import expect_kernel, loops
@@ -11,14 +13,19 @@ from optimizer import optimize
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.layout.row_major_entry import row_major_entry
 from optimizer.memory.report import report
+from optimizer.observers import BUFFERS
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from hlo.instruction import Module
 
 # Stages of the CUDA backend.
 OF_CUDA = ("cuda", "ptx", "sass")
-STAGES = ("hlo", "buffers", "loops", "c", *OF_CUDA, "dot", "svg")
+# The GPU for which PTX is made if none is named.
+DEFAULT_GPU = "sm_90"
+STAGES = ("hlo", "buffers", "loops", "c", "asm", *OF_CUDA, "dot", "svg")
 
 
 def compiled_text(module: Module, stage: str) -> str:
@@ -56,9 +63,10 @@ def stage_text(
     Parameters
     ----------
     stage : one of `STAGES`.
-    plain : of C: scalar loops as one would write them by hand.
-    kernel, until, target, steps : of loops, as of `hlo_tools.views.loops`.
-    schedule : of loops and C: the schedule of the user's own, as `FILE.py:NAME` names it.
+    plain : of C and assembly: scalar loops as one would write them by hand.
+    kernel : of loops and assembly: the instruction whose kernel is shown; all are if none is named.
+    until, target, steps : of loops, as of `hlo_tools.views.loops`.
+    schedule : of loops, C and assembly: the schedule of the user's own, as `FILE.py:NAME` names it.
     architecture : of CUDA: a GPU such as sm_80.
     explain_launch : of CUDA: the GPU for which the launches' resources are told instead.
     """
@@ -82,16 +90,32 @@ def stage_text(
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    seen: dict[str, None] = {}
+    made = emit_c.emit(prepare(static_form(module)), plain=plain or own is not None, schedule=own)
+    expect_kernel(kernel, made.kernels)
+    return assembly(made, kernel) if stage == "asm" else made.source
 
-    def watch(kernel: str, *_: object) -> None:
-        seen[kernel] = None
 
-    made = emit_c.emit(
-        prepare(static_form(module)), watch=watch, plain=plain or own is not None, schedule=own
-    )
-    expect_kernel(kernel, seen)
-    return made.source
+def code_files(module: Module, target: str) -> Iterator[tuple[str, Callable[[], str]]]:
+    """The files of an optimized module's memory and code: the end of a name, and what writes one.
+
+    Those of them that XLA has, too, are named as there.
+
+    Parameters
+    ----------
+    target : "cpu" or "gpu".
+    """
+    if target == "cpu":
+        found = assigned(module)
+        yield BUFFERS, lambda: report(found.assignment)
+        if program := found.program:
+            yield "c", lambda: program.source
+            yield "s", lambda: assembly(program)
+    if target == "gpu":
+        from emit_cuda import emit, nvrtc  # noqa: PLC0415
+
+        source = cache(lambda: emit(prepare(static_form(module), "gpu")).source)
+        yield "cu", source
+        yield "ptx", lambda: nvrtc.ptx(source(), DEFAULT_GPU)
 
 
 def _cuda_text(
@@ -101,7 +125,7 @@ def _cuda_text(
     from emit_cuda import emit, launches, nvrtc  # noqa: PLC0415
     from optimizer.gpu.device import rates_of  # noqa: PLC0415
 
-    chosen = architecture or "sm_90"
+    chosen = architecture or DEFAULT_GPU
     most = nvrtc.most_shared(chosen) if architecture else nvrtc.MOST_SHARED_BYTES
     program = emit(module, most_shared=most)
     if explain_launch:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _EVERY = re.compile("")
 # The end of the name of the file that tells where arrays lie.
-BUFFERS = "cpu_after_optimizations-buffer-assignment"
+BUFFERS = "cpu_after_optimizations-buffer-assignment.txt"
 
 
 class Verify(Silent):
@@ -179,7 +179,7 @@ class Dump(Silent):
         """Write the module that a pipeline starts from."""
         if not self.running and not self.name:
             self.name = sanitize(module.name)
-            self.write("before_optimizations", module)
+            self.write("before_optimizations.txt", module)
         self.begin(module)
         if isinstance(pass_, Pipeline | Fixpoint):
             self.running += self.parts(pass_)
@@ -190,7 +190,7 @@ class Dump(Silent):
             self.running.pop()
         if not self.running:
             target = f"{self.target}_" if self.target else ""
-            self.write(f"{target}after_optimizations", after)
+            self.write(f"{target}after_optimizations.txt", after)
             return
         pipeline, following = self.advance()
         if after is not before:
@@ -235,18 +235,18 @@ class Dump(Silent):
         if self.between is None or not any(map(self.between.search, (previous, upcoming))):
             return
         step = f"{pipeline}.after_{previous}.before_{upcoming}".replace(" ", "_")
-        self.write(f"{self.number:04}.{step.replace('/', '_')}", module)
+        self.write(f"{self.number:04}.{step.replace('/', '_')}.txt", module)
         self.number += 1
 
-    def write(self, step: str, told: Module | str) -> None:
-        """Write one file: the module, or a report about it.
+    def write(self, end: str, told: Module | str) -> None:
+        """Write one file, by the end of its name: the module, a report about it, or its code.
 
         Raises
         ------
         HloError
             HLO200 if that cannot be done.
         """
-        path = self.directory / f"module_{self.module_number:04}.{self.name}.{step}.txt"
+        path = self.directory / f"module_{self.module_number:04}.{self.name}.{end}"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             path.write_text(str(told), "utf-8", "surrogateescape")

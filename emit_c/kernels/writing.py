@@ -43,6 +43,7 @@ class ModuleKernels:
     ----------
     functions : by name, each after the functions that it alone calls.
     entries : the names of the kernels themselves.
+    by_instruction : the names of the kernels, by those of the instructions whose values they are.
     hlo_names : for each of these kernels, the HLO name behind each of its identifiers.
     watch : is shown the statements that each pass makes of a kernel.
     plain : kernels stay plain loops, which no pass makes faster.
@@ -60,6 +61,7 @@ class ModuleKernels:
         self.names, self.watch, self.plain, self.schedule = names, watch, plain, schedule
         self.functions: dict[str, Definition] = {}
         self.entries: set[str] = set()
+        self.by_instruction: dict[str, str] = {}
         self.hlo_names: dict[str, Mapping[str, str]] = {}
         self._names: dict[Any, str] = {}
 
@@ -82,6 +84,7 @@ class ModuleKernels:
             self.functions[unique] = defined(replace(made, name=unique, about=comment(about)))
             self.entries.add(unique)
             self.hlo_names[unique] = kernel.names.hlo_names
+        self.by_instruction[name] = self._names[key]
         return self._names[key]
 
     def _add_own(self, kernel: CKernel) -> dict[str, str]:

@@ -13,6 +13,7 @@ from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
+    from emit_c.program.emit import Program
     from hlo.instruction import Module
     from optimizer.memory.buffer_assignment import BufferAssignment
 
@@ -25,18 +26,21 @@ class Assigned(NamedTuple):
 
     Attributes
     ----------
+    program : the C; None if there is none.
     without_c : why there is no C, so that this is where they could lie; "" if there is.
     """
 
     assignment: BufferAssignment
+    program: Program | None
     without_c: str = ""
 
 
 def assigned(module: Module) -> Assigned:
     """The buffer assignment of a module's C, or of the optimizer for a module without C."""
     try:
-        return Assigned(emit(prepare(static_form(module))).assignment)
+        program = emit(prepare(static_form(module)))
     except HloError as error:
         if error.code not in _NOT_EMITTED:
             raise
-        return Assigned(assign(CopyInsertion().run(module, Log())), error.message)
+        return Assigned(assign(CopyInsertion().run(module, Log())), None, error.message)
+    return Assigned(program.assignment, program)

@@ -58,6 +58,8 @@ class Program:
     hlo_names : for each C function, the HLO name behind each of its identifiers; under "", the HLO
         names behind the functions themselves.
     meetings : the collectives, and who meets whom there.
+    kernels : the C function of each instruction's kernel, by the instruction's name; equal kernels
+        are one function.
     """
 
     parts: Parts
@@ -71,6 +73,7 @@ class Program:
     units: Units | None = None
     hlo_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
     meetings: Meetings = NONE
+    kernels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __repr__(self) -> str:
         """The number of lines of C, and the memory of a call."""
@@ -149,7 +152,7 @@ def emit(
         parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
         memory.assignment, tuple(writer.sites or ()), units,
         {**writer.kernels.hlo_names, **writer.hlo_names, "": writer.names.hlo_names},
-        constants.collectives.meetings(_least_bytes(module)),
+        constants.collectives.meetings(_least_bytes(module)), writer.kernels.by_instruction,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@
     hlo opt m.hlo -o optimized.mlir
     hlo opt m.hlo --passes my_pass.py:MyPass
     hlo opt m.hlo --stage c
+    hlo opt m.hlo --stage asm --kernel add_fusion
     hlo opt m.hlo --stage loops --kernel add_fusion
     hlo opt m.hlo --stage loops --schedule my_schedule.py:tiled
     hlo opt m.hlo --dump-to dumps
@@ -24,15 +25,14 @@ from hlo_tools.arguments import at_least
 from hlo_tools.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
-from hlo_tools.stages import OF_CUDA, STAGES, stage_text
+from hlo_tools.stages import OF_CUDA, STAGES, code_files, stage_text
 from hlo_tools.trace.changes import Tell
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
 from hlo_tools.views.picture import picture
 from hlo_tools.written import ENDS, is_text, write_module
 from optimizer.log import Log, Observer, Silent
-from optimizer.memory.report import report
-from optimizer.observers import BUFFERS, CheckValues, Dump, Print, Timer, Verify
+from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -64,10 +64,10 @@ class Until(Silent):
 
 # The stages that an option is about.
 _STAGES_OF = {
-    "--kernel": ("loops",),
+    "--kernel": ("loops", "asm"),
     "--steps": ("loops",),
-    "--schedule": ("loops", "c"),
-    "--plain": ("c",),
+    "--schedule": ("loops", "c", "asm"),
+    "--plain": ("c", "asm"),
     "--arch": ("ptx", "sass"),
     "--explain-launch": ("cuda",),
 }
@@ -104,7 +104,9 @@ def add_arguments(parser: Parser) -> None:
         "`all` is every pass",
     )
     parser.add_argument(
-        "--dump-to", metavar="DIR", help="write the modules between passes, as XLA does"
+        "--dump-to",
+        metavar="DIR",
+        help="write the modules between passes, the memory and the code, under XLA's names",
     )
     parser.add_argument(
         "--check-values",
@@ -118,11 +120,13 @@ def add_arguments(parser: Parser) -> None:
         choices=STAGES,
         default="hlo",
         help="print the module (hlo, the default), its buffer assignment, its kernels' loops after "
-        "each kernel pass (--until one of these), its C, its CUDA C, the PTX or SASS of that, or "
-        "its graph as `hlo graph` draws it (dot, svg)",
+        "each kernel pass (--until one of these), its C, the assembly below each line of that, "
+        "its CUDA C, the PTX or SASS of that, or its graph as `hlo graph` draws it (dot, svg)",
     )
     parser.add_argument(
-        "--kernel", metavar="NAME", help="print the loops of this instruction's kernel only"
+        "--kernel",
+        metavar="NAME",
+        help="print the loops or the assembly of this instruction's kernel only",
     )
     parser.add_argument(
         "--steps",
@@ -132,7 +136,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--schedule",
         metavar="FILE.py:NAME",
-        help="with --stage loops or c: transform plain loops as this function of yours says "
+        help="with --stage loops, c or asm: transform plain loops as this function of yours says "
         "(docs/howto/schedule-loops.md); --kernel chooses those of one kernel",
     )
     parser.add_argument("--svg", metavar="FILE", help="draw when and where arrays lie")
@@ -150,7 +154,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--plain",
         action="store_true",
-        help="with --stage c: scalar loops as one would write them by hand, without kernel passes",
+        help="with --stage c or asm: scalar loops as one would write them by hand, without "
+        "kernel passes",
     )
     parser.add_argument(
         "--arch",
@@ -235,11 +240,23 @@ def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Modul
         message = f"there is no rewrite {beyond[0]} to skip"
         raise HloError("HLO204", message, notes=[f"there are {log.numbers}; --log shows them"])
     for dump in watching:
-        if isinstance(dump, Dump) and dump.target == "cpu" and not until:
-            dump.write(BUFFERS, report(assigned(module).assignment))
+        if isinstance(dump, Dump) and not until:
+            dump_code(module, dump)
     if arguments.svg:
         write_text(arguments.svg, picture(assigned(module).assignment))
     return module, last
+
+
+def dump_code(module: Module, dump: Dump) -> None:
+    """Write the memory and the code of an optimized module; say which files cannot be made."""
+    for end, write in code_files(module, dump.target):
+        try:
+            text = write()
+        except HloError as error:
+            why = "; ".join([error.message, *error.notes])
+            print(f"--dump-to writes no .{end} file: {why}", file=sys.stderr)
+        else:
+            dump.write(end, text)
 
 
 def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]:

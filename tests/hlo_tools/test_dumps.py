@@ -5,6 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from emit_cuda import nvrtc
+from hlo.errors.error import HloError
+
 FINE = "HloModule m\n\nENTRY e {{ x = f32[{n}] parameter(0)  ROOT y = f32[{n}] {op}(x) }}\n"
 
 
@@ -89,3 +92,52 @@ def test_an_archive_of_results_gives_no_inputs(hlo, tmp_path):
     np.savez(tmp_path / "x.npz", out0=np.array([1, 2], np.float32))
     words = ("--input", tmp_path / "x.npz", "--expect", tmp_path / "x.npz", "--quiet")
     assert hlo("run", tmp_path / "m.hlo", *words).status == 0
+
+
+def test_memory_and_code_are_dumped_beside_the_modules(hlo, tmp_path):
+    (tmp_path / "m.hlo").write_text(FINE.format(n=4, op="negate"))
+    for target in ("cpu", "gpu"):
+        hlo("opt", tmp_path / "m.hlo", "--target", target, "--dump-to", tmp_path)
+    ends = [path.name.partition("m.")[2] for path in tmp_path.glob("module_0000.*")]
+    of_gpu = ["cu", "gpu_after_optimizations.txt", *([] if nvrtc.missing() else ["ptx"])]
+    assert sorted(end for end in ends if "before_" not in end) == [
+        "c",
+        "cpu_after_optimizations-buffer-assignment.txt",
+        "cpu_after_optimizations.txt",
+        *of_gpu,
+        "s",
+    ]
+    parts = {
+        "c": "static void y_kernel(",
+        "s": "y_kernel:",
+        "cu": "__global__",
+        "ptx": ".entry y_k",
+    }
+    for end, part in parts.items():
+        if end in ends:
+            assert part in (tmp_path / f"module_0000.m.{end}").read_text()
+
+
+def test_a_dump_without_nvrtc_says_what_to_install(hlo, tmp_path, monkeypatch):
+    def absent() -> None:
+        raise HloError("HLO195", "NVRTC is not installed", notes=["pip install it"])
+
+    monkeypatch.setattr("emit_cuda.nvrtc.ptx", lambda *_: absent())
+    (tmp_path / "m.hlo").write_text(FINE.format(n=4, op="negate"))
+    found = hlo("opt", tmp_path / "m.hlo", "--target", "gpu", "--dump-to", tmp_path)
+    assert found.err == "--dump-to writes no .ptx file: NVRTC is not installed; pip install it\n"
+    assert (tmp_path / "module_0000.m.cu").exists()
+
+
+def test_a_dump_without_a_compiler_says_what_to_install(hlo, tmp_path, monkeypatch):
+    """The other files are there."""
+    monkeypatch.setenv("CC", "no-compiler")
+    (tmp_path / "m.hlo").write_text(FINE.format(n=4, op="negate"))
+    found = hlo("opt", tmp_path / "m.hlo", "--dump-to", tmp_path / "d")
+    assert found.status == 0
+    assert found.err.startswith("--dump-to writes no .s file: there is no C compiler: $CC is 'no-c")
+    assert "apt install gcc" in found.err
+    assert (tmp_path / "d" / "module_0000.m.c").exists()
+    assert not (tmp_path / "d" / "module_0000.m.s").exists()
+    shown = hlo("opt", tmp_path / "m.hlo", "--stage", "asm")
+    assert shown.err.startswith("error[HLO180]: there is no C compiler: $CC is 'no-compiler'")
