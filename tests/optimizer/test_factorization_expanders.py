@@ -58,3 +58,45 @@ def test_eigenvectors_put_the_matrix_together_again(name, lower, dims):
     whole = (vectors * values[..., None, :]) @ adjoint[0]
     want_whole = (want_vectors * want[..., None, :]) @ adjoint[1]
     np.testing.assert_allclose(whole, want_whole, atol=10 * tolerance)
+
+
+ENDS = pytest.mark.parametrize("end", ["least", "largest"])
+
+
+def at_end(dims, dtype, end):
+    """Matrices, and the power of two that takes them to an end of the type's exponents."""
+    info = np.finfo(dtype)
+    # Few digits, so that none is lost where numbers are subnormal.
+    coarse = np.round(matrices(dims, dtype) * 64) / 64
+    exponent = info.minexp - 8 if end == "least" else info.maxexp - 3
+    return coarse.astype(dtype), info.dtype.type(2.0) ** exponent
+
+
+@ENDS
+@BY_TYPE
+def test_qr_keeps_its_digits_at_the_ends_of_exponents(name, end):
+    dtype, _, tolerance = DTYPES[name]
+    after = parse_pipeline("qr_expander").run(call("Qr", name, (2, 4, 3), (name, (2, 3))))
+    given, power = at_end((2, 4, 3), dtype, end)
+    want, want_taus = evaluate(after, given)
+    got, taus = evaluate(after, given * power)
+    np.testing.assert_allclose(taus, want_taus, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(np.tril(got, -1), np.tril(want, -1), rtol=tolerance, atol=tolerance)
+    room = np.finfo(dtype).smallest_subnormal + tolerance * power
+    assert np.all(abs(np.triu(got) - np.triu(want * power)) <= room)
+
+
+@ENDS
+@BY_TYPE
+def test_eigenvalues_keep_their_digits_at_the_ends_of_exponents(name, end):
+    dtype, real, tolerance = DTYPES[name]
+    module = call("Eigh", name, (2, 4, 4), (real, (2, 4)), "1,1,100,1e-6")
+    after = parse_pipeline("eigh_expander").run(module)
+    given, power = at_end((2, 4, 4), dtype, end)
+    want_vectors, want = evaluate(after, given)
+    vectors, values = evaluate(after, given * power)
+    # Each is known but for its phase.
+    overlap = abs(np.conj(np.swapaxes(vectors, -1, -2)) @ want_vectors)
+    np.testing.assert_allclose(overlap, np.tile(np.eye(4), (2, 1, 1)), atol=100 * tolerance)
+    room = np.finfo(dtype).smallest_subnormal + 10 * tolerance * power
+    assert np.all(abs(values - want * power) <= room)

@@ -11,7 +11,9 @@ theta = (A[q,q] - A[p,p]) / (2 |A[p,q]|), the tangent of the angle is the smalle
 t^2 + 2 theta t - 1 = 0, t = sign(theta) / (|theta| + sqrt(1 + theta^2)). A complex A[p,q] is made
 real first, by turning q's phase.
 
-XLA rotates n/2 pairs at a time, and stops when little is left off the diagonal.
+Matrices of very large or small numbers are scaled by a power of two before, and the eigenvalues
+back after, as LAPACK does it. XLA rotates n/2 pairs at a time, and stops when little is left off
+the diagonal.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ from optimizer.expanders.linear_algebra.matrices import (
     block,
     conjugate,
     flipped,
+    scaled,
+    times,
     with_block,
 )
 from optimizer.expanders.op_expander import ExpansionSite, element, expander
@@ -62,7 +66,7 @@ def apart(site: ExpansionSite) -> Instruction | None:
 def rotated_away(site: ExpansionSite) -> Instruction:
     """The eigenvectors as columns, and the eigenvalues, which rise."""
     config = site.instr.annotations.backend_config.strip('"')
-    matrix = whole(site.instr.operands[0], lower=config.startswith("1"))
+    matrix, back = scaled(site, whole(site.instr.operands[0], lower=config.startswith("1")))
     n = matrix.shape.dims[-1]
     on_diagonal = diagonal_of(matrix)
     vectors = make("select", on_diagonal, full(1, matrix), full(0, matrix))
@@ -84,7 +88,7 @@ def rotated_away(site: ExpansionSite) -> Instruction:
 
         state = [table, matrix, vectors]
         _, matrix, vectors = site.repeat(SWEEPS * len(pairs), state, step)
-    return sorted_by_value(site, matrix, vectors)
+    return sorted_by_value(site, matrix, vectors, back)
 
 
 def diagonal_of(matrix: Instruction) -> Instruction:
@@ -149,8 +153,15 @@ def rotated_columns(
     return with_block(with_block(x, new_p, 0, p), new_q, 0, q)
 
 
-def sorted_by_value(site: ExpansionSite, matrix: Instruction, vectors: Instruction) -> Instruction:
-    """Eigenvectors and the values on the diagonal, by rising value."""
+def sorted_by_value(
+    site: ExpansionSite, matrix: Instruction, vectors: Instruction, back: Instruction
+) -> Instruction:
+    """Eigenvectors and the values on the diagonal, by rising value.
+
+    Parameters
+    ----------
+    back : the number by which each matrix's values are multiplied.
+    """
     dims, rank = matrix.shape.dims, matrix.shape.rank
     real = make("real", matrix) if matrix.shape.element_type.is_complex else matrix
     only = make("select", diagonal_of(real), real, full(0, real))
@@ -167,4 +178,4 @@ def sorted_by_value(site: ExpansionSite, matrix: Instruction, vectors: Instructi
     by_value = site.computation("by_value", scalars, is_less)
     both = make("sort", keys, vectors, dimensions=(rank - 1,), is_stable=True, called=(by_value,))
     first = cut(element(both, 0), rank - 2, 0, 1)
-    return make("tuple", element(both, 1), to_dims(first, values.shape.dims))
+    return make("tuple", element(both, 1), times(to_dims(first, values.shape.dims), back))

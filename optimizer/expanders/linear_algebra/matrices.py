@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hlo.types.element_type import S32
-from optimizer.expanders.parts import counting, full, number, permuted
+from optimizer.expanders.parts import counting, folded, full, number, permuted, spread
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
+    from optimizer.expanders.op_expander import ExpansionSite
 
 
 def flipped(x: Instruction) -> Instruction:
@@ -30,10 +33,14 @@ def conjugate(x: Instruction) -> Instruction:
 
 def below_diagonal(x: Instruction) -> Instruction:
     """The matrices with 0 on the diagonal and above it."""
+    return make("select", is_below_diagonal(x), x, full(0, x))
+
+
+def is_below_diagonal(x: Instruction) -> Instruction:
+    """A mask of the elements below the diagonals of matrices."""
     dims, rank = x.shape.dims, x.shape.rank
     rows, columns = (counting(S32, dims, d) for d in (rank - 2, rank - 1))
-    kept = make("compare", rows, columns, direction="GT")
-    return make("select", kept, x, full(0, x))
+    return make("compare", rows, columns, direction="GT")
 
 
 def product(x: Instruction, y: Instruction) -> Instruction:
@@ -48,6 +55,37 @@ def product(x: Instruction, y: Instruction) -> Instruction:
         lhs_contracting_dims=(x.shape.rank - 1,),
         rhs_contracting_dims=(y.shape.rank - 2,),
     )
+
+
+def scaled(site: ExpansionSite, x: Instruction) -> tuple[Instruction, Instruction]:
+    """Matrices times powers of two, far from the ends of the type's exponents, and the way back.
+
+    So no digit is lost to numbers that are subnormal, and no sum of large ones overflows.
+
+    Returns
+    -------
+    tuple of Instruction
+        the matrices; the number, one a batch, that gives them back.
+    """
+    size, rank = make("abs", x), x.shape.rank
+    kind = size.shape.element_type
+    by = site.binary("maximum", kind)
+    largest = folded(size, number(0, kind), [rank - 2, rank - 1], by)
+    top = int(np.finfo(kind.dtype).maxexp)
+    is_large = make("compare", largest, 2.0 ** (top // 2), direction="GT")
+    is_small = make("compare", largest, 2.0 ** -(top // 2), direction="LT")
+    down, up, one = (full(2.0**k, largest) for k in (-3 * top // 4, 3 * top // 4, 0))
+    factor = make("select", is_large, down, make("select", is_small, up, one))
+    back = make("select", is_large, up, make("select", is_small, down, one))
+    return times(x, factor), back
+
+
+def times(x: Instruction, factor: Instruction) -> Instruction:
+    """The elements of each batch times a real number of its own."""
+    factor = spread(factor, x.shape.dims, range(factor.shape.rank))
+    if not x.shape.element_type.is_complex:
+        return make("multiply", x, factor)
+    return make("complex", *(make("multiply", make(part, x), factor) for part in ("real", "imag")))
 
 
 def block(

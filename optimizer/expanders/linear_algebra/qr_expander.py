@@ -7,7 +7,8 @@ Qr(A)   =>   for j = 0, 1, ..., min(m, n) - 1:          H_j = I - tau v v^H,  v 
 A reflection turns the column's end into (beta, 0, 0, ...): with mu its length and alpha its
 first element, beta = -mu sign(re alpha), tau = (beta - alpha) / beta, and v is what is below alpha
 divided by alpha - beta. The product of the reflections, applied to the identity from the last on,
-is Q. XLA works in blocks of 128 columns; the steps within a block are these.
+is Q. XLA works in blocks of 128 columns; the steps within a block are these. Matrices of very
+large or small numbers are scaled by a power of two before, and R back after, as LAPACK does it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from optimizer.expanders.linear_algebra.matrices import (
     block,
     conjugate,
     flipped,
+    is_below_diagonal,
     product,
+    scaled,
+    times,
     with_block,
 )
 from optimizer.expanders.op_expander import ExpansionSite, expander
@@ -54,7 +58,7 @@ def apart(site: ExpansionSite) -> Instruction | None:
 
 def reflections(site: ExpansionSite) -> Instruction:
     """R above the diagonal and the vectors below it; the factor tau of each reflection."""
-    operand = site.instr.operands[0]
+    operand, back = scaled(site, site.instr.operands[0])
     m, n = operand.shape.dims[-2:]
     batch, count = operand.shape.dims[:-2], min(m, n)
     taus = splat(0, operand.shape.with_dims((*batch, count)))
@@ -79,7 +83,12 @@ def reflections(site: ExpansionSite) -> Instruction:
         taus = make("dynamic-update-slice", taus, to_dims(tau, (*batch, 1)), *offset)
         return [with_block(matrix, column, 0, j), taus]
 
-    return make("tuple", *site.repeat(count, [operand, taus], step))
+    packed, taus = site.repeat(count, [operand, taus], step)
+    return make(
+        "tuple",
+        make("select", is_below_diagonal(packed), packed, times(packed, back)),
+        taus,
+    )
 
 
 def reflection(
