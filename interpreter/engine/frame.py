@@ -22,11 +22,12 @@ from hlo.opcode import GIVEN, OPCODES
 from hlo.walk import called_first
 from interpreter.dynamic.run_time_sizes import for_run_time_sizes
 from interpreter.in_place import in_place_functions
-from interpreter.table import evaluates, needs_frame
+from interpreter.table import evaluates, needs_frame, prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hlo.attributes import Attrs
     from hlo.instruction import Computation, Instruction
     from interpreter.engine.device import Device
     from interpreter.table import Value
@@ -44,6 +45,7 @@ class Step(NamedTuple):
     """
 
     instr: Instruction
+    attrs: Attrs
     function: Callable[..., Value]
     sources: tuple[int, ...]
     target: int
@@ -126,11 +128,12 @@ class Frame:
             changed = in_place_functions(computation) if in_place else {}
             plan = plans[computation] = self._planned(computation, changed)
         values: list[Value] = [*arguments, *plan.initial]
+        slot = values.__getitem__
         observe = self.observe
         self._path.append((computation, iteration))
-        for instr, function, sources, target, dead in plan.steps:
+        for instr, attrs, function, sources, target, dead in plan.steps:
             try:
-                value = function(instr, instr.attrs, *[values[i] for i in sources])
+                value = function(instr, attrs, *map(slot, sources))
             except Exception as error:
                 raise _placed(error, instr) from None
             values[target] = value
@@ -172,7 +175,7 @@ class Frame:
                 dead.setdefault(last_use[slot[instr]], []).append(slot[instr])
         steps = tuple(
             Step(
-                *(instr, changed.get(instr) or self._function(instr)),
+                *(instr, instr.attrs, changed.get(instr) or self._function(instr)),
                 *(_sources(instr, slot), slot[instr]),
                 tuple(dead.get(instr, ())),
             )
@@ -187,7 +190,7 @@ class Frame:
             notes = () if instr.opcode in OPCODES else did_you_mean(instr.opcode, OPCODES)
             message = f"{instr.name}: cannot evaluate {instr.opcode}: {reason}"
             raise HloError("HLO100", message, instr.span, notes)
-        bound = partial(function, self) if needs_frame(instr.row) else function
+        bound = partial(function, self) if needs_frame(instr.row) else prepared(function, instr)
         return for_run_time_sizes(bound, instr)
 
 

@@ -32,14 +32,14 @@ def divide(x: Array, y: Array) -> Array:
 
     x / 0 is the number with all bits set (-1 or the largest); INT_MIN / -1 wraps to INT_MIN.
     """
-    divisor = np.where(y == 0, np.ones_like(y), y)
-    quotient = np.floor_divide(x - np.fmod(x, divisor), divisor)
-    return np.where(y == 0, np.invert(np.zeros_like(x)), quotient)
+    # NumPy's quotient is 0 where y is, and one less than 0 has all bits set.
+    return (x - np.fmod(x, y)) // y - (y == 0)
 
 
 def remainder(x: Array, y: Array) -> Array:
     """The remainder of `divide`, with the sign of x; x itself where y is 0."""
-    return np.where(y == 0, x, np.fmod(x, np.where(y == 0, np.ones_like(y), y)))
+    # NumPy's remainder is 0 where y is.
+    return np.fmod(x, y) + x * (y == 0)
 
 
 def power(x: Array, y: Array) -> Array:

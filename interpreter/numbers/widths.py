@@ -52,6 +52,10 @@ WITHOUT_NAN = (F4E2M1FN, F6E2M3FN, F6E3M2FN)
 _WIDE = {element_type.dtype: _wide_type(element_type) for element_type in ARRAY_TYPES}
 
 
+# Types that NumPy computes in; the parts of complex results are left to `narrowed`.
+COMPUTED = frozenset(t for t in ARRAY_TYPES if _WIDE[t.dtype] == t.dtype and not t.is_complex)
+
+
 def type_of(value: Array) -> ElementType:
     """The element type of an operand's value."""
     element_type = element_type_of(value.dtype)

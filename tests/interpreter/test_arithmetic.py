@@ -14,14 +14,17 @@ from hypothesis import strategies as st
 from single import all_values, evaluate, values
 
 from hlo.errors.error import HloError
+from hlo.instruction import Instruction
 from hlo.opcode import OPCODES
 from hlo.types.element_type import ELEMENT_TYPES
-from interpreter.arithmetic import MEANINGS
+from hlo.types.shape import array
+from interpreter.arithmetic import COMPARISONS, MEANINGS
 from interpreter.conversion import integer_range
+from interpreter.engine.frame import quiet
 from interpreter.numbers.bits import BITWISE
 from interpreter.numbers.compare import BITS, compare
 from interpreter.numbers.floats import FLOATS
-from interpreter.table import evaluates
+from interpreter.table import evaluates, prepared
 
 INF, NAN = math.inf, math.nan
 S32_MIN = -(2**31)
@@ -384,3 +387,35 @@ def test_functions_of_f32_give_the_nearest_number(
     x = np.linspace(low, high, 5000, dtype=np.float32)
     nearest = exact(x.astype(np.float64)).astype(np.float32)
     np.testing.assert_array_equal(FLOATS[opcode](x), nearest)
+
+
+@pytest.mark.parametrize("name", ["pred", "s4", "s8", "u8", "s64", "u64", "bf16", "f32", "f64"])
+def test_a_prepared_instruction_means_what_its_opcode_means(name: str) -> None:
+    """Loops look up once what types ask for, and compute scalars by Python's operators."""
+    kind = ELEMENT_TYPES[name].kind
+    corners = [0, 1, 2, 7, 127, 128, 2**63 - 1, 2**63, -1]
+    numbers = values(name, [*corners, -0.0, -1.5, INF, NAN] if kind == "float" else corners)
+    for opcode in [n for n in MEANINGS[kind] if n not in ("complex", "real", "imag")]:
+        result = "pred" if opcode == "is-finite" else name
+        expect_prepared(opcode, result, name, *[numbers] * (OPCODES[opcode].arity or 0))
+    for direction in COMPARISONS:
+        for order in ["", "TOTALORDER"] if kind == "float" else [""]:
+            attrs = {"direction": direction, "type": order}
+            expect_prepared("compare", "pred", name, numbers, numbers, **attrs)
+
+
+def expect_prepared(opcode: str, result: str, of: str, *numbers: Any, **attrs: Any) -> None:
+    """Fail if an instruction on all tuples of numbers, or on one, is not what its opcode gives."""
+    arrays = [n.ravel() for n in np.meshgrid(*numbers)]
+    made = OPCODES[opcode].attrs(**attrs)
+    scalars = [[np.asarray(n) for n in each] for each in zip(*arrays, strict=True)]
+    for case in [arrays, *scalars[:200]]:
+        operands = tuple(
+            Instruction("p", "parameter", array(ELEMENT_TYPES[of], x.shape)) for x in case
+        )
+        shape = array(ELEMENT_TYPES[result], case[0].shape)
+        instr = Instruction("r", opcode, shape, operands, made)
+        with quiet():
+            got = prepared(evaluates[opcode], instr)(instr, made, *case)
+        assert isinstance(got, np.ndarray)
+        assert compare(got, evaluate(opcode, result, *case, **attrs), BITS) is None, opcode
