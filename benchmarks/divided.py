@@ -22,12 +22,17 @@ from optimizer.log import Log
 from optimizer.observers import Verify
 from optimizer.partitioning.cuts import cut_of
 from optimizer.partitioning.sharding_propagation import ShardingPropagation
-from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
+from optimizer.pipeline_text import parse_pipeline
 
 if TYPE_CHECKING:
     from hlo.types.sharding import Sharding
 
 DEVICES = 8
+# XLA's module has been through such passes, too.
+DIVISION = parse_pipeline(
+    "spmd-partitioning{entry=true},cse,all-gather-combiner,all-reduce-combiner,"
+    "reduce-scatter-combiner"
+)
 
 
 class Row(NamedTuple):
@@ -89,7 +94,7 @@ def measured(name: str) -> Row:
         header = replace(module.header, allow_spmd_sharding_propagation_to_output=(True,) * count)
         module = replace(module, header=header)
     module = ShardingPropagation().run(module, Log())
-    made = SpmdPartitioning(entry=True).run(module, Log(observers=[Verify()]))
+    made = DIVISION.run(module, Log(observers=[Verify()]))
     hlo.verify(hlo.parse(str(made)))
     placed = [
         jax.device_put(a, s) for a, s in zip(arguments, compiled.input_shardings[0], strict=True)

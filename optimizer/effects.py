@@ -16,7 +16,7 @@ from hlo.support.memo import remembered
 from hlo.walk import needed_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from hlo.instruction import Computation, Instruction
 
@@ -50,6 +50,15 @@ def has_effect(instr: Instruction) -> bool:
     if instr.called and any(map(_acts, instr.called)):
         return True
     return instr.opcode not in _HARMLESS and has_own_effect(instr)
+
+
+# All devices run one module, and so leave out the same ones of these.
+_EXCHANGES = having("collective") - having("async")
+
+
+def only_exchanges(instr: Instruction) -> bool:
+    """Whether all that an instruction does is compute a value, for which devices meet."""
+    return instr.opcode in _EXCHANGES and not any(map(_acts, instr.called))
 
 
 # Of computations, which never change.
@@ -99,6 +108,11 @@ def without(computation: Computation, gone: Iterable[Instruction]) -> Computatio
         return computation
     kept = tuple(i for i in computation.instructions if i not in left_out)
     return replace(computation, instructions=kept)
+
+
+def without_named(computation: Computation, gone: Container[str]) -> Computation:
+    """A computation without some collectives that nobody uses: their effect keeps them from DCE."""
+    return without(computation, [i for i in computation.instructions if i.name in gone])
 
 
 def without_dead(computation: Computation) -> Computation:

@@ -12,6 +12,7 @@ XLA, `HloInstruction::IdenticalIgnoringCommutativeOperandOrder` and `HloComputat
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hlo.walk import called_besides
@@ -33,10 +34,14 @@ class Identity:
     Parameters
     ----------
     is_layout_sensitive : other layouts make another instruction.
+    is_channel_sensitive : another channel makes another collective.
     """
 
-    def __init__(self, *, is_layout_sensitive: bool = False) -> None:
+    def __init__(
+        self, *, is_layout_sensitive: bool = False, is_channel_sensitive: bool = True
+    ) -> None:
         self.is_layout_sensitive = is_layout_sensitive
+        self.is_channel_sensitive = is_channel_sensitive
         self._computations: dict[Computation, int] = {}
         self._numbers: dict[Any, int] = {}
 
@@ -57,7 +62,11 @@ class Identity:
         sharding = instr.annotations.sharding
         # The options of a function: a factor's lower or upper triangle, for one.
         config = instr.annotations.backend_config if instr.opcode == "custom-call" else ""
-        return instr.opcode, tuple(numbers), instr.attrs, shape, called, sharding, config
+        attrs: Any = instr.attrs
+        if not self.is_channel_sensitive and getattr(attrs, "channel_id", None) is not None:
+            # Groups are others where there is no channel.
+            attrs = replace(attrs, channel_id=0)
+        return instr.opcode, tuple(numbers), attrs, shape, called, sharding, config
 
     def of(self, computation: Computation) -> int:
         """The number of a computation."""

@@ -49,6 +49,11 @@ from optimizer.loops.while_loop_unroller import WhileLoopUnroller
 from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.memory.optimize_input_output_buffer_alias import OptimizeInputOutputBufferAlias
 from optimizer.observers import Verify
+from optimizer.partitioning.collective_combiner import (
+    AllGatherCombiner,
+    AllReduceCombiner,
+    ReduceScatterCombiner,
+)
 from optimizer.passes import Fixpoint, Pipeline, find
 from optimizer.scheduling.collectives_schedule_linearizer import CollectivesScheduleLinearizer
 from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
@@ -217,14 +222,17 @@ def fusions(target: Target) -> tuple[Pass, ...]:
 def schedules(target: Target) -> tuple[Pass, ...]:
     """An order in which instructions run, and the copies that it needs.
 
-    A device computes while it sends. On a GPU, small kernels could run at the same time too, but
-    XLA does that only where the user asks for it (async-wrapper). On a CPU, devices that wait for
-    each other keep the order of their collectives.
+    Devices wait for each other once for all collectives of a kind. A device computes while it
+    sends. On a GPU, small kernels could run at the same time too, but XLA does that only where the
+    user asks for it (async-wrapper). On a CPU, devices that wait for each other keep the order of
+    their collectives.
     """
+    combiners = AllGatherCombiner(), AllReduceCombiner(), ReduceScatterCombiner()
     copies = OptimizeInputOutputBufferAlias(), CopyInsertion(target)
     if target == "cpu":
-        return CollectivesScheduleLinearizer(), HloMemoryScheduler(), *copies
-    return AsyncCollectiveCreator(), HloMemoryScheduler(), LatencyHidingScheduler(), *copies
+        return *combiners, CollectivesScheduleLinearizer(), HloMemoryScheduler(), *copies
+    scheduling = AsyncCollectiveCreator(), HloMemoryScheduler(), LatencyHidingScheduler()
+    return *combiners, *scheduling, *copies
 
 
 def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:

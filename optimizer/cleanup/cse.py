@@ -2,7 +2,8 @@
 
 Two instructions are equal if they have the same opcode, operands, attributes and called
 computations (see `optimizer.identity`) and no effects. Operands count as equal when they were found
-equal themselves, so equal chains fall together in one sweep.
+equal themselves, so equal chains fall together in one sweep. Channels of collectives may differ:
+they only tell one meeting of devices from another one, and every device leaves out the same one.
 
     a = f32[4] exponential(x)          a = f32[4] exponential(x)
     b = f32[4] exponential(x)
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.opcode import COMPILE_TIME
 from hlo.walk import rebuild, rebuild_module
-from optimizer.effects import has_effect, ordered, without_dead
+from optimizer.effects import has_effect, only_exchanges, ordered, without_dead, without_named
 from optimizer.identity import Identity, reads_layouts
 from optimizer.passes import register
 
@@ -45,17 +46,20 @@ class Cse:
     def run(self, module: Module, log: Log) -> Module:
         """The module without repetitions."""
         identities = {
-            sensitive: Identity(is_layout_sensitive=sensitive) for sensitive in (False, True)
+            sensitive: Identity(is_layout_sensitive=sensitive, is_channel_sensitive=False)
+            for sensitive in (False, True)
         }
 
         def change(computation: Computation) -> Computation:
             tied = ordered(computation)
 
             def is_eligible(instr: Instruction) -> bool:
-                return instr not in tied and not has_effect(instr)
+                return instr not in tied and (not has_effect(instr) or only_exchanges(instr))
 
             identity = identities[self.is_layout_sensitive or reads_layouts(computation)]
-            unique = rebuild(computation, repetitions(computation, is_eligible, identity, log))
+            plan = repetitions(computation, is_eligible, identity, log)
+            met = {instr.name for instr in plan if only_exchanges(instr)}
+            unique = without_named(rebuild(computation, plan), met)
             if unique is computation:
                 return computation
             # Instructions that use the new root are dead: nothing may use the root of a fusion.

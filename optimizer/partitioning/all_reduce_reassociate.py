@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.walk import names_of, rebuild, rebuild_module, users
 from interpreter.numbers.compare import ROUNDING
-from optimizer.effects import ordered
+from optimizer.effects import ordered, without_named
 from optimizer.expanders.op_expander import adopted
-from optimizer.partitioning.reduce_scatter_creator import without_named
 from optimizer.passes import register
 from optimizer.reducers import operation_of
 from optimizer.rewriting.make import make

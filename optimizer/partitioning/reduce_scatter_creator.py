@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.types.sharding import ReplicaGroups
 from hlo.walk import names_of, rebuild, rebuild_module, users
-from optimizer.effects import without
+from optimizer.effects import without_named
 from optimizer.expanders.op_expander import adopted
 from optimizer.passes import register
 from optimizer.rewriting.make import make, value_of
@@ -63,11 +63,6 @@ class ReduceScatterCreator:
             return without_named(rebuild(computation, plan), gone)
 
         return rebuild_module(module, changed)
-
-
-def without_named(computation: Computation, gone: set[str]) -> Computation:
-    """A computation without some collectives that nobody uses: their effect keeps them from DCE."""
-    return without(computation, [i for i in computation.instructions if i.name in gone])
 
 
 def scattered(instr: Instruction, devices: int) -> Instruction | None:

@@ -19,6 +19,7 @@ import pytest
 
 import hlo
 import interpreter
+from hlo.sharded import devices_given
 from hlo.verify import verify
 from hlo_tools.generate.values import tame
 from interpreter.numbers.compare import Promise, compare
@@ -54,13 +55,17 @@ def check(before, after, pipeline, promise, *, parts):
     if not keeps_values(pipeline):
         return
     assert pipeline.run(after) is after, "a second run changes the module again"
+    devices = devices_given(before, before.header.replica_count)
     for seed in range(3):
-        given = [tame(p.shape, Random(seed)) for p in before.entry.parameters]
+        random, shapes = Random(seed), [p.shape for p in before.entry.parameters]
         if parts:
-            expect_parts(before, after, given)
+            expect_parts(before, after, [tame(shape, Random(seed)) for shape in shapes])
             continue
-        want, got = interpreter.evaluate(before, *given), interpreter.evaluate(after, *given)
-        assert compare(got, want, promise) is None
+        given = [[tame(shape, random) for shape in shapes] for _ in range(devices)]
+        want = interpreter.evaluate(before, per_device=given)
+        got = interpreter.evaluate(after, per_device=given)
+        for one, other in zip(got, want, strict=True):
+            assert compare(one, other, promise) is None
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
