@@ -98,6 +98,27 @@ def stable_order(keys: Array, *, descending: bool) -> Array:
     return keys.shape[-1] - 1 - backwards
 
 
+def first_in_order(keys: Array, k: int, *, descending: bool) -> Array:
+    """The first k of `stable_order`; only candidates are sorted where they are few.
+
+    Candidates are before the k-th key or equal to it. Each row keeps its k first ones of those: all
+    that are before it, and of the equal ones those of the lowest indices.
+    """
+    n = keys.shape[-1]
+    if not 0 < k <= n // 4:
+        return stable_order(keys, descending=descending)[..., :k]
+    at = n - k if descending else k - 1
+    last = np.partition(keys, at, axis=-1)[..., at : at + 1]
+    before = keys > last if descending else keys < last
+    equal = keys == last
+    missing = k - np.count_nonzero(before, axis=-1, keepdims=True)
+    kept = before | (equal & (np.cumsum(equal, axis=-1) <= missing))
+    # Rows keep equally many, so their indices make an array; they rise in each row.
+    indices = np.nonzero(kept)[-1].reshape(*keys.shape[:-1], k)
+    order = stable_order(np.take_along_axis(keys, indices, -1), descending=descending)
+    return np.take_along_axis(indices, order, -1)
+
+
 def _order_by_network(frame: Frame, comparator: Computation, rows: Sequence[Array]) -> Array:
     """The order of the last axis, by compare-and-exchange; elements keep their numbers."""
     n: int = rows[0].shape[-1]
@@ -162,5 +183,5 @@ def evaluate_topk(_instr: Instruction, attrs: a.TopK, operand: Array) -> tuple[A
     keys = widened(operand)
     if type_of(operand).is_floating:
         keys = total_order(keys)
-    order = stable_order(keys, descending=attrs.largest)[..., : attrs.k]
+    order = first_in_order(keys, attrs.k, descending=attrs.largest)
     return np.take_along_axis(operand, order, -1), order.astype(np.int32)

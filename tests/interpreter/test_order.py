@@ -12,6 +12,7 @@ from single import all_values, values
 
 from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES
 from interpreter.numbers.compare import compare
+from interpreter.order import first_in_order, stable_order
 
 BY_FIRST = """
 order {{
@@ -139,3 +140,15 @@ def test_topk(n: int, rows: int, largest: bool, data: st.DataObject, seed: int) 
         want = sorted(range(n), key=lambda i, rank=rank: rank[i], reverse=largest)[:k]
         assert at.tolist() == want
         assert compare(row[want], best) is None
+
+
+@given(st.integers(0, 40), st.integers(1, 4), st.booleans(), st.data(), seeds)
+def test_the_first_of_many_equal_keys_are_those_of_a_whole_sort(
+    n: int, distinct: int, descending: bool, data: st.DataObject, seed: int
+) -> None:
+    """Equal keys reach over the k-th place, where a partition alone would choose any of them."""
+    k = data.draw(st.integers(0, n))
+    keys = np.random.default_rng(seed).integers(0, distinct, (2, 3, n))
+    whole = stable_order(keys, descending=descending)
+    got = first_in_order(keys, k, descending=descending)
+    np.testing.assert_array_equal(got, whole[..., :k])
