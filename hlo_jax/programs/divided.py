@@ -77,16 +77,18 @@ def _with_even_ends(chosen: Module) -> Module:
     for number, instr in enumerate(entry.parameters):
         if is_allowed(free, number):
             plan[instr] = _with_sharding(instr, _even(_sharding(instr), instr.shape))
-    free = header.allow_spmd_sharding_propagation_to_output
-    whole = _sharding(entry.root)
-    each = whole.elements if whole.kind == "tuple" else (whole,)
-    pairs = zip(each, entry.root.shape.leaves(), strict=True)
-    even = [
-        _even(sharding, shape) if is_allowed(free, number) else sharding
-        for number, (sharding, (_, shape)) in enumerate(pairs)
-    ]
-    made = replace(whole, elements=tuple(even)) if whole.kind == "tuple" else even[0]
-    plan[entry.root] = _with_sharding(plan.get(entry.root, entry.root), made)
+    # An empty tuple has a sharding, too, of no array.
+    if leaves := entry.root.shape.leaves():
+        free = header.allow_spmd_sharding_propagation_to_output
+        whole = _sharding(entry.root)
+        each = whole.elements if whole.kind == "tuple" else (whole,)
+        pairs = zip(each, leaves, strict=True)
+        even = [
+            _even(sharding, shape) if is_allowed(free, number) else sharding
+            for number, (sharding, (_, shape)) in enumerate(pairs)
+        ]
+        made = replace(whole, elements=tuple(even)) if whole.kind == "tuple" else even[0]
+        plan[entry.root] = _with_sharding(plan.get(entry.root, entry.root), made)
     entry = rebuild(entry, plan)
     header = replace(
         header,

@@ -38,6 +38,11 @@ def test_collectives(jax: Any, mesh: Any) -> None:
     np.testing.assert_array_equal(jax.jit(total)(NUMBERS), NUMBERS.reshape(4, 2, 4).sum(0))
 
 
+def test_a_program_without_results(jax: Any, mesh: Any) -> None:
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    assert jax.jit(lambda _: (), in_shardings=rows, keep_unused=True)(NUMBERS) == ()
+
+
 def test_donation_on_several_devices(jax: Any, mesh: Any) -> None:
     rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
     x = jax.device_put(NUMBERS, rows)
