@@ -37,6 +37,7 @@ from interpreter.groups import devices_named
 from optimizer.identity import reads_layouts
 from optimizer.log import Log
 from optimizer.memory.copy_insertion import CopyInsertion
+from optimizer.rewriting.application import Application
 from optimizer.rewriting.rewrite import rewrite
 from optimizer.rewriting.rule import RuleSet
 from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
@@ -53,9 +54,12 @@ if TYPE_CHECKING:
     from hlo_tools.generate.random_shapes import Types
     from hlo_tools.generate.seeds import Seed
     from optimizer.rewriting.rule import Rule
+    from optimizer.rewriting.term import Term
 
 # How often to try for an instance to which a rule applies.
 PATIENCE = 25
+# So many types for a chain of conversions, drawn in so many of about ten tries.
+FEW_TYPES = 3
 # Left sides in one module.
 MOST_INSTANCES = 6
 # Golden cases that are tried as they are before anything else, and that are mutated.
@@ -193,7 +197,11 @@ class Candidates:
         alone, random = RuleSet([rule]), self.random
         rounds = self.types is ROUNDED_TYPES and rule.promise.ulps > 0
         options: dict[str, Any] = {"values": tame if rounds else nasty, "orders": ORDERS}
-        known = palettes(ROUNDED_TYPES if rounds else TYPES, self.aim.types)
+        all_types = ROUNDED_TYPES if rounds else TYPES
+        known = palettes(all_types, self.aim.types)
+        if conversions(rule.left) > 1:
+            # Among few types, a chain of conversions soon comes back to the first.
+            known += [tuple(random.sample(all_types, FEW_TYPES))] * FEW_TYPES
         # Each kind of number that the rule takes gets its share; others are tried in between.
         easy = [types for types in known if (rule.name, types) not in self.hard]
         types = random.choice(easy if easy and random.random() < 0.9 else known)
@@ -217,6 +225,13 @@ class Candidates:
                 return made
         self.hard.add((rule.name, types))
         return None
+
+
+def conversions(side: Term) -> int:
+    """The number of conversions of a pattern."""
+    if not isinstance(side, Application):
+        return 0
+    return ("convert" in side.opcodes) + sum(map(conversions, side.operands))
 
 
 def palettes(types: Types, named: Iterable[ElementType]) -> list[Types]:
