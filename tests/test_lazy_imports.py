@@ -37,3 +37,11 @@ def test_rules_of_expanders_are_listed_whoever_asks_first() -> None:
     code = "from optimizer.catalogue import all_rules; print(*(r.name for r in all_rules()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"shift_bits", "sort_dimensions"} <= set(done.stdout.split())
+
+
+def test_calls_are_expanded_whichever_files_are_imported() -> None:
+    """An emitter imports the expander alone; files beside it know the calls of other platforms."""
+    home = "optimizer.expanders.custom_call_expander"
+    code = f"from {home} import all_expansions; print(*all_expansions())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"TopK", "__cublas$gemm"} <= set(done.stdout.split())

@@ -9,10 +9,12 @@ A call of a function that is known by name alone stays: an emitter has a kernel 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.sharded import CUTS, JOINS
+from hlo.support.lazily import import_files
 from hlo.types.element_type import U32, U64
 from hlo.types.shape import array, tuple_of
 from interpreter.custom_calls.options import config
@@ -160,7 +162,12 @@ def expand_call(site: ExpansionSite) -> Instruction | None:
     A call whose operands or options are not what it expects stays: it is refused where it is run
     or emitted, and it may be that nobody needs it.
     """
-    target = a.CustomCall.of(site.instr).custom_call_target
-    if target not in EXPANSIONS or problem_of(site.instr):
-        return None
-    return EXPANSIONS[target](site)
+    found = all_expansions().get(a.CustomCall.of(site.instr).custom_call_target)
+    return None if found is None or problem_of(site.instr) else found(site)
+
+
+@cache
+def all_expansions() -> dict[str, Expansion]:
+    """All expansions: also those of files that nothing has imported yet."""
+    import_files("optimizer.expanders")
+    return EXPANSIONS
