@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
-from emit_c.program.conditions import conditions_for
+from emit_c.conditions import conditions_for
 from hlo.support.lazily import names_of
 from hlo.verify import verify
 from interpreter.engine.elided import warn_of_elided

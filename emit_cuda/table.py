@@ -17,7 +17,7 @@ from hlo.attributes import CustomCall
 from hlo.opcode import HOST
 from hlo.table import OpTable
 from interpreter.custom_calls.registry import CUSTOM_CALLS
-from optimizer.expanders.custom_call_expander import EXPANSIONS
+from optimizer.expanders.custom_call_expander import all_expansions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ emits_cuda: OpTable[Entry] = OpTable(
 # The kernels of custom calls.
 custom_calls = table.CustomCallKernels(table.kernel)
 # The processor computes these in their place: see `codegen.program.host_calls`.
-ON_HOST = frozenset(CUSTOM_CALLS) - custom_calls.targets - set(EXPANSIONS)
+ON_HOST = frozenset(CUSTOM_CALLS) - custom_calls.targets - set(all_expansions())
 
 
 @custom_calls(*sorted(ON_HOST))

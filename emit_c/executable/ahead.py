@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from codegen.program.collectives import Meetings
     from emit_c.code.constants import ConstantArray
-    from emit_c.program.conditions import Conditions
+    from emit_c.conditions import Conditions
     from emit_c.program.units import Parts
     from hlo.instruction import Module
     from hlo.types.shape import Shape

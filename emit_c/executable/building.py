@@ -28,8 +28,8 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from emit_c.conditions import Conditions
     from emit_c.executable.built import Built, StridedView
-    from emit_c.program.conditions import Conditions
     from hlo.instruction import Instruction, Module
 
 

@@ -12,9 +12,9 @@ from hlo.support.garbage import no_collection
 from optimizer.dynamic_padder.padding import is_dynamic
 
 if TYPE_CHECKING:
+    from emit_c.conditions import Conditions
     from emit_c.executable.building import Building
     from emit_c.executable.built import Built
-    from emit_c.program.conditions import Conditions
     from hlo.instruction import Instruction, Module
 
 

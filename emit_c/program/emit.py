@@ -16,8 +16,8 @@ from codegen.program.collectives import NONE, Meetings
 from codegen.program.head import head
 from codegen.statements import Call
 from emit_c.code.definition import defined
+from emit_c.conditions import Conditions, conditions_for
 from emit_c.custom_calls.table import kernel as custom_calls
-from emit_c.program.conditions import Conditions, conditions_for
 from emit_c.program.module import ModuleWriter
 from emit_c.program.relocatable import ENTRY
 from emit_c.program.schedule import write_function

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from emit_c.program.conditions import conditions_for
+from emit_c.conditions import conditions_for
 from hlo.backend import find, is_file, names
 from hlo.errors.error import HloError, did_you_mean
 from hlo_jax.engines.compiled import OnBackend

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import optimizer
+from emit_c.conditions import conditions_for
 from emit_c.executable.ahead import files
-from emit_c.program.conditions import conditions_for
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.files import add_file, read_sound_module, write_text
