@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+from thinned import thin
 
 from emit_c.executable import module_cache
 
@@ -29,6 +30,12 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.unfreeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave some examples of long tests to the slow run, before those are deselected."""
+    thin(items)
 
 
 @pytest.fixture

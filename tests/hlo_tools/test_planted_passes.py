@@ -5,7 +5,6 @@ Each must be found among the first 100 modules, and be shown on a small one.
 
 import pytest
 from strategies.planted import PLANTED
-from thinned import thinned
 
 from hlo_tools.checking.search import search, smallest
 from optimizer.cleanup.cse import Cse
@@ -20,7 +19,7 @@ MOST_INSTRUCTIONS = 14
 MORE_INSTRUCTIONS = {"thirsty": 25}
 
 
-@pytest.mark.parametrize("name", thinned(PLANTED, of=3))
+@pytest.mark.parametrize("name", PLANTED)
 def test_planted_fault_is_found(name):
     wrong = PLANTED[name]
     failure, tally = search(wrong, MODULES)

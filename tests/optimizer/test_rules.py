@@ -11,7 +11,6 @@ from strategies.rule_checks import (
     prove_for_small_floats,
     prove_for_small_integers,
 )
-from thinned import thinned
 
 from interpreter.numbers.compare import BITS
 from optimizer.catalogue import all_rules
@@ -19,8 +18,8 @@ from optimizer.catalogue import all_rules
 RULES = all_rules()
 
 
-def each(rules, of=1):
-    return pytest.mark.parametrize("rule", thinned(rules, of), ids=[rule.name for rule in rules])
+def each(rules):
+    return pytest.mark.parametrize("rule", rules, ids=[rule.name for rule in rules])
 
 
 @each(RULES)
@@ -28,17 +27,17 @@ def test_promise_holds(rule):
     check_promise(rule)
 
 
-@each([rule for rule in RULES if rule.promise != BITS], of=4)
+@each([rule for rule in RULES if rule.promise != BITS])
 def test_next_stronger_promise_fails(rule):
     check_next_stronger(rule)
 
 
-@each([rule for rule in RULES if has_few_values(rule)], of=2)
+@each([rule for rule in RULES if has_few_values(rule)])
 def test_proved_for_small_integers(rule):
     """All values of all variables, in pred and in types of four bits, where the rule applies."""
     prove_for_small_integers(rule)
 
 
-@each([rule for rule in RULES if has_few_values(rule)], of=2)
+@each([rule for rule in RULES if has_few_values(rule)])
 def test_tried_on_all_small_floats(rule):
     prove_for_small_floats(rule)
