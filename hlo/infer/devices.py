@@ -221,6 +221,8 @@ def _expect_offsets(buffers: Shape, offsets: Shape) -> None:
         listed = given.elements if given.elements and given.elements[0].is_tuple else (given,)
         if any(len(each.elements) != buffer.rank for each in listed):
             raise HloError("HLO028", f"offsets {show(given)} for {show(buffer)}")
+    if any(leaf.is_array and not leaf.element_type.is_integer for _, leaf in offsets.leaves()):
+        raise HloError("HLO022", f"offsets are integers, not {show(offsets)}")
 
 
 @infers("collective-permute", xla="ShapeInference::InferCollectivePermuteShape")

@@ -10,6 +10,9 @@ A function takes `(frame, instr, *operands)`; what the call says beside its oper
 
 from __future__ import annotations
 
+from functools import cache
+from inspect import Signature
+from inspect import signature as signature_of
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -75,11 +78,27 @@ def evaluate_custom_call(
         notes = [*did_you_mean(target, CUSTOM_CALLS), register]
         raise HloError("HLO121", message, instr.span, notes)
     check_call(instr)
+    if (signature := _signature(function)) is not None:
+        try:
+            signature.bind(frame, instr, *operands)
+        except TypeError as error:
+            given = counted(len(operands), "operand")
+            message = f"{instr.name}: {target} does not take {given}: {error}"
+            raise HloError("HLO122", message, instr.span) from None
     value = function(frame, instr, *operands)
     if (wrong := _misfit(value, instr.shape)) is not None:
         message = f"{instr.name}: {target} yields {wrong}, which is no {instr.shape}"
         raise HloError("HLO122", message, instr.span)
     return value
+
+
+@cache
+def _signature(function: Callable[..., Value]) -> Signature | None:
+    """The parameters of a function; None of one in C that does not tell them."""
+    try:
+        return signature_of(function)
+    except ValueError:
+        return None
 
 
 def _misfit(value: Value, shape: Shape) -> str | None:

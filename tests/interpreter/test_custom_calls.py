@@ -120,3 +120,14 @@ def test_a_result_must_have_the_shape_of_the_call(
     with pytest.raises(HloError, match="test yields") as caught:
         interpreter.evaluate(module)
     assert caught.value.code == "HLO122"
+
+
+def test_a_call_of_too_few_operands_is_refused() -> None:
+    """The function is not blamed for what the call lacks."""
+    module = parse(
+        "ENTRY e { c = f32[4] parameter(0)  ROOT r = f32[4] custom-call(c), "
+        'custom_call_target="check.expect_almost_eq" }'
+    )
+    with pytest.raises(HloError, match="does not take 1 operand: missing") as caught:
+        interpreter.evaluate(module, np.ones(4, np.float32))
+    assert caught.value.code == "HLO122"
