@@ -113,11 +113,6 @@ def last_operation(kind: str) -> Any:
     return next(o for o in reversed(operations) if o.type == kind)
 
 
-def nodes_of_function(name: str) -> list[Any]:
-    """The nodes of a function that a node calls by its name."""
-    return list(_context.context().get_function_def(name).node_def)
-
-
 def name_of(function: Any) -> str:
     """The name by which TensorFlow knows a function."""
     return function.name.decode()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from codegen.elements.table import WholeArray, elements
 from hlo import attributes as a
 from hlo.errors.error import HloError
-from optimizer.expanders.custom_call_expander import EXPANSIONS
+from optimizer.expanders.custom_call_expander import all_expansions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,7 +79,7 @@ def refuse(instr: Instruction) -> HloError:
         message = f"{instr.name}: {target} makes a buffer, or an array of one, which is no value"
         note = "only an array that is pinned and given back at once can be compiled"
         return HloError("HLO181", message, instr.span, [note])
-    if target in EXPANSIONS:
+    if target in all_expansions():
         whole = instr.operands[0].shape
         message = f"{instr.name}: {whole} is split, and the module is not partitioned"
         return HloError("HLO181", message, instr.span, [_PARTITION])
