@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 OUT_OF_MEMORY = 2  # HLO_OUT_OF_MEMORY in runtime.h
 # The files of the library: those of a module for one device, and those of several devices.
-ALONE = ("runtime.c", "calls.c")
+ALONE = ("runtime.c", "calls.c", "thread.c")
 LIBRARY = (*ALONE, "collectives.c", "devices.c")
 
 
@@ -57,14 +57,15 @@ def c_files(*, several: bool = False) -> dict[str, str]:
     ----------
     several : with those that several devices need.
     """
-    others = ("devices.h", "transport.h", *LIBRARY[len(ALONE) :]) if several else ()
+    others = ("thread.h", "devices.h", "transport.h", *LIBRARY[len(ALONE) :]) if several else ()
     texts = {name: (FOLDER / name).read_text() for name in ("runtime.h", *ALONE, *others)}
     # Programs that were written to be linked with one file need no other one.
-    calls = '#include "calls.h"\n'
-    whole = "\n".join(texts.pop(name).replace(calls, "") for name in ALONE)
-    include = '#include "runtime.h"\n'
-    head = f"{include}{(FOLDER / 'calls.h').read_text()}"
-    return texts | {ALONE[0]: whole.replace(include, head, 1)}
+    whole = "\n".join(texts.pop(name) for name in ALONE)
+    for header in ("runtime.h", "thread.h", "calls.h"):
+        whole = whole.replace(f'#include "{header}"\n', "")
+    inlined = [(FOLDER / header).read_text() for header in ("thread.h", "calls.h")]
+    head = "\n".join(["#define _GNU_SOURCE", '#include "runtime.h"', *inlined])
+    return texts | {ALONE[0]: whole.replace("#define _GNU_SOURCE", head, 1)}
 
 
 def in_one_file(name: str) -> str:

@@ -1,54 +1,10 @@
 // How a call of a module computes: the state of floats, and on how many threads.
 #define _GNU_SOURCE
 #include "runtime.h"
+#include "thread.h"
 #include "calls.h"
 
 #include <time.h>
-
-// ------------------------------------------------------------------------ floats
-
-// Subnormal numbers lie between 0 and the least normal number. Many processors take a hundred
-// times as long for an operation on one. Like XLA's CPU code, a module then computes with zeros: its
-// results are zeros, and its operands count as zeros.
-
-#if defined(__SSE2__)
-enum { FLOATS = 0x1f80, FLUSHED = 0x8040 }; // no traps, to nearest; FTZ and DAZ
-
-static int64_t float_state(void) { return __builtin_ia32_stmxcsr(); }
-
-static void set_float_state(int64_t state) { __builtin_ia32_ldmxcsr((unsigned)state); }
-#elif defined(__aarch64__)
-enum { FLOATS = 0, FLUSHED = 1 << 24 }; // FZ of FPCR
-
-static int64_t float_state(void) {
-  int64_t state;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(state));
-  return state;
-}
-
-static void set_float_state(int64_t state) { __asm__ volatile("msr fpcr, %0" : : "r"(state)); }
-#else
-enum { FLOATS = 0, FLUSHED = 0 }; // not known: the processor goes on as it does
-
-static int64_t float_state(void) { return 0; }
-
-static void set_float_state(int64_t state) { (void)state; }
-#endif
-
-int64_t hlo_floats(void) { return float_state(); }
-
-// To set a state takes longer than to look whether it is set.
-void hlo_set_floats(int64_t state) {
-  if (float_state() != state) set_float_state(state);
-}
-
-int64_t hlo_usual_floats(void) {
-  int64_t before = float_state();
-  hlo_set_floats(FLOATS);
-  return before;
-}
-
-// ----------------------------------------------------------------------- threads
 
 // On some machines lines that another processor has written are dear, on others it is busy. Then a
 // module takes longer on all threads than on one, and no loop by itself shows that: the cost falls
@@ -67,8 +23,6 @@ static const double
     BETTER = 0.97,       // of the other time, from which on a switch is worth it
     WORSE = 1.5,         // of the known time, at which a trial ends at once,
     NOTICEABLE = 1e-3;   // if it has cost so many seconds
-
-_Thread_local struct hlo_part_of_call hlo_own_call;
 
 static int64_t nanoseconds(void) {
   struct timespec now;
@@ -141,7 +95,7 @@ static void begin_choice(struct hlo_choice *choice) {
 struct hlo_caller hlo_begin_call(struct hlo_choice *choice, int64_t are_flushed) {
   struct hlo_part_of_call *own = &hlo_own_call;
   struct hlo_caller caller = {choice, hlo_floats(), own->limit, 0, 0, own->is_shared};
-  hlo_set_floats(FLOATS | (are_flushed ? FLUSHED : 0));
+  hlo_set_floats(hlo_floats_of_modules(are_flushed));
   own->is_shared = 0;
   // A call inside of another one takes part in its trial; devices have their shares of threads.
   if (own->limit || hlo_own_part.threads) return caller;

@@ -32,20 +32,6 @@ struct hlo_caller {
 struct hlo_caller hlo_begin_call(struct hlo_choice *choice, int64_t are_flushed);
 void hlo_end_call(const struct hlo_caller *caller);
 
-// What this thread knows of the call that it runs.
-struct hlo_part_of_call {
-  int64_t limit;      // of threads that its loops may use; 0: as many as there are
-  int64_t is_shared;  // it has had a loop for several threads
-};
-extern _Thread_local struct hlo_part_of_call hlo_own_call;
-
-// The state of floats of this thread.
-int64_t hlo_floats(void);
-void hlo_set_floats(int64_t state);
-
-// Keep subnormal numbers from now on, as C does; gives the state that it was.
-int64_t hlo_usual_floats(void);
-
 #ifdef __cplusplus
 }
 #endif

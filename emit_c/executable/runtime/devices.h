@@ -5,6 +5,7 @@
 #ifndef HLO_DEVICES_H
 #define HLO_DEVICES_H
 #include "runtime.h"
+#include "thread.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,7 +12,7 @@
 // Where the system lets it, threads keep off the processor of the one that asks (`make_way`).
 #define _GNU_SOURCE
 #include "runtime.h"
-#include "calls.h"
+#include "thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -56,8 +56,6 @@ static pthread_t helpers[MOST_SLOTS]; // by slot
 static int64_t slots, threads;
 static int64_t published;            // counts loops; what idle threads look at before they sleep
 static _Thread_local int64_t inside; // 1 + slot while this thread runs a part: no loop in it is split
-
-_Thread_local struct hlo_part_of_devices hlo_own_part;
 
 static inline void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -38,15 +38,6 @@ hlo_question *hlo_set_question(hlo_question *question);
 // The answer to a question.
 int hlo_ask(hlo_question *question);
 
-// How this thread takes part in loops and their questions; zeros where it is not one of several
-// devices (see devices.h).
-struct hlo_part_of_devices {
-  int64_t threads;      // that a loop of its own may use; 0: as many as there are
-  const int *stopped;   // not 0 there: its loops have to stop
-  int is_silent;        // another thread asks whether to stop
-};
-extern _Thread_local struct hlo_part_of_devices hlo_own_part;
-
 #ifdef __cplusplus
 }
 #endif
