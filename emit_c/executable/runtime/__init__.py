@@ -64,7 +64,7 @@ def c_files(*, several: bool = False) -> dict[str, str]:
     for header in ("runtime.h", "thread.h", "calls.h"):
         whole = whole.replace(f'#include "{header}"\n', "")
     inlined = [(FOLDER / header).read_text() for header in ("thread.h", "calls.h")]
-    head = "\n".join(["#define _GNU_SOURCE", '#include "runtime.h"', *inlined])
+    head = "\n".join(["#define _GNU_SOURCE", '#include "runtime.h"', *inlined]).rstrip()
     return texts | {ALONE[0]: whole.replace("#define _GNU_SOURCE", head, 1)}
 
 
