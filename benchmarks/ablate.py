@@ -2,10 +2,11 @@
 
 python -m benchmarks.ablate [--passes NAME ...] [--texts FILE ...] [--only PROGRAM ...] [--time]
 
-The programs and kernels of `benchmarks.compiled`, and HLO texts of your own, which nothing was
-tuned for. A pass is left out of all kernels of a module; the results must be the same but for
+The programs, kernels and forms of `benchmarks.compiled`, and HLO texts of your own, which nothing
+was tuned for. A pass is left out of all kernels of a module; the results must be the same but for
 rounding. Times are medians of runs in turns, of those programs alone whose kernels the pass
-changes, as one waits and as CPUs count; a ratio over 1 says that the pass makes them faster.
+changes, as one waits and as CPUs count; a ratio over 1 says that the pass makes them faster. A pass
+stays while that gives 1.3 on a program here, or 1.05 on all of them together.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 import emit_c
 import hlo
-from benchmarks.compiled import Work, kernel_works, program_works
+from benchmarks.compiled import Work, form_works, kernel_works, program_works
 from benchmarks.measure import Times, both_clocks, geometric_mean, rounds_for, table
 from emit_c.kernels import passes
 from hlo.errors.error import HloError
@@ -60,7 +61,7 @@ def main() -> None:
     names = given.passes or [each.name for each in passes.PASSES]
     works = [
         work
-        for work in chain(program_works(), kernel_works())
+        for work in chain(program_works(), kernel_works(), form_works())
         if not given.only or work.name in given.only
     ]
     changes = found_in(works)

@@ -1,7 +1,7 @@
 """Compiled C beside XLA CPU and NumPy: time to run, to compile, to call, and how it grows.
 
-python -m benchmarks.compiled [kernels|models|programs|compile|calls|growth ...] [--only WORDS]
-    [--texts FILE ...] [--threads N] [--seconds S]
+python -m benchmarks.compiled [kernels|models|programs|forms|compile|calls|growth ...]
+    [--only WORDS] [--texts FILE ...] [--threads N] [--seconds S]
 
 `--texts` takes HLO texts of your own for `models` and `compile`; an .npz of the same name or
 inputs.npz beside one is taken as its inputs if it fits, else they are random. Ratios are XLA's time
@@ -33,6 +33,7 @@ import numpy as np
 import emit_c
 import hlo
 from benchmarks import networks, xla
+from benchmarks.forms import forms
 from benchmarks.kernels import Kernel, kernels
 from benchmarks.measure import Times, both_clocks, geometric_mean, rounds_for, spell_seconds
 from benchmarks.processor import about_processor
@@ -74,10 +75,15 @@ def program_works() -> Iterator[Work]:
     yield from _traced(PROGRAMS)
 
 
+def form_works() -> Iterator[Work]:
+    """The kernels of `benchmarks.forms`."""
+    yield from _traced(forms())
+
+
 def _traced(kernels: Mapping[str, Kernel]) -> Iterator[Work]:
     """Functions as JAX writes them."""
     for name, kernel in kernels.items():
-        with jax.enable_x64(any("f64" in shape for shape in kernel.shapes)):
+        with jax.enable_x64(any("64[" in shape for shape in kernel.shapes)):
             arguments = kernel.arguments()
             text = jax.jit(kernel.function, keep_unused=True).lower(*arguments).as_text("hlo")
         yield Work(name, text, arguments, kernel.by_hand)
@@ -287,7 +293,7 @@ def _line(cells: Sequence[str]) -> str:
 def main() -> None:
     """Measure what is asked for, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    tables = ("kernels", "models", "programs", "compile", "calls", "growth")
+    tables = ("kernels", "models", "programs", "forms", "compile", "calls", "growth")
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(tables))
     parser.add_argument("--only", default="", metavar="WORDS", help="rows whose name holds them")
     parser.add_argument("--texts", nargs="+", default=[], metavar="FILE", help="HLO of your own")
@@ -302,6 +308,7 @@ def main() -> None:
         "kernels": lambda: run_table(kernel_works(), only, seconds),
         "models": lambda: run_table(model_works(texts), only, seconds),
         "programs": lambda: run_table(program_works(), only, seconds),
+        "forms": lambda: run_table(form_works(), only, seconds),
         "compile": lambda: compile_table(texts, only),
         "calls": call_table,
         "growth": lambda: run_table(growth_works(), only, seconds),

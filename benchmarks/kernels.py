@@ -36,15 +36,16 @@ class Kernel(NamedTuple):
         return [_array(text, self.high, generator) for text in self.shapes]
 
 
-_NUMPY = {"f32": np.float32, "f64": np.float64, "s8": np.int8, "s32": np.int32, "u32": np.uint32}
+_INTEGERS = {"s8": np.int8, "s32": np.int32, "u32": np.uint32, "s64": np.int64}
+_FLOATS = {"bf16": jnp.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64}
 
 
 def _array(text: str, high: int, generator: np.random.Generator) -> Arrays:
     kind, _, rest = text.rstrip("]").partition("[")
     dims = tuple(int(n) for n in rest.split(",") if n)
-    if kind in ("s8", "s32", "u32"):
-        return generator.integers(0, high, dims).astype(_NUMPY[kind])
-    return generator.standard_normal(dims).astype(_NUMPY.get(kind, jnp.bfloat16))
+    if kind in _INTEGERS:
+        return np.asarray(generator.integers(0, high, dims), _INTEGERS[kind])
+    return generator.standard_normal(dims).astype(_FLOATS[kind])
 
 
 def layer_norm(x: Arrays, scale: Arrays, bias: Arrays) -> Arrays:

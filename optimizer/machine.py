@@ -122,9 +122,6 @@ they always are, assignment by auction takes 1.14 times as long."""
 MOST_ROWS_IN_BLOCK, FEWEST_ROWS, MOST_ROW_WORK = 64, 4, 1024
 """Chosen: rows whose results wait in the cache for a loop in lanes, four vectors of f32; how few
 are worth it; and the work in one beyond which long functions of its results do not count."""
-WIDE_TABLE: Final = 4096
-"""Chosen: elements of a table of bytes that is copied to numbers of 32 bits; these take half of the
-first-level cache then. Beyond it, vectors would wait for memory as single loads do."""
 BLOCK_OF_LOOKUPS, LOOKED_UP_AT_ONCE = 256, 4
 """Measured: numbers of few bits that are looked up between two loops in lanes, and how many are
 loaded before the first is stored. With 64, lookups in tables of bytes take 1.2 times as long; if

@@ -41,7 +41,6 @@ from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from emit_c.kernels.unswitch_loops import unswitch_loops
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
 from emit_c.kernels.widen_bytes import widen_bytes
-from emit_c.kernels.widen_tables import widen_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -211,15 +210,9 @@ PASSES = (
         ),
     ),
     KernelPass(
-        "widen-tables",
-        "Tables of bytes that lanes look up are copied to numbers of 32 bits, which vectors gather;"
-        " later, as loops are cut in several that look up the same table.",
-        lambda kernel, _, statements: widen_tables(kernel, statements),
-    ),
-    KernelPass(
         "split-lookups",
-        "Other numbers of few bits that lanes look up, which no instruction gathers, are loaded by"
-        " loops of their own; after small tables have become wide ones.",
+        "Numbers of few bits that lanes look up, which no instruction gathers, are loaded by loops"
+        " of their own; it is known now which loops run in lanes.",
         lambda kernel, _, statements: split_lookups(kernel, statements),
     ),
     KernelPass(
