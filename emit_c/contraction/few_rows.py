@@ -146,7 +146,7 @@ class _FewRows:
         kind = self.matrix.instr.shape.element_type
         depth = self.matrix.sizes(self.matrix.contracting)[-1]
         is_taken_apart = depth in (*machine.TAKEN_APART, *machine.TAKEN_WHOLE)
-        return depth in machine.SHORT_FOLDS and (is_taken_apart or can_be_gathered(kind.name))
+        return depth in machine.SHORT_FOLDS and (is_taken_apart or can_be_gathered(kind))
 
     def _sizes(self) -> tuple[list[int], list[int], list[int]]:
         matrix = self.matrix

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Group, Load, Name, as_expr, indexed
-from codegen.kinds import base_of, element_of, number_of
+from codegen.kinds import number_of
 from codegen.loops.work import trip_count
 from codegen.statements import (
     Assign,
@@ -51,34 +51,24 @@ from codegen.walk import walk
 from emit_c.kernels.collapsed_elements import CollapsedElements, CollapsedRows, NotCollapsibleError
 from emit_c.kernels.fold_lanes import NAMES, folding_lanes
 from emit_c.kernels.outline_math import has_long_functions
-from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from codegen.elements.body import Body
-    from codegen.kinds import Kind
+    from codegen.schedule.types import KernelTypes
 
 
 def collapse_loops(
-    body: Body, statements: Sequence[Statement], kinds: Mapping[str, Kind]
+    body: Body, statements: Sequence[Statement], types: KernelTypes
 ) -> tuple[Statement, ...]:
-    """Statements whose rows of few columns are collapsed, several at a time, into longer ones.
-
-    Parameters
-    ----------
-    kinds : of the pointers that the kernel is given.
-    """
-    local = {s.name: s.kind for s in nested(statements) if isinstance(s, LocalVariable)}
-    known = {**kinds, **local}
-    return replaced(statements, lambda s: _collapsed(body, s, known))
+    """Statements whose rows of few columns are collapsed, several at a time, into longer ones."""
+    return replaced(statements, lambda s: _collapsed(body, s, types))
 
 
-def _collapsed(
-    body: Body, statement: Statement, kinds: Mapping[str, Kind]
-) -> Sequence[Statement] | None:
+def _collapsed(body: Body, statement: Statement, types: KernelTypes) -> Sequence[Statement] | None:
     if not isinstance(statement, For):
         return None
     nest = list(_nest(statement))
@@ -88,15 +78,15 @@ def _collapsed(
         return None
     columns = columns or (known,)
     loop, width = nest[-1], columns[-1][1]
-    count = _rows_of_block(merged, width, known[1], kinds)
+    count = _rows_of_block(merged, width, known[1], types)
     inner = [s for s in merged.body if isinstance(s, For) and not s.simd]
     # Rows that are inside of others lie one behind the other.
-    if not count or any(_rows_of_block(s, width, width, kinds) for s in inner):
+    if not count or any(_rows_of_block(s, width, width, types) for s in inner):
         return None
     names = body.name(f"{loop.name}_block"), body.name("row"), body.name("k")
     rows = CollapsedRows(loop.name, *known, count, *names, columns)
     try:
-        return _Collapsed(body, [*nest[:-1], merged], rows, kinds).statements(loop)
+        return _Collapsed(body, [*nest[:-1], merged], rows, types).statements(loop)
     except NotCollapsibleError:
         return None
 
@@ -149,14 +139,14 @@ def _nest(loop: For) -> Iterator[For]:
         yield from _nest(inner)
 
 
-def _rows_of_block(loop: For, width: int, all_columns: int, kinds: Mapping[str, Kind]) -> int:
+def _rows_of_block(loop: For, width: int, all_columns: int, types: KernelTypes) -> int:
     """The number of rows that fill whole vectors of all types; 0 where none need be collapsed.
 
     Parameters
     ----------
     width : the columns of the innermost loop; `all_columns` those of a row.
     """
-    sizes = _sizes(loop, kinds)
+    sizes = _sizes(loop, types)
     lanes = machine.WIDEST_VECTOR // min(sizes, default=machine.WIDEST_VECTOR)
     most = min(lanes, machine.MOST_CHEAP_COLUMNS)
     if not has_long_functions(loop) and (width > most or width % machine.LANES == 0):
@@ -173,16 +163,16 @@ def _rows_of_block(loop: For, width: int, all_columns: int, kinds: Mapping[str, 
     return 0
 
 
-def _sizes(loop: For, kinds: Mapping[str, Kind]) -> list[int]:
+def _sizes(loop: For, types: KernelTypes) -> list[int]:
     """The bytes of the types of numbers that a loop loads and stores."""
     every = (e for s in nested([loop]) for each in trees(s) for e in walk(each))
-    found = {base_of(kinds.get(base(e), "")) for e in every if isinstance(e, Load)}
-    return [ELEMENT_TYPES[kind].bytes for kind in found if kind in ELEMENT_TYPES]
+    found = {types.element_type(base(e)) for e in every if isinstance(e, Load)}
+    return [each.bytes for each in found if each]
 
 
-def _are_worth_copies(loop: For, width: int, kinds: Mapping[str, Kind]) -> bool:
+def _are_worth_copies(loop: For, width: int, types: KernelTypes) -> bool:
     """Whether columns that fill no vector take longer than to copy all of them."""
-    narrow = min(_sizes(loop, kinds)) < min(machine.GATHERED_BYTES)
+    narrow = min(_sizes(loop, types)) < min(machine.GATHERED_BYTES)
     return has_long_functions(loop) or (narrow and width < machine.LANES)
 
 
@@ -198,12 +188,12 @@ class _Collapsed:
     """
 
     def __init__(
-        self, body: Body, nest: Sequence[For], rows: CollapsedRows, kinds: Mapping[str, Kind]
+        self, body: Body, nest: Sequence[For], rows: CollapsedRows, types: KernelTypes
     ) -> None:
-        self.body, self.nest, self.rows, self.kinds = body, nest, rows, kinds
-        self.folds = [(op, number_of(element_of(kinds[n])), n) for op, n in nest[0].reductions]
+        self.body, self.nest, self.rows, self.types = body, nest, rows, types
+        self.folds = [(op, number_of(types.of(n)), n) for op, n in nest[0].reductions]
         self.lanes = {name: body.name("lanes") for _, _, name in self.folds}
-        self.elements = CollapsedElements(body, nest, rows, self.lanes, kinds)
+        self.elements = CollapsedElements(body, nest, rows, self.lanes, types)
         self.copies = 0
 
     def statements(self, old: For) -> Sequence[Statement]:
@@ -214,7 +204,7 @@ class _Collapsed:
         inside = list(self.elements.of_rows(lets, others)) if lets else []
         self.copies += len(inside)
         inside += [made for s in others for made in self._of_block(s)]
-        if self.copies and not _are_worth_copies(loop, self.rows.nest[-1][1], self.kinds):
+        if self.copies and not _are_worth_copies(loop, self.rows.nest[-1][1], self.types):
             raise NotCollapsibleError
         blocks = For(
             self.rows.block, 0, tuple(inside), loop.start, count, parallel=loop.parallel,

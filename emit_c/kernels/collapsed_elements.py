@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Index, Load, Name, indexed
-from codegen.kinds import element_of, number_of
+from codegen.kinds import number_of
 from codegen.schedule.unroll import copied
 from codegen.statements import (
     Assign,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
-    from codegen.kinds import Kind
+    from codegen.schedule.types import KernelTypes
 
 
 class NotCollapsibleError(Exception):
@@ -100,7 +100,6 @@ class CollapsedElements:
     ----------
     nest : the loop over rows, and those around it.
     lanes : for each array that columns are folded into, that of the lanes.
-    kinds : of all arrays.
 
     Attributes
     ----------
@@ -110,9 +109,9 @@ class CollapsedElements:
 
     def __init__(
         self, body: Body, nest: Sequence[For], rows: CollapsedRows, lanes: Mapping[str, str],
-        kinds: Mapping[str, Kind],
+        types: KernelTypes,
     ) -> None:  # fmt: skip
-        self.body, self.rows, self.lanes, self.kinds = body, rows, lanes, kinds
+        self.body, self.rows, self.lanes, self.types = body, rows, lanes, types
         inside = list(nested([nest[0]]))
         declared = {s.name for s in inside if isinstance(s, Let | LocalVariable | For)}
         self.changing = declared - {rows.column}
@@ -151,10 +150,7 @@ class CollapsedElements:
 
     def array(self, element: Load, before: list[Statement]) -> tuple[Load, Load]:
         """A new array of the rows of a block: its element in lanes, and in a loop over rows."""
-        kind, name = (
-            number_of(element_of(self.kinds.get(base(element), ""))),
-            self.body.name("tile"),
-        )
+        kind, name = number_of(self.types.of(base(element))), self.body.name("tile")
         if not kind or not isinstance(element.pointer, Name):
             raise NotCollapsibleError
         before.append(LocalVariable(kind, name, size=self.rows.size))

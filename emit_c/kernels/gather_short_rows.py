@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
+    from hlo.types.element_type import ElementType
 
 
 def gather_short_rows(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -77,9 +78,8 @@ def is_over_short_rows(loop: For) -> bool:
     return max(map(trip_count, inner)) <= machine.LANES
 
 
-def can_be_gathered(kind: str) -> bool:
+def can_be_gathered(known: ElementType | None) -> bool:
     """Whether vectors of a type can be gathered from anywhere, and scattered."""
-    known = ELEMENT_TYPES.get(kind)
     return known is not None and known.bytes in machine.GATHERED_BYTES and not known.is_complex
 
 
@@ -136,7 +136,7 @@ class _ShortRows:
         lets = [s for s in every if isinstance(s, Let)]
         loaded = {number_of(s.kind) for s in lets if self._lies_apart(s.value)}
         stored = any(isinstance(s, Assign) and self._lies_apart(s.target) for s in every)
-        return all(map(can_be_gathered, kinds if stored else loaded))
+        return all(can_be_gathered(ELEMENT_TYPES.get(k)) for k in (kinds if stored else loaded))
 
     def _lies_apart(self, expr: Expr) -> bool:
         return any(n in self.apart for n in distances(self.loop.name, expr))

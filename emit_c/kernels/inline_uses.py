@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Cast, Choose, Group, Load, Name, Op
-from codegen.kinds import element_of
 from codegen.statements import (
     Assign,
     For,
@@ -41,30 +40,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from codegen.expressions import Expr
-    from codegen.kinds import Kind
+    from codegen.schedule.types import KernelTypes
 
 
-def inline_uses(
-    statements: Sequence[Statement], pointers: Iterable[tuple[Kind, str]]
-) -> tuple[Statement, ...]:
-    """Statements without names that are used once, where these say nothing.
-
-    Parameters
-    ----------
-    pointers : types and names of the pointers that are declared outside.
-    """
-    kinds = {name: element_of(kind) for kind, name in pointers}
-    return _inlined(statements, kinds)[0]
+def inline_uses(statements: Sequence[Statement], types: KernelTypes) -> tuple[Statement, ...]:
+    """Statements without names that are used once, where these say nothing."""
+    return _inlined(statements, types)[0]
 
 
 def _inlined(
-    statements: Sequence[Statement], outside: Mapping[str, Kind]
+    statements: Sequence[Statement], types: KernelTypes
 ) -> tuple[tuple[Statement, ...], Counter[str]]:
     """A block of statements, and how often names were read and written there before."""
-    declared = ((s.kind, s.name) for s in statements if isinstance(s, Let | LocalVariable))
-    kinds = {**outside, **{name: element_of(kind) for kind, name in declared}}
     uses = Counter[str]()
-    inside = [_nested(s, kinds, uses) for s in _without_copies(statements)]
+    inside = [_nested(s, types, uses) for s in _without_copies(statements)]
     made: dict[int, Statement] = {}
     loads: dict[str, tuple[int, Expr]] = {}  # numbers and values of those that may still be moved
     for number, statement in enumerate(inside):
@@ -73,28 +62,28 @@ def _inlined(
             del made[at]
         current = _with_values(statement, {name: value for name, (_, value) in taken.items()})
         before = next(reversed(made), None)
-        at_once = None if before is None else _at_once(made[before], current, kinds, uses)
+        at_once = None if before is None else _at_once(made[before], current, types, uses)
         if at_once and before is not None:
             del made[before]
         current = made[number] = at_once or current
         if _changes_memory(current):
             loads = {}
-        elif isinstance(current, Let) and uses[current.name] == 1 and _loads(current, kinds):
+        elif isinstance(current, Let) and uses[current.name] == 1 and _loads(current, types):
             loads[current.name] = number, current.value
     return tuple(made.values()), uses
 
 
-def _nested(statement: Statement, kinds: Mapping[str, Kind], uses: Counter[str]) -> Statement:
+def _nested(statement: Statement, types: KernelTypes, uses: Counter[str]) -> Statement:
     """A statement whose nested statements are done already, with its names counted."""
     match statement:
         case For() | Forever():
-            body, words = _inlined(statement.body, kinds)
+            body, words = _inlined(statement.body, types)
             uses.update(words)
             uses.update(own_names(statement))
             return statement.with_body(body)
         case If(condition, then, otherwise):
             uses.update(names_of(condition))
-            blocks = [_inlined(block, kinds) for block in (then, otherwise)]
+            blocks = [_inlined(block, types) for block in (then, otherwise)]
             for _, words in blocks:
                 uses.update(words)
             return statement.with_blocks(blocks[0][0], blocks[1][0])
@@ -115,13 +104,13 @@ def _changes_memory(statement: Statement) -> bool:
     return any(isinstance(e, Apply | Cast | Group) for v in trees(statement) for e in walk(v))
 
 
-def _loads(let: Let, kinds: Mapping[str, Kind]) -> bool:
+def _loads(let: Let, types: KernelTypes) -> bool:
     """Whether a value is an element of an array of its type."""
     match let.value:
         case Apply(function, (value,)):
             return function.startswith("load_") and is_load(value)
         case Load(Name(array)):
-            return is_load(let.value) and kinds.get(array) == let.kind
+            return is_load(let.value) and types.of(array) == let.kind
         case _:
             return False
 
@@ -152,12 +141,12 @@ def _with_values(statement: Statement, values: Mapping[str, Expr]) -> Statement:
 
 
 def _at_once(
-    before: Statement, statement: Statement, kinds: Mapping[str, Kind], uses: Counter[str]
+    before: Statement, statement: Statement, types: KernelTypes, uses: Counter[str]
 ) -> Assign | None:
     """One statement for one that computes a value, and one that alone needs it, and stores it."""
     if not isinstance(statement, Assign) or not isinstance(before, Let):
         return None
-    same = kinds.get(base(statement.target)) == before.kind
+    same = types.of(base(statement.target)) == before.kind
     if not same or statement.value != Name(before.name) or uses[before.name] != 1:
         return None
     return replace(statement, value=before.value)

@@ -24,7 +24,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Load, Name, Op
-from codegen.kinds import base_of, number_of
+from codegen.kinds import number_of
 from codegen.loops.work import trip_count
 from codegen.statements import (
     Assign,
@@ -56,23 +56,19 @@ from emit_c.kernels.widen_bytes import NARROW
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from codegen.elements.body import Body
     from codegen.kinds import Kind
+    from codegen.schedule.types import KernelTypes
 
 _TRUTHS = {"<", "<=", ">", ">=", "==", "!=", "!", "&&", "||", "&", "|", "^"}
 
 
 def interchange_short_rows(
-    body: Body, statements: Sequence[Statement], kinds: Mapping[str, Kind]
+    body: Body, statements: Sequence[Statement], types: KernelTypes
 ) -> tuple[Statement, ...]:
-    """Statements in which loops over many short rows run in lanes of rows, if they fold each often.
-
-    Parameters
-    ----------
-    kinds : of the pointers that the kernel is given.
-    """
+    """Statements whose loops over many short rows, folded again and again, run in lanes of rows."""
 
     def interchanged(statement: Statement) -> Sequence[Statement] | None:
         if not isinstance(statement, For) or not is_over_short_rows(statement):
@@ -82,8 +78,8 @@ def interchange_short_rows(
         hoisted = _hoisted(statement)
         apart = distances_gathered(statement)
         transposed = TransposedRows(body, statement.name, hoisted.body, apart)
-        kept = with_kept_elements(body, hoisted.with_body(transposed.statements), kinds)
-        return _BlocksOfRows(body, kept, kinds, transposed).statements(statement)
+        kept = with_kept_elements(body, hoisted.with_body(transposed.statements), types)
+        return _BlocksOfRows(body, kept, types, transposed).statements(statement)
 
     return replaced(statements, interchanged)
 
@@ -156,9 +152,9 @@ class _BlocksOfRows:
     """
 
     def __init__(
-        self, body: Body, loop: For, kinds: Mapping[str, Kind], transposed: TransposedRows
+        self, body: Body, loop: For, types: KernelTypes, transposed: TransposedRows
     ) -> None:
-        self.kinds = kinds
+        self.types = types
         self.pieces: list[For | Sequence[Statement]] = []
         for _, group in groupby(loop.body, lambda s: isinstance(s, For)):
             statements = list(group)
@@ -229,7 +225,7 @@ class _BlocksOfRows:
         match expr:
             case Load(Name(name), index) if name in self.arrays:
                 return Load(Name(name), index * machine.LANES + Name(self.starts.lane))
-            case Load(Name(name)) if can_be_gathered(base_of(self.kinds.get(name, ""))):
+            case Load(Name(name)) if can_be_gathered(self.types.of_argument(name)):
                 return self.starts.placed(expr)
             case _:
                 return rebuilt(expr, self._placed)

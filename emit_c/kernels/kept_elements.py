@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Expr, Load, Name
-from codegen.kinds import element_of
 from codegen.loops.work import trip_count
 from codegen.statements import (
     Assign,
@@ -34,23 +33,19 @@ from codegen.walk import names_of, rebuilt, substitute, walk
 from emit_c.kernels.widen_bytes import NARROW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from codegen.elements.body import Body
     from codegen.kinds import Kind
+    from codegen.schedule.types import KernelTypes
 
     # Its array, its place in the loop along the row, and the iterations of that.
     Element = tuple[str, Expr, int]
 
 
-def with_kept_elements(body: Body, loop: For, kinds: Mapping[str, Kind]) -> For:
-    """A loop over rows that loads an element from memory once, for all loops along the row.
-
-    Parameters
-    ----------
-    kinds : of the pointers that the kernel is given.
-    """
-    return _Elements(body, loop, kinds).kept_in(loop)
+def with_kept_elements(body: Body, loop: For, types: KernelTypes) -> For:
+    """A loop over rows that loads an element from memory once, for all loops along the row."""
+    return _Elements(body, loop, types).kept_in(loop)
 
 
 class _Elements:
@@ -63,8 +58,8 @@ class _Elements:
     apart : kept elements of few bits that are loaded, or stored, by loops of their own.
     """
 
-    def __init__(self, body: Body, loop: For, kinds: Mapping[str, Kind]) -> None:
-        self.kinds = kinds
+    def __init__(self, body: Body, loop: For, types: KernelTypes) -> None:
+        self.types = types
         self.written = {base(s.target) for s in nested([loop]) if isinstance(s, Assign)}
         self.first: dict[Element, tuple[int, Kind]] = {}
         self.kept: dict[Element, LocalVariable] = {}
@@ -101,7 +96,7 @@ class _Elements:
         if not isinstance(expr, Load) or not isinstance(expr.pointer, Name):
             return None
         array, names = expr.pointer.name, set(names_of(expr.index))
-        if array not in self.kinds or along.name not in names or names == {along.name}:
+        if array not in self.types.arguments or along.name not in names or names == {along.name}:
             return None
         return array, substitute(expr.index, {along.name: Name("")}), trip_count(along)
 
@@ -115,7 +110,7 @@ class _Elements:
             case Assign(target, Name() as value):
                 element = self._element(along, target)
                 if element is not None:
-                    return element, element_of(self.kinds[element[0]]), value
+                    return element, self.types.of(element[0]), value
             case _:
                 pass
         return None

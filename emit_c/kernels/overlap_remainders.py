@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
-from codegen.kinds import base_of
 from codegen.loops.work import trip_count
 from codegen.schedule.unroll import copied
 from codegen.statements import (
@@ -34,31 +33,23 @@ from codegen.statements import (
 )
 from codegen.walk import names_of, walk
 from emit_c.kernels.outline_math import has_long_functions
-from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from codegen.kinds import Kind
+    from codegen.schedule.types import KernelTypes
     from codegen.statements import Statement
 
 
 def overlap_remainders(
-    body: Body, statements: Sequence[Statement], kinds: Mapping[str, Kind]
+    body: Body, statements: Sequence[Statement], types: KernelTypes
 ) -> tuple[Statement, ...]:
-    """Statements whose loops over rows in lanes leave few elements over.
-
-    Parameters
-    ----------
-    kinds : of the pointers that the kernel is given.
-    """
-    sizes = {name: ELEMENT_TYPES[base_of(kind)].bytes for name, kind in kinds.items()
-             if base_of(kind) in ELEMENT_TYPES}  # fmt: skip
+    """Statements whose loops over rows in lanes leave few elements over."""
 
     def change(loop: For) -> Sequence[Statement]:
-        return _overlapping(body, loop, sizes)
+        return _overlapping(body, loop, types)
 
     return tuple(
         made for s in statements for made in (in_lanes([s], change) if _has_rows(s) else [s])
@@ -70,8 +61,8 @@ def _has_rows(statement: Statement) -> bool:
     return bool(blocks(statement)) and not (isinstance(statement, For) and statement.simd)
 
 
-def _overlapping(body: Body, loop: For, sizes: Mapping[str, int]) -> Sequence[Statement]:
-    lanes, count = _lanes(loop, sizes), trip_count(loop)
+def _overlapping(body: Body, loop: For, types: KernelTypes) -> Sequence[Statement]:
+    lanes, count = _lanes(loop, types), trip_count(loop)
     if not isinstance(loop.start, int) or not isinstance(loop.stop, int) or loop.step != 1:
         return [loop]
     if not lanes or not lanes < count <= machine.LONGEST_OVERLAPPED:
@@ -89,11 +80,12 @@ def _steps(left: int, lanes: int) -> int:
     return left // half + left % half // quarter + left % quarter
 
 
-def _lanes(loop: For, sizes: Mapping[str, int]) -> int:
+def _lanes(loop: For, types: KernelTypes) -> int:
     """The elements of a vector of the arrays; 0 where these have several sizes."""
     every = (each for s in loop.body for tree in trees(s) for each in walk(tree))
-    found = {sizes.get(base(each), 0) for each in every if isinstance(each, Load)}
-    size = found.pop() if len(found) == 1 else 0
+    stored = {types.of_argument(base(each)) for each in every if isinstance(each, Load)}
+    sizes = {each.bytes if each else 0 for each in stored}
+    size = sizes.pop() if len(sizes) == 1 else 0
     return machine.WIDEST_VECTOR // size if size in machine.GATHERED_BYTES else 0
 
 

@@ -19,6 +19,7 @@ from codegen.expressions import Expr, Group, Literal, Member, Name, Op, Struct
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, Record, unrestricted
 from codegen.loops.work import trip_count, work
+from codegen.schedule.types import KernelTypes
 from codegen.statements import (
     Assign,
     Call,
@@ -143,7 +144,9 @@ class _Split:
 
     def _define_iterations(self, name: str) -> Function:
         """The function of a range of iterations."""
-        body = inline_uses((*self.repeated, self._loop()), [(p.kind, p.name) for p in self.given])
+        statements = (*self.repeated, self._loop())
+        types = KernelTypes({p.name: p.kind for p in self.given}, statements)
+        body = inline_uses(statements, types)
         parameters = (*self.given, *self._own, *_RANGE)
         return Function(name, parameters, body, remark=_OF_ITERATIONS)
 

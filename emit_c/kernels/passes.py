@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.loops.narrow_counters import narrow_counters
+from codegen.schedule.types import KernelTypes
 from codegen.statements import scalar
 from emit_c.kernels.block_reductions import block_reductions
 from emit_c.kernels.cascade_sums import cascade_sums
@@ -70,6 +71,10 @@ class KernelPass:
     run: Callable[[CKernel, str, Statements], Statements]
 
 
+def _types(kernel: CKernel, statements: Statements) -> KernelTypes:
+    return KernelTypes.of_kernel(kernel.arguments.values(), statements)
+
+
 PASSES = (
     KernelPass(
         "move-words",
@@ -100,7 +105,7 @@ PASSES = (
         "Rows that are folded again and again, too much to be written out, are folded side by side"
         " as well, in loops around the lanes; before loops are unrolled, for the same reason.",
         lambda kernel, _, statements: interchange_short_rows(
-            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+            kernel.body, statements, _types(kernel, statements)
         ),
     ),
     KernelPass(
@@ -126,7 +131,7 @@ PASSES = (
         "Rows of few columns are collapsed into one loop in lanes, several at a time; after folds"
         " of columns are cut into blocks, which have rows as well.",
         lambda kernel, _, statements: collapse_loops(
-            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+            kernel.body, statements, _types(kernel, statements)
         ),
     ),
     KernelPass(
@@ -138,7 +143,9 @@ PASSES = (
     KernelPass(
         "vectorize-reductions",
         "The rest of a reduction, in each block, is done in the lanes of vectors.",
-        lambda kernel, _, statements: vectorize_reductions(kernel.body, statements),
+        lambda kernel, _, statements: vectorize_reductions(
+            kernel.body, statements, _types(kernel, statements)
+        ),
     ),
     KernelPass(
         "round-products",
@@ -206,7 +213,7 @@ PASSES = (
         " find no shuffles for them, or too many; later, as it is known now which loops run in"
         " lanes.",
         lambda kernel, _, statements: split_interleaved_accesses(
-            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+            kernel.body, statements, _types(kernel, statements)
         ),
     ),
     KernelPass(
@@ -220,7 +227,7 @@ PASSES = (
         "Short loops over numbers of few bits, which fill no vector, are written out; later, as"
         " they may be collapsed or exchanged before.",
         lambda kernel, _, statements: unroll_narrow_loops(
-            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+            kernel.body, statements, _types(kernel, statements)
         ),
     ),
     KernelPass(
@@ -233,16 +240,14 @@ PASSES = (
         "scalar-conversions",
         "Numbers of f16 that fill no vector are converted one by one, by an instruction; it is"
         " known now which loops run in lanes.",
-        lambda kernel, _, statements: scalar_conversions(
-            statements, [a.kind for a in kernel.arguments.values()]
-        ),
+        lambda kernel, _, statements: scalar_conversions(statements, _types(kernel, statements)),
     ),
     KernelPass(
         "overlap-remainders",
         "What is left over of a row after whole vectors is computed by one more, which ends with"
         " the row; it is known now which loops run in lanes, and how long they are.",
         lambda kernel, _, statements: overlap_remainders(
-            kernel.body, statements, {a.name: a.kind for a in kernel.arguments.values()}
+            kernel.body, statements, _types(kernel, statements)
         ),
     ),
     KernelPass(
@@ -272,9 +277,7 @@ PASSES = (
         "inline-uses",
         "A value that is used once is computed at its use, for readers; this pass is last, as all"
         " others look for values by their names.",
-        lambda kernel, _, statements: inline_uses(
-            statements, [(a.kind, a.name) for a in kernel.arguments.values()]
-        ),
+        lambda kernel, _, statements: inline_uses(statements, _types(kernel, statements)),
     ),
 )
 

@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Expr
-from codegen.kinds import base_of
 from codegen.loops.work import trip_count
 from codegen.statements import (
     Assign,
@@ -38,24 +37,19 @@ from emit_c.kernels.outline_math import has_long_functions
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from codegen.kinds import Kind
+    from codegen.schedule.types import KernelTypes
     from codegen.statements import Statement
 
 _ONE = {f"{name}_f16": f"{name}_one_f16" for name in ("load", "store", "narrow")}
 
 
 def scalar_conversions(
-    statements: Sequence[Statement], kinds: Iterable[Kind]
+    statements: Sequence[Statement], types: KernelTypes
 ) -> tuple[Statement, ...]:
-    """Statements that convert numbers of f16 by an instruction, but for those in full vectors.
-
-    Parameters
-    ----------
-    kinds : of the kernel's arrays.
-    """
-    if not any(base_of(kind) == "f16" for kind in kinds):
+    """Statements that convert numbers of f16 by an instruction, but for those in full vectors."""
+    if all(types.of(name) != "f16" for name in types.arguments):
         return tuple(statements)
     in_registers = _filled_in_lanes(statements)
     return replaced(statements, lambda s: _one_by_one(s, in_registers))

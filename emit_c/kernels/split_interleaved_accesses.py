@@ -31,7 +31,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
-from codegen.kinds import element_of
 from codegen.loops.work import work
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import reading
@@ -47,24 +46,19 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from codegen.kinds import Kind
+    from codegen.schedule.types import KernelTypes
 
 
 def split_interleaved_accesses(
-    body: Body, statements: Sequence[Statement], kinds: Mapping[str, Kind]
+    body: Body, statements: Sequence[Statement], types: KernelTypes
 ) -> tuple[Statement, ...]:
-    """Statements whose loops in lanes access no two columns of an array in one loop.
-
-    Parameters
-    ----------
-    kinds : of the kernel's arrays, by name.
-    """
+    """Statements whose loops in lanes access no two columns of an array in one loop."""
 
     def change(loop: For) -> Sequence[Statement] | None:
         view = LoopView(loop)
         if not view.is_counted or not view.is_straight:
             return None
-        return _Columns(view, kinds).statements(body)
+        return _Columns(view, types).statements(body)
 
     return in_lanes(statements, change)
 
@@ -77,8 +71,8 @@ class _Columns:
     loaded, stored : elements of columns.
     """
 
-    def __init__(self, loop: LoopView, kinds: Mapping[str, Kind]) -> None:
-        self.loop, self.kinds = loop, kinds
+    def __init__(self, loop: LoopView, types: KernelTypes) -> None:
+        self.loop, self.types = loop, types
         self._written = Counter(base(s.target) for s in loop.every if isinstance(s, Assign))
         self._changing = (loop.declared | loop.written) - loop.numbers.keys()
         targets = [s.target for s in loop.body if isinstance(s, Assign)]
@@ -129,7 +123,7 @@ class _Columns:
     def _is_known(self, element: Load) -> bool:
         """Whether an element's stride is known, if the counter is in its index."""
         index = self.loop.at_once(element.index)
-        is_given = isinstance(element.pointer, Name) and base(element) in self.kinds
+        is_given = isinstance(element.pointer, Name) and base(element) in self.types.arguments
         return not is_given or self.loop.name not in names_of(index) or self._stride(element) > 0
 
     def _computes_much(self) -> bool:
@@ -147,7 +141,7 @@ class _Columns:
         index = self.loop.at_once(element.index)
         names = names_of(index)
         stride = abs(factor(self.loop.name, index) or 0)
-        known = isinstance(element.pointer, Name) and base(element) in self.kinds
+        known = isinstance(element.pointer, Name) and base(element) in self.types.arguments
         if not known or has_loads(index) or not self._changing.isdisjoint(names):
             return 0
         return stride
@@ -166,9 +160,8 @@ class _Columns:
             for element in (*self.loaded, *self.stored):
                 name = body.name("column")
                 waiting[element] = Load(Name(name), Name(block.name))
-                yield LocalVariable(
-                    element_of(self.kinds[base(element)]), name, None, LoopView(block).trips
-                )
+                kind = self.types.of(base(element))
+                yield LocalVariable(kind, name, None, LoopView(block).trips)
             loads = {waiting[element]: element for element in self.loaded}
             stores = {waiting[element]: element for element in self.stored}
             for element, copy in zip(self.loaded, loading(block, loads), strict=True):

@@ -19,38 +19,31 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
-from codegen.kinds import element_of, number_of
 from codegen.loops.work import trip_count, work
 from codegen.schedule.unroll import written_out
 from codegen.statements import Assign, For, base, callees_in, nested, replaced, straight
 from emit_c.kernels.unroll_short_loops import perfect_nest
-from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from codegen.kinds import Kind
+    from codegen.schedule.types import KernelTypes
     from codegen.statements import Statement
 
 
 def unroll_narrow_loops(
-    body: Body, statements: Sequence[Statement], kinds: Mapping[str, Kind]
+    body: Body, statements: Sequence[Statement], types: KernelTypes
 ) -> tuple[Statement, ...]:
-    """Statements whose loops of few iterations over few bits are written out, inside of others.
-
-    Parameters
-    ----------
-    kinds : of the kernel's arrays, by name.
-    """
+    """Statements whose loops of few iterations over few bits are written out, inside of others."""
 
     def is_narrow(loop: For) -> bool:
         if callees_in(loop.body):
             return False
         every = (s.target for s in nested([loop]) if isinstance(s, Assign))
         stored = {base(each) for each in every if isinstance(each, Load)}
-        found = [ELEMENT_TYPES.get(number_of(element_of(kinds.get(a, "")))) for a in stored]
+        found = [types.of_argument(array) for array in stored]
         return all(each is not None and each.bytes < min(machine.GATHERED_BYTES) for each in found)
 
     def inside(statement: Statement) -> Sequence[Statement] | None:

@@ -50,52 +50,44 @@ from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
+    from codegen.schedule.types import KernelTypes
 
 
 def vectorize_reductions(
-    body: Body,
-    statements: Sequence[Statement],
-    outside: Mapping[str, str] | None = None,
-    times: int = 1,
+    body: Body, statements: Sequence[Statement], types: KernelTypes, times: int = 1
 ) -> tuple[Statement, ...]:
     """Statements whose folds are done in lanes.
 
     Parameters
     ----------
-    outside : the types of variables that are declared around the statements.
     times : how often the statements run.
     """
-    kinds, found = dict(outside or {}), list[Statement]()
-    for statement in statements:
-        if isinstance(statement, LocalVariable) and statement.size is None:
-            kinds[statement.name] = number_of(statement.kind)
-        found += _in_lanes(body, statement, kinds, times)
-    return tuple(found)
+    return tuple(made for s in statements for made in _in_lanes(body, s, types, times))
 
 
 def _in_lanes(
-    body: Body, statement: Statement, kinds: Mapping[str, str], times: int
+    body: Body, statement: Statement, types: KernelTypes, times: int
 ) -> Sequence[Statement]:
     match statement:
         case For() if (loop := _innermost(statement)) is not None:
-            fold = _fold_of(body, loop, kinds, again=times > 1 or loop is not statement)
+            fold = _fold_of(body, loop, types, again=times > 1 or loop is not statement)
             if fold is None:
                 known_to_openmp = all(op != "first" for op, _ in loop.reductions)
                 return (statement if known_to_openmp else _one_by_one(statement),)
             return fold.statements(body, statement, called=times <= machine.CALLS_IN_A_MICROSECOND)
         case For():
             inside = vectorize_reductions(
-                body, statement.body, kinds, times * trip_count(statement)
+                body, statement.body, types, times * trip_count(statement)
             )
             return (statement.with_body(inside),)
         case Forever():
-            return (Forever(vectorize_reductions(body, statement.body, kinds, times)),)
+            return (Forever(vectorize_reductions(body, statement.body, types, times)),)
         case If(_, then, otherwise):
-            both = (vectorize_reductions(body, block, kinds, times) for block in (then, otherwise))
+            both = (vectorize_reductions(body, block, types, times) for block in (then, otherwise))
             return (If(statement.condition, *both),)
         case _:
             return (statement,)
@@ -123,9 +115,10 @@ def _one_by_one(loop: For) -> For:
     return replace(loop, simd=False, reductions=(), body=inner)
 
 
-def _fold_of(body: Body, loop: For, kinds: Mapping[str, str], *, again: bool) -> _LaneFold | None:
+def _fold_of(body: Body, loop: For, types: KernelTypes, *, again: bool) -> _LaneFold | None:
     """The SIMD reduction of a loop, perhaps one that runs again and again; None if it has none."""
-    starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
+    kinds = {name: types.of_number(name) for _, name in loop.reductions}
+    starts = [neutral(op, kinds[name]) for op, name in loop.reductions]
     is_counted = isinstance(loop.stop, int) and loop.start == 0
     is_block = isinstance(loop.stop, Name) and isinstance(loop.start, Name)
     is_block &= trip_count(loop) > machine.LONG_SUM

@@ -11,6 +11,7 @@ from codegen.elements.kernel import Scope
 from codegen.expressions import Apply, Index, Load, Name
 from codegen.kinds import Pointer
 from codegen.printer import text
+from codegen.schedule.types import KernelTypes
 from emit_c import emit
 from emit_c.kernels.collapse_loops import collapse_loops
 from emit_c.kernels.kernel import CKernel
@@ -29,8 +30,8 @@ def element(array, constant=0, **factors):
 
 def collapsed(*statements, kind="f32"):
     """The statements after the pass."""
-    kinds = dict.fromkeys("xyz", Pointer(kind))
-    return text(collapse_loops(CKernel(None, Scope()).body, statements, kinds))
+    types = KernelTypes(dict.fromkeys("xyz", Pointer(kind)), statements)
+    return text(collapse_loops(CKernel(None, Scope()).body, statements, types))
 
 
 def columns(*inside, width=7):

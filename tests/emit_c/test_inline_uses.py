@@ -6,18 +6,20 @@ from written import Assign, For, Let, Variable
 
 from codegen.kinds import Pointer
 from codegen.printer import text
+from codegen.schedule.types import KernelTypes
 from emit_c.kernels.inline_uses import inline_uses
 
-POINTERS = (
-    (Pointer("f32", restrict=True), "y"),
-    (Pointer("f32", const=True, restrict=True), "x"),
-    (Pointer("bf16", const=True), "b"),
-)
+ARGUMENTS = {
+    "y": Pointer("f32", restrict=True),
+    "x": Pointer("f32", const=True, restrict=True),
+    "b": Pointer("bf16", const=True),
+}
 X = Let("f32", "a", "x[i]")
 
 
 def lines(*statements):
-    return [line.strip() for line in text(inline_uses(statements, POINTERS)).splitlines()]
+    made = inline_uses(statements, KernelTypes(ARGUMENTS, statements))
+    return [line.strip() for line in text(made).splitlines()]
 
 
 def test_loads_stand_in_expressions_and_results_where_they_are_stored():

@@ -11,6 +11,7 @@ import emit_c
 import hlo
 from codegen.kinds import Pointer
 from codegen.printer import text
+from codegen.schedule.types import KernelTypes
 from codegen.statements import LocalVariable
 from emit_c.kernels.interchange_short_rows import interchange_short_rows
 from hlo.types.element_type import ELEMENT_TYPES
@@ -67,7 +68,9 @@ def test_folds_that_wait_for_folds(kind, size):
 
 
 F32 = Pointer("f32", const=True)
-KINDS = {"x": F32, "y": Pointer("f32"), "least": F32, "mask": Pointer("pred", const=True)}
+TYPES = KernelTypes(
+    {"x": F32, "y": Pointer("f32"), "least": F32, "mask": Pointer("pred", const=True)}
+)
 
 
 def along(*statements, trip_count=9, folded="t"):
@@ -98,7 +101,7 @@ def nest(*, rows=100, trip_count=9, apart=9, size=None):
 
 
 def test_blocks_of_rows_around_loops_along_them():
-    blocks, left = interchange_short_rows(Names(), [nest()], KINDS)
+    blocks, left = interchange_short_rows(Names(), [nest()], TYPES)
     assert (blocks.start, blocks.stop, blocks.step, blocks.parallel) == (0, 96, 16, True)
     assert (left.start, left.stop, left.body) == (96, 100, nest().body)
     sizes = {s.name: s.size for s in blocks.body if isinstance(s, LocalVariable)}
@@ -124,16 +127,16 @@ def test_blocks_of_rows_around_loops_along_them():
     ids=["few rows", "short", "long", "whole vectors", "taken apart", "an array with a value"],
 )
 def test_loops_that_stay(loop):
-    assert interchange_short_rows(Names(), [loop], KINDS) == (loop,)
+    assert interchange_short_rows(Names(), [loop], TYPES) == (loop,)
 
 
 def test_rows_of_half_a_vector_wait_for_many_folds():
     loop = nest(trip_count=8, apart=8)
-    assert interchange_short_rows(Names(), [loop], KINDS) == (loop,)
+    assert interchange_short_rows(Names(), [loop], TYPES) == (loop,)
     often = replace(loop, body=loop.body * (machine.FOLDS_IN_TURN // 2))
-    assert interchange_short_rows(Names(), [often], KINDS)[0].step == 16
+    assert interchange_short_rows(Names(), [often], TYPES)[0].step == 16
 
 
 def test_loops_inside_of_other_statements():
-    (made,) = interchange_short_rows(Names(), [If("c", (For("h", 3, (nest(rows=96),)),))], KINDS)
+    (made,) = interchange_short_rows(Names(), [If("c", (For("h", 3, (nest(rows=96),)),))], TYPES)
     assert made.then[0].body[0].step == 16

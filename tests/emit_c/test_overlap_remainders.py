@@ -10,6 +10,7 @@ import hlo
 import interpreter
 from codegen.kinds import Pointer
 from codegen.printer import text
+from codegen.schedule.types import KernelTypes
 from emit_c.kernels.overlap_remainders import overlap_remainders
 from interpreter.numbers.compare import BITS, compare
 
@@ -24,7 +25,7 @@ def rows(*inside, count=43, start=0, **given):
 
 
 def overlapping(*statements):
-    return overlap_remainders(Names(), statements, KINDS)
+    return overlap_remainders(Names(), statements, KernelTypes(KINDS))
 
 
 def test_eleven_elements_are_left_over():

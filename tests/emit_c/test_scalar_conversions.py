@@ -10,6 +10,7 @@ import interpreter
 from codegen.expressions import Apply, Expr, Literal, Name, item
 from codegen.kinds import Pointer
 from codegen.printer import text
+from codegen.schedule.types import KernelTypes
 from codegen.statements import Assign
 from emit_c.kernels.scalar_conversions import scalar_conversions
 from optimizer.analysis.indexing import counter
@@ -21,9 +22,8 @@ ROUNDED = Apply("narrow_f16", (Apply("load_f16", (X,)) + Apply("load_f16", (X,))
 def shown(value: Expr, count: int = 7, *, simd: bool = True, kind: str = "f16") -> list[str]:
     """A loop that stores a value in each iteration."""
     loop = For("i", count, (Assign(item(Name("y"), counter("i", count)), value),), simd=simd)
-    return [
-        line.strip() for line in text(scalar_conversions([loop], [Pointer(kind)])).splitlines()[:-1]
-    ]
+    made = scalar_conversions([loop], KernelTypes({"x": Pointer(kind)}))
+    return [line.strip() for line in text(made).splitlines()[:-1]]
 
 
 def test_loops_that_fill_no_vector_round_one_by_one():

@@ -12,6 +12,7 @@ import interpreter
 from codegen.elements.kernel import Scope
 from codegen.kinds import Pointer
 from codegen.printer import text
+from codegen.schedule.types import KernelTypes
 from emit_c import emit
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
@@ -24,7 +25,7 @@ KINDS = dict.fromkeys("xyz", Pointer("f32"))
 def split(*inside, stop=9, **options):
     """A loop in lanes after the pass."""
     loop = For("i", stop, inside, simd=True, **options)
-    return text(split_interleaved_accesses(CKernel(None, Scope()).body, [loop], KINDS))
+    return text(split_interleaved_accesses(CKernel(None, Scope()).body, [loop], KernelTypes(KINDS)))
 
 
 def test_columns_are_loaded_before_the_loop():

@@ -12,6 +12,7 @@ import interpreter
 from codegen.elements.kernel import Scope
 from codegen.kinds import Pointer
 from codegen.printer import text
+from codegen.schedule.types import KernelTypes
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.unroll_narrow_loops import unroll_narrow_loops
 from hlo.types.element_type import ELEMENT_TYPES
@@ -22,7 +23,7 @@ TAKEN = (Let("s32", "place", "places[j]"), Assign("y[i * 3 + j]", "x[i * 3 + pla
 
 def unrolled(*statements):
     """Statements after the pass."""
-    return text(unroll_narrow_loops(CKernel(None, Scope()).body, statements, KINDS))
+    return text(unroll_narrow_loops(CKernel(None, Scope()).body, statements, KernelTypes(KINDS)))
 
 
 def rows(*inside, columns=3, count=900, **options):

@@ -13,6 +13,7 @@ import hlo
 from codegen import statements
 from codegen.elements.kernel import Scope
 from codegen.expressions import Name
+from codegen.schedule.types import KernelTypes
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
 from hlo.types.element_type import ELEMENT_TYPES
@@ -77,7 +78,9 @@ def summed(n, **options):
 
 
 def lanes_of(*statements):
-    return vectorize_reductions(CKernel(None, Scope()).body, statements)
+    return vectorize_reductions(
+        CKernel(None, Scope()).body, statements, KernelTypes({}, statements)
+    )
 
 
 TOTAL = Variable("f32", "t", "0")
