@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from emit_c.conditions import conditions_for
-from hlo.backend import find, is_file, names
+from hlo.backend_names import find, is_file, names
 from hlo.errors.error import HloError, did_you_mean
 from hlo_jax.engines.compiled import OnBackend
 from hlo_jax.engines.switching import Switching

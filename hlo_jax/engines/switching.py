@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from emit_c.executable.background import background
-from hlo.backend import find
+from hlo.backend_names import find
 from hlo.wording import counted
 from hlo_jax.engines.compiled import OnBackend
 

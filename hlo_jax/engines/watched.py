@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import optimizer
 from emit_c.program.assigned import assigned
-from hlo.backend import find
+from hlo.backend_names import find
 from hlo_jax.engines.compiled import OnBackend
 from hlo_jax.engines.engine import flat
 from hlo_jax.programs.lines import line_of

@@ -7,7 +7,8 @@ import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hlo.backend import find, without_donations
+from hlo.backend import without_donations
+from hlo.backend_names import find
 from hlo.errors.error import HloError
 from hlo_tools.conformance.behaviours import BEHAVIOURS, BrokenPromiseError, copied
 
@@ -47,7 +48,7 @@ class Isolated:
 
     Parameters
     ----------
-    name : of the backend, as `hlo.backend.find` takes it.
+    name : of the backend, as `hlo.backend_names.find` takes it.
     """
 
     name: str

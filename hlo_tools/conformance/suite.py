@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import ml_dtypes
 import numpy as np
 
-from hlo.backend import find, without_donations
+from hlo.backend import without_donations
+from hlo.backend_names import find
 from hlo.errors.error import HloError
 from hlo_tools.checking.judging import difference, mapped
 from hlo_tools.conformance.behaviours import BEHAVIOURS
@@ -91,7 +92,7 @@ class Suite:
 
     Parameters
     ----------
-    name, reference : of backends, as `hlo.backend.find` takes them.
+    name, reference : of backends, as `hlo.backend_names.find` takes them.
     examples : how many random modules.
     opcodes : only these, and nothing else; all, and everything, if empty.
     early : stop at the first finding.

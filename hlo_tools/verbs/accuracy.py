@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.backend import find
+from hlo.backend_names import find
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import print_table, table_of

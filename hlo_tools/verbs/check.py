@@ -33,7 +33,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hlo.backend import find
+from hlo.backend_names import find
 from hlo.errors.error import HloError, did_you_mean
 from hlo.support.own_code import blamed
 from hlo.wording import counted

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlo.backend import OWN, find
+from hlo.backend_names import OWN, find
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import plain

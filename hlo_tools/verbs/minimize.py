@@ -24,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from hlo.backend import find
+from hlo.backend_names import find
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.arguments import at_least

@@ -24,7 +24,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from codegen.subnormals import assumed
-from hlo.backend import OWN, find, names, refuse_communication, without_donations
+from hlo.backend import refuse_communication, without_donations
+from hlo.backend_names import OWN, find, names
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import load, save

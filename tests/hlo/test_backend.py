@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from hlo import HloError, parse
-from hlo.backend import OWN, Backend, find, names
+from hlo.backend import Backend
+from hlo.backend_names import OWN, find, names
 
 TEXT = """HloModule m
 ENTRY e {

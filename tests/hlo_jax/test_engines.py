@@ -10,7 +10,7 @@ import pytest
 
 import hlo_jax
 from emit_c.executable.background import background
-from hlo.backend import find
+from hlo.backend_names import find
 from hlo_jax.engines import switching
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hlo import HloError, parse
-from hlo.backend import find
+from hlo.backend_names import find
 from hlo_tools import cli
 from interpreter import evaluate
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import optimizer
-from hlo.backend import OWN
+from hlo.backend_names import OWN
 from hlo_tools import cli
 from hlo_tools.arguments import Parser
 

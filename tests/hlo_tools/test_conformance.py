@@ -1,15 +1,17 @@
 """`hlo check --backend`: it finds faults of backends, and none in those of our own."""
 
-from pathlib import Path
-
 import pytest
-from strategies.wrong.backends import FAULTS
+from strategies.wrong import habits, opcodes
 
 from emit_cuda.gpu import missing
 from hlo_tools.conformance.probes import OPCODES, opcode_probes
 from hlo_tools.conformance.suite import CRASHED, EQUAL, WRONG, Suite
 
-FILE = Path(__file__).parents[1] / "strategies" / "wrong" / "backends.py"
+FAULTS = {
+    f"{file.__file__}:{name}": about
+    for file in (opcodes, habits)
+    for name, about in file.FAULTS.items()
+}
 SMALLEST = """
 negate: 0.0 instead of -0.0; 1 of 1 elements differ
 HloModule main, entry_computation_layout={(f32[])->f32[]}
@@ -32,14 +34,18 @@ def test_every_opcode_meets_nearly_every_type_that_it_can_have() -> None:
 
 
 def test_a_fault_is_shown_on_the_smallest_module(hlo) -> None:
-    result = hlo("check", "--backend", f"{FILE}:negate_is_zero_minus", "--opcodes", "negate")
+    result = hlo(
+        "check", "--backend", f"{opcodes.__file__}:negate_is_zero_minus", "--opcodes", "negate"
+    )
     assert result.status == 1, result.err
     assert result.out.endswith(SMALLEST)
     assert "negate is wrong" in result.out
 
 
 def test_a_backend_that_ends_its_process_is_told_of(hlo) -> None:
-    result = hlo("check", "--backend", f"{FILE}:ends_the_process", "--opcodes", "reverse,add")
+    result = hlo(
+        "check", "--backend", f"{opcodes.__file__}:ends_the_process", "--opcodes", "reverse,add"
+    )
     assert result.status == 1
     assert "reverse is a crash: the process ended: SIGSEGV" in result.out
     assert "add" in result.out
@@ -69,9 +75,9 @@ def asked(name: str, about: str) -> Suite:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", FAULTS, ids=lambda name: name.rpartition(":")[2])
 def test_a_fault_is_found(name: str) -> None:
-    found = asked(f"{FILE}:{name}", FAULTS[name]).run()
+    found = asked(name, FAULTS[name]).run()
     assert found.first, f"{name} passes"
     assert next(iter(found.first.values())).kind in (WRONG, CRASHED)
 
