@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.exercises import (
+    analyses,
     backends,
     emitting,
     gradients,
@@ -38,6 +39,7 @@ FILES = (
     several_devices,
     backends,
     tracing,
+    analyses,
 )
 EXERCISES: dict[int, Exercise] = {
     e.number: e for e in sorted((e for f in FILES for e in f.EXERCISES), key=lambda e: e.number)
