@@ -5,10 +5,11 @@ python -m benchmarks.compiled [kernels|models|programs|forms|compile|calls|growt
 
 `--texts` takes HLO texts of your own for `models` and `compile`; an .npz of the same name or
 inputs.npz beside one is taken as its inputs if it fits, else they are random. Ratios are XLA's time
-over ours, so more than 1 says that ours is faster; "1 thread" is ours on one thread alone. CPU time
-counts all threads, and noise on the machine disturbs it less; but a kernel that books the time of
-other threads only at ticks of its clock makes it worthless for rows of less than some 20 ms that
-use several.
+over ours, so more than 1 says that ours is faster; "1 thread" is ours with `threads=1`, and
+"threads" the time of ours over that. Both run after a run of XLA, so that they find caches equally
+cold. CPU time counts all threads, and noise on the machine disturbs it less; but a kernel that
+books the time of other threads only at ticks of its clock makes it worthless for rows of less than
+some 20 ms that use several.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import shutil
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -47,8 +48,10 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Module
 
-HEAD = ("", "XLA", "NumPy", "ours", "1 thread", "ratio", "CPU ratio", "to NumPy")
+HEAD = ("", "XLA", "NumPy", "ours", "1 thread", "ratio", "CPU ratio", "to NumPy", "threads")
 SECONDS = 1.0  # to spend on a row
+TRIED = 40  # calls, after which one thread and all of them have been tried
+LOW, COSTLY = 0.9, 1.03  # a row's ratio to XLA, and to one thread, that nobody should see
 
 
 class Work(NamedTuple):
@@ -138,8 +141,15 @@ def growth_works() -> Iterator[Work]:
 # ------------------------------------------------------------------ measuring
 
 
-def run_row(work: Work, seconds: float) -> tuple[list[str], float]:
-    """The times of one module, and the ratio of what one waits.
+class Ratios(NamedTuple):
+    """XLA's time over ours, and ours with a choice of threads over that on one."""
+
+    to_xla: float
+    threads: float
+
+
+def run_row(work: Work, seconds: float) -> tuple[list[str], Ratios]:
+    """The times of one module, and the ratios of what one waits.
 
     Raises
     ------
@@ -148,21 +158,21 @@ def run_row(work: Work, seconds: float) -> tuple[list[str], float]:
     """
     module = hlo.parse(work.text)
     arguments = work.arguments
-    executable = emit_c.compile(module)
+    executable, alone = (emit_c.compile(module, threads=n) for n in (None, 1))
     # XLA takes the memory of donated arguments away, so that they could be used only once.
     header = replace(module.header, input_output_alias=(), buffer_donor=())
     text = work.text if header == module.header else str(replace(module, header=header))
+    run_xla = xla.Compiled(text).on(arguments)
     contenders: dict[str, Callable[[], Any]] = {
-        "XLA": xla.Compiled(text).on(arguments),
+        "XLA": run_xla,
         "ours": lambda: executable(*arguments),
+        "XLA again": run_xla,
+        "1 thread": lambda: alone(*arguments),
     }
     _check(contenders["ours"](), contenders["XLA"]())
+    # Calls choose how many threads they take by trials, of which the first come soon.
+    both_clocks(contenders, rounds_for(contenders["ours"], seconds / 4, TRIED))
     times = _times(contenders, seconds)
-    all_threads = emit_c.set_threads(1)
-    try:
-        alone = _times({"ours": contenders["ours"]}, seconds / 2)["ours"]
-    finally:
-        emit_c.set_threads(all_threads)
     ours, theirs, hand = times["ours"], times["XLA"], None
     if work.by_hand:
         # By itself, for the threads of its BLAS stay busy for a while when there is nothing to do.
@@ -173,11 +183,12 @@ def run_row(work: Work, seconds: float) -> tuple[list[str], float]:
         spell_seconds(theirs.wall),
         spell_seconds(hand.wall) if hand else "",
         spell_seconds(ours.wall),
-        spell_seconds(alone.wall),
+        spell_seconds(times["1 thread"].wall),
         f"{ratio:.2f}",
         f"{theirs.cpu / ours.cpu:.2f}",
         f"{hand.wall / ours.wall:.2f}" if hand else "",
-    ], ratio
+        f"{ours.wall / times['1 thread'].wall:.2f}",
+    ], Ratios(ratio, ours.wall / times["1 thread"].wall)
 
 
 def _times(contenders: dict[str, Callable[[], Any]], seconds: float) -> dict[str, Times]:
@@ -200,7 +211,7 @@ def _check(ours: Any, theirs: Any) -> None:
 
 def run_table(works: Iterator[Work], only: str, seconds: float) -> None:
     """Rows as they come, and the geometric mean of their ratios."""
-    ratios: list[float] = []
+    ratios: list[Ratios] = []
     print(_line(HEAD))
     for work in works:
         if only and only not in work.name:
@@ -213,9 +224,12 @@ def run_table(works: Iterator[Work], only: str, seconds: float) -> None:
         ratios.append(ratio)
         print(_line(row), flush=True)
     if ratios:
-        slow = sum(ratio < 0.9 for ratio in ratios)
-        mean = geometric_mean(ratios)
-        print(f"\n{len(ratios)} rows, geometric mean {mean:.2f}, {slow} under 0.9\n")
+        slow = sum(r.to_xla < LOW for r in ratios)
+        mean = geometric_mean([r.to_xla for r in ratios])
+        print(f"\n{len(ratios)} rows, geometric mean {mean:.2f}, {slow} under {LOW};", end=" ")
+        costly = sum(r.threads > COSTLY for r in ratios)
+        mean = geometric_mean([r.threads for r in ratios])
+        print(f"time to that of one thread {mean:.2f}, {costly} over {COSTLY}\n")
 
 
 def compile_table(texts: Sequence[str], only: str) -> None:
@@ -233,16 +247,14 @@ def compile_table(texts: Sequence[str], only: str) -> None:
         try:
             theirs = xla.Compiled(work.text)
             module = hlo.parse(work.text)
-            # Compilers that began with files that nobody needed may still write theirs.
-            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
-                os.environ["XDG_CACHE_HOME"] = cache
+            with _empty_cache() as cache:
                 first, made = _timed(partial(emit_c.compile, module))
                 made.library.unlink()
                 del made
                 # Modules with very large constants are not kept there.
-                shutil.rmtree(Path(cache, "pyhlo", "built"), ignore_errors=True)
-                for file in Path(cache).rglob("*.o"):
-                    file.unlink()
+                shutil.rmtree(cache / "built", ignore_errors=True)
+                for file in (cache / "libraries").glob("*.o"):
+                    file.unlink(missing_ok=True)
                 (cold, _), (cached, _) = (_timed(partial(emit_c.compile, module)) for _ in range(2))
         except Exception as error:  # as in run_table
             print(f"{work.name}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
@@ -254,6 +266,20 @@ def compile_table(texts: Sequence[str], only: str) -> None:
         print(_line([work.name, *spelled, f"{ratios[-1]:.2f}", cpu]), flush=True)
     if ratios:
         print(f"\ngeometric mean {geometric_mean(ratios):.2f}\n")
+
+
+@contextmanager
+def _empty_cache() -> Iterator[Path]:
+    """A cache of PyHLO's for a while; another thread may still write there when it ends."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        try:
+            yield Path(folder, "pyhlo")
+        finally:
+            del os.environ["XDG_CACHE_HOME"]
+            if before is not None:
+                os.environ["XDG_CACHE_HOME"] = before
 
 
 def _timed(run: Callable[[], Any]) -> tuple[tuple[float, float], Any]:

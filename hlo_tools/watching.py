@@ -47,6 +47,7 @@ def run_profiled(
         values.append(found.value)
         if isinstance(found, Profile):
             console().print(summary(found))
+            console().print(found.threads)
             print_table(table(found))
         else:
             show_launches(found)

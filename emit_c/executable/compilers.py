@@ -93,8 +93,11 @@ class Compilers:
     def __exit__(self, *_: object) -> None:
         self._dismiss()
         for compiler in self._all:
-            with compiler.process:
-                pass
+            with compiler.process as process:
+                # Not closed before its end: a compiler whose words nobody hears is killed, and its
+                # assembler goes on to write into the folder.
+                if process.stdout and not process.stdout.closed:
+                    process.stdout.read()
         self._folder.cleanup()
 
     def prepare(self) -> None:

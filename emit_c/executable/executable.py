@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from codegen.program.values import call_memory
 from emit_c.code.foreign import hand_over
 from emit_c.executable.calling import caller, converted, nested, nesting, pointers, result_leaves
+from emit_c.executable.choice import ThreadChoice
 from emit_c.executable.devices import DevicesCaller
 from emit_c.executable.runtime import runtime
 from emit_c.executable.tiles import load_tiles
@@ -153,6 +154,23 @@ class Executable:
             ctypes.c_uint64.in_dll(self._library.functions, "random_part").value = part
         except ValueError:
             return  # it draws none
+
+    def explain(self) -> str:
+        """The number of threads that calls take, and why.
+
+        A module's calls are timed: now and then some run on one thread, or on all, and whichever
+        takes less time is kept. Values are the same. Executables of the same module share what
+        they have found out.
+
+        Examples
+        --------
+        >>> import hlo, emit_c
+        >>> negate = "ENTRY e { x = f32[2,3] parameter(0)  ROOT y = f32[2,3] negate(x) }"
+        >>> emit_c.compile(hlo.parse(negate), threads=1).explain()
+        'calls take at most 1 thread, as was asked for'
+        """
+        choice = ThreadChoice.in_dll(self._library.functions, "choice")
+        return choice.explained(runtime().threads.hlo_threads())
 
     @cached_property
     def source(self) -> str:

@@ -70,6 +70,10 @@ class PendingExecutable:
         state = "compiled" if self._made else "failed" if self._failed else "being compiled"
         return f"<executable of {self._module.name}, {state}>"
 
+    def explain(self) -> str:
+        """The one who answers the next call; for compiled code, on how many threads, and why."""
+        return self.wait().explain() if self.ready else "the interpreter answers calls so far"
+
     def __call__(
         self, *arguments: Value, per_device: Sequence[Sequence[Value]] | None = None
     ) -> Value:

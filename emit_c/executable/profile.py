@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +91,7 @@ class Profile:
     seconds : of the whole call.
     events : numbers of sites, begins and ends in ns, and threads, as columns.
     lost : events for which there was no room.
+    threads : on how many of them calls run, and why.
     """
 
     value: Any
@@ -99,6 +100,7 @@ class Profile:
     events: np.ndarray[Any, Any]
     lost: int
     roofline: Roofline
+    threads: str = ""
 
     def rows(self) -> list[ProfileRow]:
         """The kernels, those first that took longest."""
@@ -169,7 +171,7 @@ def profile(module: Module, arguments: Iterable[Any]) -> Profile:
         run = _once(recorder, executable, given, program.sites)
         if best is None or run.seconds < best.seconds:
             best = run
-    return best
+    return replace(best, threads=executable.explain())
 
 
 def _once(

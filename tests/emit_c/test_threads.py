@@ -6,10 +6,14 @@ import ctypes
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import emit_c
+import hlo
+from emit_c.executable.choice import ThreadChoice
 from emit_c.executable.runtime import runtime, set_threads, slots
 
 if TYPE_CHECKING:
@@ -57,31 +61,19 @@ def test_threads_take_their_own_share_first(threads: int) -> None:
             assert all(a <= b for a, b in pairwise(later)), (slot, chunks)
 
 
-class Choice(ctypes.Structure):
-    """`struct hlo_choice` of calls.h."""
-
-    _fields_ = (
-        *((n, ctypes.c_int64) for n in ("threads", "is_alone", "is_shared", "is_measured")),
-        *((n, ctypes.c_int64) for n in ("since_switch", "since_trial", "wait", "left")),
-        ("counted", ctypes.c_int64 * 2),
-        ("seconds", ctypes.c_double * 2),
-        *((n, ctypes.c_double) for n in ("sum", "cost", "credit")),
-    )
-
-
 class Caller(ctypes.Structure):
     """`struct hlo_caller` of calls.h."""
 
     _fields_ = (
-        ("choice", ctypes.POINTER(Choice)),
+        ("choice", ctypes.POINTER(ThreadChoice)),
         *((n, ctypes.c_int64) for n in ("floats", "limit", "is_alone", "began", "was_shared")),
     )
 
 
-def made_alone(choice: Choice, calls: int) -> list[bool]:
+def made_alone(choice: ThreadChoice, calls: int) -> list[bool]:
     """Which of so many calls, which take next to no time, are made on one thread."""
     library: Any = runtime().threads
-    begin: Any = ctypes.CFUNCTYPE(Caller, ctypes.POINTER(Choice), ctypes.c_int64)(
+    begin: Any = ctypes.CFUNCTYPE(Caller, ctypes.POINTER(ThreadChoice), ctypes.c_int64)(
         ("hlo_begin_call", library)
     )
     made: list[bool] = []
@@ -100,7 +92,7 @@ HOUR = 3600.0
 @pytest.mark.parametrize("is_alone", [0, 1])
 def test_the_other_number_of_threads_is_kept_if_it_takes_less_time(is_alone: int) -> None:
     """Calls took an hour so far; in the trial they take nothing."""
-    choice = Choice(is_alone=is_alone, is_shared=1, wait=TRIAL, left=3)
+    choice = ThreadChoice(is_alone=is_alone, is_shared=1, left=3)
     choice.counted[is_alone], choice.seconds[is_alone] = 12, HOUR
     assert made_alone(choice, TRIAL + 1) == [not is_alone] * (TRIAL + 1)
     assert choice.is_alone == (not is_alone)
@@ -109,21 +101,39 @@ def test_the_other_number_of_threads_is_kept_if_it_takes_less_time(is_alone: int
 @pytest.mark.parametrize("is_alone", [0, 1])
 def test_the_number_of_threads_stays_if_the_other_takes_more_time(is_alone: int) -> None:
     """The other calls took hours in earlier trials, and those of this one are half of the mean."""
-    choice = Choice(is_alone=is_alone, is_shared=1, wait=TRIAL, left=3)
+    choice = ThreadChoice(is_alone=is_alone, is_shared=1, left=3)
     choice.counted[:], choice.seconds[not is_alone] = (12, 12), HOUR
     choice.seconds[is_alone] = HOUR / 4
     assert made_alone(choice, TRIAL + 1) == [not is_alone] * TRIAL + [bool(is_alone)]
-    assert choice.wait == 2 * TRIAL
+    assert choice.halvings == 1
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_that_somebody_has_chosen_are_not_tried(threads: int) -> None:
-    choice = Choice(threads=threads, is_shared=1, wait=TRIAL, left=3)
+    choice = ThreadChoice(threads=threads, is_shared=1, left=3)
     made_alone(choice, 2 * TRIAL)
     assert (choice.left, choice.counted[:]) == (3, [0, 0])
 
 
 def test_calls_without_a_loop_for_several_threads_are_not_measured() -> None:
-    choice = Choice(wait=TRIAL, left=3)
+    choice = ThreadChoice(left=3)
     assert made_alone(choice, 2 * TRIAL) == [False] * (2 * TRIAL)
     assert choice.counted[:] == [0, 0]
+
+
+def test_a_choice_is_explained() -> None:
+    """All threads were faster, then one; both means are told."""
+    choice = ThreadChoice(is_shared=1)
+    choice.counted[:], choice.seconds[:] = (12, 3), (20e-6, 30e-6)
+    all_faster = "calls take all 2 threads, 20.0 us in the mean; on one thread it was 30.0 us"
+    assert choice.explained(2).startswith(all_faster)
+    choice.is_alone = 1
+    assert choice.explained(2).startswith("calls take one thread, 30.0 us in the mean")
+    assert choice.explained(1) == "calls take one thread, as there are no others"
+
+
+def test_an_executable_explains_why_short_loops_run_on_one_thread() -> None:
+    module = hlo.parse("ENTRY e { x = f32[2,3] parameter(0)  ROOT y = f32[2,3] negate(x) }")
+    negate = emit_c.compile(module)
+    negate(np.ones((2, 3), np.float32))
+    assert negate.explain().startswith("calls take one thread")

@@ -41,6 +41,7 @@ def test_a_profile_lists_kernels(hlo, tmp_path):
     assert "GB/s" in result.out
     assert "sort f32[30]" in result.out
     assert "in kernels" in result.out
+    assert "calls take one thread" in result.out
     assert json.loads(trace.read_text())["traceEvents"]
 
 

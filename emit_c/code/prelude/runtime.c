@@ -17,7 +17,7 @@ extern void hlo_parallel(void (*part)(void *arguments, s64 begin, s64 end, s64 s
 
 // How many threads the calls of a module take; zeros at first.
 struct hlo_choice {
-  s64 threads, is_alone, is_shared, is_measured, since_switch, since_trial, wait, left, counted[2];
+  s64 threads, is_alone, is_shared, is_measured, since_switch, left, halvings, counted[2];
   f64 seconds[2], sum, cost, credit;
 };
 

@@ -98,6 +98,7 @@ def _threads() -> ctypes.CDLL:
     path = library([in_one_file(name) for name in LIBRARY], ("-O2", "-pthread"), ())
     threads = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     threads.hlo_slots.restype = ctypes.c_int64
+    threads.hlo_threads.restype = ctypes.c_int64
     threads.hlo_set_threads.restype = ctypes.c_int64
     threads.hlo_set_threads.argtypes = [ctypes.c_int64]
     threads.hlo_usual_floats.restype = ctypes.c_int64

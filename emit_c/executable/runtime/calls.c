@@ -9,17 +9,20 @@
 // On some machines lines that another processor has written are dear, on others it is busy. Then a
 // module takes longer on all threads than on one, and no loop by itself shows that: the cost falls
 // on the loop that reads, and its cause is that another one was shared. So whole calls are measured.
-// From time to time some of them are run the other way, and the better mean is kept.
+// From time to time some of them are run the other way, and the better mean is kept. What such
+// trials cost is earned before by a share of the time of other calls, and the first one is free.
+// `benchmarks/choices.py` tells what each number earns.
 enum {
   SETTLING = 1, // calls after a switch that are not counted: caches and threads are elsewhere
   LOOKS = 3,    // calls that are counted in a trial
-  LONGEST_WAIT = 1024, // calls between two trials, at most
+  WINDOW = 12,  // calls in a mean
+  HALVINGS = 4, // of the share, at most
 };
 
 static const double
-    FIRST_CREDIT = 0.05, // seconds that trials may cost at first: less than a user would notice
-    MOST_CREDIT = 1,
-    SHARE = 0.02,        // of the time spent, that trials may cost later
+    FIRST_CREDIT = 0.05, // seconds that the first trial may cost: less than a user would notice
+    SHARE = 0.04,        // of the time spent, that trials may cost later; each one that changes
+                         // nothing halves it
     BETTER = 0.97,       // of the other time, from which on a switch is worth it
     WORSE = 1.5,         // of the known time, at which a trial ends at once,
     NOTICEABLE = 1e-3;   // if it has cost so many seconds
@@ -36,26 +39,29 @@ static void set(int64_t *number, int64_t value) {
   __atomic_store_n(number, value, __ATOMIC_RELAXED);
 }
 
-// What a trial would cost: calls of the other kind take at most as many times as long as there are
-// threads.
+// What a trial would cost: a call of the other kind takes at most as many times as long as there
+// are threads, as far as nothing is known of it.
 static double price(const struct hlo_choice *choice, int64_t threads) {
   double now = choice->seconds[choice->is_alone], other = choice->seconds[!choice->is_alone];
-  if (!choice->counted[!choice->is_alone]) return now * (double)(threads - 1);
-  double more = (other - now) * (SETTLING + LOOKS);
-  return more > 0 ? more : 0;
+  if (!choice->counted[!choice->is_alone]) return now * (double)(threads - 1) - FIRST_CREDIT;
+  double more = other - now;
+  return more > NOTICEABLE ? more : more * (SETTLING + LOOKS);
 }
 
-static void end_trial(struct hlo_choice *choice, double seconds) {
+static void count(struct hlo_choice *choice, int64_t is_alone, double seconds, int64_t calls) {
+  choice->counted[is_alone] += calls;
+  double weight = (double)calls / WINDOW, all = (double)calls / (double)choice->counted[is_alone];
+  choice->seconds[is_alone] += (weight > all ? weight : all) * (seconds - choice->seconds[is_alone]);
+}
+
+static void end_trial(struct hlo_choice *choice, double seconds, int64_t calls) {
   int other = !choice->is_alone;
-  choice->seconds[other] = choice->counted[other] ? (choice->seconds[other] + seconds) / 2 : seconds;
-  choice->counted[other]++;
+  count(choice, other, seconds, calls);
   choice->credit -= choice->cost > 0 ? choice->cost : 0;
-  choice->left = choice->since_switch = choice->since_trial = 0;
-  choice->wait = 2 * choice->wait < LONGEST_WAIT ? 2 * choice->wait : LONGEST_WAIT;
-  if (choice->seconds[other] < BETTER * choice->seconds[!other]) {
-    set(&choice->is_alone, other);
-    choice->wait = SETTLING + LOOKS;
-  }
+  choice->left = choice->since_switch = 0;
+  int is_better = choice->seconds[other] < BETTER * choice->seconds[!other];
+  if (is_better) set(&choice->is_alone, other);
+  choice->halvings = is_better ? 0 : choice->halvings + (choice->halvings < HALVINGS);
 }
 
 // Take down a call of a trial.
@@ -63,33 +69,23 @@ static void count_trial(struct hlo_choice *choice, double seconds) {
   double known = choice->seconds[choice->is_alone];
   choice->cost += seconds - known;
   if (seconds > WORSE * known && choice->cost > NOTICEABLE) {
-    end_trial(choice, seconds);
+    end_trial(choice, seconds, 1);
     return;
   }
   if (choice->since_switch++ < SETTLING) return;
   choice->sum += seconds;
-  if (--choice->left == 0) end_trial(choice, choice->sum / LOOKS);
+  if (--choice->left == 0) end_trial(choice, choice->sum / LOOKS, LOOKS);
 }
 
 // Take down a call as it is usually made, and begin a trial where it is time for one.
 static void count_call(struct hlo_choice *choice, double seconds, int64_t threads) {
-  int64_t now = choice->is_alone;
-  double share = choice->credit + SHARE * seconds;
-  choice->credit = share < MOST_CREDIT ? share : MOST_CREDIT;
-  choice->since_trial++;
+  choice->credit += SHARE * seconds / (double)(1 << choice->halvings);
   if (choice->since_switch++ < SETTLING) return;
-  int64_t counted = ++choice->counted[now], most = 4 * LOOKS;
-  double weight = 1.0 / (double)(counted < most ? counted : most);
-  choice->seconds[now] += weight * (seconds - choice->seconds[now]);
-  if (choice->since_trial < choice->wait || choice->credit < price(choice, threads)) return;
+  count(choice, choice->is_alone, seconds, 1);
+  if (choice->since_switch < SETTLING + LOOKS || choice->credit < price(choice, threads)) return;
   choice->left = LOOKS;
   choice->sum = choice->cost = 0;
   choice->since_switch = 0;
-}
-
-static void begin_choice(struct hlo_choice *choice) {
-  choice->credit = FIRST_CREDIT;
-  choice->wait = SETTLING + LOOKS;
 }
 
 struct hlo_caller hlo_begin_call(struct hlo_choice *choice, int64_t are_flushed) {
@@ -117,7 +113,6 @@ void hlo_end_call(const struct hlo_caller *caller) {
   if (caller->began) {
     double seconds = 1e-9 * (double)(nanoseconds() - caller->began);
     int64_t threads = hlo_threads();
-    if (!choice->wait) begin_choice(choice);
     if (caller->is_alone != choice->is_alone) {
       count_trial(choice, seconds);
     } else if (threads > 1) {

@@ -13,8 +13,9 @@ struct hlo_choice {
   int64_t is_alone;     // one is faster, so far as is known
   int64_t is_shared;    // a call has had a loop for several threads: else there is nothing to choose
   int64_t is_measured;  // a call is being measured: no other one is meanwhile
-  int64_t since_switch, since_trial, wait; // calls on as many threads, and between two trials
+  int64_t since_switch; // calls on as many threads
   int64_t left;         // calls of the trial that is under way
+  int64_t halvings;     // of the share of time for trials
   int64_t counted[2];   // calls in `seconds`
   double seconds[2];    // of a call in the mean, on all threads and on one
   double sum, cost, credit; // of the trial; what it has cost; and what trials may cost from now on
