@@ -44,6 +44,14 @@ def tolerance(text: str) -> float:
     return number
 
 
+def positive_number(text: str) -> float:
+    """The type of an option whose value is a finite number above 0."""
+    number = tolerance(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is no finite number above 0")
+    return number
+
+
 class _Formatter(argparse.HelpFormatter):
     """Fills paragraphs to the width of the terminal, and leaves indented lines as they are."""
 

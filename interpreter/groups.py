@@ -82,11 +82,55 @@ def permute_pairs(device: Device, attrs: CollectivePermute) -> tuple[tuple[int, 
         first, step, count = device.replica * grid.partitions, 1, grid.partitions
     else:
         first, step, count = device.partition, grid.partitions, grid.replicas
+    return _pairs(attrs, first, step, count)
+
+
+def device_pairs(
+    attrs: CollectivePermute, replicas: int, partitions: int
+) -> tuple[tuple[int, int], ...]:
+    """The pairs of source and target of a collective-permute, of all devices."""
+    if attrs.channel_id is not None:
+        rows = [_pairs(attrs, r * partitions, 1, partitions) for r in range(replicas)]
+    else:
+        rows = [_pairs(attrs, p, partitions, replicas) for p in range(partitions)]
+    return tuple(pair for row in rows for pair in row)
+
+
+def _pairs(
+    attrs: CollectivePermute, first: int, step: int, count: int
+) -> tuple[tuple[int, int], ...]:
     return tuple(
         (first + step * source, first + step * target)
         for source, target in attrs.source_target_pairs
         if source < count and target < count
     )
+
+
+def device_groups(
+    instr: Instruction, attrs: Collective, replicas: int, partitions: int
+) -> tuple[tuple[int, ...], ...]:
+    """The groups of all devices that work together in a collective, as device numbers.
+
+    Raises
+    ------
+    HloError
+        HLO119 if a group names a device that does not exist.
+    """
+    written = attrs.replica_groups.groups()
+    grid = [range(r * partitions, (r + 1) * partitions) for r in range(replicas)]
+
+    def of(count: int) -> tuple[tuple[int, ...], ...]:
+        for group in written:
+            _expect_existing(group, count, instr)
+        return written or (tuple(range(count)),)
+
+    if getattr(attrs, "use_global_device_ids", False):
+        return of(replicas * partitions)
+    if attrs.channel_id is None:
+        return tuple(tuple(grid[r][p] for r in g) for g in of(replicas) for p in range(partitions))
+    if isinstance(attrs, AllReduce | AllGather | ReduceScatter):
+        return tuple(tuple(device for r in g for device in grid[r]) for g in of(replicas))
+    return tuple(tuple(row[p] for p in g) for row in grid for g in of(partitions))
 
 
 def devices_named(module: Module) -> int:
@@ -108,6 +152,11 @@ def _own_group(
     groups: tuple[tuple[int, ...], ...], me: int, count: int, instr: Instruction
 ) -> tuple[int, ...]:
     group = next((each for each in groups if me in each), ())
+    _expect_existing(group, count, instr)
+    return group
+
+
+def _expect_existing(group: tuple[int, ...], count: int, instr: Instruction) -> None:
     missing = [n for n in group if not 0 <= n < count]
     if missing:
         raise HloError(
@@ -116,4 +165,3 @@ def _own_group(
             instr.span,
             ["`evaluate(module, per_device=[...])` runs a module on several devices"],
         )
-    return group

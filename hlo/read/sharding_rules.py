@@ -22,7 +22,7 @@ from hlo.types.sharding import (
     TileAssignment,
     canonical_iota,
 )
-from hlo.types.shardy import ShardyError, expect_axes
+from hlo.types.shardy import ShardyError, expect_axes, part_of_axis
 from hlo.types.values import DomainBorder
 
 MATRIX = 2
@@ -168,7 +168,12 @@ class ShardingRules(Transformer[Token, Any]):
     def sub_axis(self, items: Any) -> Any:
         """`"a"`, `"a":(1)2`."""
         name, before, size = items
-        return SubAxis(name, integer(before), integer(size)) if before else SubAxis(name)
+        if not before:
+            return SubAxis(name)
+        try:
+            return part_of_axis(name, integer(before), integer(size))
+        except ShardyError as error:
+            raise BadValue(str(error)) from None
 
     def named_dim(self, items: Any) -> Any:
         """`{"a", ?}`."""

@@ -152,9 +152,29 @@ def _sharding(found: re.Match[str], meshes: Mapping[str, Mesh]) -> NamedSharding
 
 def _sub_axes(text: str) -> tuple[SubAxis, ...]:
     return tuple(
-        SubAxis(_plain(m["name"]), int(m["before"] or 0), int(m["size"] or 0))
+        part_of_axis(_plain(m["name"]), int(m["before"]), int(m["size"]))
+        if m["size"]
+        else SubAxis(_plain(m["name"]))
         for m in _SUB_AXIS.finditer(text)
     )
+
+
+def part_of_axis(name: str, pre_size: int, size: int) -> SubAxis:
+    """A part of an axis: `"x":(2)4`.
+
+    Raises
+    ------
+    ShardyError
+        if it is a part of no device, or of one.
+
+    References
+    ----------
+    Shardy, `verifySubAxes` in `shardy/dialect/sdy/ir/verifiers.cc`.
+    """
+    if pre_size < 1 or size < 2:
+        message = f'`"{name}":({pre_size}){size}`: a part begins from 1 on and has 2 or more'
+        raise ShardyError(message)
+    return SubAxis(name, pre_size, size)
 
 
 def expect_axes(named: NamedSharding) -> None:

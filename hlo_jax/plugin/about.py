@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 from functools import cache
 from importlib.metadata import version
@@ -219,6 +220,10 @@ def memory_stats(args: s.DeviceMemoryStats) -> None:
     args.bytes_in_use, args.peak_bytes_in_use = record.bytes, record.peak
     args.num_allocs, args.largest_alloc_size = record.allocations, record.largest
     args.peak_bytes_in_use_is_set = True
+    # The devices of a process share its machine's memory.
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    args.bytes_limit = args.bytes_reservable_limit = machine // len(client().devices)
+    args.bytes_limit_is_set = args.bytes_reservable_limit_is_set = True
     args.num_allocs_is_set = args.largest_alloc_size_is_set = True
 
 

@@ -5,6 +5,7 @@
     hlo why library FILE A    why a library would compute A, or a kernel
     hlo why copy FILE A       why A is copied; or why A is, if it is a copy
     hlo why remat FILE A      why A could be computed again, or not
+    hlo why shard FILE A      who decided how A is cut among devices, and the bytes sent
 
 The answer names the rule and its numbers; below it stands where the instructions come from. The
 file is taken as it is; `hlo opt` shows what the passes before that one make of it.
@@ -22,6 +23,7 @@ from optimizer.fusion.why import why_fused
 from optimizer.layout.why import why_layout
 from optimizer.libraries.library import why_library
 from optimizer.memory.why import why_copied, why_recomputed
+from optimizer.partitioning.why import why_sharded
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -37,6 +39,7 @@ QUESTIONS: dict[str, tuple[Callable[..., object], int]] = {
     "layout": (why_layout, 1),
     "library": (why_library, 1),
     "remat": (why_recomputed, 1),
+    "shard": (why_sharded, 1),
 }
 
 
@@ -51,7 +54,7 @@ def add_arguments(parser: Parser) -> None:
         default="cpu",
         help="the machine for which is decided (default cpu)",
     )
-    # Copies are inserted, and values computed again, by the same rules for all.
+    # Copies are inserted, values computed again and arrays cut by the same rules for all.
     parser.only_with(("--target",), "question fuse", "question layout", "question library")
 
 

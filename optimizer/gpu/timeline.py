@@ -12,6 +12,7 @@ in different lanes don't slow each other, which is true of small ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hlo.opcode import DONE, STARTS
@@ -20,7 +21,7 @@ from optimizer.gpu.device import COMPUTE, DeviceRates, lane, runs, seconds
 from optimizer.settings import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from hlo.instruction import Instruction
 
@@ -42,14 +43,20 @@ class TimeSpan:
 class Clock:
     """The time of each lane while instructions are issued one by one.
 
+    Parameters
+    ----------
+    seconds_of : the time of an instruction; that of the device's own rates if None.
+
     Attributes
     ----------
     spans : what has run.
     ready : when the value of each instruction is there.
     """
 
-    def __init__(self, device: DeviceRates) -> None:
-        self.device = device
+    def __init__(
+        self, device: DeviceRates, seconds_of: Callable[[Instruction], float] | None = None
+    ) -> None:
+        self.seconds_of = seconds_of or partial(seconds, device=device)
         self.now: dict[str, float] = {COMPUTE: 0.0}
         self.ready: dict[Instruction, float] = {}
         self.spans: list[TimeSpan] = []
@@ -69,7 +76,7 @@ class Clock:
         """Let an instruction take its time in its lane."""
         where = lane_of(instr)
         begins = max(there, self.now.get(where, 0.0), self.now[COMPUTE])
-        ends = begins + seconds(instr, self.device)
+        ends = begins + self.seconds_of(instr)
         self.now[where] = self.ready[instr] = ends
         if instr.opcode not in STARTS:
             self.now[COMPUTE] = ends
@@ -94,9 +101,13 @@ def stream_of(instr: Instruction) -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def simulate(order: Iterable[Instruction], device: DeviceRates) -> list[TimeSpan]:
+def simulate(
+    order: Iterable[Instruction],
+    device: DeviceRates,
+    seconds_of: Callable[[Instruction], float] | None = None,
+) -> list[TimeSpan]:
     """The time span of each instruction, issued in the computation's order."""
-    clock = Clock(device)
+    clock = Clock(device, seconds_of)
     for instr in order:
         clock.issue(instr)
     return clock.spans

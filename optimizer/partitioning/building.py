@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from optimizer.partitioning.flow import Flow, Node
 
     Cuts = Mapping[tuple[int, ...], ArrayCut]
+    Plan = tuple[tuple[ArrayCut | None, ...], tuple[ArrayCut, ...]]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Devices:
     cuts : of each node of `flow`.
     notes : the opcode of each new collective, the old instruction that needs it, and itself.
     kept : the names of old instructions that new ones have.
+    plans : how an old instruction is divided: the cuts in which its operands are taken, and those
+        in which its results come.
     """
 
     network: Network
@@ -48,6 +51,7 @@ class Devices:
         default_factory=list["tuple[str, Instruction, Instruction]"]
     )
     kept: set[str] = field(default_factory=set[str])
+    plans: dict[Instruction, Plan] = field(default_factory=dict["Instruction", "Plan"])
 
     def adopted(self, module: Module) -> Computation:
         """The entry of another module under new names, its collectives in channels of their own."""

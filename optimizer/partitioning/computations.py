@@ -130,6 +130,10 @@ class ComputationDivision(PartsBuilder):
         if plan.devices > 1 or plan.summed:
             strategy = STRATEGIES.get(instr.opcode, USUAL)
             made = strategy.parts(site, plan)
+            taken = [strategy.operand(site, plan, n) if held else None
+                     for n, held in enumerate(site.operands)]  # fmt: skip
+            given = [plan.result(site, n) for n in range(len(site.results))]
+            self.devices.plans[instr] = tuple(taken), tuple(given)
             cuts = {p: plan.result(site, n) for n, (p, _) in enumerate(instr.shape.leaves())}
         else:
             operands = tuple(self.whole(o) for o in instr.operands)

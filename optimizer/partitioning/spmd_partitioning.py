@@ -53,46 +53,67 @@ class SpmdPartitioning:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module for each device; the same one if it says nothing of parts."""
-        found = analysed(module, entry=self.entry)
-        if found is None or found.is_trivial or not (self.entry or found.flow.borders):
+        found = divided(module, entry=self.entry)
+        if found is None:
             return module
-        silent = Log()
-        # A body that takes the place of a call has not the call's sharding.
-        calls = [i for i in module.instructions() if i.opcode == "call"]
-        lost = any(i.annotations.sharding and not i.called[0].root.annotations.sharding
-                   for i in calls)  # fmt: skip
-        flat = module if lost else CallInliner().run(module, silent)
-        flat = FlattenCallGraph().run(flat, silent)
-        if flat is not module:
-            found = analysed(flat, entry=self.entry)
-            assert found, "a program of several devices"
-        made, notes = _divided(flat, found)
         # A module that is divided in part has no meaning: all rewrites are done, or none.
-        done = [log.rewrite(word, old, new) for word, old, new in notes]
-        done.append(log.rewrite("divide", module.entry.root, made.entry.root))
-        return made if all(done) else module
+        done = [log.rewrite(word, old, new) for word, old, new in found.devices.notes]
+        done.append(log.rewrite("divide", module.entry.root, found.made.entry.root))
+        return found.made if all(done) else module
 
 
-def _divided(
-    module: Module, found: Analysis
-) -> tuple[Module, list[tuple[str, Instruction, Instruction]]]:
-    """The module of each device, and the decisions."""
+@dataclass(frozen=True)
+class Division:
+    """A module that is divided, and how.
+
+    Attributes
+    ----------
+    source : the module whose instructions are divided: calls are inlined.
+    found : the cuts of its arrays.
+    made : what each device runs.
+    devices : the decisions: the collectives (`notes`), and the plan of each instruction.
+    """
+
+    source: Module
+    found: Analysis
+    made: Module
+    devices: Devices
+
+
+def divided(module: Module, *, entry: bool) -> Division | None:
+    """The module of each device; None if the module says nothing of parts.
+
+    Parameters
+    ----------
+    entry : also cut parameters and results.
+    """
+    found = analysed(module, entry=entry)
+    if found is None or found.is_trivial or not (entry or found.flow.borders):
+        return None
+    silent = Log()
+    # A body that takes the place of a call has not the call's sharding.
+    calls = [i for i in module.instructions() if i.opcode == "call"]
+    lost = any(i.annotations.sharding and not i.called[0].root.annotations.sharding
+               for i in calls)  # fmt: skip
+    flat = module if lost else CallInliner().run(module, silent)
+    flat = FlattenCallGraph().run(flat, silent)
+    if flat is not module:
+        found = analysed(flat, entry=entry)
+        assert found, "a program of several devices"
     grid = (module.header.replica_count, found.reader.devices)
-    names = names_of(module)
-    network = Network(grid, _channels(module), names)
+    names = names_of(flat)
+    network = Network(grid, _channels(flat), names)
     devices = Devices(network, names, found.flow, found.propagation.cuts)
-    entry = module.entry
     taken = [
         {path: found.propagation.cuts[p, path] for path, _ in p.shape.leaves()}
-        for p in entry.parameters
+        for p in flat.entry.parameters
     ]
-    made = called_on_parts(entry, taken, found.results, devices)
+    made = called_on_parts(flat.entry, taken, found.results, devices)
     computations = tuple(called_first(made))
-    header = _header(module, made.parameters, made.root, found.reader.devices)
-    divided = replace(module, computations=computations, entry=made, header=header)
-    silent = Log()
-    clean = Dce().run(TupleSimplifier().run(divided, silent), silent)
-    return TupleSimplifier().run(clean, silent), devices.notes
+    header = _header(flat, made.parameters, made.root, found.reader.devices)
+    whole = replace(flat, computations=computations, entry=made, header=header)
+    clean = Dce().run(TupleSimplifier().run(whole, silent), silent)
+    return Division(flat, found, TupleSimplifier().run(clean, silent), devices)
 
 
 def _header(

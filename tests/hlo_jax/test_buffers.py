@@ -58,6 +58,8 @@ def test_memory_is_counted(jax: Any, jnp: Any) -> None:
     stats = device.memory_stats()
     assert stats["bytes_in_use"] - before == 8000
     assert stats["peak_bytes_in_use"] >= stats["bytes_in_use"]
+    # Its share of the machine's memory.
+    assert stats["bytes_reservable_limit"] == stats["bytes_limit"] > 1 << 28
     x.delete()
     del y
     gc.collect()

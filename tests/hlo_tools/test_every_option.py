@@ -171,7 +171,7 @@ EFFECTS = {
         "--platform": "M --fill 1 --platform interpreter",
     },
     "verify": {"--entry": "M --entry f"},
-    "stats": {"--largest": "M --largest 1", "--entry": "M --entry f"},
+    "stats": {"--largest": "M --largest 1", "--entry": "M --entry f", "--devices": "M --devices"},
     "diff": {
         "--names": "M K --names",
         "--metadata": "M K --metadata",
@@ -219,7 +219,7 @@ ELSEWHERE = {
         "--atol",
         "--ulps",
     },  # as of `run`
-    "timeline": {"--target"},  # test_usage.py
+    "timeline": {"--target", "--topology", "--bandwidth", "--latency"},  # and test_timeline.py
     "accuracy": {"--strict"},  # pipelines as of `opt`
     "check": {
         *("--examples", "--seed", "--rules", "--promise", "--rtol", "--atol", "--ulps"),

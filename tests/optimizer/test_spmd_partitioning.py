@@ -201,7 +201,9 @@ def test_summands_lie_along_parts_of_an_axis(axes: str, summands: list[int], tot
     [
         ('"y"', 'the mesh has no axis "y"'),
         ('"x":(1)3', 'axis "x" of size 4 has no such part'),
-        ('"x":(0)2', 'axis "x" of size 4 has no such part'),
+        ('"x":(0)2', "a part begins from 1 on"),
+        ('"x":(0)0', "a part begins from 1 on"),  # not the whole axis
+        ('"x":(1)1', "has 2 or more"),
         ('"x":(1)2, "x"', 'axis "x" is used twice'),
     ],
 )

@@ -13,6 +13,7 @@ from hlo.frontends.stablehlo.table import given, integers, translates
 from hlo.types.element_type import U32
 from hlo.types.shape import array, tuple_of
 from hlo.types.sharding import ReplicaGroups, SubAxis
+from hlo.types.shardy import ShardyError, part_of_axis
 
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
@@ -47,7 +48,11 @@ def _along_axes(scope: RegionScope, op: Operation, groups: Tagged) -> ReplicaGro
     for axis in groups.fields["axes"]:
         part = axis.fields.get("sub_axis_info")
         sizes = [int(part.fields[key]) for key in ("pre_size", "size")] if part else []
-        axes.append(SubAxis(str(axis.fields["name"]), *sizes))
+        named = str(axis.fields["name"])
+        try:
+            axes.append(part_of_axis(named, *sizes) if part else SubAxis(named))
+        except ShardyError as error:
+            raise HloError("HLO013", str(error), op.span) from None
         if axes[-1].name not in dict(mesh.axes):
             raise HloError("HLO013", f'the mesh has no axis "{axes[-1].name}"', op.span)
     return ReplicaGroups(mesh=mesh, axes=tuple(axes))

@@ -1,0 +1,107 @@
+"""The bytes that devices hold and receive, instruction by instruction, of a divided program.
+
+Of a program with shardings, a row tells of an instruction as the user wrote it; of one that is
+divided already, of one that each device runs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo.write.sharding_print import print_sharding
+from optimizer.analysis.runs import runs
+from optimizer.partitioning.spmd_partitioning import divided
+from optimizer.topology.fleet import grid_of
+from optimizer.topology.rounds import bytes_moved
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+    from optimizer.partitioning.spmd_partitioning import Division
+    from optimizer.topology.rounds import Grid
+
+
+@dataclass(frozen=True)
+class ShareOfWork:
+    """One instruction.
+
+    Attributes
+    ----------
+    sharding : as XLA writes it; "" where devices have values of their own.
+    held : bytes of the value that each device has.
+    whole : bytes of all of it.
+    moved : bytes that collectives bring to a device for it, in all runs of a loop.
+    collectives : that its division needs, or itself.
+    """
+
+    instr: Instruction
+    sharding: str
+    held: int
+    whole: int
+    moved: int
+    collectives: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True)
+class TableOfShares:
+    """The instructions of a program on several devices.
+
+    Attributes
+    ----------
+    made : what each device runs.
+    grid : the numbers of replicas and of partitions.
+    """
+
+    rows: tuple[ShareOfWork, ...]
+    made: Module
+    grid: Grid
+
+
+def table_of(module: Module) -> TableOfShares:
+    """The bytes that devices hold and receive, instruction by instruction.
+
+    Raises
+    ------
+    HloError
+        HLO122 if a sharding does not fit; HLO119 if a collective names a device that is missing.
+    """
+    found = divided(module, entry=True)
+    made = found.made if found else module
+    grid = grid_of(made)
+    often = runs(made)
+    wanted_by: dict[str, Instruction] = {}
+    if found:
+        wanted_by = {new.name: old for _, old, new in found.devices.notes}
+    moved: dict[Instruction, int] = defaultdict(int)
+    collectives: dict[Instruction, list[Instruction]] = defaultdict(list)
+    own = {i.name: i for i in found.source.instructions()} if found else {}
+    for computation in made.computations:
+        for instr in computation.instructions:
+            each = bytes_moved(instr, grid)
+            if each or "collective" in instr.row.traits:
+                old = wanted_by.get(instr.name) or own.get(instr.name, instr)
+                moved[old] += each * often.get(computation, 1)
+                collectives[old].append(instr)
+    told = _of_source(found) if found else [
+        (i, "", i.shape.bytes, i.shape.bytes) for i in module.instructions()
+    ]  # fmt: skip
+    rows = tuple(
+        ShareOfWork(instr, sharding, held, whole, moved[instr], tuple(collectives[instr]))
+        for instr, sharding, held, whole in told
+    )
+    return TableOfShares(rows, made, grid)
+
+
+def _of_source(found: Division) -> list[tuple[Instruction, str, int, int]]:
+    """Each instruction's sharding, and the bytes of a part and of the whole."""
+    cuts, shapes = found.found.propagation.cuts, found.found.flow.shapes
+    told: list[tuple[Instruction, str, int, int]] = []
+    for instr, leaves in found.found.flow.leaves.items():
+        nodes = list(dict.fromkeys(leaves.values()))
+        reader = found.found.reader
+        texts = [print_sharding(reader.sharding(cuts[node])) for node in nodes]
+        text = texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
+        held = sum(cuts[node].bytes(shapes[node]) for node in nodes)
+        told.append((instr, text, held, sum(shapes[n].bytes for n in nodes if shapes[n].is_array)))
+    return told
