@@ -5,7 +5,7 @@
     hlo why library FILE A    why a library would compute A, or a kernel
     hlo why copy FILE A       why A is copied; or why A is, if it is a copy
     hlo why remat FILE A      why A could be computed again, or not
-    hlo why shard FILE A      who decided how A is cut among devices, and the bytes sent
+    hlo why shard FILE A      who decided how devices cut A, and the bytes sent
 
 The answer names the rule and its numbers; below it stands where the instructions come from. The
 file is taken as it is; `hlo opt` shows what the passes before that one make of it.

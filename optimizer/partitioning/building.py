@@ -10,7 +10,6 @@ from hlo.types.values import FrontendAttributes
 from hlo.walk import called_first, needed_first
 from optimizer.effects import has_effect
 from optimizer.expanders.op_expander import element, new_below
-from optimizer.partitioning.communication import alone
 from optimizer.partitioning.cuts import whole
 from optimizer.partitioning.held import Held, free_part
 from optimizer.rewriting.make import make
@@ -37,6 +36,7 @@ class Devices:
     Attributes
     ----------
     cuts : of each node of `flow`.
+    has_summands : whether devices have summands of any array.
     notes : the opcode of each new collective, the old instruction that needs it, and itself.
     kept : the names of old instructions that new ones have.
     plans : how an old instruction is divided: the cuts in which its operands are taken, and those
@@ -47,6 +47,7 @@ class Devices:
     names: NameSupply
     flow: Flow
     cuts: Mapping[Node, ArrayCut]
+    has_summands: bool = False
     notes: list[tuple[str, Instruction, Instruction]] = field(
         default_factory=list["tuple[str, Instruction, Instruction]"]
     )
@@ -145,11 +146,7 @@ class PartsBuilder:
         found = held.versions.get(cut)
         if found is not None:
             return found
-        if cut.summed and all(version.summed != cut.summed for version in held.versions):
-            made = alone(self.piece(held, cut.reduced, old), cut.summed)
-            held.versions[cut] = self.put(made, old)
-            return held.versions[cut]
-        if held.made_by and not cut.is_whole:
+        if held.made_by and not cut.is_whole and not cut.summed:
             part = free_part(self._on_parts(held.made_by), cut)
             if part is not None:
                 held.versions[cut] = self.put(part, held.made_by)

@@ -178,7 +178,10 @@ class ComputationDivision(PartsBuilder):
         held = self.values[instr.operands[0]][()]
         node = self.devices.flow.leaves[instr][()]
         cut = replace(self.devices.cuts[node], manual=held.cut.manual)
-        if not is_free(instr.operands[0]) and not instr.shape.is_dynamic:
+        # Who makes summands of a free value puts its blocks into their places.
+        if (
+            self.devices.has_summands or not is_free(instr.operands[0])
+        ) and not instr.shape.is_dynamic:
             self.piece(held, cut, instr)
         self.values[instr] = {(): held}
 

@@ -41,10 +41,13 @@ class Held:
         return next(iter(self.versions))
 
     def nearest(self, cut: ArrayCut) -> tuple[ArrayCut, Way]:
-        """The version from which a cut is had with fewest bytes, and the way."""
+        """The version from which a cut is had with fewest bytes, and the way.
+
+        Of summands, blocks in their places before all of the array on one device.
+        """
         dims = self.shape.dims
         ways = [(version, way(version, cut, dims)) for version in self.versions]
-        return min(ways, key=lambda w: (w[1].cost, len(w[1].steps)))
+        return min(ways, key=lambda w: (w[1].cost, len(w[1].steps), w[0].is_whole))
 
     def price(self, cut: ArrayCut) -> int:
         """The bytes that a device receives for a cut."""

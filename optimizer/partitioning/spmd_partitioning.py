@@ -103,7 +103,8 @@ def divided(module: Module, *, entry: bool) -> Division | None:
     grid = (module.header.replica_count, found.reader.devices)
     names = names_of(flat)
     network = Network(grid, _channels(flat), names)
-    devices = Devices(network, names, found.flow, found.propagation.cuts)
+    cuts, has_summands = found.propagation.cuts, found.propagation.has_summands
+    devices = Devices(network, names, found.flow, cuts, has_summands)
     taken = [
         {path: found.propagation.cuts[p, path] for path, _ in p.shape.leaves()}
         for p in flat.entry.parameters

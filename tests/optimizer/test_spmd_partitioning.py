@@ -211,3 +211,28 @@ def test_axes_that_a_mesh_has_not_are_refused(axes: str, told: str) -> None:
     with pytest.raises(hlo.HloError, match=re.escape(told)) as caught:
         unreduced(axes)
     assert caught.value.span
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "parameter(0), sharding={devices=[2]<=[2]}",
+        # A value that each device could make by itself.
+        "broadcast(one), dimensions={}",
+    ],
+)
+def test_blocks_that_become_summands_stay_in_their_places(value: str) -> None:
+    """Each device has its block where it belongs, and zeros elsewhere."""
+    module = hlo.parse(f"""HloModule m, num_partitions=2
+ENTRY e {{
+  one = f32[] constant(1)
+  x = f32[4] {value}
+  c = f32[4] custom-call(x), custom_call_target="Sharding", sharding={{devices=[2]<=[2]}}
+  ROOT s = f32[4] custom-call(c), custom_call_target="Sharding", sharding={{unreduced}}
+}}""")
+    made = SpmdPartitioning(entry=True).run(module, Log(observers=[Verify()]))
+    ones = np.ones(2, np.float32)
+    given = [(ones,) if "parameter" in value else ()] * 2
+    first, second = interpreter.evaluate(made, per_device=given)
+    np.testing.assert_array_equal(first, [1, 1, 0, 0])
+    np.testing.assert_array_equal(second, [0, 0, 1, 1])
