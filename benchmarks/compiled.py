@@ -34,6 +34,7 @@ import numpy as np
 import emit_c
 import hlo
 from benchmarks import networks, xla
+from benchmarks.apart import APART, FILES
 from benchmarks.forms import forms
 from benchmarks.kernels import Kernel, kernels
 from benchmarks.measure import Times, both_clocks, geometric_mean, rounds_for, spell_seconds
@@ -81,6 +82,13 @@ def program_works() -> Iterator[Work]:
 def form_works() -> Iterator[Work]:
     """The kernels of `benchmarks.forms`."""
     yield from _traced(forms())
+
+
+def apart_works() -> Iterator[Work]:
+    """The programs of `benchmarks.apart`."""
+    for name in FILES:
+        import_module(f"benchmarks.apart.{name}")
+    yield from _traced(APART)
 
 
 def _traced(kernels: Mapping[str, Kernel]) -> Iterator[Work]:
@@ -209,10 +217,11 @@ def _check(ours: Any, theirs: Any) -> None:
         np.testing.assert_allclose(mine, other, rtol=1e-2, atol=nothing)
 
 
-def run_table(works: Iterator[Work], only: str, seconds: float) -> None:
-    """Rows as they come, and the geometric mean of their ratios."""
+def run_table(works: Iterator[Work], only: str, seconds: float, *, rows: bool = True) -> None:
+    """Rows as they come, where they may be seen, and the geometric means of their ratios."""
     ratios: list[Ratios] = []
-    print(_line(HEAD))
+    if rows:
+        print(_line(HEAD))
     for work in works:
         if only and only not in work.name:
             continue
@@ -222,7 +231,8 @@ def run_table(works: Iterator[Work], only: str, seconds: float) -> None:
             print(f"{work.name}: {type(error).__name__}: {str(error).splitlines()[0]}")
             continue
         ratios.append(ratio)
-        print(_line(row), flush=True)
+        if rows:
+            print(_line(row), flush=True)
     if ratios:
         slow = sum(r.to_xla < LOW for r in ratios)
         mean = geometric_mean([r.to_xla for r in ratios])
@@ -335,6 +345,7 @@ def main() -> None:
         "models": lambda: run_table(model_works(texts), only, seconds),
         "programs": lambda: run_table(program_works(), only, seconds),
         "forms": lambda: run_table(form_works(), only, seconds),
+        "apart": lambda: run_table(apart_works(), only, seconds, rows=False),
         "compile": lambda: compile_table(texts, only),
         "calls": call_table,
         "growth": lambda: run_table(growth_works(), only, seconds),

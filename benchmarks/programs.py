@@ -12,17 +12,27 @@ if TYPE_CHECKING:
 PROGRAMS: dict[str, Kernel] = {}
 
 
-def program(*shapes: str, high: int = 100) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that enters a function into the table, under its name.
+def entering(table: dict[str, Kernel]) -> Callable[..., Callable[..., Any]]:
+    """A maker of decorators that enter functions into a table."""
 
-    Parameters
-    ----------
-    shapes : of its arguments, as HLO writes them.
-    high : integers are drawn below it.
-    """
+    def program(
+        *shapes: str, high: int = 100
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator that enters a function into the table, under its name.
 
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        PROGRAMS[function.__name__.replace("_", " ")] = Kernel(function, shapes, high=high)
-        return function
+        Parameters
+        ----------
+        shapes : of its arguments, as HLO writes them.
+        high : integers are drawn below it.
+        """
 
-    return enter
+        def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+            table[function.__name__.replace("_", " ")] = Kernel(function, shapes, high=high)
+            return function
+
+        return enter
+
+    return program
+
+
+program = entering(PROGRAMS)
