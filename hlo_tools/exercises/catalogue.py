@@ -18,6 +18,7 @@ from hlo_tools.exercises import (
     reading,
     rewriting,
     several_devices,
+    testing,
     tracing,
     whole,
 )
@@ -40,6 +41,7 @@ FILES = (
     backends,
     tracing,
     analyses,
+    testing,
 )
 EXERCISES: dict[int, Exercise] = {
     e.number: e for e in sorted((e for f in FILES for e in f.EXERCISES), key=lambda e: e.number)
