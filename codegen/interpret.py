@@ -143,8 +143,10 @@ class Machine:
                 raise UnsupportedError("it assigns to more than a variable or an element")
 
     def _loop(self, loop: For) -> None:
-        bounds = (self._value(n) for n in (loop.start, loop.stop, loop.step))
-        numbers = list(range(*bounds))
+        counted = range(*(self._value(n) for n in (loop.start, loop.stop, loop.step)))
+        if len(counted) > self._steps:
+            raise UnsupportedError("it takes too many steps")
+        numbers = list(counted)
         if self._lanes and loop.simd and not any(isinstance(s, For) for s in each_side(loop.body)):
             self._run_in_lanes(loop, numbers)
             return

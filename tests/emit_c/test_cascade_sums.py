@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-from written import Assign, For, If, Variable
+from written import Variable
 
 import emit_c
 import hlo
-from codegen import statements
-from codegen.expressions import Name
-from emit_c.kernels.cascade_sums import cascade_sums
 from interpreter import evaluate
 
 # Equal numbers are the worst case: all roundings go in one direction.
@@ -65,44 +62,4 @@ def test_a_hundred_thousand_numbers(errors, name):
     assert errors[name] < 5e-7
 
 
-class Names:
-    """New names."""
-
-    def __init__(self):
-        self.count = 0
-
-    def name(self, wanted):
-        self.count += 1
-        return f"{wanted}{self.count}"
-
-
 SUM = Variable("f32", "s", "0")
-
-
-def test_what_reads_the_sum_reads_the_total_with_it():
-    """A cumulative sum."""
-    loop = For("i", 1 << 20, (Assign("s", "s + x[i]"), Assign("y[i]", "s")))
-    _, total, runs, last = cascade_sums(Names(), [SUM, loop])
-    (each, *_) = (s for s in runs.body if isinstance(s, statements.For))
-    added, stored = each.body
-    assert added == Assign("s", "s + x[i]")
-    assert stored == Assign("y[i]", f"(f32)({total.name} + (f64)s)")
-    assert last.target == Name("s")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        (Assign("s", "s + s"),),
-        (Assign("s", "s + x[i]"), Assign("s", "s * x[i]")),
-        (If("s > 1", (Assign("s", "s + x[i]"),)),),
-    ],
-)
-def test_no_plain_sum_stays(body):
-    kept = [SUM, For("i", 1 << 20, body)]
-    assert cascade_sums(Names(), kept) == tuple(kept)
-
-
-def test_short_sums_stay():
-    kept = [SUM, For("i", 200, (Assign("s", "s + x[i]"),))]
-    assert cascade_sums(Names(), kept) == tuple(kept)

@@ -2,19 +2,13 @@
 
 import numpy as np
 import pytest
-from written import Assign, For, If, Let, Variable
+from written import Assign, For, If, Let
 
 import emit_c
 import hlo
 import interpreter
-from codegen.elements.kernel import Scope
-from codegen.expressions import Apply, Index, Load, Name
-from codegen.kinds import Pointer
-from codegen.printer import text
-from codegen.schedule.types import KernelTypes
+from codegen.expressions import Index, Load, Name
 from emit_c import emit
-from emit_c.kernels.collapse_loops import collapse_loops
-from emit_c.kernels.kernel import CKernel
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import optimize
 from optimizer.analysis.indexing import Sum, counter
@@ -28,143 +22,8 @@ def element(array, constant=0, **factors):
     return Load(Name(array), Index(number))
 
 
-def collapsed(*statements, kind="f32"):
-    """The statements after the pass."""
-    types = KernelTypes(dict.fromkeys("xyz", Pointer(kind)), statements)
-    return text(collapse_loops(CKernel(None, Scope()).body, statements, types))
-
-
 def columns(*inside, width=7):
     return For("c", width, inside, simd=True)
-
-
-def test_rows_of_columns_are_folded_as_one_loop():
-    add = Assign("total[c]", Load(Name("total"), Name("c")) + element("x", i=7, c=1))
-    total = Variable("f32", "total", size=7)
-    loop = For("i", 300, (columns(add),), reductions=(("sum_of_floats", "total"),))
-    assert (
-        collapsed(total, loop)
-        == """\
-  f32 total[7];
-  f32 lanes_1[224];
-  #pragma omp simd
-  for (s64 k_1 = 0; k_1 < 224; k_1++) {
-    lanes_1[k_1] = -0.0f;
-  }
-  for (s64 i_block = 0; i_block < 288; i_block += 32) {
-    #pragma omp simd
-    for (s64 k_1 = 0; k_1 < 224; k_1++) {
-      lanes_1[k_1] = lanes_1[k_1] + x[i_block * 7 + k_1];
-    }
-  }
-  for (s64 i = 288; i < 300; i++) {
-    #pragma omp simd
-    for (s64 c = 0; c < 7; c++) {
-      total[c] = total[c] + x[i * 7 + c];
-    }
-  }
-  sum_of_columns(lanes_1);
-  #pragma omp simd
-  for (s64 c = 0; c < 7; c++) {
-    total[c] = total[c] + lanes_1[c];
-  }
-"""
-    )
-
-
-def test_columns_that_all_rows_read_are_copied_once():
-    body = columns(
-        Assign(element("y", i=3, c=1), element("x", i=3, c=1) * element("z", c=1)), width=3
-    )
-    assert (
-        collapsed(For("i", 128, (body,), parallel=True))
-        == """\
-  f32 tile[96];
-  for (s64 row = 0; row < 32; row++) {
-    #pragma omp simd
-    for (s64 c = 0; c < 3; c++) {
-      tile[row * 3 + c] = z[c];
-    }
-  }
-  for (s64 i_block = 0; i_block < 128; i_block += 32) {
-    #pragma omp simd
-    for (s64 k_1 = 0; k_1 < 96; k_1++) {
-      y[i_block * 3 + k_1] = x[i_block * 3 + k_1] * tile[k_1];
-    }
-  }
-"""
-    )
-
-
-def test_rows_that_lie_apart_are_copied():
-    double = Let("f32", "a", "exp_f32(n)")
-    body = (
-        Variable("f32", "own", size=14),
-        For("j", 2, (columns(Assign(element("own", j=7, c=1), element("x", i=14, j=7, c=1))),)),
-        columns(double, Assign(element("y", i=9, c=1), element("own", 7, c=1))),
-    )
-    assert (
-        collapsed(For("i", 128, body, parallel=True))
-        == """\
-  for (s64 i_block = 0; i_block < 128; i_block += 32) {
-    f32 own[448];
-    for (s64 j = 0; j < 2; j++) {
-      f32 tile[224];
-      for (s64 row = 0; row < 32; row++) {
-        const s64 i = i_block + row;
-        #pragma omp simd
-        for (s64 c = 0; c < 7; c++) {
-          tile[row * 7 + c] = x[i * 14 + j * 7 + c];
-        }
-      }
-      #pragma omp simd
-      for (s64 k_1 = 0; k_1 < 224; k_1++) {
-        own[j * 224 + k_1] = tile[k_1];
-      }
-    }
-    f32 tile_1[224];
-    #pragma omp simd
-    for (s64 k_1 = 0; k_1 < 224; k_1++) {
-      const f32 a = exp_f32(n);
-      tile_1[k_1] = own[k_1 + 224];
-    }
-    for (s64 row = 0; row < 32; row++) {
-      const s64 i = i_block + row;
-      #pragma omp simd
-      for (s64 c = 0; c < 7; c++) {
-        y[i * 9 + c] = tile_1[row * 7 + c];
-      }
-    }
-  }
-"""
-    )
-
-
-def test_values_of_rows_are_repeated_for_their_columns():
-    stored = Assign(element("y", i=7, c=1), "exp_f32(n - b)")
-    row = Let("f32", "a", Load(Name("x"), Name("i"))), Let("f32", "b", "a + a")
-    made = collapsed(For("i", 300, (*row, columns(stored)), parallel=True))
-    assert (
-        made[: made.index("  for (s64 i = 288")]
-        == """\
-  for (s64 i_block = 0; i_block < 288; i_block += 32) {
-    f32 tile[224];
-    for (s64 row = 0; row < 32; row++) {
-      const s64 i = i_block + row;
-      const f32 a = x[i];
-      const f32 b = a + a;
-      #pragma omp simd
-      for (s64 c = 0; c < 7; c++) {
-        tile[row * 7 + c] = b;
-      }
-    }
-    #pragma omp simd
-    for (s64 k_1 = 0; k_1 < 224; k_1++) {
-      y[i_block * 7 + k_1] = exp_f32(n - tile[k_1]);
-    }
-  }
-"""
-    )
 
 
 STORE = Assign(element("y", i=7, c=1), element("x", i=7, c=1))
@@ -216,19 +75,6 @@ LOOPS = {
         "i", 300, (columns(STORE), columns(STORE, width=3)), parallel=True
     ),
 }
-
-
-@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
-def test_other_loops_stay(loop):
-    assert collapsed(loop) == text([loop])
-
-
-def test_rows_inside_of_others_are_collapsed_there():
-    store = Assign(element("y", i=2100, j=7, c=1), "n")
-    inner = For("j", 300, (columns(store),), parallel=True)
-    made = collapsed(For("i", 300, (inner,), parallel=True))
-    assert "for (s64 i = 0; i < 300; i++) {" in made
-    assert "for (s64 j_block" in made
 
 
 # ----------------------------------------------------------------------------------------- programs
@@ -315,58 +161,6 @@ ENTRY e {{
     np.testing.assert_array_equal(
         np.asarray(emit_c.compile(module)(x, n)), np.asarray(interpreter.evaluate(module, x, n))
     )
-
-
-def outer(count=2, width=3):
-    """The products of a row's first elements with its others, in a loop over rows."""
-    own = Let("f32", "own", Apply("load_bf16", (element("x", i=width, a=1),)))
-    number = counter("i", 10_000) * (count * width) + counter("a", count) * width
-    product = Assign(
-        Load(Name("y"), Index(number + counter("b", width))),
-        Apply("store_bf16", (Name("own") * Apply("load_bf16", (element("x", i=width, b=1),)),)),
-    )
-    inner = For("b", width, (product,), simd=True)
-    return For("i", 256, (For("a", count, (own, inner)),), parallel=True)
-
-
-def test_two_loops_over_columns_are_one():
-    assert (
-        collapsed(outer(), kind="bf16")
-        == """\
-  for (s64 i_block = 0; i_block < 256; i_block += 16) {
-    bf16 tile[96];
-    for (s64 row = 0; row < 16; row++) {
-      const s64 i = i_block + row;
-      for (s64 a = 0; a < 2; a++) {
-        #pragma omp simd
-        for (s64 b = 0; b < 3; b++) {
-          tile[row * 6 + (a * 3 + b)] = x[i * 3 + a];
-        }
-      }
-    }
-    bf16 tile_1[96];
-    for (s64 row = 0; row < 16; row++) {
-      const s64 i = i_block + row;
-      for (s64 a = 0; a < 2; a++) {
-        #pragma omp simd
-        for (s64 b = 0; b < 3; b++) {
-          tile_1[row * 6 + (a * 3 + b)] = x[i * 3 + b];
-        }
-      }
-    }
-    #pragma omp simd
-    for (s64 k_1 = 0; k_1 < 96; k_1++) {
-      const f32 own = load_bf16(tile[k_1]);
-      y[i_block * 6 + k_1] = store_bf16(own * load_bf16(tile_1[k_1]));
-    }
-  }
-"""
-    )
-
-
-@pytest.mark.parametrize("loop", [outer(width=16), outer(count=99)], ids=["a vector", "many"])
-def test_two_loops_over_more_columns_stay(loop):
-    assert collapsed(loop, kind="bf16") == text([loop])
 
 
 @pytest.mark.parametrize("element_type", ["bf16", "f16", "s8"])

@@ -1,17 +1,11 @@
 """Short rows are gathered into lanes; C gives what the interpreter gives."""
 
-import re
-
 import numpy as np
 import pytest
-from numbered_names import Names
 from strategies.compiled import entry
-from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
-from codegen.printer import text
-from emit_c.kernels.gather_short_rows import gather_short_rows
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, compare
@@ -75,61 +69,3 @@ def test_folds_of_mirrored_and_strided_rows_are_gathered():
     executable = emit_c.compile(module)
     np.testing.assert_array_equal(executable(x), x.reshape(200, 14)[::-1, ::-1][:, 1::2].max(1))
     assert "rows[k" in executable.source
-
-
-def nest(rows=100, trip_count=5, apart=5, kind="f32", stored="y[i]", value="key(v)"):
-    fold = Let(kind, "v", f"x[i * {apart} + j]"), Assign("t", f"t + {value}")
-    inner = For("j", trip_count, fold, simd=True, reductions=(("+", "t"),))
-    return For("i", rows, (Variable("f32", "t", "0"), inner, Assign(stored, "t")), parallel=True)
-
-
-def test_blocks_of_rows_and_what_is_left():
-    blocks, left = gather_short_rows(Names(), [nest()])
-    assert (blocks.start, blocks.stop, blocks.step, blocks.parallel) == (0, 96, 16, True)
-    assert (left.start, left.stop) == (96, 100)
-    array, fill, lanes = blocks.body
-    assert (array.kind, array.size, fill.stop, lanes.simd) == ("s32", 16, 16, True)
-    places = re.findall(r"x\[\((\w+) \* 5 \+ (\w+)\) \+ (\d)\]", text([lanes]))
-    assert len({p[:2] for p in places}) == 1
-    assert [p[2] for p in places] == list("01234")
-
-
-def test_rows_of_which_something_is_left_out_are_gathered():
-    for apart in (8, 16):
-        assert gather_short_rows(Names(), [nest(apart=apart)])[0].step == 16
-
-
-def test_whole_blocks_leave_nothing():
-    assert len(gather_short_rows(Names(), [nest(96)])) == 1
-
-
-@pytest.mark.parametrize(
-    "loop",
-    [
-        nest(rows=60),
-        nest(trip_count=17, apart=17),
-        nest(apart=4),
-        nest(trip_count=8, apart=8),
-        nest(kind="bf16"),
-        nest(value="v"),
-        nest(trip_count=9, apart=9, value="exp_f32(log_f32(v))"),
-        nest(kind="pred", stored="y[i * 5]"),
-    ],
-    ids=[
-        "few rows",
-        "long",
-        "taken apart",
-        "whole",
-        "two bytes",
-        "sums",
-        "long functions",
-        "one byte",
-    ],
-)
-def test_loops_that_stay(loop):
-    assert gather_short_rows(Names(), [loop]) == (loop,)
-
-
-def test_loops_inside_of_other_statements():
-    (made,) = gather_short_rows(Names(), [If("c", (For("h", 3, (nest(96),)),))])
-    assert made.then[0].body[0].step == 16

@@ -1,23 +1,15 @@
 """Loops along rows change places with blocks of rows; C gives what the interpreter gives."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from numbered_names import Names
-from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
 from codegen.kinds import Pointer
-from codegen.printer import text
 from codegen.schedule.types import KernelTypes
-from codegen.statements import LocalVariable
-from emit_c.kernels.interchange_short_rows import interchange_short_rows
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, compare
-from optimizer import machine
 
 FOLDS = """HloModule m
 most {{ x = {0}[] parameter(0)  y = {0}[] parameter(1)  ROOT r = {0}[] maximum(x, y) }}
@@ -71,72 +63,3 @@ F32 = Pointer("f32", const=True)
 TYPES = KernelTypes(
     {"x": F32, "y": Pointer("f32"), "least": F32, "mask": Pointer("pred", const=True)}
 )
-
-
-def along(*statements, trip_count=9, folded="t"):
-    return For("j", trip_count, statements, simd=True, reductions=(("+", folded),))
-
-
-def nest(*, rows=100, trip_count=9, apart=9, size=None):
-    first = along(
-        Let("f32", "low", "least[i]"),
-        Let("f32", "v", f"x[i * {apart} + j]"),
-        Assign("t", "t + exp_f32(exp_f32(v - low))"),
-        trip_count=trip_count,
-    )
-    second = along(
-        Let("f32", "w", f"x[i * {apart} + j]"),
-        Assign("u", "u + exp_f32(exp_f32(w - t))"),
-        trip_count=trip_count,
-        folded="u",
-    )
-    body = (
-        Variable("f32", "t", "0", size),
-        first,
-        Variable("f32", "u", "0"),
-        second,
-        Assign("y[i]", "u"),
-    )
-    return For("i", rows, body, parallel=True)
-
-
-def test_blocks_of_rows_around_loops_along_them():
-    blocks, left = interchange_short_rows(Names(), [nest()], TYPES)
-    assert (blocks.start, blocks.stop, blocks.step, blocks.parallel) == (0, 96, 16, True)
-    assert (left.start, left.stop, left.body) == (96, 100, nest().body)
-    sizes = {s.name: s.size for s in blocks.body if isinstance(s, LocalVariable)}
-    assert {"t": 16, "u": 16, "low": 16}.items() <= sizes.items()
-    lanes = [s.body[0] if s.name == "j" else s for s in blocks.body if not hasattr(s, "size")]
-    assert {(s.stop, s.simd) for s in lanes} == {(16, True)}
-    code = text([blocks])
-    before, *_ = code.split("for (s64 j = 0")
-    assert "= least[i];" in before, "it is the same all along the row"
-    assert code.count("x[(") == 1, "an element is gathered once, and kept"
-
-
-@pytest.mark.parametrize(
-    "loop",
-    [
-        nest(rows=60),
-        nest(trip_count=4, apart=5),
-        nest(trip_count=17, apart=17),
-        nest(trip_count=16, apart=16),
-        nest(apart=3),
-        nest(size=4),
-    ],
-    ids=["few rows", "short", "long", "whole vectors", "taken apart", "an array with a value"],
-)
-def test_loops_that_stay(loop):
-    assert interchange_short_rows(Names(), [loop], TYPES) == (loop,)
-
-
-def test_rows_of_half_a_vector_wait_for_many_folds():
-    loop = nest(trip_count=8, apart=8)
-    assert interchange_short_rows(Names(), [loop], TYPES) == (loop,)
-    often = replace(loop, body=loop.body * (machine.FOLDS_IN_TURN // 2))
-    assert interchange_short_rows(Names(), [often], TYPES)[0].step == 16
-
-
-def test_loops_inside_of_other_statements():
-    (made,) = interchange_short_rows(Names(), [If("c", (For("h", 3, (nest(rows=96),)),))], TYPES)
-    assert made.then[0].body[0].step == 16

@@ -50,21 +50,6 @@ def test_words_are_chosen():
     assert "= z[i] > 0 ? x_words[i] : x_words[0];" in moved(For("i", 8, (chosen,)))
 
 
-@pytest.mark.parametrize(
-    "inside",
-    [
-        (Let("c64", "a", "x[i]"), Assign("y[i]", "a + a")),
-        (Assign("y[i]", "negate_c64(x[i])"),),
-        (Let("c64", "a", "x[i]"), Let("f32", "b", "real_c64(a)"), Assign("y[i]", "x[i]")),
-        (Variable("c64", "a"), Assign("a", "x[i]"), If("equal_c64(a, a)", (Assign("y[i]", "a"),))),
-        (Assign("z[i]", "z[i] + 1"),),
-    ],
-    ids=["a sum", "a function", "a part", "a condition", "no complex number"],
-)
-def test_others_stay(inside):
-    assert moved(For("i", 8, inside)) == text([For("i", 8, inside)])
-
-
 # ----------------------------------------------------------------------------------------- programs
 
 PROGRAMS = {

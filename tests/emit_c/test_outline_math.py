@@ -2,11 +2,10 @@
 
 import re
 import subprocess
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from written import For, If, Let
+from written import For, Let
 
 import emit_c
 import hlo
@@ -28,30 +27,6 @@ LONG = {
 def shown(*statements):
     """What stands in place of some statements, in C."""
     return text(outline_math(statements))
-
-
-def test_a_loop_of_few_iterations_calls_what_one_of_many_inlines():
-    assert shown(For("i", 100, TANH)) == (
-        "  for (s64 i = 0; i < 100; i++) {\n    const f32 y = hlo_tanh_f32(x[i]);\n  }\n"
-    )
-    assert "hlo_" not in shown(For("i", 1 << 20, TANH))
-    assert "hlo_" in shown(For("j", 10, (For("i", 100, TANH),)))
-    assert "hlo_" not in shown(For("j", 1 << 9, (For("i", 1 << 9, TANH),)))
-
-
-def test_complex_functions_are_called_by_loops_of_fewer_iterations():
-    called = For("i", 1000, (Let("c64", "y", "exp_c64(x[i])"),), simd=True)
-    assert "hlo_exp_c64" in shown(called)
-    assert "hlo_" not in shown(replace(called, stop=10_240))
-    assert "hlo_tanh_f32" in shown(For("i", 10_000, TANH, simd=True))
-
-
-def test_the_last_turns_of_a_loop_in_lanes_are_few():
-    whole, left = shown(For("i", 200_003, TANH, simd=True)).split("#pragma omp simd\n")[1:]
-    assert "for (s64 i = 0; i < 200000; i++)" in whole
-    assert "= tanh_f32" in whole
-    assert "for (s64 i = 200000; i < 200003; i++)" in left
-    assert "= hlo_tanh_f32" in left
 
 
 def test_what_is_left_of_many_rows_is_not_few():
@@ -89,15 +64,6 @@ ENTRY e {
     seldom = str(module).replace("1000}", "10}").replace('"1000"', '"10"').replace("(1000)", "(10)")
     assert "= tanh_f32" in emit_c.emit(prepare(module)).source
     assert "= hlo_tanh_f32" in emit_c.emit(prepare(hlo.parse(seldom))).source
-
-
-def test_a_loop_in_lanes_of_nothing_long_stays_as_it_is():
-    loop = For("i", 100_003, (Let("f32", "y", "x[i] + x[i]"),), simd=True)
-    assert outline_math([loop]) == (loop,)
-
-
-def test_what_is_in_branches_is_seen_too():
-    assert "hlo_tanh_f32" in shown(If("c", (For("i", 8, TANH),), TANH))
 
 
 def module(kind, computed, size):

@@ -1,25 +1,21 @@
 """Loops on several threads: the same values as on one, whoever calls, however often."""
 
 import os
-import re
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
-from written import Assign, For, Let, Variable
+from written import Assign, For, Variable
 
 import emit_c
 import hlo
 from codegen.elements.kernel import Scope
-from codegen.expressions import Literal, item
 from codegen.kinds import Pointer
 from codegen.loops.work import trip_count, work
-from codegen.printer import definition, shown
 from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import CKernel
 from emit_c.kernels.parallelize import parallelize
-from optimizer import machine
 
 TASKS = Path("/proc/self/task")
 EXP = """HloModule m
@@ -62,72 +58,10 @@ def test_work_counts_turns_lanes_and_functions():
     assert trip_count(For("i", 10, (), step=3)) == 4
 
 
-def test_small_loops_and_unmarked_loops_stay():
-    for each in (loop(1000, parallel=True), loop(1 << 20), loop(1, loop(1 << 20), parallel=True)):
-        assert parallelize(kernel(), "k", [each]) == (each,)
-
-
-def test_a_large_loop_becomes_a_call():
-    made = kernel()
-    (call,) = parallelize(made, "k", [loop(machine.LEAST_WORK * 4, parallel=True)])
-    assert call.function == "hlo_parallel"
-    sizes = machine.LEAST_WORK * 4 // 4096, machine.LEAST_WORK // 4096 // 2
-    assert call.arguments[2:] == tuple(map(Literal, sizes))
-    iterations_text, part_text = map(definition, made.writer.functions.values())
-    assert re.search(r"for \(s64 i_block = begin; i_block < end; i_block\+\+\)", iterations_text)
-    assert "hlo" not in part_text
-
-
-@pytest.mark.parametrize(
-    ("iterations", "block"), [(1 << 20, 4096), (10**6, 4000), (3 * 2**19, 4096), (10**6 + 1, None)]
-)
-def test_lanes_run_in_blocks_where_blocks_fill_the_loop(iterations, block):
-    made = kernel()
-    lanes = For("i", iterations, (Assign("x[i]", "exp_f32(y[i])"),), parallel=True, simd=True)
-    (call,) = parallelize(made, "k", [lanes])
-    text = definition(next(iter(made.writer.functions.values())))
-    assert call.arguments[2] == Literal(iterations // (block or 1))
-    assert (f"i_inside < {block};" in text) == (block is not None)
-    assert (f"const s64 i = i_block * {block} + i_inside;" in text) == (block is not None)
-    assert ("for (s64 i = begin; i < end; i++)" in text) == (block is None)
-
-
-def test_few_outer_turns_are_joined_with_inner_ones():
-    made = kernel()
-    inner = For("j", 100, (loop(machine.LEAST_WORK),), parallel=True)
-    (call,) = parallelize(made, "k", [For("h", 3, (inner,), parallel=True)])
-    assert call.arguments[2] == Literal(300)
-    text = definition(next(iter(made.writer.functions.values())))
-    assert "h = iteration / 100;" in text
-    assert "j = iteration % 100;" in text
-
-
-def test_values_from_before_the_loop_are_handed_over():
-    made = kernel()
-    before = Let("f32", "scale", "y[0]")
-    found = parallelize(made, "k", [before, loop(1 << 20, Assign("x[i]", "scale"), parallel=True)])
-    assert found[0] is before
-    assert "scale}" in shown(found[1].arguments[1])
-
-
 def test_a_loop_that_changes_a_shared_variable_is_a_mistake():
     body = (Assign("total", "total + y[i]"),)
     with pytest.raises(AssertionError):
         parallelize(kernel(), "k", [Variable("f32", "total"), loop(1 << 20, *body, parallel=True)])
-
-
-def test_own_memory_differs_from_thread_to_thread():
-    made = kernel()
-    body = made.body
-    row = body.own("f32", "row", 100, 4)
-    other = body.own("f32", "other", 1, 4)
-    stores = (Assign(item(row, 0), "y[i]"), Assign("x[i]", item(other, 0)))
-    body.add(loop(1 << 20, *stores, parallel=True))
-    assert made.writer.own_bytes == 448 + 64
-    parallelize(made, "k", made.writer.blocks[0])
-    iterations_text, part_text = map(definition, made.writer.functions.values())
-    assert "(f32 *)(own + 448)" in iterations_text
-    assert "given->own + slot * 512" in part_text
 
 
 @pytest.mark.parametrize("threads", [1, 2, 256])

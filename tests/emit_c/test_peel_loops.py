@@ -2,68 +2,10 @@
 
 import numpy as np
 import pytest
-from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
-from codegen.elements.kernel import Scope
-from codegen.printer import text
-from emit_c.kernels.kernel import CKernel
-from emit_c.kernels.peel_loops import peel_loops
 from interpreter import evaluate
-
-
-def rolled(kind, element="i * 128 + j", condition="j < 127"):
-    """Rows of 128 elements, of which the last one is another."""
-    sides = tuple(
-        (Let(kind, f"{x}_1", f"{x}[{element}]"), Assign("y", f"{x}_1")) for x in ("a", "b")
-    )
-    chosen = (Variable(kind, "y"), If(condition, *sides))
-    return For("j", 128, (*chosen, Assign("z[i * 128 + j]", "y")), simd=True)
-
-
-def peeled(*statements):
-    return text(peel_loops(CKernel(None, Scope()).body, statements))
-
-
-def test_the_last_of_a_row_of_bytes_runs_alone():
-    assert (
-        peeled(For("i", 8, (rolled("u8"),)))
-        == """\
-  for (s64 i = 0; i < 8; i++) {
-    #pragma omp simd
-    for (s64 j = 0; j < 127; j++) {
-      const u8 a_1 = a[i * 128 + j];
-      const u8 y = a_1;
-      z[i * 128 + j] = y;
-    }
-    const u8 b_1 = b[i * 128 + 127];
-    const u8 y_1 = b_1;
-    z[i * 128 + 127] = y_1;
-  }
-"""
-    )
-
-
-@pytest.mark.parametrize("condition", ["j < 1 || j < 2", "j < 5", "i < 5", "j < 128"])
-def test_choices_of_many_or_of_no_iterations_stay(condition):
-    loop = For("i", 8, (rolled("u8", condition=condition),))
-    assert peeled(loop) == text([loop])
-
-
-def test_numbers_side_by_side_are_loaded_under_masks():
-    loop = For("i", 8, (rolled("f32"),))
-    assert peeled(loop) == text([loop])
-    assert peeled(For("i", 8, (rolled("f32", "i * 256 + j * 2"),))).count("if (") == 0
-
-
-def test_one_number_for_all_lanes_is_not_loaded_under_a_mask():
-    assert peeled(For("i", 8, (rolled("f32", "i * 128"),))).count("if (") == 0
-
-
-def test_a_loop_that_runs_once_stays():
-    assert peeled(rolled("u8")) == text([rolled("u8")])
-
 
 FOLDS = {
     "or": ("pred", "false"),

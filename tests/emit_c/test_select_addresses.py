@@ -70,21 +70,6 @@ def test_choices_inside_of_choices_become_offsets_too():
     assert "w = x[i * 100 + j + offset_2];" in made
 
 
-@pytest.mark.parametrize(
-    "choice",
-    [
-        chosen(load("a", "x", COLUMN), load("b", "z", COLUMN)),
-        chosen(load("a", "x", COLUMN), load("b", "x", COLUMN * 2)),
-        chosen(load("a", "x", COLUMN), load("b", "x", ROW), condition=binary("<", Name("j"), 2)),
-        chosen(load("a", "y", COLUMN), load("b", "y", COLUMN + 100)),
-    ],
-    ids=["two arrays", "two strides", "the loop's own condition", "an array that is written"],
-)
-def test_other_choices_stay(choice):
-    made = loop(*choice)
-    assert select_addresses(Names(), [made]) == (made,)
-
-
 @pytest.mark.parametrize("kind", ["f32", "s8"])
 def test_products_with_rolled_rows(kind):
     module = hlo.parse(f"""HloModule m

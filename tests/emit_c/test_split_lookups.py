@@ -3,20 +3,12 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from written import Assign, For, If, Let
+from written import Let
 
 import emit_c
 import hlo
 import interpreter
-from codegen.elements.constants import Constants
-from codegen.elements.kernel import Scope
-from codegen.kinds import Pointer
-from codegen.printer import text
-from codegen.statements import Statement
 from emit_c import emit
-from emit_c.code.names import CNames
-from emit_c.kernels.kernel import CKernel
-from emit_c.kernels.split_lookups import split_lookups
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import optimize
 
@@ -37,95 +29,10 @@ def written(module: hlo.Module) -> str:
     return emit(optimize(module, target="cpu")).source
 
 
-def split(*statements: Statement) -> str:
-    """The C in place of statements of a kernel with a table `t` of 256 bytes."""
-    kernel = CKernel(Constants(CNames()), Scope())
-    kernel.argument(Pointer("u8", const=True), "caller", "t", 256)
-    return text(split_lookups(kernel, statements))
-
-
 LOOKED_UP = (Let("s32", "place", "x[i]"), Let("u8", "found", "t[place]"))
 
 
-def test_lookups_are_a_loop_of_their_own():
-    assert (
-        split(For("i", 22, (*LOOKED_UP, Assign("y[i]", "found + place")), simd=True))
-        == """\
-  s32 places[22];
-  u8 looked_up[22];
-  #pragma omp simd
-  for (s64 i = 0; i < 22; i++) {
-    const s32 place = x[i];
-    places[i] = place;
-  }
-  for (s64 k_1 = 0; k_1 < 20; k_1 += 4) {
-    const u8 found = t[places[k_1]];
-    const u8 found_1 = t[places[k_1 + 1]];
-    const u8 found_2 = t[places[k_1 + 2]];
-    const u8 found_3 = t[places[k_1 + 3]];
-    looked_up[k_1] = found;
-    looked_up[k_1 + 1] = found_1;
-    looked_up[k_1 + 2] = found_2;
-    looked_up[k_1 + 3] = found_3;
-  }
-  const u8 found_4 = t[places[20]];
-  const u8 found_5 = t[places[21]];
-  looked_up[20] = found_4;
-  looked_up[21] = found_5;
-  #pragma omp simd
-  for (s64 i = 0; i < 22; i++) {
-    const s32 place_1 = x[i];
-    const u8 found_6 = looked_up[i];
-    y[i] = found_6 + place_1;
-  }
-"""
-    )
-
-
-def test_long_loops_are_done_in_blocks_and_a_rest():
-    made = split(For("i", 600, (*LOOKED_UP, Assign("y[i]", "found")), simd=True, parallel=True))
-    assert "for (s64 i_block = 0; i_block < 512; i_block += 256) {\n    s32 places[256];" in made
-    assert "const s64 i = k_1 + i_block;" in made
-    assert "s32 places_1[88];" in made
-    assert "+ 512;" in made
-
-
-def test_what_lanes_share_is_added_to_each_place():
-    inside = (LOOKED_UP[0], Let("u8", "found", "t[j * 9 + place + 1]"), Assign("y[i]", "found"))
-    made = split(For("j", 5, (For("i", 20, inside, simd=True),)))
-    assert "places[i] = place;" in made
-    assert "t[j * 9 + 1 + places[k_1 + 1]]" in made
-
-
-def test_a_lookup_by_what_is_looked_up_comes_after_it():
-    chained = (*LOOKED_UP, Let("u8", "second", "t[found]"), Assign("y[i]", "second"))
-    made = split(For("i", 20, chained, simd=True))
-    assert made.index("places_1[k_") > made.index("looked_up[k_")
-    assert made.count("for (") == 5
-
-
 ALIKE = Let("s32", "n", "x[0]")
-
-
-@pytest.mark.parametrize(
-    "inside",
-    [
-        (Let("u8", "found", "t[i]"), Assign("y[i]", "found")),
-        (ALIKE, Let("u8", "found", "t[i + n]"), Assign("y[i]", "found")),
-        (LOOKED_UP[0], If("place < 3", (LOOKED_UP[1], Assign("y[i]", "found")))),
-        (Let("s32", "place", "x[i]"), Let("f32", "found", "x[place]"), Assign("y[i]", "found")),
-        (*LOOKED_UP, Assign("t[i]", "found")),
-    ],
-    ids=["in order", "from a place on", "in a branch", "wide numbers", "of what is written"],
-)
-def test_others_stay(inside):
-    assert split(For("i", 900, inside, simd=True)) == text([For("i", 900, inside, simd=True)])
-
-
-def test_loops_out_of_lanes_and_short_ones_stay():
-    inside = (*LOOKED_UP, Assign("y[i]", "found"))
-    for loop in (For("i", 900, inside), For("i", 7, inside, simd=True)):
-        assert split(loop) == text([loop])
 
 
 def test_a_table_that_the_kernel_writes_stays():

@@ -1,115 +1,16 @@
 """Loops around lanes are cut where their choices change."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
-from codegen.elements.kernel import Scope
 from codegen.expressions import Index, Literal, Op
-from codegen.printer import text
 from codegen.schedule.conditions import truth, turns
-from emit_c.kernels.kernel import CKernel
-from emit_c.kernels.split_loops import split_loops
 from interpreter import evaluate
 from optimizer.analysis.indexing import Counter, Sum
-
-
-def lanes(condition, **options):
-    """A loop of eight rows, whose lanes add up one of two arrays."""
-    then, otherwise = (
-        (Let("f32", f"{x}_1", f"{x}[i * 9 + j]"), Assign("y", f"{x}_1")) for x in "ab"
-    )
-    chosen = (Variable("f32", "y"), If(condition, then, otherwise))
-    inner = For("j", 9, (*chosen, Assign("z[j]", "z[j] + y")), simd=True)
-    return For("i", 8, (inner,), **options)
-
-
-def split(loop):
-    return text(split_loops(CKernel(None, Scope()).body, [loop]))
-
-
-def test_choices_that_change_again_and_again_stay():
-    made = split(lanes("i < 3 && i % 2 == 0"))
-    assert "for (s64 i = 0; i < 3; i++) {" in made
-    assert "if (i % 2 == 0) {" in made
-    assert split(lanes("i % 5 < 3")) == text([lanes("i % 5 < 3")])
-
-
-def test_each_range_of_rows_has_its_choice():
-    assert (
-        split(lanes("i < 3"))
-        == """\
-  for (s64 i = 0; i < 3; i++) {
-    #pragma omp simd
-    for (s64 j = 0; j < 9; j++) {
-      const f32 a_1 = a[i * 9 + j];
-      const f32 y = a_1;
-      z[j] = z[j] + y;
-    }
-  }
-  for (s64 i_1 = 3; i_1 < 8; i_1++) {
-    #pragma omp simd
-    for (s64 j = 0; j < 9; j++) {
-      const f32 b_1 = b[i_1 * 9 + j];
-      const f32 y_1 = b_1;
-      z[j] = z[j] + y_1;
-    }
-  }
-"""
-    )
-
-
-def test_a_row_alone_is_no_loop():
-    assert "(s64 i" not in split(lanes("i >= 1")).split("b[0 * 9 + j]")[0]
-
-
-def test_the_rest_of_a_condition_is_asked():
-    made = split(lanes("i >= 5 && j < 2"))
-    assert made.count("if (j < 2) {") == 1
-
-
-@pytest.mark.parametrize("condition", ["j < 3", "k < 3", "i < 3 || j < 2", "i < 9"])
-def test_choices_that_are_the_same_in_all_rows_cut_nothing(condition):
-    loop = lanes(condition)
-    assert split_loops(CKernel(None, Scope()).body, [loop]) == (loop,)
-
-
-def test_loops_that_threads_share_stay():
-    loop = lanes("i < 3", parallel=True)
-    assert split_loops(CKernel(None, Scope()).body, [loop]) == (loop,)
-
-
-def test_bounds_that_are_computed_are_compared_with_the_edges():
-    loop = lanes("i < 3")
-    assert (
-        split(For("i", "last", loop.body, start="first"))
-        == """\
-  const s64 bound = last < 3 ? last : 3;
-  for (s64 i = first; i < bound; i++) {
-    #pragma omp simd
-    for (s64 j = 0; j < 9; j++) {
-      const f32 a_1 = a[i * 9 + j];
-      const f32 y = a_1;
-      z[j] = z[j] + y;
-    }
-  }
-  const s64 bound_1 = first > 3 ? first : 3;
-  for (s64 i_1 = bound_1; i_1 < last; i_1++) {
-    #pragma omp simd
-    for (s64 j = 0; j < 9; j++) {
-      const f32 b_1 = b[i_1 * 9 + j];
-      const f32 y_1 = b_1;
-      z[j] = z[j] + y_1;
-    }
-  }
-"""
-    )
 
 
 @pytest.mark.parametrize("a", [-3, -2, -1, 1, 2, 3])
@@ -120,11 +21,6 @@ def test_the_edges_of_a_comparison(op, a):
         known = [truth(condition, {"n": Literal(n)}) for n in range(-9, 10)]
         edges = {n for n in range(-8, 10) if known[n + 8] != known[n + 9]}
         assert turns(condition, "n") == edges
-
-
-def test_many_ranges_stay():
-    made = For("i", 8, tuple(lanes(f"i < {n}").body[0] for n in range(1, 6)))
-    assert split_loops(CKernel(None, Scope()).body, [made]) == (made,)
 
 
 @given(st.data())
@@ -178,15 +74,6 @@ ENTRY e {
             assert executable(one, other) == evaluate(module, one, other)
 
 
-def test_a_short_loop_inside_of_one_for_threads_is_cut():
-    few = replace(lanes("i < 3", parallel=True), stop=4)
-    assert split(few) == text([few])
-    around = For("h", 9, (few,), parallel=True)
-    assert split(around).count("for (s64 i = 0; i < 3; i++)") == 1
-    many = For("h", 9, (lanes("i < 3", parallel=True),), parallel=True)
-    assert split(many) == text([many])
-
-
 def test_sums_of_arrays_side_by_side_are_what_the_interpreter_says():
     module = hlo.parse("""HloModule m
     add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
@@ -204,10 +91,3 @@ def test_sums_of_arrays_side_by_side_are_what_the_interpreter_says():
     executable = emit_c.compile(module, optimize=False)
     np.testing.assert_array_equal(executable(x), evaluate(module, x))
     assert "i_2 <" not in executable.source, "each of the three has sums of its own"
-
-
-def test_the_rows_at_the_edges_of_a_loop_for_threads_are_cut_off():
-    edges = For("i", 64, lanes("i >= 1 && i < 63").body, parallel=True)
-    made = split(edges)
-    assert "for (s64 i = 1; i < 63; i++) {" in made
-    assert made.count("for (s64 i") == 1

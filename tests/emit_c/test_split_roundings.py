@@ -2,16 +2,12 @@
 
 import numpy as np
 import pytest
-from numbered_names import Names
-from written import For, Let
+from written import Let
 
 import emit_c
 import hlo
 import interpreter
-from codegen.expressions import Apply, Literal, Name, item
-from codegen.printer import text
-from codegen.statements import Assign
-from emit_c.kernels.split_roundings import split_roundings
+from codegen.expressions import Apply, Name, item
 from interpreter.numbers.compare import BITS, compare
 from optimizer.analysis.indexing import counter
 
@@ -81,73 +77,3 @@ PRODUCT = (
     Let("f32", "w", Apply("narrow_f16", (Name("v") * Name("v"),))),
 )
 SUM = Apply("store_f16", (Name("w") + Name("v"),))
-
-
-def loop(*inside, count=300, **given):
-    return For("i", count, inside, simd=True, **given)
-
-
-def test_each_rounding_has_a_loop_after_what_it_rounds():
-    made = loop(*PRODUCT, Assign(item(Name("y"), NUMBER + 7), SUM), count=100)
-    assert (
-        text(split_roundings(Names(), [made]))
-        == """\
-  f32 widened_1[112];
-  load_each_f16(widened_1, x, 100);
-  f32 rounded_2[112];
-  #pragma omp simd
-  for (s64 i = 0; i < 100; i++) {
-    const f32 v_4 = widened_1[i];
-    rounded_2[i] = v_4 * v_4;
-  }
-  narrow_each_f16(rounded_2, rounded_2, 100);
-  f32 rounded_3[112];
-  #pragma omp simd
-  for (s64 i = 0; i < 100; i++) {
-    const f32 v_5 = widened_1[i];
-    const f32 w_6 = rounded_2[i];
-    rounded_3[i] = w_6 + v_5;
-  }
-  store_each_f16(y + 7, rounded_3, 100);
-"""
-    )
-
-
-def test_long_loops_are_cut_into_blocks():
-    blocks, *rest = split_roundings(Names(), [loop(*PRODUCT, Assign(item(Name("y"), NUMBER), SUM))])
-    assert (blocks.stop, blocks.step, blocks.simd) == (256, 256, False)
-    assert "store_each_f16(y + 256, " in text(rest)
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        loop(*PRODUCT, Assign(item(Name("y"), NUMBER), SUM), count=47),
-        loop(*PRODUCT, Assign(item(Name("y"), NUMBER * 2), SUM), reductions=(("+", "t"),)),
-        loop(*PRODUCT[:2], Assign(item(Name("y"), NUMBER), Name("v"))),
-        loop(*PRODUCT, Assign(item(Name("x"), NUMBER + 1), SUM)),
-        loop(*PRODUCT, Assign(item(Name("s"), NUMBER), item(Name("s"), NUMBER) + Name("w"))),
-        loop(
-            *PRODUCT,
-            Let("f32", "e", "exp_f32(v)"),
-            Assign(item(Name("y"), NUMBER), Apply("store_f16", (Name("e") + Name("w"),))),
-        ),
-    ],
-    ids=["short", "a fold", "no rounding", "read behind", "collected", "a long function twice"],
-)
-def test_other_loops_stay_as_they_are(made):
-    assert split_roundings(Names(), [made]) == (made,)
-
-
-def test_numbers_that_are_stored_apart_are_rounded_where_they_are():
-    (made,) = split_roundings(
-        Names(),
-        [
-            loop(
-                Assign(item(Name("y"), NUMBER * 3), Apply("store_f16", (Literal(1, "f32"),))),
-                count=64,
-            )
-        ],
-    )
-    assert made.simd
-    assert "store_each" not in text([made])

@@ -1,92 +1,23 @@
 """Short loops over numbers of few bits are written out; C gives the same values."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from written import Assign, For, If, Let, Variable
+from written import Assign, For, Let
 
 import emit_c
 import hlo
 import interpreter
-from codegen.elements.kernel import Scope
 from codegen.kinds import Pointer
-from codegen.printer import text
-from codegen.schedule.types import KernelTypes
-from emit_c.kernels.kernel import CKernel
-from emit_c.kernels.unroll_narrow_loops import unroll_narrow_loops
 from hlo.types.element_type import ELEMENT_TYPES
 
 KINDS = {"x": Pointer("u8"), "y": Pointer("u8"), "wide": Pointer("f32"), "places": Pointer("s32")}
 TAKEN = (Let("s32", "place", "places[j]"), Assign("y[i * 3 + j]", "x[i * 3 + place]"))
 
 
-def unrolled(*statements):
-    """Statements after the pass."""
-    return text(unroll_narrow_loops(CKernel(None, Scope()).body, statements, KernelTypes(KINDS)))
-
-
 def rows(*inside, columns=3, count=900, **options):
     """A loop over rows, and one over columns in lanes."""
     return For("i", count, (For("j", columns, inside, simd=True, **options),))
-
-
-def test_columns_are_written_out():
-    assert (
-        unrolled(rows(*TAKEN))
-        == """\
-  for (s64 i = 0; i < 900; i++) {
-    const s32 place = places[0];
-    y[i * 3 + 0] = x[i * 3 + place];
-    const s32 place_1 = places[1];
-    y[i * 3 + 1] = x[i * 3 + place_1];
-    const s32 place_2 = places[2];
-    y[i * 3 + 2] = x[i * 3 + place_2];
-  }
-"""
-    )
-
-
-def test_a_short_nest_is_written_out():
-    copied = For(
-        "k", 2, (For("j", 2, (Assign("y[i * 4 + k * 2 + j]", "x[i * 2 + j]"),), simd=True),)
-    )
-    made = unrolled(For("i", 900, (copied,)))
-    assert made.count("for (") == 1
-    assert "y[i * 4 + 1 * 2 + 1] = x[i * 2 + 1];" in made
-
-
-def test_a_choice_is_written_out():
-    sides = (Assign("c", "x[i * 3 + j + n]"),), (Assign("c", "x[i * 3 + j + n - 3]"),)
-    chosen = Variable("u8", "c"), If("j + n < 3", *sides), Assign("y[i * 3 + j]", "c")
-    assert unrolled(rows(*chosen)).count("if (") == 3
-
-
-@pytest.mark.parametrize(
-    "loop",
-    [
-        rows(*TAKEN, columns=8),
-        rows(*TAKEN, count=9),
-        rows(Assign("wide[i * 3 + j]", "x[i * 3 + j]")),
-        rows(Assign("y[j]", "y[j] + x[i * 3 + j]"), reductions=(("+", "y"),)),
-        rows(Assign("local[j]", "x[i * 3 + j]")),
-        rows(Assign("y[i * 3 + j]", "store_bf16(load_bf16(x[i * 3 + j]) + 1)")),
-        For("j", 3, TAKEN, simd=True),
-        For("i", 900, (For("j", 3, TAKEN),)),
-    ],
-    ids=[
-        "a vector of bytes",
-        "few rows",
-        "numbers of 32 bits",
-        "a fold",
-        "an array of its own",
-        "functions",
-        "no rows",
-        "no lanes",
-    ],
-)
-def test_others_stay(loop):
-    assert unrolled(loop) == text([loop])
 
 
 # ----------------------------------------------------------------------------------------- programs

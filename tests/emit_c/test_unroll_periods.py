@@ -76,20 +76,6 @@ def test_conditions_that_ranges_decide_are_decided():
     assert "if" not in text(made)
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        loop(*chosen(every(NUMBER, 5), NUMBER, NUMBER)),
-        loop(*chosen(every(NUMBER + counter("j", 9), 2), NUMBER, NUMBER)),
-        loop(*chosen(every(NUMBER, 2), NUMBER, NUMBER), stop=15),
-        loop(*chosen(binary("<", Name("i"), 5), NUMBER, NUMBER)),
-    ],
-    ids=["a long period", "another counter", "few iterations", "no period"],
-)
-def test_other_loops_stay(made):
-    assert unroll_periods(Names(), [made]) == (made,)
-
-
 @pytest.mark.parametrize("size", [9, 40, 63])
 @pytest.mark.parametrize("interior", [1, 2, 3, 4])
 @pytest.mark.parametrize("kind", ["f32", "u8", "f64", "bf16"])

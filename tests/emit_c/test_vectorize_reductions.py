@@ -1,21 +1,12 @@
 """Folds in the lanes of a vector: of every operation, type and length."""
 
-from dataclasses import replace
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from written import Assign, Call, For, If, Let, Variable
+from written import Variable
 
 import emit_c
 import hlo
-from codegen import statements
-from codegen.elements.kernel import Scope
-from codegen.expressions import Name
-from codegen.schedule.types import KernelTypes
-from emit_c.kernels.kernel import CKernel
-from emit_c.kernels.vectorize_reductions import vectorize_reductions
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 
@@ -72,34 +63,7 @@ def test_extremes_meet_nan_in_every_lane():
     assert np.isnan(emit_c.compile(module, optimize=False)(x, np.float32(0))).all()
 
 
-def summed(n, **options):
-    assign = Assign("t", "t + x[j]")
-    return For("j", n, (assign,), simd=True, reductions=(("+", "t"),), **options)
-
-
-def lanes_of(*statements):
-    return vectorize_reductions(
-        CKernel(None, Scope()).body, statements, KernelTypes({}, statements)
-    )
-
-
 TOTAL = Variable("f32", "t", "0")
-
-
-def test_a_whole_number_of_vectors_has_one_loop():
-    _, lanes, _, blocks, _, _ = lanes_of(TOTAL, summed(32))
-    assert lanes.size == 16
-    assert (blocks.stop, blocks.step, blocks.body[0].stop) == (32, 16, 16)
-
-
-def test_the_narrowest_type_that_is_loaded_fills_a_vector():
-    """Compilers take vectors of as many lanes for all types; so few bytes would have short ones."""
-    mask = Let("pred", "m", "mask[j]")
-    chosen = If("c", (mask, Assign("t", "t + m")))
-    for inside in (mask, chosen):
-        loop = replace(summed(70), body=(inside, Assign("t", "t + x[j]")))
-        _, lanes, *_ = lanes_of(TOTAL, loop)
-        assert lanes.size == 64
 
 
 @given(st.integers(1, 140), st.sampled_from(["f32", "f64"]))
@@ -117,55 +81,6 @@ ENTRY e {{
     arguments = few((3, n), kind, 0), few((3, n), "pred", 1)
     mine = emit_c.compile(module)(*arguments)
     np.testing.assert_array_equal(mine, evaluate(module, *arguments))
-
-
-def test_what_is_left_over_is_folded_by_the_last_whole_vector():
-    *_, rest, _, _ = lanes_of(TOTAL, summed(37))
-    assert (rest.start, rest.stop, rest.simd) == (0, 16, True)
-    assert rest.body == (
-        Let("s64", "j", "k_1 + 21"),
-        Assign("lanes_1[k_1]", "k_1 >= 11 ? lanes_1[k_1] + x[j] : lanes_1[k_1]"),
-    )
-
-
-def test_a_choice_of_what_is_left_over_chooses_among_the_lanes_that_fold_it():
-    chosen = If("m[j]", (Assign("t", "t + x[j]"),), (Assign("y[j]", "x[j]"),))
-    *_, rest, _, _ = lanes_of(TOTAL, replace(summed(37), body=(chosen,)))
-    fold = Assign("lanes_1[k_1]", "k_1 >= 11 ? lanes_1[k_1] + x[j] : lanes_1[k_1]")
-    assert rest.body[1] == replace(chosen, then=(fold,))
-
-
-def test_what_is_left_over_has_a_loop_of_its_own_where_it_overwrites_what_it_reads():
-    """A second run of an iteration would read what the first one has written."""
-    doubled = (Let("f32", "v", "x[j]"), Assign("x[j]", "v * 2"), Assign("t", "t + v"))
-    *_, rest, _, _ = lanes_of(TOTAL, replace(summed(37), body=doubled))
-    assert (rest.start, rest.stop, rest.simd) == (32, 37, True)
-
-
-def test_lanes_are_put_together_after_all_loops_around():
-    *_, nest, _, last = lanes_of(TOTAL, For("i", 9, (summed(32),)))
-    assert (nest.name, nest.stop) == ("i", 9)
-    assert last.target == Name("t")
-
-
-@pytest.mark.parametrize(
-    "loop", [summed(7), summed("n"), summed("last", start="first", trip_count=9)], ids=str
-)
-def test_loops_that_stay(loop):
-    assert lanes_of(TOTAL, loop) == (TOTAL, loop)
-
-
-def test_folds_of_unknown_variables_stay():
-    assert lanes_of(summed(32)) == (summed(32),)
-
-
-def test_folds_inside_of_other_statements():
-    call = Call("f", ())
-    both = If("c", (TOTAL, summed(32), call), (call,))
-    for around in (both, For("i", 3, (TOTAL, summed(32), call))):
-        (made,) = lanes_of(around)
-        inside = made.then if isinstance(made, statements.If) else made.body
-        assert len(inside) == 7
 
 
 @given(st.integers(1, 40), st.integers(1, 10), st.booleans())
@@ -191,15 +106,3 @@ ENTRY e {{
     executable = emit_c.compile(module, optimize=False)
     for mine, right in zip(executable(x), evaluate(module, x), strict=True):
         np.testing.assert_array_equal(mine, right)
-
-
-@pytest.mark.parametrize(
-    ("loaded", "iterations", "kind", "lanes"),
-    [("s32", 100, "s32", 16), ("s8", 100, "pred", 64), ("s32", 1000, "pred", 64)],
-    ids=["of wide numbers", "of bytes", "of a long row"],
-)
-def test_truths_of_wide_numbers_are_as_wide_in_short_rows(loaded, iterations, kind, lanes):
-    asked = (Let(loaded, "number", "x[j]"), Assign("any", "any | (number > 3)"))
-    loop = For("j", iterations, asked, simd=True, reductions=(("|", "any"),))
-    _, made, *_ = lanes_of(Variable("pred", "any", "0"), loop)
-    assert (made.kind, made.size) == (kind, lanes)

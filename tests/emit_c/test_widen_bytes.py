@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from written import Assign, For, Let
 
 import emit_c
 import hlo
 import interpreter
-from codegen.elements.kernel import Scope
 from emit_c import emit
-from emit_c.kernels.kernel import CKernel
-from emit_c.kernels.widen_bytes import widen_bytes
 from optimizer import optimize
 
 
@@ -54,21 +50,6 @@ def test_the_loads_stand_before_the_loop():
 )
 def test_others_stay_as_they_are(columns, function):
     assert "wide" not in written(masked(columns, function))
-
-
-def test_a_byte_that_the_iteration_has_stored_is_not_loaded_ahead():
-    loop = For(
-        "j",
-        41,
-        (
-            Assign("m[j]", "x[j] > 0"),
-            Let("pred", "v", "m[j]"),
-            Let("f32", "e", "exp_f32(x[j])"),
-            Assign("y[j]", "v ? e : 0"),
-        ),
-        simd=True,
-    )
-    assert widen_bytes(CKernel(None, Scope()).body, [loop]) == (loop,)
 
 
 @pytest.mark.parametrize("kind", ["pred", "s8", "u8", "s16", "u16"])

@@ -1,0 +1,45 @@
+// What fills no block is distributed too.
+for (s64 i = 0; i < 131; i++) {
+  f32 s = 0.0;
+  #pragma fold + : s
+  for (s64 j = 0; j < 32; j++) {
+    s = s + x[i * 32 + j];
+  }
+  const f32 l = log_f32(s);
+  y[i] = l;
+}
+// EXPECT
+for (s64 i_block = 0; i_block < 128; i_block += 64) {
+  f32 s_of_rows[64];
+  for (s64 k_1 = 0; k_1 < 64; k_1++) {
+    const s64 i_1 = k_1 + i_block;
+    f32 s_1 = 0.0;
+    #pragma fold + : s_1
+    for (s64 j = 0; j < 32; j++) {
+      s_1 = s_1 + x[i_1 * 32 + j];
+    }
+    s_of_rows[k_1] = s_1;
+  }
+  #pragma omp simd
+  for (s64 k_1 = 0; k_1 < 64; k_1++) {
+    const s64 i_2 = k_1 + i_block;
+    const f32 l_1 = log_f32(s_of_rows[k_1]);
+    y[i_2] = l_1;
+  }
+}
+f32 s_of_rows_1[3];
+for (s64 k_2 = 0; k_2 < 3; k_2++) {
+  const s64 i_3 = k_2 + 128;
+  f32 s_2 = 0.0;
+  #pragma fold + : s_2
+  for (s64 j = 0; j < 32; j++) {
+    s_2 = s_2 + x[i_3 * 32 + j];
+  }
+  s_of_rows_1[k_2] = s_2;
+}
+#pragma omp simd
+for (s64 k_2 = 0; k_2 < 3; k_2++) {
+  const s64 i_4 = k_2 + 128;
+  const f32 l_2 = log_f32(s_of_rows_1[k_2]);
+  y[i_4] = l_2;
+}

@@ -1,0 +1,93 @@
+// Loops inside of other statements.
+// GIVEN: const f32 x[], f32 y[], const f32 least[]
+if (c) {
+  for (s64 h = 0; h < 3; h++) {
+    #pragma parallel
+    for (s64 i = 0; i < 96; i++) {
+      f32 t = 0;
+      #pragma omp simd reduction(+ : t)
+      for (s64 j = 0; j < 9; j++) {
+        const f32 low = least[i];
+        const f32 v = x[i * 9 + j];
+        t = t + exp_f32(exp_f32(v - low));
+      }
+      f32 u = 0;
+      #pragma omp simd reduction(+ : u)
+      for (s64 j = 0; j < 9; j++) {
+        const f32 w = x[i * 9 + j];
+        u = u + exp_f32(exp_f32(w - t));
+      }
+      y[i] = u;
+    }
+  }
+}
+// EXPECT
+if (c) {
+  for (s64 h = 0; h < 3; h++) {
+    #pragma parallel
+    for (s64 i_block = 0; i_block < 96; i_block += 16) {
+      f32 padded[256];
+      for (s64 r = 0; r < 16; r++) {
+        #pragma omp simd
+        for (s64 c_1 = 0; c_1 < 16; c_1++) {
+          padded[r * 16 + c_1] = c_1 < 9 ? x[i_block * 9 + r * 9 + c_1] : 0.0f;
+        }
+      }
+      f32 columns[256];
+      #pragma omp simd
+      for (s64 k_1 = 0; k_1 < 16; k_1++) {
+        columns[k_1] = padded[k_1 * 16];
+        columns[k_1 + 16] = padded[k_1 * 16 + 1];
+        columns[k_1 + 32] = padded[k_1 * 16 + 2];
+        columns[k_1 + 48] = padded[k_1 * 16 + 3];
+        columns[k_1 + 64] = padded[k_1 * 16 + 4];
+        columns[k_1 + 80] = padded[k_1 * 16 + 5];
+        columns[k_1 + 96] = padded[k_1 * 16 + 6];
+        columns[k_1 + 112] = padded[k_1 * 16 + 7];
+        columns[k_1 + 128] = padded[k_1 * 16 + 8];
+        columns[k_1 + 144] = padded[k_1 * 16 + 9];
+        columns[k_1 + 160] = padded[k_1 * 16 + 10];
+        columns[k_1 + 176] = padded[k_1 * 16 + 11];
+        columns[k_1 + 192] = padded[k_1 * 16 + 12];
+        columns[k_1 + 208] = padded[k_1 * 16 + 13];
+        columns[k_1 + 224] = padded[k_1 * 16 + 14];
+        columns[k_1 + 240] = padded[k_1 * 16 + 15];
+      }
+      f32 t[16];
+      f32 low[16];
+      f32 u[16];
+      #pragma omp simd
+      for (s64 k_1 = 0; k_1 < 16; k_1++) {
+        const s64 i = i_block + k_1;
+        t[k_1] = 0;
+        low[k_1] = least[i];
+      }
+      for (s64 j = 0; j < 9; j++) {
+        #pragma omp simd
+        for (s64 k_1 = 0; k_1 < 16; k_1++) {
+          const s64 i = i_block + k_1;
+          const f32 v = columns[j * 16 + k_1];
+          t[k_1] = t[k_1] + exp_f32(exp_f32(v - low[k_1] * 1));
+        }
+      }
+      #pragma omp simd
+      for (s64 k_1 = 0; k_1 < 16; k_1++) {
+        const s64 i = i_block + k_1;
+        u[k_1] = 0;
+      }
+      for (s64 j = 0; j < 9; j++) {
+        #pragma omp simd
+        for (s64 k_1 = 0; k_1 < 16; k_1++) {
+          const s64 i = i_block + k_1;
+          const f32 w = columns[j * 16 + k_1];
+          u[k_1] = u[k_1] + exp_f32(exp_f32(w - t[k_1]));
+        }
+      }
+      #pragma omp simd
+      for (s64 k_1 = 0; k_1 < 16; k_1++) {
+        const s64 i = i_block + k_1;
+        y[i] = u[k_1];
+      }
+    }
+  }
+}

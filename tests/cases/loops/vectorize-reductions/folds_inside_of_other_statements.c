@@ -1,0 +1,62 @@
+// Folds inside of other statements.
+if (c) {
+  f32 t = 0;
+  #pragma omp simd reduction(+ : t)
+  for (s64 j = 0; j < 32; j++) {
+    t = t + x[j];
+  }
+  f();
+} else {
+  f();
+}
+// EXPECT
+if (c) {
+  f32 t = 0;
+  f32 lanes_1[16];
+  #pragma omp simd
+  for (s64 k_1 = 0; k_1 < 16; k_1++) {
+    lanes_1[k_1] = -0.0f;
+  }
+  #pragma trips 2
+  for (s64 j_block = 0; j_block < 32; j_block += 16) {
+    #pragma omp simd
+    for (s64 k_1 = 0; k_1 < 16; k_1++) {
+      const s64 j = j_block + k_1;
+      lanes_1[k_1] = lanes_1[k_1] + x[j];
+    }
+  }
+  sum_of_lanes(lanes_1);
+  t = t + lanes_1[0];
+  f();
+} else {
+  f();
+}
+
+for (s64 i = 0; i < 3; i++) {
+  f32 t = 0;
+  #pragma omp simd reduction(+ : t)
+  for (s64 j = 0; j < 32; j++) {
+    t = t + x[j];
+  }
+  f();
+}
+// EXPECT
+for (s64 i = 0; i < 3; i++) {
+  f32 t = 0;
+  f32 lanes_1[16];
+  #pragma omp simd
+  for (s64 k_1 = 0; k_1 < 16; k_1++) {
+    lanes_1[k_1] = -0.0f;
+  }
+  #pragma trips 2
+  for (s64 j_block = 0; j_block < 32; j_block += 16) {
+    #pragma omp simd
+    for (s64 k_1 = 0; k_1 < 16; k_1++) {
+      const s64 j = j_block + k_1;
+      lanes_1[k_1] = lanes_1[k_1] + x[j];
+    }
+  }
+  sum_of_lanes(lanes_1);
+  t = t + lanes_1[0];
+  f();
+}
