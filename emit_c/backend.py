@@ -37,9 +37,8 @@ class CompiledC(ModuleExecutable):
 
         @cache
         def compiled(replicas: int) -> emit_c.Executable:
-            header = replace(divided.header, replica_count=replicas)
-            module = replace(divided, header=header)
-            return cast("Any", emit_c.compile)(module, donate=True, **options)
+            made = replicated(divided, replicas)
+            return cast("Any", emit_c.compile)(made, donate=True, **options)
 
         self._compiled, self._first = compiled, compiled(divided.header.replica_count)
         self.native = self._first.native
@@ -58,13 +57,30 @@ class CompiledC(ModuleExecutable):
 
         A lone device may run any module; else there are as many replicas as arguments.
         """
-        partitions = self._divided.header.num_partitions
-        given = list(per_device) * (partitions if self._whole else 1)
-        replicas = max(len(given) // partitions, 1)
+        given, replicas = dealt(self._divided, per_device, whole=self._whole)
         executable = self._compiled(replicas)
         if len(given) == 1:
             return [executable(*given[0])]
         return executable(per_device=given)[: len(per_device)]
+
+
+def replicated(module: Module, replicas: int) -> Module:
+    """A module for another number of replicas."""
+    return replace(module, header=replace(module.header, replica_count=replicas))
+
+
+def dealt(
+    divided: Module, per_device: Sequence[Sequence[Any]], *, whole: bool
+) -> tuple[list[Sequence[Any]], int]:
+    """The arguments of each device of a divided module, and the number of replicas.
+
+    Parameters
+    ----------
+    whole : whether partitions are given the same arrays.
+    """
+    partitions = divided.header.num_partitions
+    given = list(per_device) * (partitions if whole else 1)
+    return given, max(len(given) // partitions, 1)
 
 
 class CCompiler(ModuleCompiler):
@@ -113,6 +129,34 @@ def _sanitized(module: Module, arguments: Sequence[Any]) -> SanitizerReport:
     return sanitize(_optimized(module), arguments)
 
 
+def _together(
+    module: Module, per_device: Sequence[Sequence[Any]]
+) -> tuple[Module, list[Sequence[Any]]]:
+    """The optimized module that devices run together, and the arguments of each."""
+    from optimizer.log import Log  # noqa: PLC0415
+    from optimizer.partitioning.spmd_partitioning import SpmdPartitioning  # noqa: PLC0415
+
+    divided = SpmdPartitioning().run(module, Log())
+    given, replicas = dealt(divided, per_device, whole=bool(reshardings(module)))
+    return _optimized(replicated(divided, replicas)), given
+
+
+def _profiled_together(module: Module, per_device: Sequence[Sequence[Any]]) -> Profile:
+    from emit_c.executable.profile import profile  # noqa: PLC0415
+
+    made, given = _together(module, per_device)
+    found = profile(made, per_device=given)
+    return replace(found, value=found.value[: len(per_device)])
+
+
+def _sanitized_together(module: Module, per_device: Sequence[Sequence[Any]]) -> SanitizerReport:
+    from emit_c.executable.sanitize import sanitize  # noqa: PLC0415
+
+    made, given = _together(module, per_device)
+    found = sanitize(made, per_device=given)
+    return replace(found, value=found.value and found.value[: len(per_device)])
+
+
 def _optimized(module: Module) -> Module:
     import optimizer  # noqa: PLC0415
 
@@ -130,6 +174,9 @@ BACKENDS: Final = {
             "profile": _profiled,
             "profile_as_is": _profiled_as_is,
             "sanitize": _sanitized,
+            # Of several devices, which run together: the arguments are those of each.
+            "profile_together": _profiled_together,
+            "sanitize_together": _sanitized_together,
         },
     )
 }

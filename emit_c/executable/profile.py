@@ -12,7 +12,7 @@ import ctypes
 import json
 import time
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,10 +149,19 @@ class Profile:
         }
 
 
-def profile(module: Module, arguments: Iterable[Any]) -> Profile:
+def profile(
+    module: Module,
+    arguments: Iterable[Any] = (),
+    per_device: Sequence[Sequence[Any]] | None = None,
+) -> Profile:
     """Run an optimized module again and again for a moment, and take the times of the fastest run.
 
     The first run finds nothing in the caches, and any run may be interrupted by other programs.
+
+    Parameters
+    ----------
+    per_device : instead of `arguments`: those of each device, which run together. Times are sums
+        over all devices, and a collective's include the time that it waits for others.
 
     Raises
     ------
@@ -162,13 +171,13 @@ def profile(module: Module, arguments: Iterable[Any]) -> Profile:
     recorder = _recorder()
     program = emit(prepare(module), profile=True)
     executable = Executable(module.entry, build(program), lambda: program.source)
-    given = list(arguments)
-    executable(*given)
+    call = partial(executable, *arguments, per_device=per_device)
+    call()
     roofline()  # takes its own time, once
     best: Profile | None = None
     end = time.perf_counter() + SECONDS
     while best is None or time.perf_counter() < end:
-        run = _once(recorder, executable, given, program.sites)
+        run = _once(recorder, call, program.sites)
         if best is None or run.seconds < best.seconds:
             best = run
     return replace(best, threads=executable.explain())
@@ -176,14 +185,13 @@ def profile(module: Module, arguments: Iterable[Any]) -> Profile:
 
 def _once(
     recorder: ctypes.CDLL,
-    executable: Executable,
-    given: Sequence[Any],
+    call: Callable[[], Any],
     sites: tuple[KernelSite, ...],
 ) -> Profile:
     """One run."""
     recorder.hlo_take_events(None, 0)
     begin = time.perf_counter()
-    value = executable(*given)
+    value = call()
     seconds = time.perf_counter() - begin
     events = np.empty(MOST_EVENTS, _EVENT)
     there: int = recorder.hlo_take_events(events.ctypes.data, MOST_EVENTS)

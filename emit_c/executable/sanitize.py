@@ -77,8 +77,23 @@ class SanitizerReport:
     findings: tuple[SanitizerFinding, ...]
 
 
-def sanitize(module: Module, arguments: Sequence[Any], *, seconds: float = 600) -> SanitizerReport:
+def sanitize(
+    module: Module,
+    arguments: Sequence[Any] = (),
+    *,
+    per_device: Sequence[Sequence[Any]] | None = None,
+    seconds: float = 600,
+) -> SanitizerReport:
     """Build an optimized module with sanitizers, and run it.
+
+    Parameters
+    ----------
+    per_device : instead of `arguments`: those of each device, which run together.
+
+    Returns
+    -------
+    SanitizerReport
+        its value is a list with `per_device`.
 
     Raises
     ------
@@ -86,21 +101,24 @@ def sanitize(module: Module, arguments: Sequence[Any], *, seconds: float = 600) 
         HLO110 to HLO112 if the arguments do not fit, HLO180 to HLO182 as `emit_c.compile`, HLO183
         if the run ends without a value and without a finding.
     """
-    given = converted(module.entry, (), *arguments)
-    # One device, as a module for several may be run by a device alone.
-    alone = {"replica_count": 1, "num_partitions": 1}
-    module = replace(module, header=replace(module.header, **alone))
+    given = [converted(module.entry, (), *each) for each in per_device or [arguments]]
+    if per_device is None:
+        # One device, as a module for several may be run by a device alone.
+        alone = {"replica_count": 1, "num_partitions": 1}
+        module = replace(module, header=replace(module.header, **alone))
     head = signature(module, _NAME)
     with tempfile.TemporaryDirectory(prefix="pyhlo-") as name:
         folder = Path(name)
         source = _build(module, head, folder)
-        for number, array in enumerate(given):
-            if array is not None:
-                (folder / f"in{number}").write_bytes(array.tobytes())
+        for device, arrays in enumerate(given):
+            for number, array in enumerate(arrays):
+                if array is not None:
+                    (folder / f"in{number}_{device}").write_bytes(array.tobytes())
         told, status = _run(folder, seconds)
         found = findings(told, source)
         if status == 0:
-            return SanitizerReport(_value(module, head, folder), found)
+            values = [_value(module, head, folder, device) for device in range(len(given))]
+            return SanitizerReport(values[0] if per_device is None else values, found)
     if not found:
         message = f"the watched run ended with status {status}"
         raise HloError("HLO183", message, notes=[told.strip()[-2000:]] if told.strip() else ())
@@ -134,13 +152,22 @@ def _build(module: Module, head: FunctionSignature, folder: Path) -> str:
 
 
 def _main(head: FunctionSignature) -> str:
-    """A program that reads the files in0, in1, ..., and writes out0, out1, ...."""
-    reads = "".join(_line("in", k, a) for k, a in enumerate(head.inputs) if a)
-    makes = "".join(_line("out", k, a) for k, a in enumerate(head.outputs) if a)
+    """A program that reads the files in0_0, in1_0, ..., and writes out0_0, out1_0, ....
+
+    Each array has the files of all devices: in0_1 is that of device 1.
+    """
+    reads = "".join(_lines("in", k, a, head) for k, a in enumerate(head.inputs) if a)
+    makes = "".join(_lines("out", k, a, head) for k, a in enumerate(head.outputs) if a)
     writes = "".join(
-        f'  put("out{k}", {a.name}, {_bytes(a)});\n' for k, a in enumerate(head.outputs) if a
+        f'  put("out{k}_{d}", {_of(a, d, head)}, {_bytes(a)});\n'
+        for k, a in enumerate(head.outputs) if a for d in range(head.devices)
+    )  # fmt: skip
+    frees = "".join(
+        f"  free({_of(a, d, head)});\n" for a in head.inputs if a for d in range(head.devices)
     )
-    names = [a.name for a in (*head.inputs, *head.outputs) if a]
+    cast = head.devices > 1
+    names = [f"(const {a.type} *const *){a.name}" if cast else a.name for a in head.inputs if a]
+    names += [a.name for a in head.outputs if a]
     return f"""#include "{head.name}.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,13 +190,24 @@ static void put(const char *name, void *memory, size_t size) {{
 int main(void) {{
 {reads}{makes}  int status = {head.name}({", ".join([*names, "0"])});
   if (status) return status;
-{writes}{"".join(f"  free({a.name});" + chr(10) for a in head.inputs if a)}  return 0;
+{writes}{frees}  return 0;
 }}
 """
 
 
-def _line(kind: str, number: int, array: ArrayParameter) -> str:
-    return f'  {array.type} *{array.name} = get("{kind}{number}", {_bytes(array)});\n'
+def _of(array: ArrayParameter, device: int, head: FunctionSignature) -> str:
+    """The array of a device."""
+    return f"{array.name}[{device}]" if head.devices > 1 else array.name
+
+
+def _lines(kind: str, number: int, array: ArrayParameter, head: FunctionSignature) -> str:
+    """The arrays of all devices, read from their files."""
+    several = f"[{head.devices}]" if head.devices > 1 else ""
+    made = "".join(
+        f'  {_of(array, d, head)} = get("{kind}{number}_{d}", {_bytes(array)});\n'
+        for d in range(head.devices)
+    )
+    return f"  {array.type} *{array.name}{several};\n{made}"
 
 
 def _bytes(array: ArrayParameter) -> int:
@@ -189,10 +227,11 @@ def _run(folder: Path, seconds: float) -> tuple[str, int]:
     return result.stderr, result.returncode
 
 
-def _value(module: Module, head: FunctionSignature, folder: Path) -> Any:
-    """The module's value, from the files that the program wrote."""
+def _value(module: Module, head: FunctionSignature, folder: Path, device: int) -> Any:
+    """The module's value on a device, from the files that the program wrote."""
     leaves = (
-        _read(folder / f"out{k}", array) if array else None for k, array in enumerate(head.outputs)
+        _read(folder / f"out{k}_{device}", array) if array else None
+        for k, array in enumerate(head.outputs)
     )
     return nested(nesting(module.entry.root.shape), leaves)
 

@@ -266,7 +266,7 @@ def chosen_runner(
     observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
     options = limits(arguments, backend)
     if arguments.profile or arguments.profile_trace or arguments.sanitize:
-        return partial(run_each, watched_runner(arguments, backend))
+        return partial(run_watched, arguments, backend)
     if arguments.no_library:
         options["libraries"] = False
     if arguments.checked:
@@ -287,22 +287,6 @@ def chosen_runner(
             return run_once(backend, {**options, "observe": observe}, module, inputs)
 
     return run_observed if observed else partial(run_once, backend, options)
-
-
-def run_each(
-    way: Callable[[Module, Sequence[Sequence[Any]]], list[Value]],
-    module: Module,
-    inputs: Sequence[Sequence[Any]],
-) -> list[Value]:
-    """Run a module on each device by itself, in some way.
-
-    Raises
-    ------
-    HloError
-        HLO203 if devices need each other.
-    """
-    refuse_communication(module, len(inputs))
-    return way(module, inputs)
 
 
 def run_timed(
@@ -364,15 +348,28 @@ def show(values: Sequence[Value]) -> None:
             terminal.print(line, markup=False)
 
 
-def watched_runner(
-    arguments: Namespace, backend: Backend
-) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]]:
-    """The runner for a profile or sanitizers."""
+def run_watched(
+    arguments: Namespace, backend: Backend, module: Module, inputs: Sequence[Sequence[Any]]
+) -> list[Value]:
+    """Run a module for a profile, or under sanitizers.
+
+    Raises
+    ------
+    HloError
+        HLO203 if devices need each other, and the backend runs each by itself.
+    """
     from hlo_tools.watching import run_profiled, run_sanitized  # noqa: PLC0415
 
-    if arguments.sanitize:
-        return partial(run_sanitized, backend.offers["sanitize"])
-    return partial(run_profiled, backend.offers["profile"], trace=arguments.profile_trace)
+    way = "sanitize" if arguments.sanitize else "profile"
+    run = (
+        run_sanitized
+        if arguments.sanitize
+        else partial(run_profiled, trace=arguments.profile_trace)
+    )
+    if len(inputs) > 1 and f"{way}_together" in backend.offers:
+        return run(backend.offers[f"{way}_together"], module, [inputs])[0]
+    refuse_communication(module, len(inputs))
+    return run(backend.offers[way], module, inputs)
 
 
 def limit_threads(number: int, *backends: Backend | None) -> None:

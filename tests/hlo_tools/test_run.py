@@ -78,9 +78,8 @@ def test_several_devices_call_one_program_of_c(hlo, words) -> None:
     assert result.out.count("6.") == 3
 
 
-@pytest.mark.parametrize("words", ["cuda-host", "c --sanitize", "c --profile"])
-def test_devices_that_are_run_by_themselves_can_t_meet(hlo, words) -> None:
-    result = hlo("run", "-", "--platform", *words.split(), stdin=REPLICAS)
+def test_devices_that_are_run_by_themselves_can_t_meet(hlo) -> None:
+    result = hlo("run", "-", "--platform", "cuda-host", stdin=REPLICAS)
     assert result.status == 2
     assert "HLO203" in result.err
     assert "replica-id needs the other devices" in result.err

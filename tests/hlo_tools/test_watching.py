@@ -45,6 +45,40 @@ def test_a_profile_lists_kernels(hlo, tmp_path):
     assert json.loads(trace.read_text())["traceEvents"]
 
 
+TWO_DEVICES = b"""HloModule m, num_partitions=2
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[50] parameter(0)
+  t = token[] after-all()
+  y = f32[50] tanh(x)
+  s = f32[50] all-reduce(y), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true,
+    to_apply=add
+  n = u32[] partition-id()
+  ROOT r = (f32[50], token[], u32[]) tuple(s, t, n)
+}
+"""
+
+
+def test_devices_are_profiled_together(hlo, tmp_path):
+    """Each kernel has a call on each device, a collective as well."""
+    trace = tmp_path / "trace.json"
+    words = ("run", "-", "--platform", "c", "--profile-trace", trace)
+    result = hlo(*words, "--reference", "interpreter", stdin=TWO_DEVICES)
+    assert result.status == 0, result.err
+    assert re.search(r"all-reduce f32\[50\] +2 ", result.out)
+    assert "device 1:" in result.out
+    threads = {event["tid"] for event in json.loads(trace.read_text())["traceEvents"]}
+    assert len(threads) >= 2
+
+
+def test_devices_are_watched_together(hlo):
+    words = ("run", "-", "--platform", "c", "--sanitize", "--reference", "interpreter", "--quiet")
+    result = hlo(*words, stdin=TWO_DEVICES)
+    assert (result.status, "equal to interpreter, arrays: 4" in result.out) == (0, True), result.err
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_number_of_a_profile_is_cut_away_on_a_terminal(hlo, monkeypatch, width):
     """Long names are folded instead, with and without colours."""
