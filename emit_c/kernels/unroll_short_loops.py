@@ -26,6 +26,11 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
 from codegen.loops.work import trip_count, work
+from codegen.schedule.divide import divide
+from codegen.schedule.fission import fission
+from codegen.schedule.interchange import interchange
+from codegen.schedule.order import vectorize
+from codegen.schedule.trace import attempt
 from codegen.schedule.unroll import written_out
 from codegen.statements import (
     Assign,
@@ -33,14 +38,9 @@ from codegen.statements import (
     If,
     Let,
     Statement,
-    base,
-    names_in,
-    nested,
     replaced,
     straight,
-    values,
 )
-from codegen.walk import names_of
 from emit_c.kernels.outline_math import has_long_functions
 from emit_c.kernels.row_starts import distances
 from optimizer import machine
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from codegen.elements.body import Body
+    from codegen.expressions import Expr
 
 
 def unroll_short_loops(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -93,14 +94,8 @@ def _distributed(loop: For) -> tuple[For, For] | None:
     others = [s for s in loop.body if s not in dear]
     if not dear or all(_is_short(s) for s in others if isinstance(s, For)):
         return None
-    inside = [s for s in nested(loop.body) if not isinstance(s, For)]
-    written = {base(s.target) for s in inside if isinstance(s, Assign)}
-    read = {name for s in inside for tree in values(s) for name in names_of(tree)}
-    shared = {s.name for s in others if isinstance(s, Let)}.intersection(names_in(dear))
-    plain = all(isinstance(s, For | Assign | Let) for s in loop.body)
-    if not plain or shared or not written.isdisjoint(read):
-        return None
-    return loop.with_body(others), loop.with_body(dear)
+    parts = attempt(lambda: fission(loop, others, (), {}))
+    return parts and (replace(parts[0], parallel=True), replace(parts[1], parallel=True))
 
 
 def _is_worth_it(loop: For) -> bool:
@@ -161,35 +156,40 @@ def _copies_far(row: str, statement: Statement) -> bool:
 
 def _exchanged(body: Body, statement: Statement) -> Sequence[Statement] | None:
     """A short loop of much work around blocks of a longer one; None for other statements."""
-    if not isinstance(statement, For) or not _can_be_exchanged(statement):
+    if not isinstance(statement, For) or not _is_worth_exchange(statement):
         return None
-    loop, (short,) = statement, (s for s in statement.body if isinstance(s, For))
+    loop, (*_, short) = statement, statement.body
     assert isinstance(loop.stop, int)
+    assert isinstance(short, For)
     whole = loop.stop - loop.stop % machine.BLOCK_OF_EXCHANGED
-    block, lane = body.name(f"{loop.name}_block"), body.name("k")
-    number = Let("s64", loop.name, Name(block) + Name(lane))
-    others = (s for s in loop.body if s is not short)
-    inner = For(lane, machine.BLOCK_OF_EXCHANGED, (number, *others, *short.body), simd=True)
-    blocks = For(
-        block, whole, (replace(short, body=(inner,), simd=False),), step=machine.BLOCK_OF_EXCHANGED
+
+    def in_block(lane: For, _: Expr | int) -> Iterator[For]:
+        # What is promised of the loop holds of its blocks.
+        around = interchange(replace(lane, parallel=True))
+        (inner,) = around.body
+        assert isinstance(inner, For)
+        inner = vectorize(replace(inner, parallel=False, simd=True))
+        yield replace(around, body=(inner,), parallel=short.parallel)
+
+    blocks = attempt(
+        lambda: divide(body, replace(loop, stop=whole), machine.BLOCK_OF_EXCHANGED, in_block)
     )
-    blocks = replace(blocks, parallel=True)
-    return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)
+    if blocks is None:
+        return None
+    return (*blocks, replace(loop, start=whole)) if whole < loop.stop else blocks
 
 
-def _can_be_exchanged(loop: For) -> bool:
-    """Whether a loop has one short one inside, and no iteration of either depends on another."""
+def _is_worth_exchange(loop: For) -> bool:
+    """Whether a loop does not do much but for a loop inside, that fills no vector."""
     inner = [s for s in loop.body if isinstance(s, For)]
-    if len(inner) != 1 or not loop.parallel or not isinstance(loop.stop, int):
+    if len(inner) != 1 or inner[0] is not loop.body[-1] or not loop.parallel:
         return False
-    if (
-        (loop.start, loop.step) != (0, 1)
-        or loop.stop < machine.BLOCK_OF_EXCHANGED
-        or inner[0].reductions
-    ):
+    if not isinstance(loop.stop, int) or loop.stop < machine.BLOCK_OF_EXCHANGED:
+        return False
+    if (loop.start, loop.step) != (0, 1) or inner[0].reductions:
         return False
     if not isinstance(inner[0].stop, int) or (inner[0].start, inner[0].step) != (0, 1):
         return False
     if trip_count(inner[0]) not in machine.EXCHANGED or not inner[0].parallel | inner[0].simd:
         return False
-    return straight([s for s in loop.body if s is not inner[0]]) and straight(inner[0].body)
+    return straight(inner[0].body)
