@@ -80,6 +80,7 @@ class Document:
             **last,
             "notes": self.notes,
             "rows": self.rows.as_data(),
+            "shards": [[row, *grid] for row, grid in self.rows.shards.items()],
             "names": self.rows.names.as_data(),
             "shapes": [[shape, self.rows.bytes[shape]] for shape in self.rows.shapes.as_data()],
             "opcodes": [[name, OPCODES[name].summary] for name in self.rows.opcodes.as_data()],

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from hlo.read.stack_frames import source_location
 from hlo.write.print_order import computation_order, fused_computations
 from hlo_tools.trace.changes import Printer, ordered
+from hlo_tools.trace.shards import shard_grid
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
+    from hlo_tools.trace.shards import Grid
 
 # The kinds of rows.
 INSTRUCTION, ROOT, HEAD, ENTRY, END = range(5)
@@ -44,6 +46,7 @@ class RowTable:
         self.names, self.shapes, self.opcodes = Strings(), Strings(), Strings()
         self.rests, self.sources = Strings(), Strings()
         self.bytes: dict[str, int] = {}
+        self.shards: dict[int, Grid] = {}
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._known: dict[tuple[Instruction, bool], int] = {}
         self.sources.number("")
@@ -71,6 +74,8 @@ class RowTable:
             self.sources.number(self._source(instr)),
         )
         number = self._known[instr, is_root] = self._number(key)
+        if grid := shard_grid(instr):
+            self.shards[number] = grid
         return number
 
     def _source(self, instr: Instruction) -> str:

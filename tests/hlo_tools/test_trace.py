@@ -265,3 +265,24 @@ def test_every_rewrite_in_a_large_module_shows_a_change(monkeypatch: pytest.Monk
     steps = [step for each in data["passes"] for step in each.get("steps", ())]
     assert len(steps) > 3
     assert all(step["edits"] for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("sharding", "grid"),
+    [
+        ("{devices=[2,2]<=[4]}", [2, 2, [[0], [1], [2], [3]]]),
+        ("{devices=[1,4]<=[2,2]T(1,0)}", [1, 4, [[0], [2], [1], [3]]]),
+        # Two devices hold copies of each block.
+        ("{devices=[2,1,2]<=[4] last_tile_dim_replicate}", [2, 1, [[0, 1], [2, 3]]]),
+        ("{replicated}", None),
+        ("{maximal device=1}", None),
+    ],
+)
+def test_blocks_of_sharded_arrays_name_their_devices(sharding: str, grid: object) -> None:
+    module = language.parse(f"""HloModule m, num_partitions=4
+ENTRY e {{
+  x = f32[4,8] parameter(0), sharding={sharding}
+  ROOT y = f32[4,8] negate(x) }}""")
+    data = json.loads(json.dumps(Document(record(module, parse_pipeline("dce"))).as_data()))
+    found = {data["names"][data["rows"]["name"][row]]: grid for row, *grid in data["shards"]}
+    assert found == ({} if grid is None else {"x": grid})

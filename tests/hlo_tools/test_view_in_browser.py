@@ -138,3 +138,15 @@ def test_quiz_begins_at_the_first_rewrite_of_a_pass(mnist) -> None:
     assert not mnist.all("#after")[0].is_displayed()
     mnist.press("q")
     assert mnist.all("#after")[0].is_displayed()
+
+
+def test_shards_are_drawn_in_the_colours_of_devices(browser, folder) -> None:
+    text = """HloModule m, num_partitions=4
+ENTRY e {
+  x = f32[4,8] parameter(0), sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}
+  ROOT y = f32[4,8] add(x, x)
+}"""
+    page = Viewer(browser, folder, "shards", text, "#pass=0&step=0&i=x")
+    assert page.texts("svg.shards title") == ["block 0: devices 0, 1", "block 1: devices 2, 3"]
+    colours = [cell.get_attribute("fill") for cell in page.all("svg.shards rect[fill]")]
+    assert len(set(colours)) == 4

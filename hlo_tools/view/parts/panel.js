@@ -33,7 +33,7 @@ class Panel {
     if (trace.rows.called[row].length) fact("calls", ...this.links(trace.rows.called[row]));
     this.element.replaceChildren(title,
       el("pre", { class: "whole" }, ...app.words.ofRow(row, name, null)),
-      facts, ...this.values(name, before, after), this.history(name, row), ...this.uses(name), this.graph(state, name));
+      facts, ...shardPicture(trace.shardsOf.get(row)), ...this.values(name, before, after), this.history(name, row), ...this.uses(name), this.graph(state, name));
   }
 
   links(numbers) {

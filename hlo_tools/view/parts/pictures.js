@@ -62,6 +62,25 @@ class Labels {
   }
 }
 
+// The blocks of an array that devices share: a colour for each device, copies in stripes.
+function shardPicture(grid) {
+  if (!grid) return [];
+  const [rows, columns, blocks] = grid, devices = Math.max(...blocks.flat()) + 1;
+  const side = Math.max(6, Math.min(44, 360 / Math.max(rows, columns))), width = columns * side, height = rows * side;
+  const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "shards", role: "img",
+    "aria-label": `${plural(blocks.length, "block")} on ${plural(devices, "device")}` });
+  blocks.forEach((held, block) => {
+    const x = (block % columns) * side, y = Math.floor(block / columns) * side, shown = held.slice(0, 8);
+    const told = `block ${block}: ${held.length === 1 ? "device" : "devices"} ${held.join(", ")}`;
+    drawn.append(svg("g", {}, svg("title", {}, told),
+      ...shown.map((device, n) => svg("rect", { x: x + (n * side) / shown.length, y, width: side / shown.length, height: side,
+        fill: `hsl(${Math.round((360 * device) / devices)} 65% 72%)` })),
+      svg("rect", { x, y, width: side, height: side, class: "block" }),
+      side >= 20 ? svg("text", { x: x + side / 2, y: y + side / 2 + 4 }, held.length > 1 ? `${held[0]}…` : String(held[0])) : null));
+  });
+  return [el("h3", {}, "Devices"), el("figure", {}, drawn, el("figcaption", {}, "A colour is a device; stripes hold copies."))];
+}
+
 function lanesOf(allocation) {
   return new Set(allocation.values.map(([, offset]) => offset)).size;
 }

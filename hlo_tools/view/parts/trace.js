@@ -13,6 +13,7 @@ class Trace {
   constructor(data) {
     Object.assign(this, data);
     this.nameNumber = new Map(data.names.map((name, number) => [name, number]));
+    this.shardsOf = new Map((data.shards || []).map(([row, ...grid]) => [row, grid]));
     this.changing = [];
     this.starts = [];
     let state = data.start, done = 0;
