@@ -54,6 +54,7 @@ VERBS_BY_PURPOSE: Final = {
     "from and to other programs": {
         "jax": "run a script that uses JAX, and watch its modules",
         "tf": "run a script that uses TensorFlow, with its parts compiled",
+        "torch": "run a script that uses PyTorch, with its models compiled",
         "pjrt": "write PyHLO as a PJRT library, for other languages to load",
         "aot": "write a module as C files that build without Python",
         "cuda-host": "run a kernel of CUDA C on the processor, and find its mistakes",

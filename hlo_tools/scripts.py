@@ -58,3 +58,18 @@ def _from_script(error: Exception, script: str) -> TracebackType | None:
     while found is not None and not found.tb_frame.f_code.co_filename.startswith(script):
         found = found.tb_next
     return found
+
+
+def folder_made(path: str) -> Path:
+    """A folder for the files of a run, made if it is not there.
+
+    Raises
+    ------
+    HloError
+        HLO200 if it can't be made.
+    """
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HloError("HLO200", f"cannot write {path}: {error.strerror}") from error
+    return Path(path)

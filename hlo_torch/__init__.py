@@ -5,7 +5,8 @@
 torch traces the model and its gradients to graphs of ATen operations; each becomes a module of HLO,
 which is compiled to C. The files, each of which needs only those before it: `graph` (such a graph,
 without torch), `operations` (what each operation is in HLO), `lowering` (a graph as a module),
-`report`; and with torch: `arrays`, `capture`, `segments`, `compiled`, `dynamo`.
+`report`; and with torch: `arrays`, `capture`, `segments`, `compiled`, `simpler` (operations that
+are made of others first), `dynamo`.
 """
 
 from __future__ import annotations

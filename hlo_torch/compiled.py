@@ -31,14 +31,16 @@ if TYPE_CHECKING:
 
 # Random numbers come from torch, so that they are those of eager torch; and `empty`, for them.
 _RANDOM = (
-    "bernoulli",
-    "rand",
-    "normal",
-    "uniform",
-    "multinomial",
-    "exponential",
-    "empty.",
-    "empty_strided",
+    *("bernoulli", "rand", "normal.", "normal_functional", "uniform", "multinomial", "exponential"),
+    *("cauchy", "geometric", "log_normal", "poisson", "binomial", "_sample_dirichlet", "dropout"),
+    *("_standard_gamma.", "rrelu_with_noise.", "rrelu_with_noise_functional", "alpha_dropout"),
+    *("feature_dropout", "feature_alpha_dropout", "_fused_dropout", "empty.", "empty_strided"),
+)
+# Errors that depend on values are torch's.
+_CHECKS = (
+    "aten._linalg_check_errors.default",
+    "aten._assert_async.msg",
+    "aten._assert_scalar.default",
 )
 
 
@@ -136,7 +138,7 @@ class _GraphPlan:
         for node in nodes:
             if reason := _why_not(node, why):
                 why[node] = reason
-        refused = [reason for reason in why.values() if reason not in (RANDOM, _PART)]
+        refused = [reason for reason in why.values() if reason not in (RANDOM, CHECK, _PART)]
         if refused and not options.fallback:
             raise Unsupported("; ".join(dict.fromkeys(refused)))
         self.report.eager = [*dict.fromkeys(refused)]
@@ -201,7 +203,13 @@ def _as_traced(value: Any, traced: Any) -> Any:
 
 
 RANDOM = "it draws random numbers"
+CHECK = "it computes nothing, and may raise an error"
 _PART = "it is a result of an operation that torch runs"
+
+
+def is_random(target: str) -> bool:
+    """Whether an operation draws random numbers."""
+    return any(target.startswith(f"aten.{word}") for word in _RANDOM)
 
 
 def _why_not(node: Node, why: dict[Node, str]) -> str:
@@ -209,8 +217,10 @@ def _why_not(node: Node, why: dict[Node, str]) -> str:
     target, operation = target_of(node), operation_of(node)
     if target == "getitem":
         return _PART if node.args[0] in why else ""
-    if any(target.startswith(f"aten.{word}") for word in _RANDOM):
+    if is_random(target):
         return RANDOM
+    if target == "with_effects" and str(node.args[1]) in _CHECKS:
+        return CHECK
     if rule_of(target) is None:
         return str(refusal(operation, "hlo_torch has no rule for it"))
     if reason := _why_not_given(node, target):

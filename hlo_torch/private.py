@@ -40,20 +40,9 @@ def is_whole() -> bool:
         return False
 
 
-def decompositions(further: Iterable[str], *whole: str) -> dict[Any, Any]:
-    """By operation, the function that makes simpler ones of it: those of torch's core, and more.
-
-    Parameters
-    ----------
-    further : names of operations that torch counts among its core.
-    whole : names of operations that stay as they are.
-    """
-    decomp, aten = import_module("torch._decomp"), torch.ops.aten
-    found = [getattr(aten, name) for name in further if hasattr(aten, name)]
-    table = {**decomp.core_aten_decompositions(), **decomp.get_decompositions(found)}
-    for name in whole:
-        table.pop(getattr(aten, name).default, None)
-    return table
+def registered_decompositions() -> dict[Any, Any]:
+    """By operation, the function that makes simpler ones of it: all that torch has."""
+    return dict(import_module("torch._decomp").global_decomposition_table["post_autograd"])
 
 
 @contextmanager
@@ -68,6 +57,26 @@ def without_mkldnn() -> Generator[None]:
         yield
     finally:
         torch._C._set_mkldnn_enabled(held)
+
+
+@contextmanager
+def compiling_with(backend: Any) -> Generator[None]:
+    """Let `torch.compile` use a backend where no other one than inductor is asked for.
+
+    The modes and options that are meant for inductor are left out.
+    """
+    original = torch.compile
+
+    def compile_(model: Any = None, **given: Any) -> Any:
+        if given.get("backend") in (None, "inductor"):
+            given = {**given, "backend": backend, "mode": None, "options": None}
+        return original(model, **given)
+
+    torch.compile = compile_
+    try:
+        yield
+    finally:
+        torch.compile = original
 
 
 def is_operation(target: Any) -> bool:

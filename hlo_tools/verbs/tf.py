@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.scripts import run_script
+from hlo_tools.scripts import folder_made, run_script
 
 if TYPE_CHECKING:
     import argparse
@@ -68,7 +68,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the script."""
     earlier = _read(arguments.since) if arguments.since else ""
-    folder = _made(arguments.dump_to) if arguments.dump_to else None
+    folder = folder_made(arguments.dump_to) if arguments.dump_to else None
     if find_spec("tensorflow") is None:
         note = "pip install 'pyhlo[tf]'"
         raise HloError("HLO200", "tensorflow is not installed", notes=[note])
@@ -85,14 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.explain:
         print(explain(), file=sys.stderr)
     return status
-
-
-def _made(folder: str) -> Path:
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise HloError("HLO200", f"cannot write {folder}: {error.strerror}") from error
-    return Path(folder)
 
 
 def _read(folder: str) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hlo.types.element_type import F32, S32
 from hlo.types.shape import array
 from hlo.types.values import ConvDims, WindowDim
+from hlo_torch.operations.indexing import take
 from hlo_torch.operations.table import (
     Unsupported,
     aten,
@@ -19,8 +22,8 @@ from hlo_torch.operations.table import (
 )
 from optimizer.derivative.contraction import images_back, kernel_back
 from optimizer.derivative.table import total
-from optimizer.expanders.parts import counting, folded, permuted, spread, to_dims
-from optimizer.rewriting.make import make, splat
+from optimizer.expanders.parts import counting, folded, number, permuted, spread, to_dims
+from optimizer.rewriting.make import constant, make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +65,67 @@ def addmm(
         return made
     bias = to_shape(out, z)
     return made + (bias if beta == 1 else bias * beta)
+
+
+@aten("addbmm.default")
+def addbmm(
+    out: Shape, z: Instruction, x: Instruction, y: Instruction, *, beta: float = 1, alpha: float = 1
+) -> Instruction:
+    """Beta z + alpha times the sum of products of matrices."""
+    made = make(*("dot", x, y), lhs_contracting_dims=(0, 2), rhs_contracting_dims=(0, 1))
+    made = made if alpha == 1 else made * alpha
+    if beta == 0:
+        return made
+    bias = to_shape(out, z)
+    return made + (bias if beta == 1 else bias * beta)
+
+
+def _distance(difference: Instruction, p: float) -> Instruction:
+    """The p-norm along the last dimension."""
+    size, last = make("abs", difference), difference.shape.rank - 1
+    kind = size.shape.element_type
+    if p == 0:
+        return total(
+            converted(make("compare", size, splat(0, size.shape), direction="NE"), kind), (last,)
+        )
+    if p == 1:
+        return total(size, (last,))
+    if p == math.inf:
+        return folded(size, number(0, kind), (last,), binary("maximum", kind))
+    if p == 2:
+        return make("sqrt", total(size * size, (last,)))
+    sums = total(make("power", size, splat(p, size.shape)), (last,))
+    return make("power", sums, splat(1 / p, sums.shape))
+
+
+@aten("_cdist_forward.default")
+def cdist(
+    out: Shape, x: Instruction, y: Instruction, p: float, _by_products: int | None = None
+) -> Instruction:
+    """The distances of all rows of one matrix from all rows of another."""
+    return _distance(all_differences(out, x, y), p)
+
+
+def all_differences(out: Shape, x: Instruction, y: Instruction) -> Instruction:
+    """The differences of all rows of one matrix and all of another, along a last dimension."""
+    features = x.shape.dims[-1]
+    dims = (*out.dims, features)
+    x = broadcast(to_dims(x, (*x.shape.dims[:-1], 1, features)), dims)
+    y = broadcast(to_dims(y, (*y.shape.dims[:-2], 1, *y.shape.dims[-2:])), dims)
+    return x - y
+
+
+@aten("_pdist_forward.default")
+def pdist(_out: Shape, x: Instruction, p: float = 2) -> Instruction:
+    """The distance of each row of a matrix from each later one."""
+    rows, columns = pairs_of_rows(x)
+    return _distance(take(x, [rows]) - take(x, [columns]), p)
+
+
+def pairs_of_rows(x: Instruction) -> tuple[Instruction, Instruction]:
+    """The places of all pairs of rows, of which the second one is the later one."""
+    rows, columns = (constant(k.astype(np.int64)) for k in np.triu_indices(x.shape.dims[0], 1))
+    return rows, columns
 
 
 @aten("mv.default", "dot.default", "vdot.default")
@@ -185,9 +249,19 @@ def _scores(
     return scores + to_shape(shape, mask)
 
 
-def _same_heads(query: Instruction, other: Instruction) -> None:
-    if query.shape.dims[:2] != other.shape.dims[:2]:
-        raise Unsupported("fewer heads of keys than of queries")
+def _for_all_heads(x: Instruction, query: Instruction) -> Instruction:
+    """Keys or values for each head of queries, which come in groups that share theirs."""
+    batch, heads, *rest = x.shape.dims
+    groups = query.shape.dims[1] // heads
+    wide = spread(x, (batch, heads, groups, *rest), (0, 1, 3, 4))
+    return to_dims(wide, (batch, heads * groups, *rest)) if groups > 1 else x
+
+
+def _of_own_heads(grad: Instruction, x: Instruction) -> Instruction:
+    """The gradients of keys or values, added up over the heads that share them."""
+    batch, heads, *rest = x.shape.dims
+    groups = grad.shape.dims[1] // heads
+    return total(to_dims(grad, (batch, heads, groups, *rest)), (2,)) if groups > 1 else grad
 
 
 @aten("_scaled_dot_product_flash_attention_for_cpu.default")
@@ -196,9 +270,9 @@ def attention(
     is_causal: bool = False, *, attn_mask: Instruction | None = None, scale: float | None = None,
 ) -> tuple[Instruction, ...]:  # fmt: skip
     """Attention, and the logarithm of the sum of each query's weights."""
-    _same_heads(query, key)
     if dropout:
         raise Unsupported("dropout inside of attention")
+    key, value = (_for_all_heads(x, query) for x in (key, value))
     scores = _scores(query, key, attn_mask, scale, is_causal=is_causal)
     kind, last = scores.shape.element_type, scores.shape.rank - 1
     most = folded(scores, least(kind), (last,), binary("maximum", kind))
@@ -219,7 +293,8 @@ def attention_backward(
     attn_mask: Instruction | None = None, scale: float | None = None,
 ) -> tuple[Instruction, ...]:  # fmt: skip
     """The gradients of queries, keys and values; weights are computed again."""
-    _same_heads(query, key)
+    own_key, own_value = key, value
+    key, value = (_for_all_heads(x, query) for x in (key, value))
     scores = _scores(query, key, attn_mask, scale, is_causal=is_causal)
     kind, dims = value.shape.element_type, scores.shape.dims
     wide, along = scores.shape.element_type, tuple(range(len(dims) - 1))
@@ -230,7 +305,8 @@ def attention_backward(
     of_scores = weights * (of_weights - spread(inner, dims, along))
     of_scores = of_scores * (1 / math.sqrt(query.shape.dims[-1]) if scale is None else scale)
     of_scores = converted(of_scores, kind)
-    return product(of_scores, key), product(_turned(of_scores), query), of_value
+    of_key = _of_own_heads(product(_turned(of_scores), query), own_key)
+    return product(of_scores, key), of_key, _of_own_heads(of_value, own_value)
 
 
 def _turned(x: Instruction) -> Instruction:

@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hlo.types.element_type import PRED, S32
+from hlo.types.element_type import ELEMENT_TYPES, PRED, S32
 from hlo.types.shape import array
 from hlo_torch.operations.table import (
     RULES,
@@ -83,7 +83,7 @@ def _compare(direction: str, out: Shape, x: Value, y: Value) -> Instruction:
 for _name, _opcode in UNARY.items():
     RULES[f"{_name}.default"] = partial(_unary, _opcode)
 for _name, _opcode in BINARY.items():
-    for _form in ("default", "Tensor", "Scalar"):
+    for _form in ("default", "Tensor", "Scalar", "Scalar_Tensor", "Tensor_Scalar"):
         RULES[f"{_name}.{_form}"] = partial(_binary, _opcode)
 for _name in COMPARISONS:
     for _form in ("Tensor", "Scalar"):
@@ -91,11 +91,58 @@ for _name in COMPARISONS:
 
 
 @aten(*("clone.default", "alias.default", "detach.default", "lift_fresh_copy.default"))
-@aten(*("_to_copy.default", "contiguous.default", "lift_fresh.default", "_conj.default"))
+@aten(*("_to_copy.default", "contiguous.default", "lift_fresh.default", "lift.default"))
 @aten("copy.default")
 def same(out: Shape, x: Value, *others: Value, **_: Any) -> Instruction:
     """The same numbers, perhaps in another element type; `copy` takes them from its second one."""
     return to_shape(out, others[0] if others else x)
+
+
+@aten("signbit.default")
+def signbit(_out: Shape, x: Instruction) -> Instruction:
+    """Whether the sign is negative, that of -0 as well."""
+    kind = x.shape.element_type
+    if not kind.is_floating:
+        return x < 0 if kind is not PRED else splat(False, x.shape)
+    return make("bitcast-convert", x, shape=x.shape.with_type(ELEMENT_TYPES[f"s{kind.bits}"])) < 0
+
+
+@aten("copysign.Tensor", "copysign.Scalar")
+def copysign(out: Shape, x: Value, y: Value) -> Instruction:
+    """The absolute value of one number with the sign of another."""
+    size = make("abs", to_shape(out, x))
+    return make("select", signbit(out, to_shape(out, y)), make("negate", size), size)
+
+
+@aten("fmax.default")
+def fmax(out: Shape, x: Value, y: Value, opcode: str = "maximum") -> Instruction:
+    """The greater one of two numbers; NaN only where both are."""
+    x, y = to_shape(out, x), to_shape(out, y)
+    if not out.element_type.is_floating:
+        return make(opcode, x, y)
+    chosen = make("select", isnan(out, y), x, make(opcode, x, y))
+    return make("select", isnan(out, x), y, chosen)
+
+
+RULES["fmin.default"] = partial(fmax, opcode="minimum")
+
+
+@aten("hypot.default")
+def hypot(out: Shape, x: Value, y: Value) -> Instruction:
+    """The length of a vector of two numbers, whose squares may be too large."""
+    x, y = (make("abs", to_shape(out, v)) for v in (x, y))
+    most, least = make("maximum", x, y), make("minimum", x, y)
+    share = least / most
+    made = most * make("sqrt", share * share + 1)
+    plain = make("or", make("compare", most, splat(0, out), direction="EQ"),
+                 make("compare", most, splat(math.inf, out), direction="EQ"))  # fmt: skip
+    return make("select", plain, most, made)
+
+
+@aten("ldexp.Tensor")
+def ldexp(out: Shape, x: Value, power_: Value) -> Instruction:
+    """X times a power of two."""
+    return to_shape(out, x) * make("power", splat(2, out), to_shape(out, power_))
 
 
 @aten("convert_element_type.default")
@@ -294,6 +341,7 @@ def full(out: Shape, *args: Any, **_: Any) -> Instruction:
 
 
 @aten(*("zeros.default", "zeros_like.default", "new_zeros.default"))
+@aten("_efficientzerotensor.default")
 @aten("new_empty.default", "empty_like.default", "empty_permuted.default")
 @aten("new_empty_strided.default")
 def zeros(out: Shape, *_args: Any, **_: Any) -> Instruction:

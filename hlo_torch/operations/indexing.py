@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.instruction import Computation
+from hlo.instruction import Computation, Instruction
 from hlo.types.element_type import PRED, S64
 from hlo.types.shape import array
 from hlo.types.values import SliceDim
-from hlo_torch.operations.table import Unsupported, at, aten, binary, broadcast, converted, to_shape
-from optimizer.derivative.table import total
+from hlo_torch.operations.elementwise import floor_divide
+from hlo_torch.operations.reductions import running_sum
+from hlo_torch.operations.table import (
+    Unsupported,
+    at,
+    aten,
+    binary,
+    broadcast,
+    converted,
+    greatest,
+    least,
+    to_shape,
+)
 from optimizer.expanders.parts import (
     counting,
-    equal,
     joined,
+    number,
     permuted,
     spread,
     to_dims,
@@ -28,7 +39,6 @@ from optimizer.rewriting.make import make, splat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
 
@@ -37,7 +47,7 @@ REDUCTIONS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multi
               "amax": "maximum", "amin": "minimum"}  # fmt: skip
 
 
-def _second(kind: ElementType) -> Computation:
+def second(kind: ElementType) -> Computation:
     """The computation that keeps the new one of two elements."""
     x, y = (make("parameter", shape=array(kind), number=k) for k in (0, 1))
     return Computation("new", (x, y), y)
@@ -80,29 +90,11 @@ def put(
     )  # fmt: skip
 
 
-@aten("embedding.default")
-def embedding(_out: Shape, table: Instruction, index: Instruction, *_: Any) -> Instruction:
-    """Rows of a table."""
-    return take(table, [index])
-
-
-@aten("embedding_dense_backward.default")
-def embedding_backward(
-    out: Shape, grad: Instruction, index: Instruction, rows: int, padding: int, by_count: bool
-) -> Instruction:
-    """Gradients added up by row; that of the padding row is zero."""
-    if by_count:
-        raise Unsupported("gradients divided by the count of a row")
-    index = to_type(index, S64)
-    if padding >= 0:
-        # A place outside is left out.
-        index = _without(padding, index, index, rows)
-    return put(splat(0, out), [index], grad, binary("add", out.element_type))
-
-
 @aten("index_select.default")
 def index_select(_out: Shape, x: Instruction, axis: int, index: Instruction) -> Instruction:
     """The elements of a dimension at some places."""
+    if not x.shape.rank:
+        return x
     axis = at(axis, x.shape.rank)
     front = [axis, *(k for k in range(x.shape.rank) if k != axis)]
     taken = take(permuted(x, front), [to_dims(index, (index.shape.size,))])
@@ -116,12 +108,17 @@ def _along(index: Instruction, axis: int) -> list[Instruction]:
     return places
 
 
+def along_axis(x: Instruction, axis: int, index: Instruction) -> Instruction:
+    """Elements whose place in one dimension is given; in the others it is their own."""
+    return take(x, _along(index, axis))
+
+
 @aten("gather.default")
 def gather(_out: Shape, x: Instruction, axis: int, index: Instruction, **_: Any) -> Instruction:
     """Elements whose place in one dimension is given."""
     if not x.shape.rank:
         return broadcast(x, index.shape.dims)
-    return take(x, _along(index, at(axis, x.shape.rank)))
+    return along_axis(x, at(axis, x.shape.rank), index)
 
 
 @aten(*("scatter.src", "scatter.value", "scatter_reduce.two", "scatter.reduce"))
@@ -130,21 +127,114 @@ def scatter(
     out: Shape, x: Instruction, axis: int, index: Instruction, new: Any, reduce: str = "", *,
     include_self: bool = True,
 ) -> Instruction:  # fmt: skip
-    """An array with elements replaced whose place in one dimension is given."""
-    if reduce and (reduce not in REDUCTIONS or not include_self):
-        raise Unsupported(f"a scatter by {reduce}" if include_self else "without the elements")
-    if not x.shape.rank:
-        raise Unsupported("a scatter into a scalar")
+    """An array with elements replaced whose place in one dimension is given, or combined."""
     kind = out.element_type
-    if hasattr(new, "shape"):
+    if not x.shape.rank:
+        x, index, axis = to_dims(x, (1,)), to_dims(index, (index.shape.size,)), 0
+        new = to_dims(new, index.shape.dims) if isinstance(new, Instruction) else new
+    if isinstance(new, Instruction):
         new = converted(new, kind)
         if new.shape.dims != index.shape.dims:
             ranges = tuple(SliceDim(0, n) for n in index.shape.dims)
             new = make("slice", new, slice=ranges)
     else:
         new = to_shape(array(kind, index.shape.dims), new)
-    combine = binary(REDUCTIONS[reduce], kind) if reduce else _second(kind)
-    return put(x, _along(index, at(axis, x.shape.rank)), new, combine)
+    places = _along(index, at(axis, x.shape.rank))
+    return to_dims(combined(x, places, new, reduce, include_self=include_self), out.dims)
+
+
+def combined(
+    x: Instruction, places: Sequence[Instruction], new: Instruction, reduce: str, *,
+    include_self: bool = True,
+) -> Instruction:  # fmt: skip
+    """An array with elements at some places replaced, or combined with new ones.
+
+    Parameters
+    ----------
+    reduce : "" for replaced; a name of `REDUCTIONS`; or "mean".
+    include_self : whether the array's own elements take part, too.
+    """
+    kind = x.shape.element_type
+    if not reduce:
+        return put(x, places, new, second(kind))
+    if reduce == "mean":
+        sums = combined(x, places, new, "sum", include_self=include_self)
+        ones = splat(1, new.shape.with_type(S64))
+        none = splat(int(include_self), x.shape.with_type(S64))
+        counts = make("maximum", put(none, places, ones, binary("add", S64)), splat(1, none.shape))
+        if kind.is_floating:
+            return sums / to_type(counts, kind)
+        return floor_divide(sums.shape, sums, to_type(counts, kind))
+    if not include_self:
+        first = to_shape(new.shape, _neutral(reduce, kind))
+        x = put(x, places, first, second(kind))
+    return put(x, places, new, binary(REDUCTIONS[reduce], kind))
+
+
+def _neutral(reduce: str, kind: ElementType) -> Instruction:
+    """The number that changes none by a reduction."""
+    of_opcode = {"add": number(0, kind), "multiply": number(1, kind),
+                 "maximum": least(kind), "minimum": greatest(kind)}  # fmt: skip
+    return of_opcode[REDUCTIONS[reduce]]
+
+
+@aten("index_reduce.default")
+def index_reduce(
+    out: Shape, x: Instruction, axis: int, index: Instruction, new: Instruction, reduce: str, *,
+    include_self: bool = True,
+) -> Instruction:  # fmt: skip
+    """An array whose slices at some places of one dimension are combined with others."""
+    if not x.shape.rank:
+        return scatter(out, x, 0, index, new, reduce, include_self=include_self)
+    axis = at(axis, x.shape.rank)
+    front = [axis, *(k for k in range(x.shape.rank) if k != axis)]
+    back = [front.index(k) for k in range(x.shape.rank)]
+    places = [to_dims(index, (index.shape.size,))]
+    made = combined(
+        *(permuted(x, front), places, permuted(converted(new, out.element_type), front), reduce),
+        include_self=include_self,
+    )
+    return permuted(made, back)
+
+
+@aten("put.default")
+def put_flat(
+    out: Shape, x: Instruction, index: Instruction, new: Instruction, accumulate: bool = False
+) -> Instruction:
+    """An array with elements replaced, or added, whose places in it row by row are given."""
+    flat, count = to_dims(x, (x.shape.size,)), index.shape.size
+    values = to_dims(converted(new, out.element_type), (count,))
+    places = [to_dims(index, (count,))]
+    return to_dims(combined(flat, places, values, "add" if accumulate else ""), out.dims)
+
+
+@aten("masked_scatter.default")
+def masked_scatter(out: Shape, x: Instruction, mask: Instruction, new: Instruction) -> Instruction:
+    """An array whose elements where a mask holds are the next ones of others."""
+    chosen = broadcast(mask, out.dims)
+    if not new.shape.size or not out.size:
+        return to_shape(out, x)
+    flat = to_type(to_dims(chosen, (out.size,)), S64)
+    place = running_sum(flat, 0) - 1
+    values = take(to_dims(converted(new, out.element_type), (new.shape.size,)), [place])
+    return make("select", chosen, to_dims(values, out.dims), to_shape(out, x))
+
+
+@aten("nonzero_static.default")
+def nonzero_static(out: Shape, x: Instruction, *, size: int, fill_value: int = -1) -> Instruction:
+    """The places of the first elements that are not zero, as rows; else a number."""
+    if not out.size:
+        return splat(0, out)
+    flat = to_dims(converted(x, PRED), (x.shape.size,))
+    place = running_sum(to_type(flat, S64), 0) - 1
+    # A place outside is left out.
+    row = make("select", flat, place, splat(size, place.shape))
+    found = splat(fill_value, out)
+    for axis in range(x.shape.rank):
+        own = to_dims(counting(S64, x.shape.dims, axis), (x.shape.size,))
+        column = splat(axis, row.shape)
+        found = put(found, [row, column], own, second(S64))
+    return found
 
 
 @aten("scatter_add.default")
@@ -210,88 +300,6 @@ def index_put(
     moved = tuple(taken[k] for k in indexed.back)
     back = [indexed.back.index(k) for k in range(len(moved))]
     values = permuted(broadcast(converted(new, kind), moved), back)
-    combine = binary("add", kind) if accumulate else _second(kind)
+    combine = binary("add", kind) if accumulate else second(kind)
     made = put(front, indexed.places, values, combine)
     return permuted(made, [indexed.order.index(k) for k in range(out.rank)])
-
-
-# ------------------------------------------------------------------------------ embedding bags
-
-_SUM, _MEAN = 0, 1
-
-
-@aten("_embedding_bag.default", "_embedding_bag_forward_only.default")
-def embedding_bag(
-    _out: None, table: Instruction, index: Instruction, offsets: Instruction,
-    _by_count: bool = False, mode: int = _SUM, _sparse: bool = False,
-    weights: Instruction | None = None, include_last: bool = False, padding: int = -1,
-) -> tuple[Instruction, ...]:  # fmt: skip
-    """Sums or means of rows of a table, a bag for each offset; with the bags and their sizes."""
-    if mode not in (_SUM, _MEAN):
-        raise Unsupported("the greatest elements of a bag")
-    count, kind = offsets.shape.dims[0] - include_last, table.shape.element_type
-    bag = _bags(index, offsets, count)
-    rows = _weighted(take(table, [index]), weights)
-    kept = _without(padding, index, bag, count)
-    sums = put(
-        splat(0, array(kind, (count, table.shape.dims[1]))), [kept], rows, binary("add", kind)
-    )
-    ones = splat(1, array(S64, index.shape.dims))
-    sizes = put(splat(0, array(S64, (count,))), [kept], ones, binary("add", S64))
-    if mode == _MEAN:
-        sums = sums / spread(_divisor(sizes, kind), sums.shape.dims, (0,))
-    return sums, bag, sizes, offsets
-
-
-def _bags(index: Instruction, offsets: Instruction, count: int) -> Instruction:
-    """The bag of each place: as many offsets as are no greater than it, but for one."""
-    dims = (index.shape.dims[0], count)
-    begin = make("slice", offsets, slice=(SliceDim(0, count),))
-    begun = spread(to_type(begin, S64), dims, (1,)) <= counting(S64, dims, 0)
-    return total(to_type(begun, S64), (1,)) - 1
-
-
-def _without(padding: int, index: Instruction, bag: Instruction, count: int) -> Instruction:
-    """Bags; that of the padding row is none, and a scatter leaves it out."""
-    if padding < 0:
-        return bag
-    is_padding = equal(to_type(index, S64), padding)
-    return make("select", is_padding, splat(count, bag.shape), bag)
-
-
-def _weighted(rows: Instruction, weights: Instruction | None) -> Instruction:
-    return rows if weights is None else rows * spread(weights, rows.shape.dims, (0,))
-
-
-def _divisor(sizes: Instruction, kind: ElementType) -> Instruction:
-    return to_type(make("maximum", sizes, splat(1, sizes.shape)), kind)
-
-
-@aten("_embedding_bag_dense_backward.default")
-def embedding_bag_backward(
-    out: Shape, grad: Instruction, index: Instruction, bag: Instruction, sizes: Instruction,
-    _greatest: Any, rows: int, by_count: bool, mode: int, weights: Instruction | None,
-    padding: int = -1,
-) -> Instruction:  # fmt: skip
-    """Gradients of bags, added up by row."""
-    if mode not in (_SUM, _MEAN) or by_count:
-        raise Unsupported("gradients of such bags")
-    kind = out.element_type
-    if mode == _MEAN:
-        grad = grad / spread(_divisor(sizes, kind), grad.shape.dims, (0,))
-    values = _weighted(take(grad, [bag]), weights)
-    kept = _without(padding, index, to_type(index, S64), rows)
-    return put(splat(0, out), [kept], values, binary("add", kind))
-
-
-@aten("_embedding_bag_backward.default")
-def embedding_bag_backward_from_offsets(
-    out: Shape, grad: Instruction, index: Instruction, offsets: Instruction, _bag: Instruction,
-    *rest: Any,
-) -> Instruction:  # fmt: skip
-    """Gradients of bags, added up by row; torch leaves the bags out for sums."""
-    bag = _bags(index, offsets, grad.shape.dims[0])
-    sizes, greatest, rows, by_count, mode, _sparse, *more = rest
-    return embedding_bag_backward(
-        out, grad, index, bag, sizes, greatest, rows, by_count, mode, *more
-    )

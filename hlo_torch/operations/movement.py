@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.types.values import PaddingDim
-from hlo_torch.operations.indexing import take
+from hlo_torch.operations.indexing import put, second, take
 from hlo_torch.operations.table import Unsupported, at, aten, axes_of, broadcast, converted
 from optimizer.expanders.parts import cut, joined, number, permuted, spread, to_dims
-from optimizer.rewriting.make import constant, make
+from optimizer.rewriting.make import constant, make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
@@ -33,15 +35,17 @@ def permute(_out: Shape, x: Instruction, order: Sequence[int]) -> Instruction:
     return permuted(x, [at(d, x.shape.rank) for d in order])
 
 
-@aten("t.default")
+@aten("t.default", "t_copy.default")
 def t(_out: Shape, x: Instruction) -> Instruction:
     """A matrix with its dimensions exchanged."""
     return permuted(x, range(x.shape.rank)[::-1])
 
 
-@aten("transpose.int")
+@aten("transpose.int", "transpose_copy.int")
 def transpose(_out: Shape, x: Instruction, one: int, other: int) -> Instruction:
     """Two dimensions exchanged."""
+    if not x.shape.rank:
+        return x
     order = list(range(x.shape.rank))
     one, other = at(one, x.shape.rank), at(other, x.shape.rank)
     order[one], order[other] = order[other], order[one]
@@ -151,7 +155,7 @@ def split(out: None, x: Instruction, size: int, axis: int = 0) -> tuple[Instruct
     return split_with_sizes(out, x, sizes or [0], axis)
 
 
-@aten("unbind.int")
+@aten("unbind.int", "unbind_copy.int")
 def unbind(_out: None, x: Instruction, axis: int = 0) -> tuple[Instruction, ...]:
     """The elements of a dimension."""
     axis = at(axis, x.shape.rank)
@@ -175,17 +179,75 @@ def flip(_out: Shape, x: Instruction, axes: Sequence[int]) -> Instruction:
     return make("reverse", x, dimensions=axes_of(axes, x.shape.rank)) if axes else x
 
 
-@aten("as_strided.default")
+@aten("as_strided.default", "as_strided_copy.default")
 def as_strided(
     out: Shape, x: Instruction, sizes: Sequence[int], strides: Sequence[int], offset: int | None = 0
 ) -> Instruction:
     """Elements by their places in memory, where those of the operand lie in order."""
-    places = np.full(tuple(sizes), offset or 0, np.int64)
-    for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
-        steps = np.arange(size) * stride
-        places += steps.reshape([-1 if k == axis else 1 for k in range(len(sizes))])
+    places = _in_memory(sizes, strides, offset)
     flat, size = to_dims(x, (x.shape.size,)), out.size
     if (np.diff(places.reshape(-1)) == 1).all() and size:
         first = int(places.flat[0])
         return to_dims(cut(flat, 0, first, first + size), out.dims)
     return take(flat, [constant(places)])
+
+
+def _in_memory(
+    sizes: Sequence[int], strides: Sequence[int], offset: int | None
+) -> NDArray[np.int64]:
+    """The place of each element in memory."""
+    places = np.full(tuple(sizes), offset or 0, np.int64)
+    for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
+        steps = np.arange(size) * stride
+        places += steps.reshape([-1 if k == axis else 1 for k in range(len(sizes))])
+    return places
+
+
+@aten("as_strided_scatter.default")
+def as_strided_scatter(
+    out: Shape, x: Instruction, part: Instruction, sizes: Sequence[int], strides: Sequence[int],
+    offset: int | None = 0,
+) -> Instruction:  # fmt: skip
+    """An array with elements replaced that are given by their places in memory."""
+    places = constant(_in_memory(sizes, strides, offset).reshape(-1))
+    new = to_dims(converted(part, out.element_type), (part.shape.size,))
+    flat = to_dims(x, (x.shape.size,))
+    return to_dims(put(flat, [places], new, second(out.element_type)), out.dims)
+
+
+def _on_diagonal(out: Shape, offset: int, one: int, other: int) -> tuple[list[int], NDArray[Any]]:
+    """The dimensions beside two of them; the places of a diagonal among these two's elements."""
+    one, other = at(one, out.rank), at(other, out.rank)
+    rest = [k for k in range(out.rank) if k not in (one, other)]
+    rows, columns = out.dims[one], out.dims[other]
+    first_row, first_column = max(-offset, 0), max(offset, 0)
+    count = max(min(rows - first_row, columns - first_column), 0)
+    steps = np.arange(count, dtype=np.int64)
+    return [one, other, *rest], np.stack([first_row + steps, first_column + steps])
+
+
+@aten("diagonal_scatter.default")
+def diagonal_scatter(
+    out: Shape, x: Instruction, part: Instruction, offset: int = 0, one: int = 0, other: int = 1
+) -> Instruction:
+    """An array with a diagonal of two dimensions replaced."""
+    if not part.shape.size:
+        return x
+    order, places = _on_diagonal(out, offset, one, other)
+    front = permuted(x, order)
+    last = part.shape.rank - 1
+    new = permuted(converted(part, out.element_type), [last, *range(last)])
+    made = put(front, [constant(p) for p in places], new, second(out.element_type))
+    return permuted(made, [order.index(k) for k in range(out.rank)])
+
+
+@aten("diagonal.default", "diagonal_copy.default")
+def diagonal(
+    out: Shape, x: Instruction, offset: int = 0, one: int = 0, other: int = 1
+) -> Instruction:
+    """A diagonal of two dimensions, as the last one."""
+    if not out.size:
+        return splat(0, out)
+    order, places = _on_diagonal(x.shape, offset, one, other)
+    made = take(permuted(x, order), [constant(p) for p in places])
+    return permuted(made, [*range(1, out.rank), 0])

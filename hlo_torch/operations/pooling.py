@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING
 
 from hlo.types.element_type import S64
 from hlo.types.shape import array
 from hlo.types.values import PaddingDim, WindowDim
 from hlo_torch.operations.reductions import chooser
-from hlo_torch.operations.table import Unsupported, aten, binary, converted, floats_of
+from hlo_torch.operations.table import aten, binary, converted, floats_of
 from optimizer.derivative.movement import surrounded
-from optimizer.derivative.table import element, total, transposes
+from optimizer.derivative.table import element, transposes
 from optimizer.expanders.parts import counting, number, spread, to_dims
 from optimizer.rewriting.make import make, splat
 
@@ -52,7 +53,7 @@ def _window(
     return tuple(found)
 
 
-def _places(x: Instruction, rank: int) -> Instruction:
+def number_of_element(x: Instruction, rank: int) -> Instruction:
     """The number of each element among those of its image."""
     image = x.shape.dims[-rank:]
     count = 1
@@ -71,7 +72,7 @@ def max_pool(
     window = _window(x, size, stride, padding, dilation, ceil=ceil)
     kind = x.shape.element_type
     made = make(
-        *("reduce-window", x, _places(x, len(size))),
+        *("reduce-window", x, number_of_element(x, len(size))),
         *(number(float("-inf"), kind), number((1 << 63) - 1, S64)),
         window=window, called=(chooser(kind, "GT"),),
     )  # fmt: skip
@@ -84,12 +85,14 @@ def max_pool_backward(
     _padding: Sequence[int], _dilation: Sequence[int], _ceil: bool, places: Instruction,
 ) -> Instruction:  # fmt: skip
     """Gradients added up where the greatest elements were."""
-    rank = len(size)
-    images, room = 1, 1
-    for n in out.dims[:-rank]:
-        images *= n
-    for n in out.dims[-rank:]:
-        room *= n
+    return scattered_to_images(out, grad, places, len(size))
+
+
+def scattered_to_images(
+    out: Shape, grad: Instruction, places: Instruction, rank: int
+) -> Instruction:
+    """Numbers added up where they belong in images of some dimensions."""
+    images, room = math.prod(out.dims[:-rank]), math.prod(out.dims[-rank:])
     count = grad.shape.size // max(images, 1)
     index = (
         to_dims(places, (images, count))
@@ -153,50 +156,3 @@ def avg_pool_backward(
     sums, counts = _mean_window(splat(0, x.shape.with_type(kind)), window, divisor, padded=padded)
     (made, _) = transposes["reduce-window"](sums, (converted(grad, kind) / counts,), (True, False))
     return converted(made, out.element_type)  # type: ignore[arg-type]
-
-
-@aten("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default")
-def adaptive_avg_pool(out: Shape, x: Instruction, sizes: Sequence[int]) -> Instruction:
-    """Means of as many windows as are asked for, of equal size."""
-    whole = x.shape.dims[-len(sizes) :]
-    if any(n % wanted for n, wanted in zip(whole, sizes, strict=True)):
-        raise Unsupported("windows of different sizes")
-    size = [n // wanted for n, wanted in zip(whole, sizes, strict=True)]
-    return avg_pool(out, x, size)
-
-
-@aten("_adaptive_avg_pool2d_backward.default", "_adaptive_avg_pool3d_backward.default")
-def adaptive_avg_pool_backward(out: Shape, grad: Instruction, x: Instruction) -> Instruction:
-    """Gradients shared by the elements of their windows."""
-    rank = grad.shape.rank - 2
-    pairs = list(zip(x.shape.dims[-rank:], grad.shape.dims[-rank:], strict=True))
-    if any(n % wanted for n, wanted in pairs):
-        raise Unsupported("windows of different sizes")
-    size = [n // wanted for n, wanted in pairs]
-    return avg_pool_backward(out, grad, x, size, size, [0], False, True, None)
-
-
-@aten("upsample_nearest2d.default", "upsample_nearest1d.default", "upsample_nearest3d.default")
-def upsample(out: Shape, x: Instruction, sizes: Sequence[int], *_: Any) -> Instruction:
-    """Each element so many times."""
-    factors = _factors(x.shape.dims, sizes)
-    pairs = [n for pair in zip(x.shape.dims, factors, strict=True) for n in pair]
-    return to_dims(spread(x, pairs, range(0, 2 * x.shape.rank, 2)), out.dims)
-
-
-@aten("upsample_nearest2d_backward.default", "upsample_nearest1d_backward.default")
-@aten("upsample_nearest3d_backward.default")
-def upsample_backward(
-    out: Shape, grad: Instruction, _sizes: Sequence[int], dims: Sequence[int], *_: Any
-) -> Instruction:
-    """The gradients of the copies of each element, added up."""
-    factors = _factors(dims, grad.shape.dims[2:])
-    pairs = [n for pair in zip(dims, factors, strict=True) for n in pair]
-    return to_dims(total(to_dims(grad, pairs), range(1, 2 * out.rank, 2)), out.dims)
-
-
-def _factors(dims: Sequence[int], sizes: Sequence[int]) -> list[int]:
-    pairs = list(zip(dims[2:], sizes, strict=True))
-    if any(wanted % n for n, wanted in pairs):
-        raise Unsupported("a size that is no multiple")
-    return [1, 1, *(wanted // n for n, wanted in pairs)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from hlo.types.element_type import PRED, S64
@@ -11,6 +11,7 @@ from hlo.types.shape import array
 from hlo.types.values import WindowDim
 from hlo_torch.operations.table import (
     RULES,
+    Unsupported,
     at,
     aten,
     axes_of,
@@ -22,7 +23,7 @@ from hlo_torch.operations.table import (
 )
 from optimizer.derivative.bodies import computation
 from optimizer.derivative.table import element, total
-from optimizer.expanders.parts import counting, cut, folded, number, spread, to_dims
+from optimizer.expanders.parts import counting, folded, number, spread, to_dims
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def prod_(out: Shape, x: Instruction, axes: Axes = None, *_: Any, **_k: Any) -> 
 def mean(out: Shape, x: Instruction, axes: Axes = None, *_: Any, **_k: Any) -> Instruction:
     """The mean over some dimensions, or all."""
     x = _accumulated(out, x)
-    count = prod(x.shape.dims[axis] for axis in axes_of(axes, x.shape.rank))
+    count = math.prod(x.shape.dims[axis] for axis in axes_of(axes, x.shape.rank))
     kind = x.shape.element_type
     sums = _fold(out.with_type(kind), x, axes, "add", number(0, kind))
     return converted(sums / count, out.element_type)
@@ -74,7 +75,7 @@ def mean(out: Shape, x: Instruction, axes: Axes = None, *_: Any, **_k: Any) -> I
 def var(out: Shape, x: Instruction, axes: Axes, correction: float = 1, **_: Any) -> Instruction:
     """The variance over some dimensions."""
     x, over = _accumulated(out, x), axes_of(axes, x.shape.rank)
-    count = prod(x.shape.dims[axis] for axis in over)
+    count = math.prod(x.shape.dims[axis] for axis in over)
     rest = tuple(k for k in range(x.shape.rank) if k not in over)
     apart = x - spread(total(x, over) / count, x.shape.dims, rest)
     made = total(apart * apart, over) / max(count - correction, 0)
@@ -106,10 +107,10 @@ def all_(out: Shape, x: Instruction, axes: Axes = None, *_: Any) -> Instruction:
 
 
 @cache
-def chooser(kind: ElementType, direction: str) -> Computation:
+def chooser(kind: ElementType, direction: str, *, last: bool = False) -> Computation:
     """The choice of one of two elements with their places, as torch chooses.
 
-    NaN wins, then the extreme, then the first place.
+    NaN wins, then the extreme, then the first place, or the last one.
     """
     shapes = (array(kind), array(S64)) * 2
     x, i, y, j = given = [make("parameter", shape=s, number=k) for k, s in enumerate(shapes)]
@@ -119,13 +120,13 @@ def chooser(kind: ElementType, direction: str) -> Computation:
         nan, other = (make("compare", v, v, direction="NE") for v in (x, y))
         better = make("or", better, make("and", nan, make("not", other)))
         same = make("or", same, make("and", nan, other))
-    first = make("and", same, make("compare", i, j, direction="LT"))
-    wins = make("or", better, first)
+    chosen = make("and", same, make("compare", i, j, direction="GT" if last else "LT"))
+    wins = make("or", better, chosen)
     root = make("tuple", make("select", wins, x, y), make("select", wins, i, j))
     return computation("choose", given, root)
 
 
-def _place(x: Instruction, axis: int, direction: str) -> tuple[Instruction, Instruction]:
+def with_place(x: Instruction, axis: int, direction: str) -> tuple[Instruction, Instruction]:
     """The extreme of a dimension, and its place."""
     kind = x.shape.element_type
     worst = least(kind) if direction == "GT" else greatest(kind)
@@ -145,7 +146,7 @@ def _arg(
         x, axis = to_dims(x, (x.shape.size,)), 0
     elif not x.shape.rank:
         x = to_dims(x, (1,))
-    return to_dims(_place(x, at(axis, x.shape.rank), direction)[1], out.dims)
+    return to_dims(with_place(x, at(axis, x.shape.rank), direction)[1], out.dims)
 
 
 @aten("argmax.default")
@@ -167,7 +168,7 @@ def _with_place(direction: str) -> Callable[..., tuple[Instruction, ...]]:
         if not x.shape.rank:
             return x, splat(0, array(S64))
         axis = at(axis, x.shape.rank)
-        found = _place(x, axis, direction)
+        found = with_place(x, axis, direction)
         dims = (*x.shape.dims[:axis], *((1,) if keep else ()), *x.shape.dims[axis + 1 :])
         return tuple(to_dims(v, dims) for v in found)
 
@@ -177,18 +178,82 @@ def _with_place(direction: str) -> Callable[..., tuple[Instruction, ...]]:
 RULES["max.dim"], RULES["min.dim"] = _with_place("GT"), _with_place("LT")
 
 
-def _running(opcode: str, out: Shape, x: Instruction, axis: int) -> Instruction:
-    """Each element with all before it: a window that ends at the element."""
-    if not out.rank:
-        return converted(x, out.element_type)
-    x, axis = _accumulated(out, x), at(axis, out.rank)
+def _windows(x: Instruction, axis: int) -> tuple[WindowDim, ...]:
+    """Each element with all before it in a dimension: a window that ends at the element."""
     size = x.shape.dims[axis]
-    window = [WindowDim(1)] * out.rank
+    window = [WindowDim(1)] * x.shape.rank
     window[axis] = WindowDim(size, pad_low=size - 1)
+    return tuple(window)
+
+
+def _running(opcode: str, out: Shape, x: Instruction, axis: int) -> Instruction:
+    if not out.size or not out.rank:
+        return converted(x, out.element_type)
+    x = _accumulated(out, x)
+    initial = number(0 if opcode == "add" else 1, x.shape.element_type)
+    called = binary(opcode, x.shape.element_type)
+    return converted(_folded_so_far(x, at(axis, out.rank), initial, called), out.element_type)
+
+
+def _folded_so_far(
+    x: Instruction, axis: int, initial: Instruction, called: Computation
+) -> Instruction:
+    return make("reduce-window", x, initial, window=_windows(x, axis), called=(called,))
+
+
+def running_sum(x: Instruction, axis: int) -> Instruction:
+    """The sum of an element and all before it."""
     kind = x.shape.element_type
-    initial = number(0 if opcode == "add" else 1, kind)
-    called = (binary(opcode, kind),)
-    made = make("reduce-window", x, initial, window=tuple(window), called=called) if size else x
+    return _folded_so_far(x, axis, number(0, kind), binary("add", kind))
+
+
+def running_maximum(x: Instruction, axis: int) -> Instruction:
+    """The greatest element so far."""
+    kind = x.shape.element_type
+    return _folded_so_far(x, axis, least(kind), binary("maximum", kind))
+
+
+def _running_place(direction: str) -> Callable[..., tuple[Instruction, ...]]:
+    def extreme(_out: None, x: Instruction, axis: int) -> tuple[Instruction, ...]:
+        if not x.shape.rank or not x.shape.size:
+            return x, splat(0, array(S64, x.shape.dims))
+        axis, kind = at(axis, x.shape.rank), x.shape.element_type
+        worst = least(kind) if direction == "GT" else greatest(kind)
+        made = make(
+            *("reduce-window", x, counting(S64, x.shape.dims, axis), worst, number(-1, S64)),
+            window=_windows(x, axis), called=(chooser(kind, direction, last=True),),
+        )  # fmt: skip
+        return element(made, 0), element(made, 1)
+
+    return extreme
+
+
+RULES["cummax.default"], RULES["cummin.default"] = _running_place("GT"), _running_place("LT")
+
+
+@cache
+def _log_of_sum(kind: ElementType) -> Computation:
+    """The logarithm of the sum of two numbers' exponentials."""
+    x, y = given = [make("parameter", shape=array(kind), number=k) for k in (0, 1)]
+    most, rest = make("maximum", x, y), make("minimum", x, y)
+    share = make("log-plus-one", make("exponential", make("subtract", rest, most)))
+    # Where both are infinite, their difference is no number.
+    equal_ = make("compare", x, y, direction="EQ")
+    infinite = make("compare", make("abs", x), splat(math.inf, array(kind)), direction="EQ")
+    alone = make("and", equal_, infinite)
+    return computation("log_of_sum", given, make("select", alone, x, make("add", most, share)))
+
+
+@aten("logcumsumexp.default")
+def logcumsumexp(out: Shape, x: Instruction, axis: int) -> Instruction:
+    """The logarithm of running sums of exponentials."""
+    if not out.size or not out.rank:
+        return x
+    if out.element_type.is_complex:
+        raise Unsupported("of complex numbers")
+    x = _accumulated(out, x)
+    kind = x.shape.element_type
+    made = _folded_so_far(x, at(axis, out.rank), number(-math.inf, kind), _log_of_sum(kind))
     return converted(made, out.element_type)
 
 
@@ -202,52 +267,3 @@ def cumsum(out: Shape, x: Instruction, axis: int, **_: Any) -> Instruction:
 def cumprod(out: Shape, x: Instruction, axis: int, **_: Any) -> Instruction:
     """Running products."""
     return _running("multiply", out, x, axis)
-
-
-@cache
-def order(kind: ElementType, *, descending: bool) -> Computation:
-    """Whether one element comes before another; NaN counts as the greatest."""
-    shapes = [array(kind)] * 2 + [array(S64)] * 2
-    x, y, *places = [make("parameter", shape=s, number=k) for k, s in enumerate(shapes)]
-    first, second = (y, x) if descending else (x, y)
-    root = make("compare", first, second, direction="LT")
-    if kind.is_floating:
-        nan, other = (make("compare", v, v, direction="NE") for v in (second, first))
-        root = make("or", root, make("and", nan, make("not", other)))
-    return computation("before", [x, y, *places], root)
-
-
-@aten("sort.default")
-def sort(
-    _out: None, x: Instruction, dim: int = -1, descending: bool = False
-) -> tuple[Instruction, ...]:
-    """Elements in order, and the places where they were; equal ones stay in order."""
-    return sorted_along(x, dim, descending=descending)
-
-
-@aten("sort.stable")
-def sort_stable(
-    _out: None, x: Instruction, *, dim: int = -1, descending: bool = False, **_: Any
-) -> tuple[Instruction, ...]:
-    """As `sort`."""
-    return sorted_along(x, dim, descending=descending)
-
-
-def sorted_along(x: Instruction, axis: int, *, descending: bool) -> tuple[Instruction, ...]:
-    """Elements of a dimension in order, and their places."""
-    if not x.shape.rank:
-        return x, splat(0, array(S64))
-    axis = at(axis, x.shape.rank)
-    index = counting(S64, x.shape.dims, axis)
-    called = (order(x.shape.element_type, descending=descending),)
-    made = make("sort", x, index, dimensions=(axis,), is_stable=True, called=called)
-    return element(made, 0), element(made, 1)
-
-
-@aten("topk.default")
-def topk(
-    _out: None, x: Instruction, k: int, axis: int = -1, largest: bool = True, *_: Any, **_k: Any
-) -> tuple[Instruction, ...]:
-    """The greatest elements of a dimension, and their places."""
-    axis = at(axis, x.shape.rank)
-    return tuple(cut(v, axis, 0, k) for v in sorted_along(x, axis, descending=largest))

@@ -231,7 +231,7 @@ ELSEWHERE = {
     "replay": {"--keep", "--trust"},  # test_bug_report.py
 }
 # Verbs whose options have tests of their own; each is named in one of these.
-APART = {"jax", "tf", "pjrt", "cuda-host", "step", "view", "assignment", "exercise"}
+APART = {"jax", "tf", "torch", "pjrt", "cuda-host", "step", "view", "assignment", "exercise"}
 TESTS = Path(__file__).parents[1]
 
 

@@ -20,6 +20,7 @@ NEEDED = {
     **dict.fromkeys(VERBS, "M"),
     "jax": "script.py",
     "tf": "script.py",
+    "torch": "script.py",
     "pjrt": "",
     "cuda-host": "kernel.cu",
     "check": "cse",

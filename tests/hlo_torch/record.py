@@ -14,7 +14,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
-from hlo_torch.dynamo import decompositions
+from hlo_torch.simpler import decompositions
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent)]

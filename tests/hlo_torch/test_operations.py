@@ -66,6 +66,40 @@ CASES = {
         'y: "f32[1, 1, 7]" = aten.convolution.default(x, w, None, [1], [0], [3], True, [2], 1)',
         [np.array([[[1, 2]]], np.float32), np.array([[[3, 4]]], np.float32)],
         [[[3, 6, 0, 4, 8, 0, 0]]]),
+    "a conjugate": (
+        'x: "c64[2]"', 'y: "c64[2]" = aten._conj.default(x)',
+        [np.array([1 + 2j, -3j], np.complex64)], [1 - 2j, 3j]),
+    "an inverse transform that is not divided": (
+        'x: "c64[4]"', 'y: "c64[4]" = aten._fft_c2c.default(x, [0], 0, False)',
+        [np.array([1, 2j, 3, 4], np.complex64)], np.fft.ifft([1, 2j, 3, 4]) * 4),
+    "solutions by factors": (
+        'a: "f32[2, 2]", p: "i32[2]", b: "f32[2, 1]"',
+        'y: "f32[2, 1]" = aten.linalg_lu_solve.default(a, p, b)',
+        # The rows of ((1, 1), (4, 2)) are exchanged: (4, 2) and a quarter of that plus (0, 0.5).
+        [np.array([[4, 2], [0.25, 0.5]], np.float32), np.array([2, 2], np.int32),
+         np.array([[3], [8]], np.float32)], [[1], [2]]),
+    "places in a sorted array": (
+        'x: "f32[4]", v: "f32[3]"', 'y: "i64[3]" = aten.searchsorted.Tensor(x, v, right = True)',
+        [np.array([1, 2, 2, 5], np.float32), np.array([2, 0, np.nan], np.float32)], [3, 0, 4]),
+    "the middle of numbers and NaN": (
+        'x: "f32[4]"', 'y: "f32[]" = aten.nanmedian.default(x)',
+        [np.array([3, np.nan, 1, 2], np.float32)], 2),
+    "means that leave out what was there": (
+        'x: "f32[3]", i: "i64[3]", v: "f32[3]"',
+        "y: \"f32[3]\" = aten.scatter_reduce.two(x, 0, i, v, 'mean', include_self = False)",
+        [np.full(3, 9, np.float32), np.array([0, 2, 0]), np.array([1, 2, 4], np.float32)],
+        [2.5, 9, 2]),
+    "an image that grows": (
+        'x: "f32[1, 1, 1, 2]"',
+        'y: "f32[1, 1, 1, 4]" = aten.upsample_bilinear2d.default(x, [1, 4], False)',
+        [np.array([[[[0, 4]]]], np.float32)], [[[[0, 1, 3, 4]]]]),
+    "windows of different sizes": (
+        'x: "f32[1, 1, 5]"', 'y: "f32[1, 1, 2]" = aten._adaptive_avg_pool2d.default(x, [1, 2])',
+        [np.array([[[0, 1, 2, 3, 4]]], np.float32)], [[[1, 3]]]),
+    "a sample between two elements": (
+        'x: "f32[1, 1, 1, 2]", g: "f32[1, 1, 1, 2]"',
+        'y: "f32[1, 1, 1, 1]" = aten.grid_sampler_2d.default(x, g, 0, 1, True)',
+        [np.array([[[[2, 4]]]], np.float32), np.array([[[[0.5, 0]]]], np.float32)], [[[[3.5]]]]),
     "the bag of a place": (
         'w: "f32[4, 1]", i: "i64[3]", o: "i64[2]"',
         "b = aten._embedding_bag.default(w, i, o, False, 1)",
