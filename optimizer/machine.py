@@ -267,6 +267,15 @@ up to which few rows are multiplied by it where it lies, though its own are page
 FEW_SUMS_OF_LARGE: Final = 8
 """Measured: the same for a matrix that no cache has, which is fastest to read row after row. With
 tiles, products of 8 rows by 3072 x 768 numbers take 1.5 times as long, 4096 x 1024 1.45 times."""
+READ_ONCE: Final = 16 * L2
+"""Measured: bytes of a matrix up to which one tile reads it where it lies, however far its rows are
+apart: half of a third-level cache. Products of 12 rows by 768 x 3072 and 512 x 4096 numbers take
+0.7 of the time; of 14 by 2000 x 4096, which is 32 MB, they would take 5 times as long."""
+FETCHED_AHEAD, FETCHED_APART = 8, L1_WAY // 4
+"""Measured: rows ahead of which a tile asks for the numbers of a matrix that lies in place, and
+bytes from row to row from which on it does: processors foresee next lines of a page, no steps of
+pages. Products of 8 to 64 rows take 0.5 to 0.98 of the time; with 4 or 16 rows ahead 1.05 times as
+long as with 8; with 512 bytes, as long."""
 PANEL: Final = 4 * LANES
 """Chosen: columns of a panel, at most: tiles read its rows one after the other, as packed ones."""
 ROWS_AT_ONCE: Final = 4

@@ -8,7 +8,7 @@ function. Only tiles that add to the output must not meet: there the last one is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,11 +99,7 @@ class Cutting:
             self.vectors = min(VECTORS, -(-self.lane.size // NUMBERS))
         self.width = self.vectors * self.lanes
         self.products = self.depth * prod(d.size for d in dims)
-        self.rows = rows_for(self.row.size, self.vectors, spared=has_offset(signs))
-        if are_whole(signs):
-            self.rows = rows_of_whole(self.row.size)
-        if self.products < machine.FEW_PRODUCTS:
-            self.rows = next(n for n in machine.SHARED_ROWS if n <= self.rows)
+        self.rows = self._rows()
         outer = [d for d in dims if d not in (self.lane, self.row)]
         self.panels = [d for d in outer if d.feature]
         self.positions = [d for d in outer if not d.feature]
@@ -114,7 +110,8 @@ class Cutting:
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= machine.CACHED or self.packed is not self.lane
         few = not self.positions and self.row.size <= machine.FEW_ROWS
-        near = whole * kind.bytes <= machine.FAR_BYTES or self.lane.size <= machine.PANEL
+        most = machine.READ_ONCE if self.row.size <= self.rows else machine.FAR_BYTES
+        near = whole * kind.bytes <= most or self.lane.size <= machine.PANEL
         self.in_place = (self.cached or (few and near)) and self._is_in_place(few and near)
         self.cached |= self.in_place
         self.has_few_rows = few and self.in_place and self.products >= machine.MANY_PRODUCTS
@@ -132,6 +129,17 @@ class Cutting:
         apart = self.chunks == 1 and batch == 1 and not self.positions and not self.cached
         self.row_blocks = machine.ROW_BLOCKS if written and many and apart else 1
 
+    def _rows(self) -> int:
+        """The rows of a tile."""
+        together = _rows_in_first_level(self.row.input * self.kind.bytes)
+        spared = has_offset(self.signs)
+        rows = rows_for(self.row.size, self.vectors, together, spared=spared)
+        if are_whole(self.signs):
+            rows = rows_of_whole(self.row.size)
+        if self.products < machine.FEW_PRODUCTS:
+            rows = next(n for n in machine.SHARED_ROWS if n <= rows)
+        return rows
+
     @property
     def _batch(self) -> int:
         """The number of contractions in this batch, whose inputs and kernels lie apart."""
@@ -142,7 +150,7 @@ class Cutting:
 
         Rows that are less than a page apart are as fast to read. Of rows that are farther apart,
         each is in a page of its own, and many share the few sets of the first-level cache. To pack
-        them takes as long as to read them, so it pays for many tiles.
+        them takes as long as to read them, so it pays for several tiles only.
 
         Parameters
         ----------
@@ -155,8 +163,8 @@ class Cutting:
         whole = self.lane.size % self.width == 0
         whole |= self.exact is None and self.lane.size >= self.width
         apart, tiles = self.stride * self.kind.bytes, -(-self.row.size // self.rows)
-        close = apart < machine.L1_WAY or (few and apart * tiles <= machine.FAR_ROWS)
-        return side_by_side and whole and close
+        once = few and (tiles == 1 or apart * tiles <= machine.FAR_ROWS)
+        return side_by_side and whole and (once or apart < machine.L1_WAY)
 
     def _outermost_steps(self, most: int) -> int:
         """The number of outermost steps that are taken at once, for at most so many products.
@@ -232,7 +240,9 @@ class Cutting:
         found = found or [(1, 0, 0)]
         if self.products < machine.FEW_PRODUCTS:
             found = [(1, 0, 0)] * (machine.SHARED_LOOPS - len(found)) + found
-        lanes = "v" if self.lane.input == 1 else "n", "v" if self.lane.feature else "n"
+        is_far = self.in_place and kernel_step * self.kind.bytes >= machine.FETCHED_APART
+        vector = "p" if is_far else "v"
+        lanes = "v" if self.lane.input == 1 else "n", vector if self.lane.feature else "n"
         row = self.row.input
         if self._rows_of_the_kernel:
             lanes, row = ("r", lanes[0]), 1
@@ -281,6 +291,14 @@ class Cutting:
         chosen: Any = np.where(inside[:, None], numbers[features], numbers.dtype.type(0))
         chosen = chosen.reshape(-1, self.blocks, self.side, self.depth)
         return np.ascontiguousarray(chosen.swapaxes(-1, -2))
+
+
+def _rows_in_first_level(apart: int) -> int:
+    """Rows, so many bytes apart, of which a line each is in the first-level cache at a time.
+
+    Where they are a multiple of a way apart, all are in the same set.
+    """
+    return machine.L1 // gcd(apart or 1, machine.L1_WAY)
 
 
 def _joined(steps: Sequence[ContractedDim]) -> tuple[tuple[int, int], ...]:

@@ -50,7 +50,8 @@ class Tile:
     ----------
     each : what a row has for itself at a step: a number "n" or a vector "v", that lie so far apart
         as the caller says; or "r", a number that is the neighbour of the last row's.
-    shared : what all rows have: a number "n", a vector "v"; or again "r".
+    shared : what all rows have: a number "n", a vector "v"; a vector "p", whose successors are
+        fetched ahead; or again "r".
     rows, vectors, lanes : outputs of a tile: rows * (vectors * lanes).
     loops : of the contraction.
     kind : the type in which products are summed up, and of everything in memory.
@@ -116,14 +117,16 @@ def shapes_for(count: int, kind: ElementType) -> list[tuple[int, int]]:
     return [(1, lanes)]
 
 
-def rows_for(count: int, vectors: int, *, spared: bool = False) -> int:
+def rows_for(count: int, vectors: int, together: int = 1024, *, spared: bool = False) -> int:
     """Rows of a tile, so that `count` rows are cut into the fewest tiles of about equal sizes.
 
     Parameters
     ----------
+    together : rows that the first-level cache holds at a time.
     spared : whether the registers of one row are needed for something else.
     """
-    tiles = -(-count // (MOST_ROWS[processor.here().registers][vectors] - spared))
+    most = MOST_ROWS[processor.here().registers][vectors] - spared
+    tiles = -(-count // min(most, together))
     return -(-count // tiles)
 
 
@@ -218,7 +221,11 @@ def _step(tile: Tile) -> list[str]:
     """One step of the contraction: a product for each row and vector."""
     lines: list[str] = []
     starts = [v * tile.lanes for v in range(tile.vectors)]
-    if tile.shared == "v":
+    if tile.shared == "p":
+        ahead = f"w + {machine.FETCHED_AHEAD} * shared_step"
+        apart = machine.CACHE_LINE // tile.kind.bytes
+        lines += [f"__builtin_prefetch({ahead} + {n});" for n in range(0, tile.width, apart)]
+    if tile.shared in "vp":
         loaded = [f"w_{v} = *(const lanes *)(w + {start})" for v, start in enumerate(starts)]
         lines.append(f"const lanes {', '.join(loaded)};")
     lines += [_row(tile, row, starts) for row in range(tile.rows)]
@@ -238,7 +245,7 @@ def _row(tile: Tile, row: int, starts: Sequence[int]) -> str:
     for v, start in enumerate(starts):
         x = f"*(const lanes *)({at} + {start})" if tile.each == "v" else f"*({at})"
         x = f"n_{row}" if tile.signs else x
-        w = {"v": f"w_{v}", "n": "w[0]", "r": f"w[{row}]"}[tile.shared]
+        w = {"v": f"w_{v}", "p": f"w_{v}", "n": "w[0]", "r": f"w[{row}]"}[tile.shared]
         products.append(_added(tile, f"sum_{row}_{v}", x, w))
     return " ".join(products)
 
@@ -247,7 +254,7 @@ def _added(tile: Tile, total: str, x: str, w: str) -> str:
     """Add a product to a sum."""
     if not tile.signs:
         # C multiplies two narrow numbers as an int, which it adds to no vector of narrower ones.
-        is_int = tile.kind.bits < S32.bits and "v" not in (tile.each, tile.shared)
+        is_int = tile.kind.bits < S32.bits and not {"v", "p"} & {tile.each, tile.shared}
         return f"{total} += ({tile.kind})({x} * {w});" if is_int else f"{total} += {x} * {w};"
     unsigned, signed = (x, w) if tile.signs in ("us", "ss") else (w, x)
     return f"{total} = {add_bytes_name(tile.lanes)}({total}, {unsigned}, {signed});"

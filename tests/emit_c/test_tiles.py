@@ -30,7 +30,7 @@ def tiles(source):
 
 
 @pytest.mark.parametrize("each", ["n", "n640", "r", "v"])
-@pytest.mark.parametrize("shared", "nrv")
+@pytest.mark.parametrize("shared", "nprv")
 def test_a_name_says_what_a_tile_is(each, shared):
     apart = int(each[1:]) if each[1:] else None
     tile = Tile(each[0], shared, 13, 2, 16, 3, ELEMENT_TYPES["f32"], apart)
@@ -99,3 +99,27 @@ def test_small_contractions_share_few_tiles():
     lines.append(f"ROOT r = ({shapes}) tuple({names})")
     arguments = [shape for rows, columns in sizes for shape in ((rows, 6), (6, columns))]
     assert len(tiles(compiled("\n".join(lines), *arguments))) == 1
+
+
+ONE = """x = f32[{m},{k}] parameter(0)  y = f32[{k},{n}] parameter(1)
+d = f32[{m},{n}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+ROOT r = (f32[{m},{n}]) tuple(d)"""
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize(("steps", "rows"), [(1024, 8), (512, 16), (960, 26)])
+def test_a_tile_has_no_more_rows_than_their_set_of_the_cache_has_ways(steps, rows):
+    """Of rows 4 KiB apart, a line each lies in one set of 8 ways, of 2 KiB in two."""
+    text = ONE.format(m=208, k=steps, n=16)
+    (tile,) = tiles(compiled(text, (208, steps), (steps, 16)))
+    assert tile_of(tile).rows == rows
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize(("columns", "shared"), [(256, "p"), (96, "v")])
+def test_numbers_are_fetched_ahead_where_rows_lie_far_apart(columns, shared):
+    text = ONE.format(m=12, k=400, n=columns)
+    source = compiled(text, (12, 400), (400, columns))
+    (tile,) = tiles(source)
+    assert tile_of(tile).shared == shared
+    assert ("__builtin_prefetch" in source) == (shared == "p")
