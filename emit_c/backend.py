@@ -1,4 +1,7 @@
-"""C as a backend: a module is optimized, emitted as C, compiled and loaded; devices are threads."""
+"""C as a backend: a module is optimized, emitted as C, compiled and loaded.
+
+Devices are threads of this process, or processes.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,15 @@ class CompiledC(ModuleExecutable):
 
     Parameters
     ----------
+    transport : "threads", or "mpi" for a process each; then each process is given all values.
     options : of `emit_c.compile`.
     """
 
-    def __init__(self, module: Module, **options: Any) -> None:
+    def __init__(self, module: Module, transport: str | None = None, **options: Any) -> None:
         from optimizer.log import Log  # noqa: PLC0415  as of all imports below: only some need it
         from optimizer.partitioning.spmd_partitioning import SpmdPartitioning  # noqa: PLC0415
 
-        self.module = module
+        self.module, self._transport = module, transport
         self._whole = bool(reshardings(module))
         self._divided = divided = SpmdPartitioning().run(module, Log())
 
@@ -59,6 +63,13 @@ class CompiledC(ModuleExecutable):
         """
         given, replicas = dealt(self._divided, per_device, whole=self._whole)
         executable = self._compiled(replicas)
+        if self._transport == "mpi":
+            from emit_c.executable.processes import processes_of  # noqa: PLC0415
+
+            processes = processes_of()
+            processes.agree(executable.program)
+            own = executable(*given[processes.rank], communicator=processes)
+            return processes.gather_values(own)[: len(per_device)]
         if len(given) == 1:
             return [executable(*given[0])]
         return executable(per_device=given)[: len(per_device)]
@@ -93,6 +104,7 @@ class CCompiler(ModuleCompiler):
         remember: bool = True,
         subnormals: Subnormals | None = None,
         threads: int | None = None,
+        transport: str | None = None,
     ) -> CompiledC:
         """The module as C.
 
@@ -100,13 +112,16 @@ class CCompiler(ModuleCompiler):
         ----------
         remember : use the user's cache of libraries.
         subnormals, threads : as of `emit_c.compile`.
+        transport : as of `CompiledC`.
 
         Raises
         ------
         HloError
             as `emit_c.compile`.
         """
-        return CompiledC(module, remember=remember, subnormals=subnormals, threads=threads)
+        return CompiledC(
+            module, transport, remember=remember, subnormals=subnormals, threads=threads
+        )
 
 
 def _limit_threads(number: int) -> None:

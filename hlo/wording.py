@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-_PLURALS = {"branch": "branches", "carry": "carries", "entry": "entries", "pass": "passes"}
+_PLURALS = {
+    "branch": "branches",
+    "carry": "carries",
+    "entry": "entries",
+    "pass": "passes",
+    "process": "processes",
+}
 
 
 def counted(number: int, noun: str) -> str:

@@ -154,6 +154,20 @@ def routes_of(device: Device, instr: Instruction, attrs: a.Channel, *, end: int)
     return [("pair", line, *pair) for pair in pairs if pair[end] == me]
 
 
+def other_end(route: Route, device: Device, end: int) -> int:
+    """The device at an end of a route on which a device stands; negative where anybody may stand.
+
+    Parameters
+    ----------
+    end : 0 for the source, 1 for the target.
+    """
+    if route[0] != "pair":
+        return -1
+    _, line, *pair = route
+    partitions = device.lockstep.partitions
+    return line * partitions + pair[end] if partitions > 1 else pair[end]
+
+
 def _from_queue(queue: deque[Value], instr: Instruction, shape: Shape) -> Value:
     if not queue:
         raise HloError("HLO120", f"{instr.name}: the host has sent nothing for {instr.opcode}")

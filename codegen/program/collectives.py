@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from interpreter.collectives import check_sizes
-from interpreter.devices import routes_of, sender
+from interpreter.devices import other_end, routes_of, sender
 from interpreter.engine.device import Device
 from interpreter.engine.lockstep import Lockstep, signature
 from interpreter.groups import find_group, group_of, permute_pairs
@@ -69,6 +69,11 @@ class MeetingPlan:
     boxes: tuple[str, ...] = ()
     sent: Mapping[int, str] = field(default_factory=dict[int, str])
     refused: Mapping[tuple[int, int], Sequence[str]] = field(default_factory=dict[Any, Any])
+
+    @property
+    def has_open_ends(self) -> bool:
+        """Whether there is a mail box that is not of one source and one target."""
+        return any(box.startswith("channel") for box in self.boxes)
 
     def members(self, site: int, device: int) -> tuple[int, ...]:
         """The devices that a device meets at a site, or the numbers of its mail boxes."""
@@ -206,8 +211,10 @@ def _place(instr: Instruction, device: Device, known: _Numbers) -> tuple[int, ..
         is_sent = instr.opcode == "send"
         value = instr.operands[0].shape if is_sent else instr.shape.elements[0]
         number = known.signatures.setdefault(value.text_without_layout, len(known.signatures))
-        boxes = [known.box(route) for route in _routes(instr, device)]
-        return (0, number, len(boxes), 0, -1, *boxes)
+        routes = _routes(instr, device)
+        boxes = [known.box(route) for route in routes]
+        ends = [other_end(route, device, 1 if is_sent else 0) for route in routes]
+        return (0, number, len(boxes), 0, -1, *boxes, *ends)
     tail: tuple[int, ...] = ()
     source = -1
     if isinstance(instr.attrs, a.CollectivePermute):

@@ -60,7 +60,12 @@ class Compilation:
 
     def _loaded(self, built: Built) -> Executable:
         strided = StridedExecutable if built.views else Executable
-        return strided(self.module.entry, built, lambda: self._building().written().program.source)
+        return strided(
+            self.module.entry,
+            built,
+            lambda: self._building().written().program.source,
+            lambda: str(self.module),
+        )
 
     def _building(self) -> Building:
         """The maker of the library, with the optimizer and the emitter."""

@@ -6,6 +6,7 @@ The runtime library runs the devices and says why it stopped them. The words are
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,20 @@ Value = Any  # an array, None for a token, or a tuple of values
 KIND, STATUS, THREAD, DEVICE, SITE, OTHER_DEVICE, OTHER_SITE, NUMBERS = range(8)
 REPORT_HEAD = NUMBERS + 3
 MODULE_FAILED, DEADLOCK, DIFFERENT, NO_GROUP, OUT_OF_PLACE = range(5)
-OTHER_SHAPE, NO_MEMBER, TOO_MANY, LOST = range(5, 9)
+OTHER_SHAPE, NO_MEMBER, TOO_MANY, LOST, OTHER_PROGRAM = range(5, 10)
+
+
+@dataclass(frozen=True)
+class DevicesCall:
+    """The memory of a call on some devices, and lists of the addresses for C."""
+
+    made: Sequence[Sequence[NDArray[Any] | None]]
+    memory: Sequence[NDArray[np.uint8]]
+    given: Sequence[Sequence[NDArray[Any] | None]]
+    ins: Any
+    outs: Any
+    arenas: Any
+    kept: Any
 
 
 class DevicesCaller:
@@ -57,7 +71,7 @@ class DevicesCaller:
         convert: Callable[..., Sequence[NDArray[Any] | None]],
         nest: Callable[[Sequence[Any]], Value],
     ) -> None:
-        self._run, self._arena_bytes, self._name = run, arena_bytes, name
+        self.run, self._arena_bytes, self.name = run, arena_bytes, name
         self.meetings, self._results = meetings, results
         self._convert, self._nest = convert, nest
         self._numbers = {
@@ -65,13 +79,18 @@ class DevicesCaller:
         }
         self._arenas: list[NDArray[np.uint8]] = []
 
+    @property
+    def devices(self) -> int:
+        """The number of devices that the module is for."""
+        return max(self.meetings.plans, default=1)
+
     def address(self, devices: int) -> int:
         """The address of the plan for so many devices."""
         return self._numbers[devices].ctypes.data
 
     def explain(self, report: Sequence[int]) -> BaseException:
         """The exception for a run on the module's devices that the runtime library has stopped."""
-        return explained(report, self.meetings.sites, self.plan(max(self.meetings.plans)))
+        return explained(report, self.meetings.sites, self.plan(self.devices))
 
     def plan(self, devices: int) -> MeetingPlan:
         """The plan for so many devices.
@@ -83,10 +102,10 @@ class DevicesCaller:
         """
         found = self.meetings.plans.get(devices)
         if found is None:
-            wanted = max(self.meetings.plans)
+            wanted = self.devices
             message = f"arguments for {counted(devices, 'device')}"
             raise HloError(
-                "HLO116", message, None, [f"{self._name} is for {counted(wanted, 'device')}"]
+                "HLO116", message, None, [f"{self.name} is for {counted(wanted, 'device')}"]
             )
         return found
 
@@ -103,31 +122,45 @@ class DevicesCaller:
             return self._run_all(per_device)
         except MemoryError:
             count = counted(len(per_device), "device")
-            message = f"{self._name}: no memory for the arrays of {count}"
+            message = f"{self.name}: no memory for the arrays of {count}"
             raise HloError("HLO114", message) from None
 
     def _run_all(self, per_device: Sequence[Sequence[Any]]) -> list[Value]:
         plan = self.plan(len(per_device))
+        call = self.call(per_device)
+        report = np.zeros(REPORT_HEAD + 2 * len(per_device), np.int64)
+        status = _run_devices(
+            *(self.run, self.address(len(per_device))),
+            *(call.ins, call.outs, call.arenas, report.ctypes.data),
+        )
+        if status:
+            raise explained(report.tolist(), self.meetings.sites, plan)
+        return self.results(call)
+
+    def call(self, per_device: Sequence[Sequence[Any]]) -> DevicesCall:
+        """The memory of a call with the arguments of some devices.
+
+        Raises
+        ------
+        HloError
+            HLO110 to HLO112 if the arguments do not fit.
+        """
         given = [self._convert(*arguments) for arguments in per_device]
         made = [
             [None if dtype is None else np.empty(dims, dtype) for dtype, dims, _ in self._results]
             for _ in given
         ]
         ins, outs = _lists(given), _lists(made)
-        arenas = [self._arena() for _ in given]
-        report = np.zeros(REPORT_HEAD + 2 * len(given), np.int64)
-        status = _run_devices(
-            self._run,
-            self._numbers[len(given)].ctypes.data,
-            _addresses(ins),
-            _addresses(outs),
-            (ctypes.c_void_p * len(arenas))(*(arena.ctypes.data for arena in arenas)),
-            report.ctypes.data,
+        memory = [self._arena() for _ in given]
+        arenas = (ctypes.c_void_p * len(memory))(*(arena.ctypes.data for arena in memory))
+        return DevicesCall(
+            made, memory, given, _addresses(ins), _addresses(outs), arenas, (ins, outs)
         )
-        self._arenas += arenas
-        if status:
-            raise explained(report.tolist(), self.meetings.sites, plan)
-        return [self._nest(each) for each in made]
+
+    def results(self, call: DevicesCall) -> list[Value]:
+        """The value on each device of a call that has ended, whose memory later calls may use."""
+        self._arenas += call.memory
+        return [self._nest(each) for each in call.made]
 
     def _arena(self) -> NDArray[np.uint8]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from emit_c.code.foreign import hand_over
 from emit_c.executable.calling import caller, converted, nested, nesting, pointers, result_leaves
 from emit_c.executable.choice import ThreadChoice
 from emit_c.executable.devices import DevicesCaller
+from emit_c.executable.processes import SharedProgram, processes_of
 from emit_c.executable.runtime import runtime
 from emit_c.executable.tiles import load_tiles
 from hlo.errors.error import HloError
@@ -87,6 +89,7 @@ class Executable:
     ----------
     entry : what arguments it takes, and what result it gives.
     written : writes the C that was compiled.
+    told : writes the module that was compiled.
 
     Attributes
     ----------
@@ -98,8 +101,15 @@ class Executable:
 
     native: Native | None
 
-    def __init__(self, entry: Computation, built: Built, written: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        entry: Computation,
+        built: Built,
+        written: Callable[[], str],
+        told: Callable[[], str],
+    ) -> None:
         self.library, self._library, self._written = built.library, _load(built), written
+        self._told = told
         self.memory = call_memory(entry, built.arena_bytes, built.constants)
         run = self._library.functions.call
         address = ctypes.cast(run, ctypes.c_void_p).value or 0
@@ -177,7 +187,20 @@ class Executable:
         """The C that was compiled."""
         return self._written()
 
-    def __call__(self, *arguments: Any, per_device: Sequence[Sequence[Any]] | None = None) -> Value:
+    @cached_property
+    def program(self) -> SharedProgram:
+        """The module as all processes know it that run it together."""
+        plans = self._together.meetings.plans.values()
+        about = "\n".join([self._told(), *(str(plan.numbers) for plan in plans)])
+        digest = hashlib.sha256(about.encode()).digest()
+        return SharedProgram(int.from_bytes(digest[:8], "little") >> 1, self._together)
+
+    def __call__(
+        self,
+        *arguments: Any,
+        per_device: Sequence[Sequence[Any]] | None = None,
+        communicator: Any = None,
+    ) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it.
 
         Arguments are NumPy arrays, or arrays of other libraries through DLPack; those in row-major
@@ -187,6 +210,8 @@ class Executable:
         ----------
         per_device : instead of `arguments`: those of every device; device d is replica
             d // num_partitions and partition d % num_partitions. Devices are threads.
+        communicator : of mpi4py: each of its processes is a device, calls with the arguments of its
+            own, and is given its own value.
 
         Returns
         -------
@@ -197,8 +222,11 @@ class Executable:
         ------
         HloError
             HLO110 to HLO112 if the arguments do not fit, HLO113 or HLO114 if there is not enough
-            memory; HLO116 to HLO123 if there are too many or too few devices, or they do not agree.
+            memory; HLO116 to HLO123 if there are too many or too few devices, or they do not agree;
+            HLO126 if a process has ended, or they run different programs.
         """
+        if communicator is not None:
+            return processes_of(communicator).run(self.program, arguments)
         if per_device is None:
             return self._call(*arguments)
         return self._together(per_device)

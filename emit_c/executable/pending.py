@@ -75,15 +75,20 @@ class PendingExecutable:
         return self.wait().explain() if self.ready else "the interpreter answers calls so far"
 
     def __call__(
-        self, *arguments: Value, per_device: Sequence[Sequence[Value]] | None = None
+        self,
+        *arguments: Value,
+        per_device: Sequence[Sequence[Value]] | None = None,
+        communicator: Any = None,
     ) -> Value:
         """The value of the module for some arguments, or on several devices.
+
+        With a communicator, the first call waits for the library.
 
         Raises
         ------
         HloError
             HLO110 to HLO112 if the arguments do not fit; what the compilation failed with.
         """
-        if self._done.is_set():
-            return self.wait()(*arguments, per_device=per_device)
+        if self._done.is_set() or communicator is not None:
+            return self.wait()(*arguments, per_device=per_device, communicator=communicator)
         return evaluate(self._module, *arguments, per_device=per_device)

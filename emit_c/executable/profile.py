@@ -170,7 +170,8 @@ def profile(
     """
     recorder = _recorder()
     program = emit(prepare(module), profile=True)
-    executable = Executable(module.entry, build(program), lambda: program.source)
+    told = partial(str, module)
+    executable = Executable(module.entry, build(program), lambda: program.source, told)
     call = partial(executable, *arguments, per_device=per_device)
     call()
     roofline()  # takes its own time, once

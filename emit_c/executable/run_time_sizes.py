@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from codegen.program.run_time_sizes import PaddedCall, call_with_sizes
@@ -27,13 +28,19 @@ class DynamicExecutable(Executable):
     def __init__(
         self, module: Module, static: Static, built: Built, written: Callable[[], str]
     ) -> None:
-        super().__init__(static.module.entry, built, written)
+        super().__init__(static.module.entry, built, written, lambda: str(module))
         self._entry, self._static, self.native = module.entry, static, None
 
-    def __call__(self, *arguments: Any, per_device: Sequence[Sequence[Any]] | None = None) -> Any:
+    def __call__(
+        self,
+        *arguments: Any,
+        per_device: Sequence[Sequence[Any]] | None = None,
+        communicator: Any = None,
+    ) -> Any:
         """The value of the module for some arguments, as `Executable` gives it."""
         if per_device is None:
-            return call_with_sizes(self._entry, self._static, super().__call__, arguments)
+            call = partial(super().__call__, communicator=communicator)
+            return call_with_sizes(self._entry, self._static, call, arguments)
         calls = [PaddedCall(self._entry, self._static, each) for each in per_device]
         made = super().__call__(per_device=[call.arguments for call in calls])
         return [call.cut(value) for call, value in zip(calls, made, strict=True)]

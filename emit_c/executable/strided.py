@@ -90,13 +90,24 @@ def _ending_with(entry: Computation, last: Instruction) -> Computation:
 class StridedExecutable(Executable):
     """A module whose results are seen in the order that its layouts say."""
 
-    def __init__(self, entry: Computation, built: Built, written: Callable[[], str]) -> None:
-        super().__init__(entry, built, written)
+    def __init__(
+        self,
+        entry: Computation,
+        built: Built,
+        written: Callable[[], str],
+        told: Callable[[], str],
+    ) -> None:
+        super().__init__(entry, built, written, told)
         self._views = built.views
 
-    def __call__(self, *arguments: Any, per_device: Sequence[Sequence[Any]] | None = None) -> Value:
+    def __call__(
+        self,
+        *arguments: Any,
+        per_device: Sequence[Sequence[Any]] | None = None,
+        communicator: Any = None,
+    ) -> Value:
         """The value of the module for some arguments, as `Executable` gives it."""
-        made = super().__call__(*arguments, per_device=per_device)
+        made = super().__call__(*arguments, per_device=per_device, communicator=communicator)
         return self._seen(made) if per_device is None else [self._seen(each) for each in made]
 
     def _seen(self, made: Value) -> Value:

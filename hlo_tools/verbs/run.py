@@ -7,6 +7,7 @@
     hlo run m.hlo --platform cuda-host --checked
     hlo run dump --platform c --reference interpreter
     hlo run m.hlo --platform my_backend.py:Mine --reference interpreter
+    mpiexec -n 8 hlo run m.hlo --platform c --transport mpi
 
 A platform is one of our own, of an installed package, or in a file of yours (docs/platforms.md).
 --expect compares the value with a saved one, and --reference with another platform's; the exit
@@ -48,6 +49,7 @@ from hlo_tools.tolerances import (
     between,
     chosen_tolerance,
 )
+from hlo_tools.transports import TRANSPORTS, one_speaks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,6 +108,12 @@ def add_arguments(parser: Parser) -> None:
     )
     watched.add_argument("--profile-trace", metavar="FILE", help="write them as a trace for Chrome")
     watched.add_argument("--threads", type=at_least(1), metavar="N", help="use at most N threads")
+    watched.add_argument(
+        "--transport",
+        choices=TRANSPORTS,
+        help="devices are threads (default), or the processes that mpiexec has started, one each; "
+        "the first of them prints",
+    )
     add_subnormals_option(watched)
     watched.add_argument(
         "--sanitize",
@@ -159,6 +167,7 @@ WATCHING = {
     "ablate": "profile_as_is",
     "checked": "checked",
     "no_library": "libraries",
+    "transport": "transport",
 }
 # Those that may be about --reference, too.
 LIMITS = {
@@ -179,6 +188,7 @@ def _restrict(parser: Parser) -> None:
     parser.not_with("--iterations", "--input", "--fill", "--expect", "--output")
     parser.not_with("--split-input", "--output", "--expect", "--trace", "--profile-trace")
     parser.not_with("--sanitize", "--profile", "--profile-trace", "--threads")
+    parser.not_with("--transport", *watching, *observed, "--checked", "--no-library")
     for watch in watching[:2]:
         parser.not_with(watch, "--checked", "--no-library")
 
@@ -204,12 +214,17 @@ def refuse_idle_options(arguments: Namespace, backend: Backend, reference: Backe
 
 def run(arguments: Namespace) -> int:
     """Run, print, save and compare each module."""
-    with assumed(arguments.subnormals):
-        return run_as_chosen(arguments)
+    with assumed(arguments.subnormals), one_speaks(arguments.transport) as speaks:
+        return run_as_chosen(arguments, speaks=speaks)
 
 
-def run_as_chosen(arguments: Namespace) -> int:
-    """Run, print, save and compare each module, where the environment says how to compile it."""
+def run_as_chosen(arguments: Namespace, *, speaks: bool) -> int:
+    """Run, print, save and compare each module, where the environment says how to compile it.
+
+    Parameters
+    ----------
+    speaks : print, save and compare; else another process does it.
+    """
     backend = find(arguments.platform)
     other = find(arguments.reference) if arguments.reference else None
     refuse_idle_options(arguments, backend, other)
@@ -231,17 +246,31 @@ def run_as_chosen(arguments: Namespace) -> int:
             chosen.seed += iteration
             inputs = make_inputs(module, chosen)
             values = run_on(module, inputs)
-            if not arguments.quiet:
-                show(values)
-            if arguments.output:
-                save(arguments.output, values)
-            promise = between(chosen_tolerance(arguments), arguments.platform, arguments.reference)
-            if arguments.expect:
-                wanted = expected(module, arguments.expect, len(values))
-                status |= report(values, wanted, arguments.expect, promise)
-            if reference:
-                wanted = reference(module, inputs)
-                status |= report(values, wanted, arguments.reference, promise)
+            if speaks:
+                status |= tell(module, inputs, values, arguments, reference)
+    return status
+
+
+def tell(
+    module: Module,
+    inputs: Sequence[Sequence[Any]],
+    values: Sequence[Value],
+    arguments: Namespace,
+    reference: Callable[..., list[Value]] | None,
+) -> int:
+    """Print, save and compare the value of a module; gives the exit status."""
+    status = SAME
+    if not arguments.quiet:
+        show(values)
+    if arguments.output:
+        save(arguments.output, values)
+    promise = between(chosen_tolerance(arguments), arguments.platform, arguments.reference)
+    if arguments.expect:
+        wanted = expected(module, arguments.expect, len(values))
+        status |= report(values, wanted, arguments.expect, promise)
+    if reference:
+        wanted = reference(module, inputs)
+        status |= report(values, wanted, arguments.reference, promise)
     return status
 
 
@@ -267,6 +296,8 @@ def chosen_runner(
     options = limits(arguments, backend)
     if arguments.profile or arguments.profile_trace or arguments.sanitize:
         return partial(run_watched, arguments, backend)
+    if arguments.transport:
+        options["transport"] = arguments.transport
     if arguments.no_library:
         options["libraries"] = False
     if arguments.checked:

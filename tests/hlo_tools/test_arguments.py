@@ -49,6 +49,8 @@ IDLE = [
     "run - --reference c --promise BITS --atol 1",
     "bisect - --promise BITS --ulps 1",
     "run - --threads 1",
+    "run - --transport mpi",
+    "run - --platform c --transport mpi --profile",
     "run - --profile",
     "run - --profile-trace t",
     "run - --sanitize",

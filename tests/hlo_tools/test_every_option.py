@@ -197,6 +197,7 @@ ELSEWHERE = {
         "--sanitize",
         "--checked",
         "--no-library",
+        "--transport",  # emit_c/test_processes.py
     },  # test_watching.py
     "opt": {
         "--arch",

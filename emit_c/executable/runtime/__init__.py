@@ -34,6 +34,8 @@ OUT_OF_MEMORY = 2  # HLO_OUT_OF_MEMORY in runtime.h
 # The files of the library: those of a module for one device, and those of several devices.
 ALONE = ("runtime.c", "calls.c", "thread.c")
 LIBRARY = (*ALONE, "collectives.c", "devices.c")
+# And of several processes, which nothing that is written ahead of time needs.
+PROCESSES = ("processes.c", "messages.c", "mpi.c", "sockets.c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def _threads() -> ctypes.CDLL:
     """The library of runtime.c, while that of trampoline.c is being compiled."""
     if headers():
         _trampoline_library()
-    path = library([in_one_file(name) for name in LIBRARY], ("-O2", "-pthread"), ())
+    path = library([in_one_file(name) for name in (*LIBRARY, *PROCESSES)], ("-O2", "-pthread"), ())
     threads = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     threads.hlo_slots.restype = ctypes.c_int64
     threads.hlo_threads.restype = ctypes.c_int64
@@ -108,6 +110,22 @@ def _threads() -> ctypes.CDLL:
     threads.hlo_run_devices.argtypes = [
         ctypes.c_void_p, ctypes.c_void_p, addresses, addresses, addresses, ctypes.c_void_p,
     ]  # fmt: skip
+    threads.hlo_run_process.argtypes = [
+        ctypes.c_void_p, ctypes.c_int64, *threads.hlo_run_devices.argtypes,
+    ]  # fmt: skip
+    threads.hlo_gather.argtypes = [
+        ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p,
+    ]  # fmt: skip
+    number, pointer = ctypes.c_int64, ctypes.c_void_p
+    threads.hlo_runs.restype = number
+    threads.hlo_runs.argtypes = [pointer]
+    threads.hlo_mpi_wire.restype = pointer
+    threads.hlo_mpi_wire.argtypes = [pointer, ctypes.c_uint64, *[number] * 4, pointer]
+    threads.hlo_sockets.restype = pointer
+    threads.hlo_sockets.argtypes = [number, pointer]
+    threads.hlo_socket_wire.restype = pointer
+    threads.hlo_socket_wire.argtypes = [pointer, number, number, pointer, number]
+    threads.hlo_say_bye.argtypes = [pointer]
     return threads
 
 

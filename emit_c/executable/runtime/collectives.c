@@ -61,6 +61,7 @@ static void copy_blocks(char *to, int64_t to_step, const char *from, int64_t fro
     bytes *= blocks;
     blocks = 1;
   }
+  if (to == from) return;  // a transport has put it there
   for (int64_t b = 0; bytes && b < blocks; b++) memcpy(to + b * to_step, from + b * from_step, bytes);
 }
 
@@ -107,41 +108,6 @@ static void give_blocks(const struct hlo_operation *o, int64_t array) {
       give(o, array, part, to + done, now);
     }
   }
-}
-
-// Let all members have the pieces of a reduction that each of them made, where none can write to the
-// others' results.
-static int share_pieces(struct hlo_device *me, struct hlo_operation *o) {
-  const void *given[o->count];
-  for (int64_t k = 0; k < o->count; k++) {
-    given[k] = (char *)o->made[k] + hlo_piece_of(o, k, o->place->position).begin;
-  }
-  struct hlo_operation next = *o;
-  next.given = given;
-  next.kind = HLO_ALL_GATHER;
-  int64_t sizes[3 * o->count];
-  for (int64_t k = 0; k < o->count; k++) {
-    sizes[3 * k] = 1;
-    sizes[3 * k + 1] = hlo_piece_of(o, k, o->place->position).bytes;
-    sizes[3 * k + 2] = o->sizes[3 * k + 2];
-  }
-  next.sizes = sizes;
-  next.is_small = 0;
-  int status = me->transport->come(me, &next);
-  if (!status) status = me->transport->meet(me, &next);
-  if (status) return status;
-  // Who came to the second meeting has left the first one.
-  status = me->transport->leave(me, o, 0);
-  for (int64_t n = 1; n < o->place->count; n++) {
-    int64_t m = (o->place->position + n) % o->place->count;
-    for (int64_t k = 0; k < o->count; k++) {
-      struct hlo_piece piece = hlo_piece_of(o, k, m);
-      if (piece.bytes) {
-        memcpy((char *)o->made[k] + piece.begin, next.meeting->seats[m].given[k], piece.bytes);
-      }
-    }
-  }
-  return status ? status : me->transport->leave(me, &next, 1);
 }
 
 static int64_t number_at(const void *numbers, int64_t bytes, int64_t index) {
@@ -318,8 +284,8 @@ static int finish(struct hlo_device *me, struct hlo_operation *o) {
   int status = me->transport->meet(me, o);
   if (!status) status = results(me, o);
   if (status) return status;
-  if (o->kind == HLO_ALL_REDUCE && !o->is_small && !can_give(o)) return share_pieces(me, o);
-  return me->transport->leave(me, o, !o->is_small);
+  if (o->kind == HLO_ALL_REDUCE && !o->is_small && !can_give(o)) status = me->transport->share(me, o);
+  return status ? status : me->transport->leave(me, o, !o->is_small);
 }
 
 int hlo_collective(int64_t kind, int64_t site, int64_t count, const void *const *given,

@@ -373,7 +373,7 @@ static int receive_letter(struct hlo_device *me, int64_t number, const struct hl
   return status;
 }
 
-static const struct hlo_transport threads = {come, meet, leave, send_letter, receive_letter, fail};
+static const struct hlo_transport threads = {come, meet, leave, NULL, send_letter, receive_letter, fail};
 
 // ------------------------------------------------------------------------------------------ threads
 

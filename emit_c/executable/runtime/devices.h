@@ -31,7 +31,7 @@ struct hlo_place {
   int64_t count;      // of members; 0 if the device is in no group; negative if that is an error
   int64_t position;   // of the device among the members
   int64_t source;     // the position of who sends to it; negative if nobody does
-  int64_t members[];  // devices; of send and recv, numbers of mail boxes
+  int64_t members[];  // devices; of send and recv, numbers of mail boxes, then the devices at their ends
 };
 
 // What went wrong: the report of a run that fails. Behind it come two numbers for each device: the
@@ -51,7 +51,8 @@ enum {
   HLO_OTHER_SHAPE,     // what is received has another shape than what was sent
   HLO_NO_MEMBER,       // the root of a broadcast is no member
   HLO_TOO_MANY,        // the system starts no thread for each device
-  HLO_LOST,            // a process of the others has ended
+  HLO_LOST,            // the process of a device has ended
+  HLO_OTHER_PROGRAM,   // two processes run different programs
 };
 
 // Run a module on as many devices as a plan has, each with arguments, results and an arena of its

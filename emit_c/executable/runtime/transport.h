@@ -35,6 +35,7 @@ struct hlo_meeting {
   struct hlo_meeting *next, **before;
   int64_t count, come, left, gone;
   int is_cut;                // seats show only the parts that this device is to read
+  void *own;                 // what else the transport knows of it
   struct hlo_seat seats[];
 };
 
@@ -46,6 +47,9 @@ struct hlo_transport {
   int (*meet)(struct hlo_device *me, struct hlo_operation *operation);
   // Have read everything; with `wait`, until all members have, so that memory may be used anew.
   int (*leave)(struct hlo_device *me, struct hlo_operation *operation, int wait);
+  // Let all have the pieces of an all-reduce that each made, where none can write to the others'
+  // results.
+  int (*share)(struct hlo_device *me, struct hlo_operation *operation);
   int (*send)(struct hlo_device *me, int64_t box, const struct hlo_place *place, int64_t count,
               const void *const *given, const int64_t *bytes);
   int (*receive)(struct hlo_device *me, int64_t box, const struct hlo_place *place, int64_t site,

@@ -1,0 +1,53 @@
+"""Several processes, with the library of MPI that is installed: by `pip install mpich`, say."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPT = Path(__file__).with_name("in_processes.py")
+MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+
+pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec")
+
+
+def run(processes: int, *parts: str) -> list[list[str]]:
+    """The lines of each process."""
+    assert MPIEXEC
+    about = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=False)
+    is_open = "Open" in about.stdout
+    # The launcher of MPICH would end the others before they can say why they end.
+    words = ["--allow-run-as-root", "--oversubscribe"] if is_open else ["-disable-auto-cleanup"]
+    command = [MPIEXEC, *words, "-n", str(processes), sys.executable, str(SCRIPT), *parts]
+    made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    lines = [line.partition(" ") for line in made.stdout.splitlines()]
+    told = [[text for rank, _, text in lines if rank == str(r)] for r in range(processes)]
+    assert any(told), made.stdout + made.stderr
+    return told
+
+
+def test_four_processes_compute_what_the_interpreter_does() -> None:
+    """Bit by bit, small arrays and large ones, again and again; `hlo run` prints once for all."""
+    printed = [line for d in range(4) for line in (f"device {d}:", "s32[4] [12, 12, 12, 12]")]
+    none = ["None"] * 4
+    assert run(4, "values", "verb") == [none + printed, none, none, none]
+
+
+def test_two_processes_that_go_wrong() -> None:
+    """Errors are the same in all, which go on after them; a dead process is named at once."""
+    first, second = run(2, "values", "errors", "death")
+    good = str(2 * np.arange(4))
+    assert second == [*["None"] * 4, *first[4:9]]
+    assert first == [
+        *["None"] * 4,
+        "HLO117 r: deadlock: no device can go on",
+        good,
+        "HLO116 e is for 3 devices, and is run by 2 processes",
+        "HLO126 process 0 and process 1 run different programs",
+        good,
+        "HLO126 process 1 has ended before the others",
+        "soon",
+    ]
