@@ -234,7 +234,16 @@ def unquoted(word: str) -> str:
     inside = word[1:-1]
     if "\\" not in inside:
         return inside
-    return _ESCAPE.sub(lambda m: _ESCAPES.get(m[1]) or chr(int(m[1], 16)), inside)
+    return _ESCAPE.sub(_character, inside)
+
+
+def _character(escape: re.Match[str]) -> str:
+    word = escape[1]
+    if word in _ESCAPES:
+        return _ESCAPES[word]
+    if len(word) != 2:
+        raise HloError("HLO012", f"`\\{word}` in a string is no escape of MLIR")
+    return chr(int(word, 16))
 
 
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}

@@ -23,7 +23,8 @@ def metadata_of(location: Any, locations: Mapping[str, Any]) -> Metadata | None:
     """
     name, file, line = place_of(location, locations)
     parts = [f"op_name={quote(name)}"] if name else []
-    parts += [f"source_file={quote(file)} source_line={line}"] if file else []
+    parts += [f"source_file={quote(file)}"] if file else []
+    parts += [f"source_line={line}"] if file and line else []
     return Metadata(" ".join(parts)) if parts else None
 
 

@@ -140,13 +140,24 @@ class _Reader(Attributes):
         if isinstance(body, FuncOp):
             return body
         name, operands, attributes, regions, (given, made) = body
-        names = _results(results or "")
+        names = self._results(results or "")
         shapes = made if made is not None else _last(given, len(names))
         span = Span(self.source, meta.start_pos, self._end(meta))
         made = Operation(
             name, names, operands, attributes, tuple(regions), given, shapes, span, location
         )
         return plain_operation(made) if name.startswith(DIALECT) else made
+
+    def _results(self, word: str) -> tuple[str, ...]:
+        """The names of an operation's values, `%0, %1:2 =`."""
+        found: list[str] = []
+        for each in word.rstrip("= \t\r\n").split(","):
+            name, _, count = each.strip().partition(":")
+            # Each value has a type that is written somewhere.
+            if count and int(count) > len(self.source.text):
+                raise HloError("HLO012", f"`{name}` has {count} values, more than there are types")
+            found += [f"{name}#{k}" for k in range(int(count))] if count else [name] * bool(name)
+        return tuple(found)
 
     def _end(self, meta: Any) -> int:
         """The end of the line on which an operation begins, or its own if that is earlier."""
@@ -204,15 +215,6 @@ class _Reader(Attributes):
     def _module(self, name: str, attributes: dict[str, Any], parts: Any) -> MlirModule:
         resources, meshes = resources_of(self.source.text), self.lifted.meshes
         return module_of(name, attributes, parts, self.aliases, resources, meshes)
-
-
-def _results(word: str) -> tuple[str, ...]:
-    """The names of an operation's values, `%0, %1:2 =`."""
-    found: list[str] = []
-    for each in word.rstrip("= \t\r\n").split(","):
-        name, _, count = each.strip().partition(":")
-        found += [f"{name}#{k}" for k in range(int(count))] if count else [name] * bool(name)
-    return tuple(found)
 
 
 def _last(given: tuple[Any, ...], count: int) -> tuple[Any, ...]:

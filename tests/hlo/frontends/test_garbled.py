@@ -106,3 +106,23 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts(name: str) -> None:
     check(HOSTILE[name])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # A count of values is not believed before there are so many types.
+        (
+            "func.func @main(%x: tensor<f32>) { %r:4294967295 = stablehlo.negate %x : tensor<f32> }",
+            "`%r` has 4294967295 values, more than there are types",
+        ),
+        # One digit of a byte is not taken for a control character.
+        (
+            r'module attributes {mhlo.frontend_attributes = {a = "\1x"}} { func.func @main() { return } }',
+            r"`\\1` in a string is no escape of MLIR",
+        ),
+    ],
+)
+def test_words_that_mlir_refuses_are_named(text, message):
+    with pytest.raises(hlo.HloError, match=message):
+        stablehlo.parse(text)

@@ -352,3 +352,14 @@ def test_errors_point_at_the_text(text, code, at, told):
     assert code in (error.code, None)
     if at:
         assert (error.span.line, error.span.column) == at
+
+
+def test_line_zero_of_a_location_is_no_line():
+    """XLA does not print it, and what is printed is read as it was."""
+    text = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %y = stablehlo.sine %x : tensor<f32> loc("sin"("a.py":0:0))
+  return %y : tensor<f32>
+}"""
+    read = stablehlo.parse(text)
+    assert 'metadata={op_name="sin" source_file="a.py"}' in str(read)
+    assert str(hlo.parse(str(read))) == str(read)
