@@ -179,6 +179,10 @@ class PassReader:
         self.aim.words.add(word)
         if word in OPCODES:
             self.aim.opcodes[word] += 1
+        if word.startswith("-"):
+            # The ends of a family's names, such as "-start".
+            family = [opcode for opcode in OPCODES if opcode.endswith(word)]
+            self.aim.opcodes.update(family if len(family) <= MANY else ())
         if word in ELEMENT_TYPES:
             self.aim.types.append(ELEMENT_TYPES[word])
 

@@ -1,8 +1,8 @@
 """Modules on which a pass may have something to do, one after the other.
 
 They come from several sources: instances of the left sides of rules, golden cases, random modules
-of the opcodes that the pass names, and mutations of modules that the pass has changed before. Some
-of each are laid out, as a compiler leaves them.
+of the opcodes that the pass names, mutations of modules that the pass has changed before, and
+excerpts of these: what it changed, alone. Some of each are laid out, as a compiler leaves them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from hlo_tools.generate.modules import LAID_OUT, random_module
 from hlo_tools.generate.mutation import (
     another_window,
     mutated,
+    one_acts,
     one_given_up,
     one_put_out,
     one_retupled,
@@ -32,6 +33,8 @@ from hlo_tools.generate.operands import ARITHMETIC, UnfitError
 from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.seeds import all_seeds
 from hlo_tools.generate.values import nasty, tame
+from hlo_tools.shrink.case import Case
+from hlo_tools.shrink.parts import DEPTHS, FirstValues, as_case, is_fixed, part_of
 from interpreter.arithmetic import MEANINGS
 from interpreter.groups import devices_named
 from optimizer.identity import reads_layouts
@@ -43,7 +46,7 @@ from optimizer.rewriting.rule import RuleSet
 from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from random import Random
     from typing import Any
 
@@ -86,12 +89,16 @@ class Candidates:
     Attributes
     ----------
     changed : modules that the pass has changed, to be mutated.
+    places : of these modules, instructions that were replaced.
+    excerpted : whether the latest module is an excerpt, of which nothing more is to be learned.
     """
 
     def __init__(self, aim: Aim, random: Random, *, rounds: bool) -> None:
         self.aim, self.random = aim, random
         self.types = ROUNDED_TYPES if rounds else TYPES
         self.changed: list[Module] = []
+        self.places: list[tuple[Module, Instruction]] = []
+        self.excerpted = False
         self.favoured = aim.named()
         own = aim.own_seeds()
         others = aim.other_seeds() or random.sample(all_seeds(), MOST_SEEDS)
@@ -108,6 +115,7 @@ class Candidates:
             (one_retupled, 0.3 if aim.opcodes.keys() & TUPLES else 0),
             (one_given_up, 0.5 if gives else DONATING),
             (another_window, 0.5 if "window" in aim.words else 0),
+            (one_acts, 0.5 if "custom_call_has_side_effect" in aim.words else 0),
             (one_sharded, 0.5 if "sharding" in aim.words else SHARDED),
         )
         self.waits = bool({"copy", "is_scheduled", "copy_insertion"} & aim.words)
@@ -117,12 +125,16 @@ class Candidates:
         first = self._first_seeds()
         while True:
             early = next(first, None) if self.random.random() < 0.5 else None
+            self.excerpted = False
             yield early or self._another()
 
-    def keep(self, module: Module) -> None:
-        """Remember a module that the pass has changed."""
+    def keep(self, module: Module, replaced: Sequence[Instruction] = ()) -> None:
+        """Remember a module that the pass has changed, and instructions that it has replaced."""
+        if self.excerpted:
+            return
         self.changed.append(module)
-        del self.changed[:-MOST_CHANGED]
+        self.places += [(module, each) for each in replaced[:1]]
+        del self.changed[:-MOST_CHANGED], self.places[:-MOST_CHANGED]
 
     def _first_seeds(self) -> Iterator[Module]:
         for seed in self.first:
@@ -140,8 +152,11 @@ class Candidates:
             sources += [self._mutated_seed] * 3
         if self.changed:
             sources += [self._mutated_change] * (2 if self.aim.rules else 4)
+        if self.places:
+            sources += [self._excerpt]
         while True:
-            made = self.random.choice(sources)()
+            source = self.random.choice(sources)
+            made, self.excerpted = source(), source == self._excerpt
             if made is not None and is_sound(made := self._extended(made)):
                 return made
 
@@ -173,6 +188,10 @@ class Candidates:
     def _mutated_change(self) -> Module:
         chosen = self.random.choice(self.changed)
         return mutated(chosen, self.random, self.random.choice((1, 1, 2, 3)))
+
+    def _excerpt(self) -> Module | None:
+        """The place of an earlier change: nothing hides its value, and arguments reach it."""
+        return excerpt(*self.random.choice(self.places), self.random)
 
     def _varied(self, module: Module, chance: float) -> Module:
         """The module, or one that is nearly the same."""
@@ -255,6 +274,22 @@ def scheduled(module: Module) -> Module:
     except Exception:
         # Buffer assignment does not know all that there is.
         return module
+
+
+def excerpt(module: Module, root: Instruction, random: Random) -> Module | None:
+    """The module of an instruction and its operands to some depth; others become parameters.
+
+    Some of the constants become parameters, too. None if the module has no such instruction: it was
+    made while the module was rewritten.
+    """
+    where = next((c for c in module.computations if root in c.instructions), None)
+    if where is None:
+        return None
+    part = part_of(root, random.choice(DEPTHS))
+    kept = {i for i in part if not is_fixed(i) or random.random() < 0.5} | {root}
+    used = {o for i in kept for o in i.operands} | {root}
+    ordered = [i for i in where.instructions if i in kept & used]
+    return next(as_case(Case(module), FirstValues(), ordered)).module
 
 
 def communicates(module: Module) -> bool:

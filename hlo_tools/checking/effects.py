@@ -6,6 +6,7 @@ A value does not show that an outfeed is gone, nor that an argument may now be o
 from __future__ import annotations
 
 from collections import Counter, deque
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from interpreter.numbers.compare import compare
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hlo.instruction import Computation, Module
+    from hlo.instruction import Computation, Instruction, Module
     from interpreter.numbers.compare import Promise
 
 # Values that wait in the infeed queue of a device.
@@ -69,22 +70,35 @@ def _sent(device: Device) -> tuple[Any, ...]:
 
 
 def lost_effect(before: Module, after: Module) -> str | None:
-    """The target of a custom call that always runs and has an effect, if a pass has removed it."""
-    left = Counter(target for c in after.computations for target in _acting(c))
-    for target, count in Counter(_acting(before.entry)).items():
+    """The custom call that has an effect and always runs, if a pass has removed it, or the effect.
+
+    Calls in other computations may go, as in branches that nobody takes; but none loses its effect.
+    """
+    left = Counter(_target(i) for c in after.computations for i in _acting(c))
+    for target, count in Counter(map(_target, _acting(before.entry))).items():
         if left[target] < count:
             return f"a custom call of {target!r} is gone, though it has a side effect"
+    there = {i.name: i for i in after.instructions() if i.opcode == "custom-call"}
+    for instr in (i for c in before.computations for i in _acting(c)):
+        now = there.get(instr.name)
+        silent = replace(CustomCall.of(instr), custom_call_has_side_effect=False)
+        if now is not None and now.attrs == silent:
+            return f"%{instr.name}, a custom call of {_target(instr)!r}, loses its side effect"
     return None
 
 
-def _acting(computation: Computation) -> Iterator[str]:
-    """The targets of custom calls that have effects of their own."""
+def _acting(computation: Computation) -> Iterator[Instruction]:
+    """The custom calls that have effects of their own."""
     for instr in computation.instructions:
         if instr.opcode == "custom-call" and CustomCall.of(instr).custom_call_has_side_effect:
-            target = CustomCall.of(instr).custom_call_target
+            target = _target(instr)
             # Such calls are marked only so that they stay until they are partitioned.
             if target not in (CUTS | JOINS) and CUSTOM_CALLS.get(target) is not identity:
-                yield target
+                yield instr
+
+
+def _target(instr: Instruction) -> str:
+    return CustomCall.of(instr).custom_call_target
 
 
 def broken_contract(before: Module, after: Module) -> str | None:

@@ -106,16 +106,30 @@ class KeptPromise(Silent):
 
     A pass that rounds may have rules that promise less than most, and say so. One that keeps every
     bit may have none, and no rule forgives a pass that is held against a promise from elsewhere.
+
+    Attributes
+    ----------
+    elementwise : whether elementwise instructions became such. Then an element may not be off by
+        the rounding error of a larger one, as it may where sums are added up in another order.
     """
 
     def __init__(self, pass_: Pass) -> None:
-        self.promise = promise_of(pass_)
-        self.weakens = rounds(self.promise) and not isinstance(pass_, Promising)
+        self.weakest, self.elementwise = promise_of(pass_), True
+        self.weakens = rounds(self.weakest) and not isinstance(pass_, Promising)
+
+    @property
+    def promise(self) -> Promise:
+        """The promise of the pass, by all that it did."""
+        return replace(self.weakest, of_largest=self.weakest.of_largest and not self.elementwise)
 
     def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
         """Take in the promise of one rewrite's rule."""
-        if self.weakens and isinstance(event.by, Rule) and self.promise.keeps(event.by.promise):
-            self.promise = event.by.promise
+        if self.weakens and isinstance(event.by, Rule) and self.weakest.keeps(event.by.promise):
+            self.weakest = event.by.promise
+        self.elementwise &= all(
+            i.row.elementwise or not i.operands or i.opcode == "broadcast"
+            for i in (event.old, *event.new)
+        )
 
 
 @dataclass

@@ -24,6 +24,8 @@ Value = Any  # an array, None for a token, or a tuple of values
 # How often both modules are shaken at most, until the difference is explained: a sign that is any
 # sign is the same in as many runs once in a million elements. A value may be so many times as far.
 RUNS, FACTOR = 20, 4
+# After so many runs, an element that changes entirely in half of them has no digit left.
+ENOUGH = 6
 
 
 def difference(
@@ -67,11 +69,17 @@ class Spread:
     ----------
     moved : of each array, the distances.
     unsettled : of each array, a mask of the elements that may become anything.
+    lost : of each array, in how many runs each element changed entirely: a chaotic one, such as a
+        tangent of a tangent, has no largest distance that a few runs could show.
+    runs : how many there were.
     """
+
+    runs: int = 0
 
     def __init__(self, value: Value) -> None:
         self.moved: list[Any] = [np.zeros(np.shape(leaf)) for leaf in leaves(value)]
         self.unsettled: list[Any] = [np.zeros(np.shape(leaf), np.bool_) for leaf in leaves(value)]
+        self.lost: list[Any] = [np.zeros(np.shape(leaf), np.int32) for leaf in leaves(value)]
 
     def add(self, shaken: Value, value: Value, promise: Promise) -> None:
         """Take in the value of one shaken run, beside the value of a run that was not."""
@@ -79,6 +87,8 @@ class Spread:
             distance, anything = apart(there, here, promise)
             self.moved[n] = np.maximum(self.moved[n], distance)
             self.unsettled[n] |= anything
+            self.lost[n] += changes_entirely(distance, here)
+        self.runs += 1
 
     def limit(self, value: Value) -> None:
         """Let no element move by more than half of a value's digits."""
@@ -89,14 +99,16 @@ class Spread:
 
     def forgiven(self, got: Value, want: Value) -> Value:
         """A value, with that of another wherever it is no further away than shaking explains."""
-        left = iter(zip(leaves(want), self.moved, self.unsettled, strict=True))
+        left = iter(zip(leaves(want), self.moved, self.unsettled, self.lost, strict=True))
 
         def forgive(leaf: Any) -> Any:
-            wanted, moved, unsettled = next(left)
+            wanted, moved, unsettled, lost = next(left)
             forgiven = unsettled
+            if self.runs >= ENOUGH:
+                forgiven = forgiven | (2 * lost >= self.runs)
             if type_of(wanted).kind in ("float", "complex"):
                 distance = np.abs(numbers(leaf) - numbers(wanted))
-                forgiven = unsettled | (distance <= FACTOR * moved)
+                forgiven = forgiven | (distance <= FACTOR * moved)
             return cast("Any", np.where(forgiven, wanted, leaf)).astype(wanted.dtype)
 
         with np.errstate(all="ignore"):
@@ -117,6 +129,19 @@ def apart(there: Any, here: Any, promise: Promise) -> tuple[Any, Any]:
             unsure |= ~same(x, y)
         distance = np.where(np.isfinite(x) & np.isfinite(y), np.abs(x - y), 0.0)
         return distance, np.asarray(unsure)
+
+
+def changes_entirely(distance: Any, here: Any) -> Any:
+    """A mask of the elements that moved by their own size, and by no rounding error of a sum.
+
+    A difference of equal numbers moves by more than its own size, which is 0; but by little.
+    """
+    if type_of(here).kind not in ("float", "complex"):
+        return np.zeros(np.shape(here), np.bool_)
+    size = np.abs(numbers(here))
+    largest = np.max(size, initial=1.0, where=np.isfinite(size))
+    digits = float_format(type_of(here).real.dtype).mantissa_bits / 2
+    return distance > np.maximum(size / 2, largest * 2.0**-digits)
 
 
 def same(x: Any, y: Any) -> Any:

@@ -17,7 +17,7 @@ from hlo.types.literal import literal
 from hlo.types.shape import Shape, array, tuple_of
 from hlo_tools.generate.operands import UnfitError, need, operands_for, scalar_computation
 from hlo_tools.generate.random_shapes import TYPES, Dims, random_shape
-from hlo_tools.generate.values import ends, nasty, scaled
+from hlo_tools.generate.values import ends, far, nasty, scaled
 from optimizer.rewriting.application import Application, AttributeVariable, Rest
 from optimizer.rewriting.term import ConstantVariable, Exactly, Term, Variable
 
@@ -32,6 +32,8 @@ class Instance:
     orders : types that comparisons of floats may have: "" or "TOTALORDER".
     fixed : values of constants that are not random, by variable.
     values : makes random constants: `nasty` or `tame`.
+    end : the end of the range at which all float constants lie, 1 or -1; 0 for none. Then products
+        of constants overflow, or underflow, where the same factors one by one do not.
     """
 
     random: Random
@@ -44,6 +46,7 @@ class Instance:
 
     def __post_init__(self) -> None:
         self.builder = Builder("main", self.names)
+        self.end = 0 if self.values is nasty else self.random.choice((0, 0, 0, 1, -1))
 
     def build(self, pattern: Application, shape: Shape) -> Module:
         """A module whose root is an instance of a pattern, of a wanted shape.
@@ -95,6 +98,8 @@ class Instance:
     def likely(self, scalar: Shape) -> Any:
         """A constant: often a power of two or an end of the range, since rules like those."""
         chance, kind = self.random.random(), scalar.element_type.kind
+        if self.end and scalar.element_type.real.is_floating:
+            return far(scalar.element_type, self.end, self.random)
         if chance < 0.4 and kind != "pred":
             return self.random.choice((1, 2, 4, 0.5, 8, -1))
         if chance > 0.6:

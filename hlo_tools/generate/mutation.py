@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from hlo.attributes import Constant
+from hlo.attributes import Constant, CustomCall
 from hlo.build import instruction
 from hlo.infer import infer
 from hlo.instruction import Computation, Instruction, Module
@@ -291,6 +291,13 @@ def one_sharded(module: Module, random: Random) -> Module:
         sharding = Sharding("tiled", TileAssignment(dims, (0, 1)))
     annotations = replace(instr.annotations, sharding=sharding)
     return changed(module, entry, {instr: instr.with_(annotations=annotations)})
+
+
+def one_acts(module: Module, random: Random) -> Module:
+    """A custom call is said to have an effect besides its value."""
+    where, instr = some(module, random, lambda i: i.opcode == "custom-call")
+    acting = replace(CustomCall.of(instr), custom_call_has_side_effect=True)
+    return changed(module, where, {instr: instr.with_(attrs=acting)})
 
 
 def another_window(module: Module, random: Random) -> Module:

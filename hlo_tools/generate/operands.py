@@ -206,6 +206,8 @@ def _broadcast(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
     kept = given.get("dimensions")
     if kept is None:
         kept = tuple(d for d in range(shape.rank) if random.random() < 0.75)
+        # Any order is allowed, and few programs have another than this one.
+        kept = kept if random.random() < 0.8 else tuple(random.sample(kept, len(kept)))
     need(all(d < shape.rank for d in kept))
     return Wanted([shape.with_dims(tuple(shape.dims[d] for d in kept))], {"dimensions": kept})
 

@@ -117,19 +117,48 @@ def _ends_of(element_type: ElementType) -> list[Any]:
 
 
 def scaled(shape: Shape, random: Random) -> Any:
-    """A value whose arrays hold tame floats times one power of two each, large, small or usual."""
+    """A value of tame floats times powers of two, one for each array or one for each element."""
     return tree(shape, lambda leaf: _scaled_array(leaf, random))
 
 
 def _scaled_array(shape: Shape, random: Random) -> Array:
-    element_type = shape.element_type
-    if not element_type.real.is_floating:
+    if not shape.element_type.real.is_floating:
         return _nasty_array(shape, random)
+    alike = random.random() < 0.5
+    count = 1 if alike else min(shape.size, MOST_DRAWN)
+    return _times(shape, [_power_of_two(shape.element_type, random) for _ in range(count)], random)
+
+
+def _power_of_two(element_type: ElementType, random: Random) -> float:
     most = int(np.log2(float(_finfo(element_type.real.dtype).max))) - 2
-    factor = 2.0 ** random.choice((random.randint(-most, most), random.randint(-9, 4)))
+    return 2.0 ** random.choice((random.randint(-most, most), random.randint(-9, 4)))
+
+
+def far(element_type: ElementType, end: int, random: Random) -> float:
+    """A float so large (`end` is 1) or so small (-1) that the product of two is out of range."""
+    most = np.log2(float(_finfo(element_type.real.dtype).max))
+    return 2.0 ** (end * most * random.uniform(0.55, 0.9))
+
+
+def exponents(shape: Shape, random: Random) -> Any:
+    """A value of floats around those whose exponential overflows, or is 0."""
+    return tree(shape, lambda leaf: _exponents_array(leaf, random))
+
+
+def _exponents_array(shape: Shape, random: Random) -> Array:
+    if not shape.element_type.real.is_floating:
+        return _nasty_array(shape, random)
+    most = float(np.log(float(_finfo(shape.element_type.real.dtype).max)))
+    if random.random() < 0.5:
+        return np.abs(_times(shape, [most], random)) * random.choice((1, -1))
+    return _times(shape, [most * random.uniform(0, 0.5) for _ in range(16)], random)
+
+
+def _times(shape: Shape, factors: Sequence[float], random: Random) -> Array:
+    """Tame floats, times factors in turn."""
     with np.errstate(all="ignore"):
         wide = widened(_tame_array(shape, random))
-        return (wide * factor).astype(element_type.dtype)
+        return (wide * np.resize(factors, shape.dims)).astype(shape.element_type.dtype)
 
 
 def _array(numbers: Sequence[Any], shape: Shape) -> Array:
@@ -246,6 +275,7 @@ STYLES = {
     "ends": ends,
     "tame": tame,
     "scaled": scaled,
+    "exponents": exponents,
     "small": small,
     "equal": equal,
     "ascending": ascending,

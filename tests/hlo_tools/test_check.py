@@ -9,6 +9,7 @@ import pytest
 WRONG = """
 from hlo.walk import rebuild, rebuild_module
 from interpreter.numbers.compare import ROUNDING
+from optimizer.rewriting.guards import is_integer
 from optimizer.rewriting.pattern import (
     add,
     c1,
@@ -82,7 +83,9 @@ class Choosy:
 
 rounding = Rule(add(add(x, c1), c2), add(x, c1 + c2), name="rounding")
 turned = Rule(subtract(x, y), subtract(y, x), name="turned")
-distributed = Rule(multiply(add(x, y), z), add(multiply(x, z), multiply(y, z)), name="distributed")
+distributed = Rule(
+    multiply(add(x, y), z), add(multiply(x, z), multiply(y, z)), where=is_integer(x), name="distributed"
+)
 half_distributed = Rule(multiply(add(x, y), z), add(multiply(x, z), multiply(x, z)))
 swapped = [Rule(maximum(x, minimum(x, y)), y, promise=ROUNDING)]
 """
@@ -122,7 +125,7 @@ def test_wrong_pass_is_shown_on_a_small_module(hlo, passes, name) -> None:
 def test_raising_pass_is_told_with_its_line(hlo, passes) -> None:
     result = hlo("check", f"{passes}:Raising")
     assert result.status == 1
-    assert "it raises ValueError: not today (passes.py:38, in run)" in result.out
+    assert "it raises ValueError: not today (passes.py:39, in run)" in result.out
 
 
 def test_pass_that_does_nothing_is_not_called_right(hlo, passes) -> None:

@@ -5,7 +5,7 @@ order that nothing shows, or a hint.
 """
 
 import pytest
-from strategies.wrong import floats, integers, order, right
+from strategies.wrong import floats, indices, integers, order, right
 
 from hlo_tools.checking.search import search
 from hlo_tools.own_passes import Applied
@@ -23,7 +23,7 @@ def passes_of(*tables):
     return [*found, *(each for table in tables for each in getattr(table, "PASSES", ()))]
 
 
-WRONG, RIGHT = passes_of(floats, integers, order), passes_of(right)
+WRONG, RIGHT = passes_of(floats, integers, indices, order), passes_of(right)
 
 
 def name_of(pass_):
@@ -42,8 +42,8 @@ def is_let_go(pass_, seed):
 
 
 def test_there_are_as_many_as_promised():
-    assert len(WRONG) >= 150
-    assert len(RIGHT) >= 40
+    assert len(WRONG) >= 200
+    assert len(RIGHT) >= 60
     assert 2 * len(passes_of(floats, order)) > len(WRONG)
     assert len({each.name for each in WRONG + RIGHT}) == len(WRONG + RIGHT)
 

@@ -5,7 +5,7 @@ Each is right for all ordinary numbers, and most are right for integers.
 
 from math import inf
 
-from hlo.types.element_type import BF16, F16, F32, S32
+from hlo.types.element_type import BF16, F8E4M3FN, F16, F32, S32, U16, U32
 from interpreter.numbers.compare import FINITE, ROUNDING, ZERO_SIGN
 from optimizer.rewriting.guards import is_complex, is_floating
 from optimizer.rewriting.pattern import (
@@ -17,6 +17,9 @@ from optimizer.rewriting.pattern import (
     b,
     bitcast_convert,
     c,
+    c1,
+    c2,
+    cbrt,
     ceil,
     clamp,
     compare,
@@ -39,10 +42,12 @@ from optimizer.rewriting.pattern import (
     or_,
     power,
     real,
+    reduce_precision,
     remainder,
     round_nearest_afz,
     round_nearest_even,
     select,
+    shift_right_logical,
     sign,
     sinh,
     sqrt,
@@ -53,6 +58,9 @@ from optimizer.rewriting.pattern import (
     z,
 )  # fmt: skip
 from optimizer.rewriting.rule import Rule, rule
+from optimizer.rewriting.term import Variable
+
+p = Variable("mask")
 
 
 def less(x, y):
@@ -156,6 +164,80 @@ def out_of_range_and_back(x, root):
     )
 
 
+def is_ordered_by_rounded(compared, wide):
+    """Whether a comparison of the usual order is one of numbers of fewer digits."""
+    narrow = compared.operands[0].shape.element_type
+    return compared.attrs.type != "TOTALORDER" and narrow.is_floating and wide.bits > narrow.bits
+
+
+@rule(compare(convert(x), convert(y)))
+def compared_before_rounding(x, y, root):
+    """Different numbers may be rounded to one."""
+    wide = x.shape.element_type
+    if x.shape != y.shape or not wide.is_floating or not is_ordered_by_rounded(root, wide):
+        return None
+    return compare(x, y, direction=root.attrs.direction)
+
+
+@rule(compare(convert(x), convert(y)))
+def compared_as_integers(x, y, root):
+    """Large integers are rounded where they become floats."""
+    becomes = root.operands[0].shape.element_type
+    if x.shape != y.shape or not x.shape.element_type.is_integer or not becomes.is_floating:
+        return None
+    return compare(x, y, direction=root.attrs.direction)
+
+
+@rule(compare(convert(x), c))
+def threshold_before_rounding(x, c, root):
+    """A number just below a threshold is rounded up to it."""
+    wide = x.shape.element_type
+    if not wide.is_floating or not is_ordered_by_rounded(root, wide):
+        return None
+    return compare(x, convert(c, shape=x.shape), direction=root.attrs.direction)
+
+
+@rule(compare(floor(x), floor(y)))
+def compared_before_floor(x, y, root):
+    """Different numbers have one floor."""
+    if root.attrs.type == "TOTALORDER":
+        return None
+    return compare(x, y, direction=root.attrs.direction)
+
+
+@rule(convert(x))
+def truncated_bits(x, root):
+    """The upper half of a float's bits, not rounded."""
+    if x.shape.element_type is not F32 or root.shape.element_type is not BF16:
+        return None
+    upper = shift_right_logical(bitcast_convert(x, shape=x.shape.with_type(U32)), 16)
+    half = convert(upper, shape=x.shape.with_type(U16))
+    return bitcast_convert(half, shape=root.shape)
+
+
+@rule(convert(x))
+def clamped_to_eight_bits(x, root):
+    """A number that is too large becomes NaN in this type, not the largest number."""
+    if x.shape.element_type is not F32 or root.shape.element_type is not F8E4M3FN:
+        return None
+    return convert(minimum(maximum(x, -448.0), 448.0), shape=root.shape)
+
+
+@rule(convert(round_nearest_even(x)))
+def truncated_for_rounded(x, root):
+    """A conversion to integers rounds toward zero."""
+    return convert(x, shape=root.shape) if root.shape.element_type.is_integer else None
+
+
+@rule(reduce_precision(x))
+def reduced_by_half(x, root):
+    """What is below the least normal number of a format becomes 0 there."""
+    format_ = root.attrs.exponent_bits, root.attrs.mantissa_bits
+    if x.shape.element_type is not F32 or format_ != (5, 10):
+        return None
+    return convert(convert(x, shape=x.shape.with_type(F16)), shape=x.shape)
+
+
 FLOATING = is_floating(x)
 # fmt: off
 RULES = [
@@ -244,6 +326,32 @@ RULES = [
     Rule(cosh(x), exponential(abs_(x)), promise=ROUNDING, where=FLOATING, name="half of cosh"),
     Rule(real(complex_(x, y)), add(x, multiply(y, 0)), name="a part that sees the other"),
     Rule(add(a, multiply(b, 0)), a, where=is_floating(a), name="a product with 0 added"),
+    # Products that underflow, or whose factors do.
+    Rule(multiply(multiply(x, y), z), multiply(x, multiply(y, z)), where=FLOATING, promise=ROUNDING,
+         name="factors underflow"),
+    Rule(multiply(multiply(x, c1), c2), multiply(x, c1 * c2), where=FLOATING, promise=ROUNDING,
+         name="constant factors underflow"),
+    Rule(multiply(sqrt(abs_(x)), sqrt(abs_(y))), sqrt(abs_(multiply(x, y))), where=FLOATING,
+         promise=ROUNDING, name="root of a product"),
+    Rule(exponential(add(x, y)), multiply(exponential(x), exponential(y)), where=FLOATING,
+         promise=ROUNDING, name="one of two exponentials underflows"),
+    Rule(divide(multiply(x, y), z), multiply(x, divide(y, z)), where=FLOATING, promise=ROUNDING,
+         name="quotient first"),
+    Rule(divide(x, divide(y, z)), divide(multiply(x, z), y), where=FLOATING, promise=ROUNDING,
+         name="quotient of a quotient"),
+    Rule(cbrt(multiply(x, multiply(x, x))), x, where=FLOATING, promise=ROUNDING, name="root of a cube"),
+    # Zeros beside infinities and NaN.
+    Rule(multiply(x, select(p, 1, 0)), select(p, x, 0), where=FLOATING, promise=ZERO_SIGN,
+         name="infinities masked by a product"),
+    Rule(multiply(select(p, x, 0), y), select(p, multiply(x, y), 0), where=FLOATING, promise=ZERO_SIGN,
+         name="masked factor"),
+    Rule(add(multiply(x, c), multiply(y, 0)), multiply(x, c), where=FLOATING, promise=ZERO_SIGN,
+         name="a term of zeros"),
+    Rule(select(is_finite(x), x, 0), select(equal(x, x), x, 0), where=FLOATING, name="infinities let through"),
+    Rule(is_finite(multiply(x, y)), and_(is_finite(x), is_finite(y)), where=FLOATING, name="finite factors"),
+    Rule(sign(multiply(x, y)), multiply(sign(x), sign(y)), where=FLOATING, name="sign of a product"),
+    compared_before_rounding, compared_as_integers, threshold_before_rounding, compared_before_floor,
+    truncated_bits, clamped_to_eight_bits, truncated_for_rounded, reduced_by_half,
     narrowed_once, there_and_back, saturated_once, equal_bits, order_of_bits, floor_by_integer,
     partial_for_total, total_for_partial, out_of_range_and_back,
 ]

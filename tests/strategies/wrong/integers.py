@@ -95,6 +95,13 @@ RULES = [
     Rule(popcnt(negate(x)), popcnt(x), where=INTEGER, name="bits of a negative"),
     Rule(clamp(x, y, z), maximum(minimum(y, z), x), where=INTEGER, name="bounds in the other order"),
     Rule(select(less(x, 0), -1, 1), sign(x), where=SIGNED, name="sign of 0 is 1"),
+    Rule(equal(negate(x), x), equal(x, 0), where=SIGNED, name="only 0 is its own negative"),
+    Rule(equal(and_(x, subtract(x, 1)), 0), equal(popcnt(x), 1), where=INTEGER, name="0 is no power of two"),
+    Rule(divide(x, 2), shift_right_arithmetic(x, 1), where=SIGNED, name="half of -1"),
+    Rule(remainder(x, 2), and_(x, 1), where=SIGNED, name="odd negatives"),
+    Rule(remainder(add(x, c), c), remainder(x, c), where=INTEGER, name="remainder after a turn"),
+    Rule(maximum(add(x, c), add(y, c)), add(maximum(x, y), c), where=INTEGER, name="maximum of moved"),
+    Rule(sign(multiply(x, y)), multiply(sign(x), sign(y)), where=SIGNED, name="sign of an overflow"),
     widened_once,
     widened_and_back,
 ]

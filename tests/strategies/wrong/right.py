@@ -3,8 +3,10 @@
 from math import inf
 
 from strategies.wrong.floats import at_least, at_most, equal, greater, less, unequal
+from strategies.wrong.indices import RIGHT
+from strategies.wrong.order import with_attrs
 
-from hlo.types.element_type import F32, S32
+from hlo.types.element_type import BF16, F16, F32, F64, S32
 from interpreter.numbers.compare import FINITE, ROUNDING, ZERO_SIGN
 from optimizer.rewriting.guards import is_floating, is_integer, is_signed, is_unsigned
 from optimizer.rewriting.pattern import (
@@ -15,8 +17,11 @@ from optimizer.rewriting.pattern import (
     c1,
     c2,
     ceil,
+    clamp,
+    compare,
     complex_,
     convert,
+    cosine,
     divide,
     exponential,
     exponential_minus_one,
@@ -34,12 +39,17 @@ from optimizer.rewriting.pattern import (
     p,
     q,
     real,
+    reduce_precision,
     remainder,
     reverse,
+    rsqrt,
     select,
     shift_right_logical,
     sign,
+    sine,
+    sqrt,
     subtract,
+    tan,
     transpose,
     x,
     xor,
@@ -82,6 +92,43 @@ def widened_twice(x, root):
     first, middle, last = (s.element_type for s in (x.shape, root.operands[0].shape, root.shape))
     whole = first.kind == middle.kind == last.kind and first.is_integer
     return convert(x, shape=root.shape) if whole and first.bits < middle.bits < last.bits else None
+
+
+@rule(maximum(convert(x), convert(y)))
+def rounded_maximum(x, y, root):
+    """Rounding keeps the order, and these types have an infinity."""
+    narrow, wide = root.shape.element_type, x.shape.element_type
+    if x.shape != y.shape or narrow not in (F16, BF16, F32) or not wide.is_floating:
+        return None
+    return convert(maximum(x, y), shape=root.shape)
+
+
+@rule(compare(convert(x), convert(y)))
+def compared_before_widening(x, y, root):
+    """The wider type has all numbers of the narrower one, in their order."""
+    pair = x.shape.element_type, root.operands[0].shape.element_type
+    if x.shape != y.shape or pair not in ((BF16, F32), (F16, F32), (F32, F64)):
+        return None
+    return compare(x, y, direction=root.attrs.direction, type=root.attrs.type)
+
+
+@rule(reduce_precision(x))
+def reduced_by_bfloat(x, root):
+    """These are the bits of bf16, which has the exponents of f32."""
+    format_ = root.attrs.exponent_bits, root.attrs.mantissa_bits
+    if x.shape.element_type is not F32 or format_ != (8, 7):
+        return None
+    return convert(convert(x, shape=x.shape.with_type(BF16)), shape=x.shape)
+
+
+@rule(not_(compare(x, y)))
+def negated_total_order(x, y, root):
+    """Every two numbers are ordered, NaN among them."""
+    inner = root.operands[0].attrs
+    other = {"LT": "GE", "GT": "LE", "LE": "GT", "GE": "LT"}.get(inner.direction)
+    if other is None or inner.type != "TOTALORDER":
+        return None
+    return compare(x, y, direction=other, type="TOTALORDER")
 
 
 FLOATING, INTEGER, SIGNED, UNSIGNED = is_floating(x), is_integer(x), is_signed(x), is_unsigned(x)
@@ -133,6 +180,22 @@ RULES = [
     Rule(subtract(exponential(x), 1), exponential_minus_one(x), where=FLOATING, promise=ROUNDING,
          name="more digits that come back"),
     Rule(add(add(x, c1), c2), add(x, c1 + c2), where=FLOATING, promise=ROUNDING, name="sum of constants"),
+    Rule(tan(x), divide(sine(x), cosine(x)), where=FLOATING, promise=ROUNDING, name="tangent by quotient"),
+    Rule(rsqrt(x), divide(1, sqrt(x)), where=FLOATING, promise=ROUNDING, name="reciprocal of a root"),
+    Rule(is_finite(x), equal(subtract(x, x), 0), where=FLOATING, name="finite by difference"),
+    Rule(multiply(sign(x), abs_(x)), x, where=FLOATING, name="sign and size, of floats"),
+    Rule(remainder(x, -1), 0, where=SIGNED, name="no remainder of -1"),
+    Rule(clamp(x, clamp(x, y, z), z), clamp(x, y, z), where=INTEGER | FLOATING, name="clamped twice"),
+    Rule(minimum(x, maximum(y, z)), maximum(minimum(x, y), minimum(x, z)), where=INTEGER | FLOATING,
+         name="distributed over maximum"),
+    Rule(add(and_(x, y), or_(x, y)), add(x, y), where=INTEGER, name="bits of both"),
+    rounded_maximum, compared_before_widening, reduced_by_bfloat, negated_total_order,
     reverse_of_reverse, transpose_of_transpose, flipped_sign_bit, finite_is_below_infinity, widened_twice,
 ]
 # fmt: on
+PASSES = (
+    *RIGHT,
+    with_attrs("stable_sorts", "sort", is_stable=True),
+    with_attrs("no_claims", "scatter", unique_indices=False, indices_are_sorted=False),
+    with_attrs("no_claims_of_gathers", "gather", indices_are_sorted=False),
+)
