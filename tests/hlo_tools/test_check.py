@@ -84,7 +84,10 @@ class Choosy:
 rounding = Rule(add(add(x, c1), c2), add(x, c1 + c2), name="rounding")
 turned = Rule(subtract(x, y), subtract(y, x), name="turned")
 distributed = Rule(
-    multiply(add(x, y), z), add(multiply(x, z), multiply(y, z)), where=is_integer(x), name="distributed"
+    multiply(add(x, y), z),
+    add(multiply(x, z), multiply(y, z)),
+    where=is_integer(x),
+    name="distributed",
 )
 half_distributed = Rule(multiply(add(x, y), z), add(multiply(x, z), multiply(x, z)))
 swapped = [Rule(maximum(x, minimum(x, y)), y, promise=ROUNDING)]
