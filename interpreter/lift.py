@@ -155,7 +155,8 @@ def _branch(frame: Frame, instr: Instruction, operands: list[Value], batch: Dims
     chosen = np.where((chosen < 0) | (chosen > last), last, chosen)
     result: Value = None
     for number, (branch, argument) in enumerate(zip(instr.called, arguments, strict=True)):
-        if np.any(chosen == number):
+        # Of no elements at all, the last branch says what the value is like.
+        if np.any(chosen == number) or (number == last and result is None):
             value = _run(frame, branch, [argument], batch)
             first = result is None
             result = value if first else _choose(chosen == number, value, result, instr.shape)

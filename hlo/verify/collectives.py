@@ -18,11 +18,13 @@ Sources: XLA's `collective_ops_utils.cc`, CheckReplicaGroups in `hlo_verifier.cc
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.errors.error import HloError
+from hlo.infer.checks import compatible, show
 from hlo.infer.devices import shard_count
 from hlo.verify.scope import refuse
 from hlo.verify.table import verifies
@@ -160,10 +162,15 @@ def verify_all_reduce(scope: VerifiedScope, instr: Instruction, attrs: a.AllRedu
 
 
 def _verify_fold(instr: Instruction) -> None:
-    """The computation takes two values."""
+    """The computation takes two values, of the operands' kind of number."""
     (fold,) = instr.called
     if len(fold.parameters) != 2:
         refuse(instr, "HLO040", f"{fold.name} must take 2 parameters")
+    for scalar, operand in product((*fold.parameters, fold.root), instr.operands):
+        element = operand.shape.with_dims(())
+        if not compatible(scalar.shape, element, precision=False):
+            told = f"{fold.name} has {show(scalar.shape)}, but an element is {show(element)}"
+            refuse(instr, "HLO040", told)
 
 
 @verifies("all-to-all")

@@ -204,7 +204,7 @@ def run_together(cases: dict[int, Case], numbers: list[int], *, donate: bool = F
     optimized = [case.optimized for case in chosen if case.optimized]
     with guarded("compile", 30):
         executable = emit_c.compile(
-            merged(optimized), optimize=False, donate=donate, remember=False
+            merged(optimized), optimize=False, donate=donate, remember=False, subnormals="keep"
         )
     given = [copied(case) for case in chosen]
     with guarded("run"):

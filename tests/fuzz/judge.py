@@ -141,7 +141,7 @@ def compiled(case: Case, *, donate: bool = False) -> None:
     try:
         with guarded("compile", 3 * SECONDS):
             executable = emit_c.compile(
-                case.optimized, optimize=False, donate=donate, remember=False
+                case.optimized, optimize=False, donate=donate, remember=False, subnormals="keep"
             )
         with guarded("run"):
             value = executable(*given)

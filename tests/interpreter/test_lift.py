@@ -149,3 +149,17 @@ def test_lifted_computations(name: str) -> None:
     for place in np.ndindex(x.shape):
         want[place] = interpreter.evaluate(called, x[place], y[place])
     assert compare(want, interpreter.evaluate(mapped, x, y)) is None
+
+
+def test_branches_of_no_element_have_a_type() -> None:
+    """Nothing chooses a branch where nothing is there."""
+    module = hlo.parse("""HloModule m
+same { x = f32[] parameter(0)  ROOT n = f32[] negate(x) }
+turned { x = f32[] parameter(0)  ROOT n = f32[] abs(x) }
+choose {
+  x = f32[] parameter(0)
+  p = pred[] is-finite(x)
+  ROOT c = f32[] conditional(p, x, x), true_computation=same, false_computation=turned
+}
+ENTRY e { x = f32[0] parameter(0)  ROOT m = f32[0] map(x), dimensions={0}, to_apply=choose }""")
+    assert interpreter.evaluate(module, np.float32([])).dtype == np.float32
