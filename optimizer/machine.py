@@ -1,12 +1,13 @@
-"""The numbers about processors by which the optimizer and the C emitter decide.
+"""The numbers about processors by which several files of the optimizer and of the C emitter decide.
 
 Each is a fact about hardware, is derived from other numbers, was measured, was tuned (the best of
 some by `python -m benchmarks.compiled`, whose figures were not kept) or was chosen: who has a
-measurement may change it. But for the order of sums, numbers change times and never results.
+measurement may change it. But for the order of sums, numbers change times and never results. A
+number by which one file decides is in that file.
 
 They hold for cores of x86-64 and ARM in general. The widths and counts of vectors in which cores
 differ are read from the machine itself (`emit_c.code.processor`), and GPUs are described in
-`optimizer.gpu.device`. Limits of XLA's own passes stand in these passes.
+`optimizer.gpu.device`.
 """
 
 from typing import Final
@@ -42,11 +43,6 @@ HALF_VECTOR: Final = LANES // 2
 """Lanes that are worth having: fewer numbers are folded one after the other."""
 BLOCK_OF_LANES: Final = 2 * LANES
 """Iterations that fill whole vectors, be they of f32 or of 16 bits."""
-MANY_ROWS: Final = 4 * LANES
-"""Rows from which on they are worth a lane each. With 0, eight programs take as long, but twice as
-long to compile."""
-TILE_OF_ONE_ROW: Final = LANES * LANES
-"""Elements of a tile that is only a few elements wide: as many as a square tile has."""
 READ_BEHIND: Final = 2 * 8 * LANES
 """Numbers that register tiles may read behind an array's last one. It must not be less than the
 lanes of a tile's widest row, 8 vectors, for which there is room twice."""
@@ -57,47 +53,16 @@ ALIASED: Final = L1_WAY // 2
 all are in one or two of its sets."""
 CACHED: Final = L2 // 2
 """Bytes that stay in the second-level cache while others stream through it."""
-CACHED_PART: Final = L2 // 4
-"""Bytes that stay there beside as much that is written, and what both displace."""
 SUMS_OF_A_PRODUCT: Final = L1 // 2 // 4
 """f32 sums that lie side by side in half of the first-level cache."""
 SUMS_OF_A_FOLD: Final = L1_WAY // 4
 """f32 sums of columns that stay in the first-level cache beside the rows that are added."""
-LONGEST_IN_LANES: Final = CACHED // (2 * WIDEST_VECTOR)
-"""Complex numbers of a line of a Fourier transform, so that as many lines as lanes are cached."""
 
 # -------------------------------------------------------------------------------- threads' costs
 
 LEAST_WORK: Final = 1 << 18
 """Measured: work (`codegen.loops.work`) of the smallest part that is worth a thread. It
 is 65,000 additions of two arrays and takes about 5 us, as long as it takes to wake a thread."""
-LEAST_COPIED: Final = 2 * LEAST_WORK // 2 * 4
-"""Derived: bytes of a copy that two threads share. An f32 is a load and a store."""
-MANY_ITERATIONS: Final = 256
-"""Measured: nested loops become one until it has so many iterations, enough for many threads. With
-64 or 1024 a transposition takes 1.05 times as long."""
-MOST_IN_BLOCK: Final = 4096
-"""Measured: iterations of a block of constant size, of which threads take several. With 1024, `exp`
-of a million numbers takes 1.2 times the CPU time; with 16384, Adam takes 1.1 times as long."""
-MOST_BLOCKS: Final = 512
-"""Chosen: blocks of a large fold. The order of its sums must not depend on the number of threads,
-so there are enough for any."""
-MOST_PARTS: Final = 1 << 15
-"""Derived from the stacks of threads: results of all blocks of a fold, 256 KiB of f64."""
-MOST_SCATTERED, LEAST_SCATTERED = 4, 1024
-"""Chosen: parts into which the windows of a scatter are cut. Measured: elements of one. Each part
-goes through all indices: parts of 128 elements take up to three times the CPU time of a whole
-window, parts of 1024 up to 1.5 times."""
-SMALL_MATRIX: Final = 64 * 64
-"""Chosen: elements of matrices of which each thread takes some."""
-LARGE_SYSTEM, LARGE_MATRIX = 128 * 128, 1024 * 1024
-"""Measured: elements of a triangular system, and of a matrix to be factored, for which OpenBLAS has
-threads of its own. On two, a system of 128 takes 0.63 and of 512 0.42 of the time, but a QR
-factorization of 128 2.5 times as long, and none of 512 less; and beside other work on the machine
-a small one waits for milliseconds."""
-LAPACK_CALL, LAPACK_ELEMENT = 1 << 13, 1 << 9
-"""Measured, in units of work: a call of LAPACK for the smallest matrix takes 0.04 us (LU) to 1.4
-(SVD), and an element of a larger one 5 ns (Cholesky, LU), 20 (QR) or 100 (SVD)."""
 UNKNOWN_ITERATIONS, FUNCTION_WORK, SCALAR_WORK = 16, 8, 4
 """Chosen, in units of work: iterations of a loop whose number is not known, a function like `exp`
 of a number in a lane, and how much longer anything takes outside of lanes. Of benchmarks, none
@@ -109,134 +74,30 @@ a million numbers takes 1.04 times as long, softmax of 1024 rows 1.09, and other
 
 CALLS_IN_A_MICROSECOND: Final = 512
 """Measured: calls of a function with vectors in registers, 2 ns each."""
-FEW_CALLS: Final = 8 * CALLS_IN_A_MICROSECOND
-"""Derived: calls that cost less than 10 us."""
-COMPLEX_CALL: Final = 32
-"""Measured: what a call of a function of complex numbers costs, in calls of functions of numbers;
-it is 8 (log) to 20 (sine, tanh) for c64, and up to 130 (exp) for c128."""
 PACKED_ONE_BY_ONE: Final = 3
 """Measured: products that take as long as to pack a number that lies apart from its neighbours."""
-PACKED: Final = 6 * WIDEST_VECTOR
-"""Measured: comparisons of a row from which on it is faster to pack their results into bytes. If
-they always are, assignment by auction takes 1.14 times as long."""
-MOST_ROWS_IN_BLOCK, FEWEST_ROWS, MOST_ROW_WORK = 64, 4, 1024
-"""Chosen: rows whose results wait in the cache for a loop in lanes, four vectors of f32; how few
-are worth it; and the work in one beyond which long functions of its results do not count."""
-BLOCK_OF_LOOKUPS, LOOKED_UP_AT_ONCE = 256, 4
-"""Measured: numbers of few bits that are looked up between two loops in lanes, and how many are
-loaded before the first is stored. With 64, lookups in tables of bytes take 1.2 times as long; if
-each is stored at once, 1.3 times."""
-FEWEST_ROUNDED, BLOCK_OF_ROUNDINGS = 3 * LANES, 256
-"""Measured: iterations of a loop in lanes from which on loops of their own round its numbers to
-f16. Rows of 33 would take up to 1.2 times as long, and rows of 50 take 0.8 to 1. Chosen: numbers of
-a block that they round; a dozen arrays of them fill a quarter of the first-level cache."""
-LONGEST_OVERLAPPED, STEPS_LEFT = 16 * LANES, 3
-"""Chosen: elements of a row up to which those left over after whole vectors are worth a vector.
-Measured: steps for them from which on one is faster. With 1, copies of rows of 33 take 1.06 times
-as long, sums of sparse rows of 17 1.04."""
-FEW_VECTORS: Final = 16
-"""Chosen: vectors of bytes, so that what is left over after them is a large part of all. All
-benchmarks have the same C with 4 and 64."""
-FEW_NUMBERS: Final = FEW_CALLS * BLOCK_OF_LANES
-"""Derived: numbers for which so many functions are called, one for a block of lanes."""
 TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
 """A fact about gcc and clang: how far apart numbers lie that they load in lanes, and how far if
 none is left out."""
-TRANSPOSED_BYTES: Final = 4
-"""Measured: bytes of numbers whose short rows shuffles transpose in less time than columns of them
-are gathered, or scattered. Of 8 bytes, rows of 5 to 16 numbers take as long."""
-TAKEN_WRONG_WITH_MASKS: Final = (3,)
-"""A fact about gcc 12: of these, the distances at which it stores wrong numbers if some are loaded
-under masks; powers of two are right."""
 SHORT_LOOPS: Final = (2, 3, 4)
 """Derived: iterations of loops that are written out inside of loops in lanes: strides that
 compilers take apart."""
-ROWS_OF_WORDS: Final = range(LANES + 1, 32 * LANES + 1)
-"""Measured: lengths of rows whose extremes of few bits are found as words of numbers and indices:
-where lanes are joined often. Along shorter and longer ones this takes 1.1 times as long."""
 SHORT_FOLDS: Final = range(2, LANES + 1)
 """Measured: iterations of folds that are written out, which do not fill a vector. Loading numbers
 one by one for the loop around is faster than lanes and a rest."""
-EXCHANGED: Final = range(2, HALF_VECTOR)
-"""Measured: iterations of loops that do not fill half of a vector, so that they are interchanged
-with the loop around them, though what they store lies apart then: else rejection sampling takes 2.7
-times as long."""
-BLOCK_OF_EXCHANGED: Final = 4 * LANES
-"""Measured: iterations of the loop around them between two changes. With 16, rejection sampling
-takes 1.04 times as long; with 256, as long."""
 MOST_COLLAPSED_COLUMNS, MOST_CHEAP_COLUMNS, BLOCKS_OF_COLLAPSED = 4 * LANES, 3 * LANES, 4
 """Measured: columns up to which rows are collapsed, if they take long functions and if not, and
 how many blocks of rows are worth it. Rows of 33 columns take half the time, the extremes of 49
 columns of bytes would take 1.2 times as long."""
-MOST_MERGED_COLUMNS: Final = 16 * LANES
-"""Chosen: columns of two loops up to which rows are collapsed; their blocks fill half of the
-first-level cache."""
-BLOCK_OF_COLUMNS, MOST_COLUMNS = 4 * LANES, 64
-"""Chosen: elements of a column that are loaded ahead of a loop, and columns that are: their blocks
-fill half of the first-level cache at most."""
-WORTH_A_COLUMN: Final = 2
-"""Measured: operations for which a loop in lanes is worth to load ahead a column at a stride that
-keeps gcc from lanes. With one, both take as long; two take 0.6 times as long, a division 0.4."""
 LEAST_ROW, MOST_ROW = 8, 1 << 16
 """Chosen: rows that are gone through several times by one kernel. Shorter ones are better folded by
 one thread each; longer ones by several blocks."""
 RUN_OF_A_SUM, LONG_SUM = 64, 256
 """Chosen: additions of a run of a sum, and those of a sum that is cut into runs. Equal numbers, the
 worst case, are 9e-9 off for each addition of f32: 3e-7 for a run, and 2e-6 for 256."""
-SUMS_OF_A_LOOP: Final = 8
-"""Measured: vectors that the sums of a loop in lanes may fill, a quarter or half of the registers.
-With 2, clusters by density take 1.3 times as long; no benchmark has more than 8."""
-GATHERED_WORK: Final = 5
-"""Measured: operations of one iteration for which numbers are worth gathering. With 0, sums of 5 to
-16 numbers take 1.8 to 4.6 times as long."""
-UNASKED: Final = 1 << 18
-"""Chosen: operations, and bytes, of a loop before it first asks the clock; they take less than a
-millisecond. Measured: a binary search of 11 steps, in each iteration of another loop, takes 32 ns,
-and 95 if it asks from the first step on."""
-FOLDS_IN_TURN: Final = 6
-"""Measured: folds of a row of half a vector that take longer, one after the other, than those of
-rows side by side: with 6 of them 1.1 to 1.4 times as long, and orthonormal bases of matrices of 8
-rows 2.1 times. Rows of a whole vector take no longer."""
-BLOCK_OF_COMPARED: Final = 256
-"""Measured: keys that are compared with the worst one kept before any is looked at alone. With 64
-or 1024, nearest neighbours take 1.5 times the CPU time."""
-MOST_KEPT, MOST_KEPT_OF_MANY, MANY_KEYS = 128, 256, 16
-"""Measured: the k up to which the k least are collected while a row is read, and up to which they
-are where it has so many times as many keys. k * k comparisons sort them in the end. If rows are
-sorted, 200 of 100,000 take 11 times as long and 128 of 20,000 6 times; 256 of 400 take 0.4."""
-MOST_KEPT_SORTED: Final = 16
-"""Measured: the k up to which the k least are sorted all the time. With 0, assignment by auction
-takes 2.2 times as long and `top_k` of 16 1.4; nearest neighbours 0.9."""
-COUNTED: Final = {8: 64, 16: 1 << 17}
-"""Measured: integers of so many bits that are counted instead of sorted, if there are as many in a
-row: each takes 2 ns, and so does each of the 256 or 65,536 counts. Sorted, a million of u8 take 8
-times as long, and of s16 4 times."""
 INSERTED: Final = 40
 """Measured: rows up to which sorting by insertion is faster than counting digits. With 0, annealing
 takes 1.5 times as long, and some sorts of a few numbers 14 times."""
-WIDE_DIGITS: Final = 4096
-"""Derived: rows that are sorted by digits of 11 bits, twice their 2048 counters. With digits of 8
-bits, hard negatives take 1.13 times as long."""
-BUCKETS, MOST_CHUNKS = 1 << 16, 64
-"""Tuned: length of a row whose words are put into buckets first, of which threads take some;
-and the chunks of it, each of at least half as many words."""
-IN_PARTS: Final = 1 << 24
-"""Chosen: length of a row of 32 bits each where memory is dearer than time. Are there elements that
-differ though their keys do not, it is sorted a quarter at a time."""
-FEW_ITERATIONS: Final = 256
-"""Tuned: what a kernel of so many iterations computes again takes less than a call of another."""
-MANY_COMBINED, LEAST_REPEATED, REPEATED_WORK = 16, 1 << 14, 4
-"""Tuned: rows with which a row is combined, evaluations of its elements, and operations for each,
-from which on to store it and load it again takes less than to compute it for each of the others."""
-SHORT_TRANSFORM: Final = 64
-"""Measured: lines of a Fourier transform that are transformed in one go even if they do not fill
-the lanes. With 1, a few lines take 1.3 to 2 times as long; in one go, a line of 128 takes 2.5 times
-as long, and of 1024 10 times."""
-STORED_WORK, FUNCTION_ALONE, LONG_ROW = 4, 4 * FUNCTION_WORK, 4 * LANES
-"""Measured: operations outside of vectors that take as long as to store an element, and to load it,
-among many; a function counts as so many. With 1, the game of life takes 2.5 times as long; if it is
-never weighed, an Ising model 4.4 times; and if functions count 8, rows of 100 that four of them
-are taken of 1.2 times. Tuned: elements of a row from which on it is weighed."""
 LARGE_WINDOW: Final = LANES
 """Measured: elements of a window up to which each has statements of its own, so that the loops
 around have lanes; larger ones have a kernel of their own, which need not begin anew where windows
@@ -303,27 +164,9 @@ ROW_BLOCKS, ROWS_OF_A_BLOCK = 2, 256
 """Measured: blocks of rows for which the right side of a product is packed anew, and rows in one at
 least. With 1 block, each thread reads all rows of the left side: if threads share no cache, 512 to
 2048 cubed then take 1.05 to 1.16 times as long. Packing twice takes 1 % of the time."""
-SWAPPED_BYTES: Final = 4096
-"""Measured: an array whose copy takes so long is worth a second copy of the code. Without any, all
-shortest paths take 1.6 times as long, heat 1.4 and Lorenz 1.2; of loops over smaller arrays, an
-edit distance takes 0.88 with it, and five others as long."""
 
 # --------------------------------------------------------------------- the C compiler's own time
 
-LEAST_TEXT: Final = 8_000
-"""Chosen: characters of kernels, some seven of them, that are worth a compiler of their own."""
-CALLERS_TEXT: Final = 3
-"""Measured: compilers take as long for a character of a kernel as for so many of its callers."""
-FIRST_CUT: Final = 8_000
-"""Chosen: characters of the first file that is cut off while more are to come; each is twice as
-large as the one before."""
-MOST_INLINED: Final = 32
-"""Chosen: statements of a kernel without loops that stays in one file with its callers. If such
-kernels are called from another file, the longest increasing subsequence takes 2.1 times as long."""
-LEAST_TABLE: Final = 200
-"""Chosen: numbers of a table of steps, some twenty calls, that spare a compiler more than the loop
-costs that takes them: 0.1 ms for each, of 2. Measured: without tables, to compile BERT-base of
-TensorFlow takes 1.16 times the CPU time, a step of ResNet-50's training 1.08, ResNet-50 as long."""
 
 MOST_WRITTEN: Final = 300
 """Tuned: operations of short loops that are written out where compilers take strides apart.
@@ -336,11 +179,6 @@ multigrid take 1.8 times as long."""
 MOST_PEELED: Final = 4
 """Chosen: iterations of a loop in lanes that choose otherwise, and run alone; and those of a loop
 that threads share which one thread does."""
-MOST_GATHERED, MOST_CALLED = 600, 16
-"""Tuned: operations, and functions, that are written out for a row that is gathered."""
-MOST_PIECES, MOST_PARTS_CUT, MOST_STATEMENTS = 64, 1024, 2000
-"""Chosen: pieces into which the loops of a kernel are cut where conditions change, pieces along one
-dimension that are looked at one by one, and statements of all of them."""
 MANY_PRODUCTS, SHORT_LINE = 1 << 18, 2 * LANES
 """Measured: products of a contraction that is worth a tile compiled for the distance between its
 rows, where tiles move several pointers after few products: if rows have one vector, or the

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from codegen.loops.traversal_axes import Range
     from optimizer.analysis.indexing import Index
 
+TILE_OF_ONE_ROW = machine.LANES * machine.LANES
+"""Elements of a tile that is only a few elements wide: as many as a square tile has."""
+MOST_PIECES, MOST_PARTS_CUT, MOST_STATEMENTS = 64, 1024, 2000
+"""Chosen: pieces into which the loops of a kernel are cut where conditions change, pieces along one
+dimension that are looked at one by one, and statements of all of them."""
+
 
 def write_nest(
     body: Body,
@@ -171,7 +177,7 @@ def _tiles(nest: TraversalNest, trace: AccessTrace) -> dict[int, AxisTiles]:
         sizes = {k: min(nest.axes[k].size, machine.LANES) for k in (beside, last)}
         for k, other in ((beside, last), (last, beside)):
             if sizes[other] < machine.LANES:
-                sizes[k] = min(nest.axes[k].size, machine.TILE_OF_ONE_ROW)
+                sizes[k] = min(nest.axes[k].size, TILE_OF_ONE_ROW)
         if min(sizes.values()) == 1:
             return {}
         return {k: AxisTiles(n, *_counters(nest, k)) for k, n in sizes.items()}
@@ -204,7 +210,7 @@ def _worth_cutting(
 ) -> frozenset[int]:
     """The axes to cut: from the innermost on, while the text stays short."""
     found: set[int] = set()
-    pieces, most = 1, min(machine.MOST_PIECES, machine.MOST_STATEMENTS // max(trace.statements, 1))
+    pieces, most = 1, min(MOST_PIECES, MOST_STATEMENTS // max(trace.statements, 1))
     for k in reversed(range(len(nest.axes))):
         cuts = _cuts(nest.axes[k], ranges[k], trace)
         alone, pieces = pieces == 1, pieces * (1 + len(cuts))
@@ -249,11 +255,11 @@ def _are_parts(
 
     So have the parts of a concatenation, whose choices would else be one inside the other.
     """
-    if len(cuts) >= machine.MOST_PARTS_CUT:
+    if len(cuts) >= MOST_PARTS_CUT:
         return False
     pieces = _ranges(ranges[k], cuts, None)
     total = sum(nest.trace_within(_with_range(ranges, k, p)).statements for p in pieces)
-    return total <= max(machine.MOST_STATEMENTS, 2 * trace.statements)
+    return total <= max(MOST_STATEMENTS, 2 * trace.statements)
 
 
 def _write_axes(

@@ -28,7 +28,6 @@ from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.signatures import letter_of
-from optimizer import machine
 from optimizer.analysis.indexing import Sum, linear
 from optimizer.memory.heap import aligned
 
@@ -44,6 +43,17 @@ if TYPE_CHECKING:
     # Calls LAPACK for one matrix of each operand; gives one of each result, or an expression.
     Routine = Callable[..., "Sequence[Matrix | Expr]"]
     Options = Mapping[str, Any]
+
+SMALL_MATRIX = 64 * 64
+"""Chosen: elements of matrices of which each thread takes some."""
+LARGE_SYSTEM, LARGE_MATRIX = 128 * 128, 1024 * 1024
+"""Measured: elements of a triangular system, and of a matrix to be factored, for which OpenBLAS has
+threads of its own. On two, a system of 128 takes 0.63 and of 512 0.42 of the time, but a QR
+factorization of 128 2.5 times as long, and none of 512 less; and beside other work on the machine
+a small one waits for milliseconds."""
+LAPACK_CALL, LAPACK_ELEMENT = 1 << 13, 1 << 9
+"""Measured, in units of work: a call of LAPACK for the smallest matrix takes 0.04 us (LU) to 1.4
+(SVD), and an element of a larger one 5 ns (Cholesky, LU), 20 (QR) or 100 (SVD)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +155,7 @@ class LapackCall:
         name = f"LAPACKE_{self.letter}{routine}"
         kinds = ", ".join(["s32", *(spelled(_kind(each)) for each in arguments)])
         function = self._foreign(name, f"s32 {{}}({kinds})")
-        with self._threads(arguments, machine.LARGE_MATRIX):
+        with self._threads(arguments, LARGE_MATRIX):
             # A variable, since values that nobody reads are left out.
             call = apply(function, COLUMN_MAJOR, *map(_value, arguments))
             self.returned.append(self.body.variable("s32", "info", call, work=_work(arguments)))
@@ -156,7 +166,7 @@ class LapackCall:
         name = f"{self.letter}{routine}_"
         kinds = ", ".join(["const void *"] * len(arguments))
         function = self._foreign(name, f"void {{}}({kinds})")
-        with self._threads(arguments, machine.LARGE_SYSTEM):
+        with self._threads(arguments, LARGE_SYSTEM):
             self.body.call(function, *map(_address, arguments), work=_work(arguments))
 
     @contextmanager
@@ -192,7 +202,7 @@ class LapackCall:
 
 def _work(arguments: Sequence[int | Expr | Letter | Matrix]) -> int:
     """About how long a routine takes."""
-    return machine.LAPACK_CALL + machine.LAPACK_ELEMENT * _largest(arguments)
+    return LAPACK_CALL + LAPACK_ELEMENT * _largest(arguments)
 
 
 def _largest(arguments: Sequence[int | Expr | Letter | Matrix]) -> int:
@@ -271,7 +281,7 @@ def batched(
         batch = first.dims[: first.rank - ranks[0]]
         shapes = [s for _, s in instr.shape.leaves()]
         largest = max(s.size for s in (*shapes, *(x.shape for x in arrays)))
-        shared = 0 < largest <= machine.SMALL_MATRIX * prod(batch)
+        shared = 0 < largest <= SMALL_MATRIX * prod(batch)
         call = LapackCall(body, instr, kind, options, shared=shared)
         with body.loops([f"b{d}" for d in range(len(batch))], batch, parallel=shared) as at:
             pairs = zip(arrays, ranks, strict=True)

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
 
+MOST_BLOCKS = 512
+"""Chosen: blocks of a large fold. The order of its sums must not depend on the number of threads,
+so there are enough for any."""
+MOST_PARTS = 1 << 15
+"""Derived from the stacks of threads: results of all blocks of a fold, 256 KiB of f64."""
+
 
 def block_reductions(body: Body, statements: Sequence[Statement]) -> list[Statement]:
     """A kernel's statements, with large folds done in blocks."""
@@ -113,7 +119,7 @@ def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
 
 def _blocked(body: Body, loop: For, folds: Sequence[_BlockedFold]) -> list[Statement]:
     n = trip_count(loop)
-    most = min(machine.MOST_BLOCKS, machine.MOST_PARTS // max(f.width for f in folds), n)
+    most = min(MOST_BLOCKS, MOST_PARTS // max(f.width for f in folds), n)
     count = max(min(most, work([loop]) // machine.LEAST_WORK), 1)
     size = -(-n // count)
     count = -(-n // size)

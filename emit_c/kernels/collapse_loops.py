@@ -60,6 +60,10 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.schedule.types import KernelTypes
 
+MOST_MERGED_COLUMNS = 16 * machine.LANES
+"""Chosen: columns of two loops up to which rows are collapsed; their blocks fill half of the
+first-level cache."""
+
 
 def collapse_loops(
     body: Body, statements: Sequence[Statement], types: KernelTypes
@@ -151,7 +155,7 @@ def _rows_of_block(loop: For, width: int, all_columns: int, types: KernelTypes) 
     most = min(lanes, machine.MOST_CHEAP_COLUMNS)
     if not has_long_functions(loop) and (width > most or width % machine.LANES == 0):
         return 0
-    most = machine.MOST_COLLAPSED_COLUMNS if width == all_columns else machine.MOST_MERGED_COLUMNS
+    most = machine.MOST_COLLAPSED_COLUMNS if width == all_columns else MOST_MERGED_COLUMNS
     if width % lanes == 0 or all_columns > most:
         return 0
     lanes = max(lanes, machine.BLOCK_OF_LANES)

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.expressions import Expr
 
+MOST_ROWS_IN_BLOCK, FEWEST_ROWS, MOST_ROW_WORK = 64, 4, 1024
+"""Chosen: rows whose results wait in the cache for a loop in lanes, four vectors of f32; how few
+are worth it; and the work in one beyond which long functions of its results do not count."""
+
 
 def distribute_loops(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops over rows compute no long function of the folds of one row."""
@@ -55,12 +59,12 @@ def _distributed(body: Body, loop: Statement) -> list[Statement] | None:
         return None
     count = LoopView(loop).trips or 0
     folds = any(isinstance(s, For) and s.reductions for s in loop.body)
-    if not folds or count < machine.FEWEST_ROWS or not _long(loop.body):
+    if not folds or count < FEWEST_ROWS or not _long(loop.body):
         return None
     if not _Halves(loop).are_worth_it():
         return None
-    sizes = range(machine.MOST_ROWS_IN_BLOCK, machine.LANES - 1, -1)
-    size = next((n for n in sizes if count % n == 0), machine.MOST_ROWS_IN_BLOCK)
+    sizes = range(MOST_ROWS_IN_BLOCK, machine.LANES - 1, -1)
+    size = next((n for n in sizes if count % n == 0), MOST_ROWS_IN_BLOCK)
 
     def inside(block: For, _: Expr | int) -> Iterator[Statement]:
         halves = _Halves(block)
@@ -109,7 +113,7 @@ class _Halves:
 
     def are_worth_it(self) -> bool:
         """Whether the last compute long functions of single numbers."""
-        if not _long(self.last) or work(self.first) > machine.MOST_ROW_WORK:
+        if not _long(self.last) or work(self.first) > MOST_ROW_WORK:
             return False
         if any(isinstance(s, LocalVariable) and s.size is not None for s in self.kept):
             return False

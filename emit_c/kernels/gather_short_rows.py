@@ -47,6 +47,15 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from hlo.types.element_type import ElementType
 
+MANY_ROWS = 4 * machine.LANES
+"""Rows from which on they are worth a lane each. With 0, eight programs take as long, but twice as
+long to compile."""
+GATHERED_WORK = 5
+"""Measured: operations of one iteration for which numbers are worth gathering. With 0, sums of 5 to
+16 numbers take 1.8 to 4.6 times as long."""
+MOST_GATHERED, MOST_CALLED = 600, 16
+"""Tuned: operations, and functions, that are written out for a row that is gathered."""
+
 
 def gather_short_rows(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops over short rows run in lanes of rows, if these have to be gathered."""
@@ -67,7 +76,7 @@ def is_over_short_rows(loop: For) -> bool:
     inner = [s for s in loop.body if isinstance(s, For)]
     if not loop.parallel or not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1):
         return False
-    if not any(each.reductions for each in inner) or loop.stop < machine.MANY_ROWS:
+    if not any(each.reductions for each in inner) or loop.stop < MANY_ROWS:
         return False
     counted = all(
         isinstance(each.stop, int) and (each.start, each.step) == (0, 1) and straight(each.body)
@@ -89,7 +98,7 @@ def _is_worth_it(loop: For) -> bool:
     long = functions_of_numbers()
     called = sum(trip_count(s) * len(long & callees_in([s])) for s in inner)
     much = sum(work([replace(s, simd=True)]) for s in inner)
-    short = much <= machine.MOST_GATHERED and called <= machine.MOST_CALLED
+    short = much <= MOST_GATHERED and called <= MOST_CALLED
     return does_much(loop) and short
 
 
@@ -100,9 +109,7 @@ def does_much(loop: For) -> bool:
     lanes.
     """
     inner = [s for s in loop.body if isinstance(s, For)]
-    much = any(
-        work([replace(s, simd=True)]) >= machine.GATHERED_WORK * trip_count(s) for s in inner
-    )
+    much = any(work([replace(s, simd=True)]) >= GATHERED_WORK * trip_count(s) for s in inner)
     return much or any(trip_count(s) > machine.HALF_VECTOR and not s.reductions for s in inner)
 
 

@@ -34,6 +34,14 @@ from optimizer import machine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+FEW_CALLS = 8 * machine.CALLS_IN_A_MICROSECOND
+"""Derived: calls that cost less than 10 us."""
+COMPLEX_CALL = 32
+"""Measured: what a call of a function of complex numbers costs, in calls of functions of numbers;
+it is 8 (log) to 20 (sine, tanh) for c64, and up to 130 (exp) for c128."""
+FEW_NUMBERS = FEW_CALLS * machine.BLOCK_OF_LANES
+"""Derived: numbers for which so many functions are called, one for a block of lanes."""
+
 
 def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:
     """Statements that call long functions where they are computed for few numbers.
@@ -61,7 +69,7 @@ def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
         case Forever(body):
             return [Forever(outline_math(body, times))]
         case _:
-            return [statement if times > machine.FEW_NUMBERS else rewritten(statement, _called)]
+            return [statement if times > FEW_NUMBERS else rewritten(statement, _called)]
 
 
 def _calls(numbers: int) -> int:
@@ -71,9 +79,8 @@ def _calls(numbers: int) -> int:
 
 def _is_often(loop: For, calls: int) -> bool:
     """Whether calls cost more than inlining; those of complex functions cost more each."""
-    return calls > machine.FEW_CALLS or (
-        calls * machine.COMPLEX_CALL > machine.FEW_CALLS
-        and not complex_functions().isdisjoint(callees_in([loop]))
+    return calls > FEW_CALLS or (
+        calls * COMPLEX_CALL > FEW_CALLS and not complex_functions().isdisjoint(callees_in([loop]))
     )
 
 
@@ -81,7 +88,7 @@ def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
     """A SIMD loop that inlines long functions, and a remainder loop that calls them."""
     left = trip_count(loop) % machine.BLOCK_OF_LANES
     if (
-        not 0 < times * _calls(left) <= machine.FEW_CALLS
+        not 0 < times * _calls(left) <= FEW_CALLS
         or not isinstance(loop.stop, int)
         or loop.step != 1
         or not has_long_functions(loop)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from codegen.prelude.paragraph import words
 from emit_c.code.prelude import prelude
 from emit_c.contraction.library import called, declarations, definitions
-from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -26,6 +25,14 @@ if TYPE_CHECKING:
 
     from emit_c.code.constants import ConstantArray
     from emit_c.code.definition import Definition
+
+LEAST_TEXT = 8_000
+"""Chosen: characters of kernels, some seven of them, that are worth a compiler of their own."""
+CALLERS_TEXT = 3
+"""Measured: compilers take as long for a character of a kernel as for so many of its callers."""
+FIRST_CUT = 8_000
+"""Chosen: characters of the first file that is cut off while more are to come; each is twice as
+large as the one before."""
 
 # Functions shared by the files are hidden from other libraries.
 _HIDDEN = "#pragma GCC visibility push(hidden)\n"
@@ -141,7 +148,7 @@ class Units:
         self._files: list[str] = []
         self._moved: list[str] = []  # kernels that are in these files
         self._waiting: dict[str, int] = {}  # kernels that can be, by the size of their text
-        self._enough = machine.FIRST_CUT
+        self._enough = FIRST_CUT
 
     def look(
         self,
@@ -176,8 +183,8 @@ class Units:
         """All files of a written module; the last one has the functions that call kernels."""
         self.look(parts.kernels, parts.entries, parts.constants, parts.foreign_names)
         # Where compilers are at work already, a small file is better than one that ends last.
-        least = machine.LEAST_TEXT // 2 if self._files else machine.LEAST_TEXT
-        calls = len((parts.short or parts.calls).text) // machine.CALLERS_TEXT
+        least = LEAST_TEXT // 2 if self._files else LEAST_TEXT
+        calls = len((parts.short or parts.calls).text) // CALLERS_TEXT
         count = min(self._most, (calls + sum(self._waiting.values())) // least)
         _, *groups = _spread(self._waiting, [calls, *[0] * (count - 1)])
         for group in filter(None, groups):

@@ -19,6 +19,9 @@ from optimizer import machine
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
+CACHED_PART = machine.L2 // 4
+"""Bytes that stay there beside as much that is written, and what both displace."""
+
 ELEMENTWISE = opcode.ELEMENTWISE - {"stochastic-convert"}
 # They only say where an element comes from: index arithmetic, in a kernel.
 MOVEMENT = (opcode.having("movement") - opcode.having("updating")) | {"bitcast-convert", "iota"}
@@ -121,7 +124,7 @@ CPU = Policy(
     results=16,
     folds=16,
     inner_fold=0,
-    row_bytes=machine.CACHED_PART,
+    row_bytes=CACHED_PART,
     after_folds=True,
     large_transpose=inf,
 )

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 
     Rule = Callable[[Setting, GroupDemand], str | None]
 
+FEW_ITERATIONS = 256
+"""Tuned: what a kernel of so many iterations computes again takes less than a call of another."""
+MANY_COMBINED, LEAST_REPEATED, REPEATED_WORK = 16, 1 << 14, 4
+"""Tuned: rows with which a row is combined, evaluations of its elements, and operations for each,
+from which on to store it and load it again takes less than to compute it for each of the others."""
+
 
 def opcode(setting: Setting, demand: GroupDemand) -> str | None:
     """Only some opcodes can be computed inside loops."""
@@ -258,7 +264,7 @@ def repetition(setting: Setting, demand: GroupDemand) -> str | None:
     policy = setting.policy
     for group in demand.by_group:
         repeated = group.repeated + demand.repeated(group)
-        few = group.iterations <= machine.FEW_ITERATIONS
+        few = group.iterations <= FEW_ITERATIONS
         most = policy.repeated_by_few if few else policy.repeated
         if repeated > most:
             return (
@@ -274,13 +280,13 @@ def rows(setting: Setting, demand: GroupDemand) -> str | None:
     Its elements differ from lane to lane, so that a compiler cannot compute them before the loop.
     """
     instr, policy = demand.instr, setting.policy
-    least = machine.MANY_COMBINED * instr.shape.size if policy.vectors and instr.shape.rank else 0
+    least = MANY_COMBINED * instr.shape.size if policy.vectors and instr.shape.rank else 0
     for group, evaluations in demand.by_group.items():
         times = sum(evaluations.values())
-        if not 0 < least <= times or times < machine.LEAST_REPEATED:
+        if not 0 < least <= times or times < LEAST_REPEATED:
             continue
         spread = any(instr in m.operands and repeats_rows(m) for m in group.members)
-        if spread and operations_behind(instr, policy) >= machine.REPEATED_WORK:
+        if spread and operations_behind(instr, policy) >= REPEATED_WORK:
             return (
                 f"the kernel of %{group.root.name} would compute the "
                 f"{counted(instr.shape.size, 'element')} of %{instr.name} {times:.0f} times, each "

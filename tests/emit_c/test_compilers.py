@@ -12,7 +12,6 @@ from emit_c.executable import compilers as processes
 from emit_c.executable.libraries import compilers
 from emit_c.executable.toolchain import OPTIMIZED, needs_mathematics, toolchain
 from emit_c.program import units
-from optimizer import machine
 
 TWO = (
     "int two(void) { return 2; }\n",
@@ -135,7 +134,7 @@ def test_an_error_has_the_line_of_the_text():
 
 
 def test_files_that_are_handed_out_early_are_the_same(monkeypatch):
-    monkeypatch.setattr(machine, "FIRST_CUT", 1)
+    monkeypatch.setattr(units, "FIRST_CUT", 1)
     lines = [f"a{k} = f32[{k},9] parameter({k})  b{k} = f32[{k},9] sine(a{k})" for k in range(1, 9)]
     lines[0] = "a0 = f32[3,9] parameter(0)  b0 = f32[3,9] tanh(a0)  " + lines[0]
     text = "HloModule m\nENTRY e {{\n{}\nROOT r = tuple({})\n}}"

@@ -6,12 +6,12 @@ import pytest
 import emit_c
 import hlo
 import interpreter
+from codegen.opcodes import sorting_alone, words
 from codegen.opcodes.comparators import keys
 from emit_c.executable.runtime import set_threads
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import compare
 from interpreter.numbers.widths import float_format
-from optimizer import machine
 
 SIZES = [0, 1, 2, 40, 41, 700, 5000]
 PLAIN = "ROOT l = pred[] compare(a, b), direction={D}{O}"
@@ -137,7 +137,7 @@ ROOT r = ({T}[3,5], {T}[2,600], {T}[2,600], {T}[3,5]) tuple(s, t, u, v)
 
 @pytest.mark.parametrize("element_type", ["s8", "u8", "s16", "u16"])
 def test_small_integers_are_counted(monkeypatch, element_type):
-    monkeypatch.setattr(machine, "COUNTED", {8: 64, 16: 64})
+    monkeypatch.setattr(sorting_alone, "COUNTED", {8: 64, 16: 64})
     rows = f"{element_type}[3,100]"
     text = f"""ENTRY e {{
 x = {rows} parameter(0)
@@ -262,7 +262,7 @@ def random_bits(element_type, n, span):
 @pytest.mark.parametrize("element_type", ["f32", "bf16", "s32", "u32", "s64", "f64"])
 def test_a_long_row_goes_into_buckets(monkeypatch, element_type, span, threads):
     """Of one word and of many, on any number of threads."""
-    monkeypatch.setattr(machine, "BUCKETS", 64)
+    monkeypatch.setattr(words, "BUCKETS", 64)
     n = 3001
     array = random_bits(element_type, n, span % (8 * ELEMENT_TYPES[element_type].bytes))
     order = ", type=TOTALORDER" if ELEMENT_TYPES[element_type].is_floating else ""
@@ -295,8 +295,8 @@ ROOT t = ({row}, {places}, {row}) tuple(v, w, s)
 @pytest.mark.parametrize("key", ["abs", "sign", "floor"])
 def test_a_row_that_is_dear_in_memory_is_sorted_in_parts(monkeypatch, key, direction, threads):
     """Where elements differ though their keys do not; a key may have more of them than a part."""
-    monkeypatch.setattr(machine, "BUCKETS", 64)
-    monkeypatch.setattr(machine, "IN_PARTS", 64)
+    monkeypatch.setattr(words, "BUCKETS", 64)
+    monkeypatch.setattr(sorting_alone, "IN_PARTS", 64)
     text = f"""before {{
 a = f32[] parameter(0)
 b = f32[] parameter(1)
@@ -355,7 +355,7 @@ ROOT s = f32[SIZE] sort(x), dimensions={0}, to_apply=before, is_stable=true
     array = generator.standard_normal(size).astype(np.float32)
     for number in special:
         array[generator.integers(0, size, size // 9)] = number
-    kind = "bucket" if size > machine.BUCKETS else "radix"
+    kind = "bucket" if size > words.BUCKETS else "radix"
     source = agree(text, array)
     assert f"{kind}_sort_u32(" in source
     assert f"{kind}_sort_u64(" in source

@@ -10,9 +10,9 @@ from written import For, Let
 import emit_c
 import hlo
 from codegen.printer import text
-from emit_c.kernels.outline_math import outline_math
+from emit_c.kernels import outline_math
 from hlo.support import compiler
-from optimizer import machine, prepare
+from optimizer import prepare
 
 TANH = (Let("f32", "y", "tanh_f32(x[i])"),)
 # What long functions compute, each from x and y.
@@ -26,14 +26,14 @@ LONG = {
 
 def shown(*statements):
     """What stands in place of some statements, in C."""
-    return text(outline_math(statements))
+    return text(outline_math.outline_math(statements))
 
 
 def test_what_is_left_of_many_rows_is_not_few():
     rows = For("j", 1000, (For("i", 41, TANH, simd=True),))
     assert "hlo_" not in shown(rows)
-    assert "hlo_" not in text(outline_math(rows.body, times=1000))
-    assert "hlo_" in text(outline_math(rows.body, times=100))
+    assert "hlo_" not in text(outline_math.outline_math(rows.body, times=1000))
+    assert "hlo_" in text(outline_math.outline_math(rows.body, times=100))
 
 
 def test_a_kernel_in_a_loop_is_inlined_as_often_as_the_loop_runs():
@@ -93,7 +93,7 @@ def test_calls_give_the_same_bits(kind, size, monkeypatch):
     x[::5] = [-0.0, np.inf, -np.inf, np.nan, 1e-40, 1e30, 1.0][size % 7]
     y = x[::-1].copy()
     called = emit_c.compile(made)(x, y)
-    monkeypatch.setattr(machine, "FEW_CALLS", 0)
+    monkeypatch.setattr(outline_math, "FEW_CALLS", 0)
     inlined = emit_c.compile(made)(x, y)
     assert [a.tobytes() for a in called] == [a.tobytes() for a in inlined]
 

@@ -11,7 +11,7 @@ import hlo
 import interpreter
 from hlo_tools.generate.values import nasty
 from interpreter.numbers.compare import compare
-from optimizer import machine
+from optimizer.memory import swapping
 
 ITERATIONS = """HloModule m
 body {{
@@ -56,7 +56,7 @@ def test_state_changes_places_instead_of_being_copied(iterations):
 
 
 def test_programs_full_of_loops_give_what_the_interpreter_gives(monkeypatch):
-    monkeypatch.setattr(machine, "SWAPPED_BYTES", 1)
+    monkeypatch.setattr(swapping, "SWAPPED_BYTES", 1)
     swapped = 0
     for seed in range(8):
         random = Random(f"swapping/{seed}")

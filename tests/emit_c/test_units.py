@@ -11,9 +11,9 @@ from codegen.functions import Function
 from codegen.statements import Call, For
 from emit_c.code.definition import defined
 from emit_c.executable import built
-from emit_c.program import units
+from emit_c.program import step_table, units
 from interpreter import evaluate
-from optimizer import machine, prepare
+from optimizer import prepare
 
 NUMBERS = ", ".join(str(n % 97) for n in range(2000))
 SEVERAL = f"""HloModule m
@@ -40,8 +40,8 @@ ENTRY e {{
 @pytest.fixture
 def many(monkeypatch):
     """Spread over files whatever can be."""
-    monkeypatch.setattr(machine, "LEAST_TEXT", 1)
-    monkeypatch.setattr(machine, "LEAST_TABLE", 1)
+    monkeypatch.setattr(units, "LEAST_TEXT", 1)
+    monkeypatch.setattr(step_table, "LEAST_TABLE", 1)
     monkeypatch.setattr(built, "slots", lambda: 3)
 
 
@@ -56,7 +56,7 @@ def test_the_values_are_the_same():
 
 
 def test_each_file_has_what_it_needs(monkeypatch):
-    monkeypatch.setattr(machine, "LEAST_TEXT", 1)
+    monkeypatch.setattr(units, "LEAST_TEXT", 1)
     program = emit_c.emit(prepare(hlo.parse(SEVERAL)))
     *kernels, rest = program.files(6)
     assert len(kernels) == 5
@@ -146,8 +146,8 @@ def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
     text = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
     calls = units.CallingUnit(lambda: (text, dict.fromkeys(("dot", "add"))))
     parts = units.Parts(str, {}, "", (), kernels, {"dot", "add"}, calls)
-    whole = sum(len(each.text) for each in kernels.values()) + len(text) // machine.CALLERS_TEXT
-    monkeypatch.setattr(machine, "LEAST_TEXT", whole // 3)
+    whole = sum(len(each.text) for each in kernels.values()) + len(text) // units.CALLERS_TEXT
+    monkeypatch.setattr(units, "LEAST_TEXT", whole // 3)
     with_tile, without, rest = units.Units(3).files(parts)
     assert "void dot(void) {" in with_tile
     assert "void tile(void) {" in with_tile
