@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo_tf.clusters.text_format import Message, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Loops close a circle here, and nowhere else.
 BACK_EDGE = "NextIteration"
@@ -65,6 +68,14 @@ class Node:
         return str(self.attrs.get(name, {}).get(kind, [""])[0])
 
     @property
+    def called(self) -> list[str]:
+        """The names of the functions that its attributes hold: bodies, conditions, branches."""
+        values = self.attrs.values()
+        single = [f for value in values for f in value.get("func", ())]
+        lists = [one for value in values for one in value.get("list", ())]
+        return [f["name"][0] for f in single + [f for one in lists for f in one.get("func", ())]]
+
+    @property
     def data_inputs(self) -> list[NodeInput]:
         """The inputs with values, in order."""
         return [i for i in self.inputs if not i.is_control]
@@ -74,6 +85,10 @@ class Node:
 class TensorGraph:
     """A graph: nodes, in any order, with different names.
 
+    Attributes
+    ----------
+    functions : the nodes of each function that may be called.
+
     Raises
     ------
     HloError
@@ -81,6 +96,7 @@ class TensorGraph:
     """
 
     nodes: tuple[Node, ...]
+    functions: dict[str, tuple[Node, ...]] = field(default_factory=dict[str, tuple[Node, ...]])
 
     def __post_init__(self) -> None:
         for node in self.nodes:
@@ -122,7 +138,12 @@ class TensorGraph:
 
 def graph_of(message: Message) -> TensorGraph:
     """The graph of a GraphDef's message."""
-    return TensorGraph(tuple(_node(given) for given in message.get("node", ())))
+    functions = {
+        _first(_first(function, "signature"), "name"): _nodes(function.get("node_def", ()))
+        for library in message.get("library", ())
+        for function in library.get("function", ())
+    }
+    return TensorGraph(_nodes(message.get("node", ())), functions)
 
 
 def read_graph(text: str) -> TensorGraph:
@@ -134,6 +155,10 @@ def read_graph(text: str) -> TensorGraph:
         HLO201 if it is none.
     """
     return graph_of(parse(text))
+
+
+def _nodes(given: Sequence[Message]) -> tuple[Node, ...]:
+    return tuple(_node(one) for one in given)
 
 
 def _node(given: Message) -> Node:
@@ -151,4 +176,5 @@ def input_of(text: str) -> NodeInput:
     if text.startswith("^"):
         return NodeInput(text[1:], -1)
     name, _, number = text.partition(":")
+    number = number.rpartition(":")[2]
     return NodeInput(name, int(number or 0))

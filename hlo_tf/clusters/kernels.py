@@ -20,7 +20,7 @@ DEVICE = "XLA_CPU_JIT"
 def refusal(node: Node) -> str:
     """The reason why the bridge compiles no such node; "" if it does.
 
-    Functions that a node calls are asked for by their nodes.
+    The functions that a node calls are another question.
     """
     kernels = _kernels(node.op)
     if not kernels:

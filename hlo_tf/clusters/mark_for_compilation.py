@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from hlo_tf.clusters.deadness_analysis import Condition, conditions, told
 from hlo_tf.clusters.resource_operation_safety_analysis import access, unsafe_pairs
+from hlo_tf.names import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +36,8 @@ _RANDOM = frozenset(
         *("RandomShuffle", "Multinomial", "RandomGamma", "RandomPoissonV2"),
     }
 )
+# A cluster with one of them is worth its call, however few nodes it has.
+_CONTROL = frozenset({"If", "StatelessIf", "While", "StatelessWhile"})
 _BORDERS = frozenset({"_Arg", "_Retval", "Placeholder", "NoOp"})
 
 
@@ -153,14 +156,36 @@ class _Marking:
             "its `_XlaCompile` is false": node.flag("_XlaCompile") is False,
             f"nodes on {device} are not clustered": device not in self._options.devices,
             "it is a border of the graph": node.op in _BORDERS,
+            "it has a state, and its value must be constant": node.name in constant
+            and access(node) is not None,
+        }
+        why = next((why for why, holds in reasons.items() if holds), "")
+        return why or self._not_compiled(node, refusal)
+
+    def _not_compiled(
+        self, node: Node, refusal: Callable[[Node], str], inside: tuple[str, ...] = ()
+    ) -> str:
+        """The reason why a node cannot be compiled, or one of the functions that it calls."""
+        reasons = {
             "the size of its result depends on values": node.op in _VALUE_SIZED,
             "it draws random numbers from a state that is no variable": node.op in _RANDOM,
             "it takes or gives lists of tensors": _has_variants(node),
             "it is a constant string": node.op == "Const" and node.type_of("dtype") == "DT_STRING",
-            "it has a state, and its value must be constant": node.name in constant
-            and access(node) is not None,
         }
-        return next((why for why, holds in reasons.items() if holds), "") or refusal(node)
+        functions = self._graph.functions
+        is_call = node.op in functions
+        why = next((why for why, holds in reasons.items() if holds), "")
+        if why := why or ("" if is_call else refusal(node)):
+            return why
+        for name in [*node.called, *([node.op] if is_call else [])]:
+            if name in inside:
+                return f"{plain_name(name)} calls itself"
+            for inner in functions.get(name, ()):
+                if inner.op in _BORDERS:
+                    continue
+                if why := self._not_compiled(inner, refusal, (*inside, name)):
+                    return f"it calls {plain_name(name)}, in which {inner.name} ({inner.op}): {why}"
+        return ""
 
     def _alone(self, node: Node) -> _Cluster:
         scope = node.string("_XlaScope") if self._options.scopes else ""
@@ -290,12 +315,19 @@ class _Marking:
         first.before.pop(second, None)
 
     def _too_small(self, cluster: _Cluster) -> str:
-        if any(self._graph.by_name[n].flag("_XlaCompile") for n in cluster.nodes):
+        nodes = [self._graph.by_name[name] for name in cluster.nodes]
+        if any(node.flag("_XlaCompile") or node.op in _CONTROL for node in nodes):
             return ""
-        size = sum(self._op(name) not in _FREE for name in cluster.nodes)
+        size = sum(map(self._size, nodes))
         if size >= self._options.least:
             return ""
         return f"its cluster has {size} operations, fewer than {self._options.least}"
+
+    def _size(self, node: Node) -> int:
+        """The number of operations of a node: for a call, those of the function that it calls."""
+        bodies = [self._graph.functions.get(name, ()) for name in (*node.called, node.op)]
+        inner = sum(self._size(n) for body in bodies for n in body if n.op not in _BORDERS)
+        return inner or int(node.op not in _FREE)
 
     def _border(self, cluster: _Cluster) -> str:
         """The reasons why a cluster did not grow over its neighbours."""

@@ -24,7 +24,7 @@ from hlo_tf.names import plain_name
 from hlo_tf.tensorflow import tf
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
     from pathlib import Path
 
 
@@ -90,11 +90,13 @@ class Clustering:
 
 def graph_of_definition(definition: Any) -> TensorGraph:
     """The graph of a GraphDef of TensorFlow."""
-    return TensorGraph(
-        tuple(
-            Node(n.name, n.op, tuple(map(input_of, n.input)), n.device, _attrs(n))
-            for n in definition.node
-        )
+    functions = {f.signature.name: _nodes(f.node_def) for f in definition.library.function}
+    return TensorGraph(_nodes(definition.node), functions)
+
+
+def _nodes(given: Iterable[Any]) -> tuple[Node, ...]:
+    return tuple(
+        Node(n.name, n.op, tuple(map(input_of, n.input)), n.device, _attrs(n)) for n in given
     )
 
 
@@ -113,6 +115,8 @@ def _attrs(node: Any) -> dict[str, Any]:
             found[name] = {"s": [value.s.decode(errors="replace")]}
         elif kind == "func":
             found[name] = {"func": [{"name": [value.func.name]}]}
+        elif kind == "list" and value.list.func:
+            found[name] = {"list": [{"func": [{"name": [f.name]} for f in value.list.func]}]}
     return found
 
 

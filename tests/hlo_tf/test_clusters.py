@@ -90,6 +90,42 @@ def test_options_and_scopes_decide(
     assert set(found.clusters) == clusters
 
 
+CALLS = """
+node { name: "x" op: "Placeholder" }
+node { name: "call" op: "PartitionedCall" input: "x"
+       attr { key: "f" value { func { name: "outer" } } } }
+node { name: "if" op: "If" input: "call" input: "x"
+       attr { key: "then_branch" value { func { name: "inner" } } } }
+library {
+  function { signature { name: "outer" }
+             node_def { name: "sin" op: "Sin" } node_def { name: "calls" op: "inner" } }
+  function { signature { name: "inner" } node_def { name: "text" op: "%s" } }
+}
+"""
+
+
+def test_a_call_is_compiled_only_if_all_of_its_body_is() -> None:
+    """As in TensorFlow: a call, a branch and a loop are asked for by the nodes of their bodies."""
+    options = ClusterOptions(least=1)
+    found = mark_for_compilation(read_graph(CALLS % "Exp"), no_strings, options)
+    assert set(found.clusters) == {"call", "if"}
+    found = mark_for_compilation(read_graph(CALLS % "AsString"), no_strings, options)
+    assert found.reasons["if"] == "it calls inner, in which text (AsString): strings"
+    inner = "it calls inner, in which text (AsString): strings"
+    assert found.reasons["call"] == f"it calls outer, in which calls (inner): {inner}"
+
+
+def test_a_call_is_as_large_as_its_body() -> None:
+    """TensorFlow marks a graph whose calls are replaced by bodies; loops are always worth it."""
+    graph = read_graph(CALLS.replace('op: "If"', 'op: "Case"') % "Exp")
+    assert mark_for_compilation(graph, no_strings, ClusterOptions(least=3)).clusters
+    assert not mark_for_compilation(graph, no_strings, ClusterOptions(least=4)).clusters
+    graph = read_graph(CALLS % "Exp")
+    assert set(mark_for_compilation(graph, no_strings, ClusterOptions(least=9)).clusters) == {
+        *("call", "if")
+    }
+
+
 def test_clusters_become_functions_of_their_inputs() -> None:
     graph = read_graph(SQUARE % 'input: "^out"')
     marks = mark_for_compilation(graph, no_strings, ClusterOptions(least=2))
