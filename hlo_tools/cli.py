@@ -63,6 +63,7 @@ VERBS_BY_PURPOSE: Final = {
         "exercise": "check an exercise of the course",
         "assignment": "make and grade assignments with planted bugs",
         "explain": "tell what an error code means",
+        "explore": "serve a page: an editor, and beside it what the compiler does",
         "lsp": "start a language server, for an editor",
         "doctor": "look at the installation, and say what is missing",
     },

@@ -228,6 +228,7 @@ ELSEWHERE = {
     },
     "rules": {"--prove", "--record"},  # test_proofs.py
     "doctor": {"--clear-cache"},
+    "explore": {"--port", "--open", "--seconds"},  # test_explore.py
     "lsp": {"--stdio"},  # test_lsp.py
     "replay": {"--keep", "--trust"},  # test_bug_report.py
 }

@@ -1,0 +1,219 @@
+"""A text becomes a page of the viewer, or errors with their places: in a process with limits.
+
+Workers are forked from a process that has imported everything, so one starts in some milliseconds.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import sys
+import traceback
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from hlo.errors.error import HloError
+from hlo_tools.lsp.edited_text import EditedText
+from hlo_tools.own_passes import find_pipeline
+from hlo_tools.trace.values import Values, random_inputs
+from hlo_tools.trace.write import FEW, MOST_EVALUATED, trace_data
+from hlo_tools.view.page import page
+from optimizer.pipelines import pipeline
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+    from hlo.instruction import Module
+
+PYTHON: Final = re.compile(r"^(?:import|from|def|@)\b", re.MULTILINE)
+TARGETS: Final = ("cpu", "gpu")
+# In a Python text: the function that JAX traces, and an example of its arguments.
+FUNCTION, ARGUMENTS = "program", "arguments"
+
+
+@dataclass(frozen=True)
+class ExploredText:
+    """A text, and how it is to be shown.
+
+    Attributes
+    ----------
+    text : HLO, StableHLO, or Python with a function `program` and its `arguments`.
+    passes : as `--passes` takes them; empty for the standard pipeline of the target.
+    runs_python : whether a Python text may be run: somebody typed it, or agreed to it.
+    """
+
+    text: str
+    passes: str = ""
+    target: str = "cpu"
+    runs_python: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An error, and the characters of the text that it underlines."""
+
+    message: str
+    start: int
+    end: int
+    code: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExploredPage:
+    """The page of a text, or its errors.
+
+    Attributes
+    ----------
+    page : of the viewer; empty where the text has errors.
+    asks : the text is Python, which is not run before somebody agrees.
+    """
+
+    page: str = ""
+    problems: tuple[Problem, ...] = ()
+    asks: bool = False
+
+
+def shown(wanted: ExploredText) -> ExploredPage:
+    """The page of a text, or its errors."""
+    text = wanted.text
+    if not text.strip():
+        return ExploredPage()
+    if PYTHON.search(text):
+        if not wanted.runs_python:
+            return ExploredPage(asks=True)
+        try:
+            text = lowered(text)
+        except Exception as error:
+            return ExploredPage(problems=(python_problem(wanted.text, error),))
+    edited = EditedText(text, "text")
+    if edited.errors:
+        return ExploredPage(problems=tuple(problem(edited, error) for error in edited.errors))
+    assert edited.module is not None
+    try:
+        return ExploredPage(viewed(edited.module, wanted))
+    except HloError as error:
+        return ExploredPage(problems=(problem(edited, error),))
+
+
+def viewed(module: Module, wanted: ExploredText) -> str:
+    """The viewer's page of a module."""
+    target = wanted.target if wanted.target in TARGETS else TARGETS[0]
+    if ".py" in wanted.passes and not wanted.runs_python:
+        raise HloError("HLO204", "passes of a file of Python run once something is typed")
+    passes = find_pipeline(wanted.passes) if wanted.passes.strip() else pipeline(target)
+    few = sum(1 for _ in module.instructions()) <= FEW
+    values = Values(lambda: random_inputs(module), MOST_EVALUATED) if few else None
+    return page(trace_data(module, passes, values, target=target))
+
+
+def problem(edited: EditedText, error: HloError) -> Problem:
+    """An error of HLO, with its place in the text if it is of this text."""
+    inside = error.span is not None and error.span.source.text == edited.text
+    start, end = edited.stretch(error) if inside else (0, 0)
+    return Problem(error.message, start, end, error.code, error.notes)
+
+
+def lowered(text: str) -> str:
+    """The StableHLO that JAX makes of a Python text's function.
+
+    Raises
+    ------
+    ValueError
+        if the text has no function `program` or no tuple `arguments`; and whatever the text raises.
+    """
+    names: dict[str, Any] = {"__name__": "explored"}
+    exec(compile(text, "text", "exec"), names)
+    for name in (FUNCTION, ARGUMENTS):
+        if name not in names:
+            told = f"the text defines a function `{FUNCTION}` and a tuple `{ARGUMENTS}` for it"
+            raise ValueError(f"{told}; there is no `{name}`")
+    import jax  # noqa: PLC0415  takes a second, and few texts need it
+
+    traced = cast("Any", jax).jit(names[FUNCTION]).lower(*names[ARGUMENTS])
+    return str(traced.as_text())
+
+
+def python_problem(text: str, error: Exception) -> Problem:
+    """An exception of a Python text, at the last line of the text that led to it."""
+    if isinstance(error, SyntaxError) and error.lineno:
+        line = error.lineno
+    else:
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((f.lineno or 0 for f in reversed(frames) if f.filename == "text"), 0)
+    lines = text.splitlines(keepends=True)
+    start = sum(map(len, lines[: line - 1])) if line else 0
+    end = start + len(lines[line - 1].rstrip("\n")) if line else start
+    return Problem(f"{type(error).__name__}: {error}".partition("\n")[0], start, end)
+
+
+# ------------------------------------------------------------------- processes
+
+# Memory for a worker beyond what it begins with, in bytes.
+MEMORY: Final = 4 << 30
+
+
+class Workers:
+    """Shows texts, each in a process; the next text ends the process of the one before.
+
+    Parameters
+    ----------
+    seconds : the longest that a text may take.
+    """
+
+    def __init__(self, seconds: float = 20) -> None:
+        self.seconds = seconds
+        method = "forkserver" if sys.platform != "win32" else "spawn"
+        self._context: Any = multiprocessing.get_context(method)
+        if method == "forkserver":
+            self._context.set_forkserver_preload([__name__])
+        self._lock = Lock()
+        self._running: BaseProcess | None = None
+
+    def show(self, wanted: ExploredText) -> ExploredPage:
+        """The page of a text, or the reason why there is none."""
+        ours, theirs = self._context.Pipe(duplex=False)
+        process: BaseProcess = self._context.Process(target=_work, args=(theirs, wanted))
+        with self._lock:
+            self._end()
+            process.start()
+            self._running = process
+        theirs.close()
+        try:
+            if ours.poll(self.seconds):
+                return cast("ExploredPage", ours.recv())
+            message = f"it takes more than {self.seconds:g} s: a smaller text will do"
+        except EOFError:
+            message = "it needs too much memory, or another text came"
+        finally:
+            with self._lock:
+                if self._running is process:
+                    self._end()
+            ours.close()
+        return ExploredPage(problems=(Problem(message, 0, 0),))
+
+    def end(self) -> None:
+        """End the process that runs, if there is one."""
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        if self._running is not None:
+            self._running.kill()
+            self._running.join()
+            self._running = None
+
+
+def _work(answers: Connection, wanted: ExploredText) -> None:
+    if sys.platform != "win32":
+        import resource  # noqa: PLC0415  not on Windows
+
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, hard))
+    try:
+        found = shown(wanted)
+    except MemoryError:
+        found = ExploredPage(problems=(Problem("it needs too much memory", 0, 0),))
+    answers.send(found)
