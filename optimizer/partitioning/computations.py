@@ -41,7 +41,12 @@ from optimizer.partitioning.division import (
 from optimizer.partitioning.held import Held
 from optimizer.partitioning.propagation import is_free
 from optimizer.partitioning.reshapes import common
-from optimizer.partitioning.sharding_rules import CALLS_ON_PARTS, CONSTRAINTS, rule_of
+from optimizer.partitioning.sharding_rules import (
+    CALLS_ON_PARTS,
+    CONSTRAINTS,
+    SHARDING_GROUP,
+    rule_of,
+)
 from optimizer.partitioning.single_device import device_of, on_one_device
 from optimizer.rewriting.make import make
 
@@ -53,7 +58,6 @@ if TYPE_CHECKING:
     from hlo.types.sharding import Sharding
     from optimizer.partitioning.building import Cuts, Devices
 
-SHARDING_GROUP = "xla.sdy.ShardingGroup"
 # The strategies register themselves.
 _ = indexing, reductions, windows
 

@@ -9,13 +9,14 @@ branches, and comes out of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hlo.attributes import CustomCall, GetTupleElement
 from hlo.opcode import FORWARDING
 from hlo.sharded import CUTS, JOINS
 from optimizer.partitioning.custom import said_rule
-from optimizer.partitioning.sharding_rules import Factor, Rule, rule_of
+from optimizer.partitioning.sharding_rules import GROUP_ID, SHARDING_GROUP, Factor, Rule, rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,7 @@ class Flow:
     ----------
     leaves : the node of each array of an instruction's value.
     borders : of the calls that begin and end regions.
+    alike : the nodes that the program wants cut alike, by the name of their group.
     regions : for nodes inside of regions that devices run on parts of their own, their axes.
     """
 
@@ -78,6 +80,7 @@ class Flow:
         default_factory=dict["Instruction", "dict[Path, Node]"]
     )
     links: list[Link] = field(default_factory=list[Link])
+    alike: dict[str, list[Node]] = field(default_factory=dict[str, "list[Node]"])
     shapes: dict[Node, Shape] = field(default_factory=dict["Node", "Shape"])
     borders: dict[Instruction, Border] = field(default_factory=dict["Instruction", "Border"])
     regions: dict[Node, tuple[CutAxis, ...]] = field(
@@ -93,7 +96,12 @@ class Flow:
         while (now := sum(map(len, self.regions.values()))) != before:
             before = now
             self.links.clear()
+            self.alike.clear()
             self._visit(entry)
+        for group in self.alike.values():
+            for one, other in pairwise(group):
+                if self.shapes[one].dims == self.shapes[other].dims:
+                    self._link_alike(one, other)
 
     def _visit(self, computation: Computation) -> None:
         for instr in computation.instructions:
@@ -142,9 +150,21 @@ class Flow:
         elif target in JOINS:
             regions = regions[:-1]
         own = self.leaves[instr] = self._own(instr, regions)
+        self._group(instr, target)
         nodes = [self.leaves[o].get(()) for o in instr.operands]
         rule = () if target in CUTS | JOINS else said_rule(instr) or rule_of(instr)
         self.links.append(Link(instr, tuple(nodes), tuple(own.values()), rule))
+
+    def _group(self, instr: Instruction, target: str) -> None:
+        """Find out whether an array belongs to a group whose arrays are cut alike."""
+        sharding, attributes = instr.annotations.sharding, instr.annotations.frontend_attributes
+        if target == SHARDING_GROUP:
+            name = attributes.get(GROUP_ID) if attributes else None
+            node = self.leaves[instr.operands[0]].get(())
+            if name and node and self.shapes[node].is_array:
+                self.alike.setdefault(name, []).append(node)
+        elif sharding and sharding.group and instr.shape.is_array:
+            self.alike.setdefault(str(sharding.group[1]), []).append((instr, ()))
 
     def _loop(self, instr: Instruction) -> None:
         (start,) = instr.operands
@@ -173,5 +193,9 @@ class Flow:
             source, shape = given[path], self.shapes[node]
             self.regions[node] = max(self.regions[node], self.regions[source], key=len)
             if shape.is_array and not shape.is_dynamic:
-                rule = tuple(Factor((d,), (d,)) for d in range(shape.rank))
-                self.links.append(Link(None, (source,), (node,), rule))
+                self._link_alike(source, node)
+
+    def _link_alike(self, source: Node, node: Node) -> None:
+        """Link two nodes whose dimensions are the same."""
+        rule = tuple(Factor((d,), (d,)) for d in range(self.shapes[node].rank))
+        self.links.append(Link(None, (source,), (node,), rule))

@@ -73,9 +73,11 @@ class Propagation:
         default_factory=dict["tuple[Node, int]", "tuple[Link, Node]"]
     )
     has_summands: bool = False
+    _alike: set[Node] = field(default_factory=set["Node"])
 
     def run(self) -> None:
         """Propagate to a fixed point."""
+        self._alike.update(node for group in self.flow.alike.values() for node in group)
         for node, shape in self.flow.shapes.items():
             regions = self.flow.regions[node]
             cut = whole(shape.rank if shape.is_array else 0, regions)
@@ -107,7 +109,7 @@ class Propagation:
         """Let nodes that share a factor be cut as the one that is cut most."""
         sides = list(zip(link.operands, factor.operands, strict=True))
         operands = [
-            (n, d) for n, d in sides if n is not None and d is not None and self._takes_part(n)
+            (n, d) for n, d in sides if n is not None and d is not None and self.takes_part(n)
         ]
         results = [
             (n, d) for n, d in zip(link.results, factor.results, strict=True) if d is not None
@@ -127,8 +129,9 @@ class Propagation:
                 changed = True
         return changed
 
-    def _takes_part(self, node: Node) -> bool:
-        return node in self.wishes or not is_free(node[0])
+    def takes_part(self, node: Node) -> bool:
+        """Whether an array is cut as others are: each user can make its part of a free one."""
+        return node in self.wishes or node in self._alike or not is_free(node[0])
 
     def _refine(self, node: Node, dim: int, axis: CutAxis) -> bool:
         """Cut a dimension further, where that is left open."""
@@ -175,7 +178,7 @@ class Propagation:
         if operand is None or any(s.is_dynamic or not s.size for s in shapes):
             return False
         source, target = (operand, result) if forwards else (result, operand)
-        if not self._takes_part(target):
+        if not self.takes_part(target):
             return False
         dims = self.flow.shapes[source].dims, self.flow.shapes[target].dims
         changed = False

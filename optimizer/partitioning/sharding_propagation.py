@@ -23,7 +23,7 @@ from optimizer.partitioning.flow import Flow, Link
 from optimizer.partitioning.propagation import Propagation, Wish, is_free
 from optimizer.partitioning.sharding_rules import Factor
 from optimizer.partitioning.single_device import device_of
-from optimizer.partitioning.wishes import reader_of
+from optimizer.partitioning.wishes import leaves_of, reader_of
 from optimizer.passes import register
 
 if TYPE_CHECKING:
@@ -166,9 +166,11 @@ class ShardingPropagation:
 def _sharding(instr: Instruction, found: Analysis, module: Module) -> Sharding | None:
     """The sharding of an instruction that gets one; None where it stays as it is."""
     leaves = found.flow.leaves.get(instr)
-    if leaves is None or (is_free(instr) and instr.annotations.sharding is None):
-        return None
     own = instr.annotations.sharding
+    if leaves is None or (own is None and is_free(instr) and not any(
+        map(found.propagation.takes_part, leaves.values())
+    )):  # fmt: skip
+        return None
     if instr is module.entry.root:
         cuts = list(found.results.values())
     else:
@@ -176,13 +178,24 @@ def _sharding(instr: Instruction, found: Analysis, module: Module) -> Sharding |
     if own is not None and own.kind != "tuple":
         return own if not _was_open(instr, found) else found.reader.sharding(cuts[0])
     if own is not None and instr is not module.entry.root:
-        return own
+        return _of_tuple(instr, own, found)
     if any(not s.is_array for _, s in instr.shape.leaves()):
         return own
     if instr.shape.is_tuple:
         each = tuple(found.reader.sharding(cut) for cut in cuts)
         return Sharding("tuple", elements=each) if each else None
     return found.reader.sharding(cuts[0])
+
+
+def _of_tuple(instr: Instruction, own: Sharding, found: Analysis) -> Sharding:
+    """The shardings of a tuple's arrays: those that a program leaves open as propagated."""
+    said = [sharding or own for _, _, sharding in leaves_of(instr)]
+    made = list(said)
+    for n, node in enumerate(found.flow.leaves[instr].values()):
+        wish = found.propagation.wishes.get(node)
+        if wish and wish.open:
+            made[n] = found.reader.sharding(found.propagation.cuts[node])
+    return own if made == said else Sharding("tuple", elements=tuple(made))
 
 
 def _was_open(instr: Instruction, found: Analysis) -> bool:

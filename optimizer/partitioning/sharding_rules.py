@@ -54,6 +54,9 @@ Rule = tuple[Factor, ...]
 # Custom calls that only say how their operand is to be cut.
 CONSTRAINTS = ("Sharding", "xla.sdy.Sharding", "xla.sdy.FuncResultSharding", "mhlo.sharding")
 
+# A custom call that says which arrays are cut alike: those of one number.
+SHARDING_GROUP, GROUP_ID = "xla.sdy.ShardingGroup", "xla.sdy.sharding_group_id"
+
 # Custom calls that each device makes with its own parts of the operands.
 CALLS_ON_PARTS: set[str] = set()
 

@@ -150,6 +150,8 @@ class ShardingReader:
     def cut(self, sharding: Sharding, shape: Shape, instr: Instruction) -> ArrayCut | None:
         """The cut of an array by a sharding; None if it says none."""
         tiles = sharding.tiles
+        if sharding.kind == "unknown":
+            return None
         if tiles is not None:
             if len(tiles.dims) < shape.rank:
                 message = f"{instr.name}: its sharding has fewer dimensions than {shape}"

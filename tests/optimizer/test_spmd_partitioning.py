@@ -9,6 +9,7 @@ import hlo
 import interpreter
 from optimizer.log import Event, Log, Silent
 from optimizer.observers import Verify
+from optimizer.partitioning.sharding_propagation import ShardingPropagation
 from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
 from tests.sharded import SHARDED, X, part
 
@@ -236,3 +237,47 @@ ENTRY e {{
     first, second = interpreter.evaluate(made, per_device=given)
     np.testing.assert_array_equal(first, [1, 1, 0, 0])
     np.testing.assert_array_equal(second, [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        """g = () custom-call(x), custom_call_target="xla.sdy.ShardingGroup",
+    custom_call_has_side_effect=true, frontend_attributes={xla.sdy.sharding_group_id="0 : i64"}
+  h = () custom-call(i), custom_call_target="xla.sdy.ShardingGroup",
+    custom_call_has_side_effect=true, frontend_attributes={xla.sdy.sharding_group_id="0 : i64"}""",
+        """g = s32[8] custom-call(x), custom_call_target="Sharding", sharding={unknown shard_as 0}
+  h = s32[8] custom-call(i), custom_call_target="Sharding", sharding={unknown shard_as 0}""",
+    ],
+    ids=["Shardy", "GSPMD"],
+)
+def test_arrays_of_a_group_are_cut_alike(group: str) -> None:
+    """Even numbers that each device could make by itself."""
+    module = hlo.parse(f"""HloModule m, num_partitions=2,
+  allow_spmd_sharding_propagation_to_output={{true}}
+ENTRY e {{
+  x = s32[8] parameter(0), sharding={{devices=[2]<=[2]}}
+  i = s32[8] iota(), iota_dimension=0
+  {group}
+  ROOT y = s32[8] negate({"i" if "sdy" in group else "h"})
+}}""")
+    made = SpmdPartitioning(entry=True).run(module, Log(observers=[Verify()]))
+    assert made.entry.root.shape.dims == (4,)
+    each = interpreter.evaluate(made, per_device=[(np.zeros(4, np.int32),)] * 2)
+    np.testing.assert_array_equal(np.concatenate(each), -np.arange(8))
+
+
+def test_free_elements_of_a_tuple_are_told() -> None:
+    module = hlo.parse("""HloModule m, num_partitions=2,
+  allow_spmd_sharding_propagation_to_parameters={true,false}
+ENTRY e {
+  t = (f32[8], f32[8]) parameter(0), sharding={{replicated}, {replicated}}
+  a = f32[8] get-tuple-element(t), index=0
+  b = f32[8] get-tuple-element(t), index=1
+  s = f32[8] add(a, b)
+  ROOT c = f32[8] custom-call(s), custom_call_target="Sharding", sharding={devices=[2]<=[2]}
+}""")
+    made = ShardingPropagation().run(module, Log(observers=[Verify()]))
+    sharding = made.entry.parameters[0].annotations.sharding
+    assert sharding
+    assert [s.kind for s in sharding.elements] == ["tiled", "replicated"]
