@@ -76,8 +76,7 @@ def all_bugs() -> dict[str, Bug]:
 
 def given_for(module: Module) -> list[list[Any]]:
     """Lists of arguments, always the same."""
-    silent: Any = None
-    return [a for seed in range(LISTS) for a in arguments_for(module, Random(seed), silent)]
+    return [a for seed in range(LISTS) for a in arguments_for(module, Random(seed), BITS)]
 
 
 def pass_verdict(suspect: Any) -> Callable[[Module], str | None]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from hlo.instruction import Instruction, Module
+    from interpreter.numbers.compare import Promise
     from optimizer.log import Event, Log, Pass
 
 # Kinds of failure that leave values right. After one, the search goes on for a worse one.
@@ -108,7 +109,7 @@ def search(
     warnings.simplefilter("ignore", ElidedConstantWarning)
     for module in _all(given, candidates, examples):
         seen = Rewrites()
-        outcome = try_pass(pass_, module, arguments_for(module, random, pass_), [seen])
+        outcome = try_pass(pass_, module, arguments_for(module, random, promise_of(pass_)), [seen])
         tally.modules += 1
         tally.changed += outcome.changed
         tally.compared += outcome.compared
@@ -133,9 +134,9 @@ def _all(given: Iterable[Module], candidates: Candidates, examples: int) -> Iter
         yield module
 
 
-def arguments_for(module: Module, random: Random, pass_: Pass) -> Iterator[list[Any]]:
+def arguments_for(module: Module, random: Random, promise: Promise) -> Iterator[list[Any]]:
     """A few lists of arguments, each filled in another way; in one of them all arrays are alike."""
-    rounding = rounds(promise_of(pass_))
+    rounding = rounds(promise)
     usual, telling = ("tame", "scaled") if rounding else ("nasty", "ends")
     left = [s for s in STYLES if s not in (usual, telling) and (rounding or s != "exponents")]
     others = random.sample(left, 3)

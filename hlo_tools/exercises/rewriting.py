@@ -267,7 +267,7 @@ def check_mutant_test(answer: Submission, _: SearchEffort) -> Mistake | None:
         verify(made)
     except HloError as error:
         return Mistake("wrong", "the module is not well formed", str(error))
-    given = [g for seed in range(4) for g in arguments_for(made, Random(seed), Cse())]
+    given = [g for seed in range(4) for g in arguments_for(made, Random(seed), BITS)]
     if found := find_failure(Cse(), made, *given):
         return of_failure(Cse(), "the real CSE", found)
     if find_failure(forgetful(), made, *given) is None:

@@ -28,6 +28,7 @@ from hlo_tools.proofs.meanings import (
     number,
     unknown,
 )
+from hlo_tools.proofs.numbering import as_bytes_lie
 from hlo_tools.proofs.solver import Solved, z3
 from hlo_tools.proofs.term_arrays import (
     Value,
@@ -181,10 +182,7 @@ def _bitcast(instr: Instruction, _attrs: a.Attrs, operand: Array) -> Value:
     source, target = instr.operands[0].shape, instr.shape
     if source.element_type is not target.element_type or source.size != target.size:
         raise UntranslatedError("a bitcast to another type")
-    order = target.memory_order
-    in_memory = operand.transpose(source.memory_order)
-    dims = [target.dims[d] for d in order]
-    return in_memory.reshape(dims).transpose(np.argsort(order))
+    return as_bytes_lie(source, target, operand)
 
 
 @translates("dynamic-slice")

@@ -2,11 +2,16 @@
 
     hlo diff before.hlo after.hlo                     what changed, as text
     hlo diff before.hlo after.hlo --html diff.html    as a page
+    hlo diff before.hlo after.hlo --prove             do both compute the same?
 
 Instructions are matched by structure, so that a module with other names or numbers is the same; the
 new ones are shown under the names that they have in A. With --names they are matched by name, and
 another name is a difference. The order of instructions and their metadata do not count. The exit
 status is 0 if the modules are the same and 1 if they differ.
+
+--prove asks instead whether both give the same for all arguments at these shapes, to the bit unless
+a promise allows more, which can only be sampled. The answer is "proved", "proved but for" something
+that was sampled, with the reason, or "refuted" with arguments, and then the exit status is 1.
 """
 
 from __future__ import annotations
@@ -23,11 +28,16 @@ from hlo.wording import counted
 from hlo.write.print import Options
 from hlo_tools.console import console
 from hlo_tools.files import STANDARD, name_of, read_module, write_text
+from hlo_tools.proofs.modules import prove_modules
+from hlo_tools.proofs.watching import add_proof_options, chosen_limits
+from hlo_tools.proofs.watching import report as told
+from hlo_tools.tolerances import TOLERANCE_OPTIONS, add_tolerance_options, chosen_tolerance
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
+    from hlo.instruction import Module
     from hlo_tools.arguments import Parser
 
 SAME, DIFFERENT = 0, 1
@@ -41,6 +51,15 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--metadata", action="store_true", help="compare metadata too")
     parser.add_argument("--no-layouts", action="store_true", help="do not compare layouts")
     parser.add_argument("--html", metavar="FILE", help="write a page that shows them side by side")
+    parser.add_argument(
+        "--prove",
+        action="store_true",
+        help="prove that both compute the same, or find arguments for which they do not",
+    )
+    add_proof_options(parser)
+    add_tolerance_options(parser, default="BITS")
+    parser.only_with(TOLERANCE_OPTIONS, "--prove")
+    parser.not_with("--prove", "--names", "--metadata", "--no-layouts", "--html")
 
 
 def run(arguments: Namespace) -> int:
@@ -57,6 +76,8 @@ def run(arguments: Namespace) -> int:
     if arguments.before == arguments.after == STANDARD:
         raise HloError("HLO200", "cannot read standard input twice")
     before, after = read_module(arguments.before), read_module(arguments.after)
+    if arguments.prove:
+        return prove(before, after, arguments)
     other_names = 0
     if not arguments.names:
         matching = match(before, after)
@@ -76,6 +97,33 @@ def run(arguments: Namespace) -> int:
         told = "" if sections else "the same, but "
         terminal.print(Text(f"{told}{counted(other_names, 'instruction')} under another name"))
     return DIFFERENT if sections else SAME
+
+
+def prove(before: Module, after: Module, arguments: Namespace) -> int:
+    """Print the proof, or its gaps.
+
+    Raises
+    ------
+    HloError
+        HLO204 if the modules take other arguments, or give results of another shape.
+    """
+    for what, old, new in zip(
+        ("arguments", "results"), interface(before), interface(after), strict=True
+    ):
+        if old != new:
+            notes = [f"A has {what} {' '.join(old)}", f"B has {what} {' '.join(new)}"]
+            raise HloError("HLO204", f"the modules have other {what}", notes=notes)
+    same_names, promise = renamed(after, match(before, after)), chosen_tolerance(arguments)
+    proof = prove_modules(before, same_names, (), promise, chosen_limits(arguments))
+    for line in told(f"{name_of(arguments.before)} and {name_of(arguments.after)}", proof):
+        print(line)
+    return DIFFERENT if proof.failure else SAME
+
+
+def interface(module: Module) -> tuple[list[str], list[str]]:
+    """The shapes of a module's arguments, and that of its result."""
+    taken = [p.shape.text_without_layout for p in module.entry.parameters]
+    return taken, [module.entry.root.shape.text_without_layout]
 
 
 def report(sections: list[DiffSection]) -> list[Text]:

@@ -9,8 +9,16 @@
     hlo opt m.hlo --stage loops --kernel add_fusion
     hlo opt m.hlo --stage loops --schedule my_schedule.py:tiled
     hlo opt m.hlo --dump-to dumps
+    hlo opt m.hlo --prove
 
 The verifier looks at the module after every pass that changed it.
+
+--prove tells on standard error, after each pass that changed something, whether the module computes
+the same for all arguments at these shapes: "proved"; "proved but for N of its rewrites", which are
+named with the reason and sampled, for example since a rule promises only ROUNDING; or "refuted",
+with arguments for which the interpreter gives something else. Then the exit status is 1 and nothing
+is written. A rewrite is proved if both sides have the same elements, if the SMT solver finds no
+difference whatever its operands are, or if a rule made it that `hlo rules` records as proved.
 """
 
 from __future__ import annotations
@@ -25,6 +33,7 @@ from hlo_tools.arguments import at_least
 from hlo_tools.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
+from hlo_tools.proofs.watching import ProvePasses, add_proof_options, chosen_limits
 from hlo_tools.stages import OF_CUDA, STAGES, code_files, stage_text
 from hlo_tools.trace.changes import Tell
 from hlo_tools.trace.values import Values
@@ -36,6 +45,7 @@ from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
     from hlo.instruction import Module
     from hlo_tools.arguments import Parser
@@ -50,6 +60,10 @@ class Reached(BaseException):
         self.module = module
 
 
+class PassRefuted(Exception):  # noqa: N818 - it is an answer
+    """A pass was refuted."""
+
+
 class Until(Silent):
     """Stops after the first run of a pass."""
 
@@ -62,6 +76,7 @@ class Until(Silent):
             raise Reached(after)
 
 
+FINE, WRONG = 0, 1
 # The stages that an option is about.
 _STAGES_OF = {
     "--kernel": ("loops", "asm"),
@@ -115,6 +130,13 @@ def add_arguments(parser: Parser) -> None:
     )
     add_input_options(parser)
     parser.only_with(INPUT_OPTIONS, "--check-values", "--trace")
+    parser.add_argument(
+        "--prove",
+        action="store_true",
+        help="prove after each pass that the module computes the same, or find arguments for which "
+        "it does not",
+    )
+    add_proof_options(parser)
     parser.add_argument(
         "--stage",
         choices=STAGES,
@@ -180,7 +202,10 @@ def run(arguments: Namespace) -> int:
     if arguments.stage in OF_CUDA:
         arguments.target = "gpu"
     timer = Timer()
-    results = [optimized(module, arguments, timer) for module in modules]
+    try:
+        results = [optimized(module, arguments, timer) for module in modules]
+    except PassRefuted:
+        return WRONG
     if is_text(arguments.output) or arguments.stage != "hlo":
         texts = [
             stage_text(
@@ -205,7 +230,7 @@ def run(arguments: Namespace) -> int:
         write_module(arguments.output, results[0][0])
     if arguments.time:
         print(timer.report(), file=sys.stderr)
-    return 0
+    return FINE
 
 
 def _refuse_other_stages(arguments: Namespace) -> None:
@@ -235,6 +260,7 @@ def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Modul
         module = log.run(passes, module)
     except Reached as reached:
         module = reached.module
+    tell_proofs(watching)
     beyond = [number for number in arguments.skip if number > log.numbers]
     if beyond:
         message = f"there is no rewrite {beyond[0]} to skip"
@@ -245,6 +271,26 @@ def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Modul
     if arguments.svg:
         write_text(arguments.svg, picture(assigned(module).assignment))
     return module, last
+
+
+def tell_proofs(watching: Sequence[Observer]) -> None:
+    """Tell how much of all passes is proved.
+
+    Raises
+    ------
+    PassRefuted
+        if one of them is refuted.
+    """
+    for each in watching:
+        if isinstance(each, ProvePasses):
+            tell(each.total())
+            if each.refuted:
+                raise PassRefuted
+
+
+def tell(line: str) -> None:
+    """Write a line beside the output."""
+    print(line, file=sys.stderr)
 
 
 def dump_code(module: Module, dump: Dump) -> None:
@@ -282,6 +328,8 @@ def observers(
         watching.append(Dump(Path(arguments.dump_to), target))
     if arguments.check_values:
         watching.append(CheckValues([tuple(given) for given in make_inputs(module, arguments)]))
+    if arguments.prove:
+        watching.append(ProvePasses(tell, chosen_limits(arguments)))
     if until:
         watching.append(Until(pass_in(passes, until)))
     return watching
