@@ -345,6 +345,8 @@ def text_of_hlo(proto: bytes, *, constants: bool = True) -> str:
 def compiled_by_xla(proto: bytes) -> tuple[Any, Any]:
     """XLA's executable for the CPU of a serialized HloModuleProto, and the device.
 
+    XLA computes as it does for JAX.
+
     It has a method `execute` that takes a list of JAX's arrays and gives one. No public function
     compiles HLO.
 
@@ -359,7 +361,9 @@ def compiled_by_xla(proto: bytes) -> tuple[Any, Any]:
     program = jaxlib.mlir.xla_computation_to_mlir_module(_hlo().XlaComputation(proto))
     devices = jax.devices("cpu")[:1]
     listed = jaxlib.DeviceList(tuple(devices))
-    return devices[0].client.compile_and_load(program, listed), devices[0]
+    # These are JAX's options. Without any, maximum and minimum lose NaN (fast_min_max).
+    options = jaxlib.CompileOptions()
+    return devices[0].client.compile_and_load(program, listed, options), devices[0]
 
 
 def hlo_of_text(text: str) -> bytes:

@@ -7,6 +7,7 @@ from hlo import HloError, parse
 from hlo.backend_names import find
 from hlo_tools import cli
 from interpreter import evaluate
+from interpreter.numbers.compare import compare
 
 NESTED = """HloModule nested
 ENTRY e {
@@ -28,6 +29,16 @@ def test_xla_gives_nested_values_of_any_type() -> None:
     np.testing.assert_array_equal(got[0], want[0])
     assert got[1][0].tolist() == want[1][0].tolist()
     assert got[1][1].dtype == want[1][1].dtype
+
+
+@pytest.mark.usefixtures("jax")
+def test_xla_computes_as_for_jax() -> None:
+    """By its own default (`xla_cpu_enable_fast_min_max`), 0 would be the maximum of 0 and NaN."""
+    text = "x = f32[4] parameter(0)\ny = f32[4] parameter(1)\nROOT z = f32[4] maximum(x, y)"
+    module = parse(f"HloModule m\nENTRY e {{ {text} }}")
+    given = np.float32([0, np.nan, -0.0, 0.0]), np.float32([np.nan, 0, 0.0, -0.0])
+    (got,) = find("xla").load(module)([given])
+    assert compare(got, evaluate(module, *given)) is None
 
 
 @pytest.mark.usefixtures("jax")
