@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 # Sums in another order, and approximations of functions; NaN and the signs of zeros must be right.
 CLOSE = Promise(ulps=16, of_largest=True)
+# The rounding of complex functions and of algorithms, for which XLA promises nothing. Its CPU code
+# was at most 2.3 last places of the largest number away from the interpreter (powers: 6.9), in four
+# seeds; NaN, infinities and the signs of zeros take other ways through it.
+LOOSE = replace(ROUNDING, ulps=4)
 # Opcodes of which IEEE 754 leaves nothing open, beside those that compute nothing.
 EXACT = frozenset({
     *("abs", "add", "ceil", "clamp", "compare", "convert", "divide", "floor", "imag", "is-finite"),
@@ -44,8 +48,9 @@ EXACT = frozenset({
 })  # fmt: skip
 OPCODES = tuple(sorted((*OPCODES_MADE, "fft", "cholesky", "triangular-solve")))
 CALLING = ("call", "conditional", "fusion", "while")
-# Algorithms differ in the way of NaN and infinities through them.
-_FREE = frozenset({"cholesky", "fft", "triangular-solve"})
+# ... and of which it does, where numbers are complex.
+_NOT_BY_PARTS = frozenset({"divide", "multiply", "sign"})
+_ALGORITHMS = frozenset({"cholesky", "fft", "triangular-solve"})
 # So many special numbers of a type are paired.
 SPECIAL = 16
 # How often to look for a shape of the type that the opcode can have.
@@ -125,9 +130,13 @@ def promise_of(opcode: str, made: Module) -> Promise:
     """The exactness that is asked of a module of one opcode."""
     leaves = [s for p in (*made.entry.parameters, made.entry.root) for _, s in p.shape.leaves()]
     types = {leaf.element_type for leaf in leaves if leaf.is_array}
+    if opcode in _ALGORITHMS:
+        return LOOSE
     exact = opcode in EXACT or "movement" in ROWS[opcode].traits
-    if opcode in _FREE or (not exact and any(t.is_complex for t in types)):
-        return ROUNDING
+    if any(t.is_complex for t in types):
+        exact = exact and opcode not in _NOT_BY_PARTS
+        if not exact:
+            return LOOSE if ROWS[opcode].elementwise and opcode != "power" else ROUNDING
     promise = BITS if exact else CLOSE
     # A type without NaN has a zero in its place, of the sign that the NaN has by accident.
     return promise if all(map(_has_nan, types)) else promise | ZERO_SIGN

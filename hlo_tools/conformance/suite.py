@@ -109,7 +109,7 @@ class Suite:
     def run(self) -> Findings:
         """Ask everything."""
         found, there = Findings(), Isolated(self.name)
-        wanted = Reference(self.reference)
+        wanted = Reference.beside(self.name, self.reference)
         try:
             for _ in self._questions(found, there, wanted):
                 if self.early and found.first:
@@ -196,9 +196,14 @@ class Reference:
     """The backend that is right, and its values so far.
 
     Any but the interpreter has a process of its own, for it may crash.
+
+    Attributes
+    ----------
+    keeps_subnormals : else they are zeros in arguments and in results.
     """
 
     name: str
+    keeps_subnormals: bool = True
     _there: Isolated | None = None
     _values: dict[int, tuple[Probe, Answer]] = field(
         default_factory=dict[int, "tuple[Probe, Answer]"]
@@ -207,6 +212,11 @@ class Reference:
     def __post_init__(self) -> None:
         if self.name != "interpreter":
             self._there = Isolated(self.name)
+
+    @classmethod
+    def beside(cls, name: str, reference: str) -> Reference:
+        """The reference for a backend; either may flush subnormal numbers."""
+        return cls(reference, all(find(each).keeps_subnormals for each in (name, reference)))
 
     def answer(self, probe: Probe) -> Answer:
         """The right answer, computed once."""
@@ -250,7 +260,7 @@ class Reference:
         return replace(probe, arguments=tuple(map(self._kept, probe.arguments)))
 
     def _kept(self, value: Value) -> Value:
-        return value if find(self.name).keeps_subnormals else mapped(value, without_subnormals)
+        return value if self.keeps_subnormals else mapped(value, without_subnormals)
 
     def close(self) -> None:
         """End the process."""
@@ -261,7 +271,8 @@ class Reference:
 def without_subnormals(array: Any) -> Any:
     """An array with zeros in the place of floats that are too small for all their digits.
 
-    Those of f16 and narrower types are usual numbers in the arithmetic of f32.
+    Those of f16 and narrower types are usual numbers in the arithmetic of f32. The least number of
+    f8e8m0fnu is not, and has NaN in its place: the type has no zero.
     """
     if type_of(array).kind not in ("float", "complex"):
         return array
@@ -269,7 +280,8 @@ def without_subnormals(array: Any) -> Any:
     if float_format(parts.dtype).exponent_bits < float_format(np.dtype(np.float32)).exponent_bits:
         return array
     wide, limits = widened(parts), cast("Any", ml_dtypes.finfo(parts.dtype))
-    small = np.abs(wide) < float(limits.tiny)
+    wide_limits: Any = ml_dtypes.finfo(wide.dtype)
+    small = np.abs(wide) < max(float(limits.tiny), float(wide_limits.tiny))
     flushed = np.where(small, np.copysign(0, wide), wide).astype(parts.dtype)
     return flushed.view(array.dtype).reshape(np.shape(array))
 
@@ -280,7 +292,7 @@ def smallest(
     """A finding on the smallest module that shows it; the same where the module is our own."""
     if finding.promise is None:
         return finding
-    there, wanted = Isolated(name), Reference(reference)
+    there, wanted = Isolated(name), Reference.beside(name, reference)
     told = finding.told
 
     def holds(case: Case) -> bool:

@@ -69,6 +69,13 @@ def test_bad_words_are_told_of(hlo, words: str, told: str) -> None:
     assert told in result.err
 
 
+def test_backends_may_flush_subnormal_numbers(monkeypatch) -> None:
+    """As C does by default: the least f64 is a zero for it, and so is its sign."""
+    monkeypatch.setenv("PYHLO_SUBNORMALS", "flush")
+    found = Suite("c", opcodes=("sign",)).run()
+    assert {about: f.told for about, f in found.first.items()} == {}
+
+
 def asked(name: str, about: str) -> Suite:
     """The suite, on an opcode or on all but the opcodes, up to the first fault."""
     return Suite(name, opcodes=(about,) if about in OPCODES else (), early=True)
