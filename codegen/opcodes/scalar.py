@@ -7,6 +7,7 @@ computed in f32 and rounded afterwards, once; see `codegen.elements.types`.
 
 from __future__ import annotations
 
+import math
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -221,9 +222,26 @@ def expression(
         )
     if template is None:
         return None
+    if opcode == "divide" and (factors := _factors_of_reciprocal(values[1])):
+        return values[0] * factors[0] * factors[1]
     # Two minus signs in a row would be another operator.
     given = (Group(v) if _begins_with_minus(v) else v for v in values)
     return substitute(template, dict(zip("xyz", given, strict=False)))
+
+
+def _factors_of_reciprocal(divisor: Expr) -> tuple[Literal, Literal] | None:
+    """Two factors for the greatest power of two of a type, whose reciprocal is exact but subnormal.
+
+    A compiler (GCC) would multiply by that, and a processor that flushes take it for 0.
+    """
+    if not isinstance(divisor, Literal) or divisor.kind not in ("f32", "f64"):
+        return None
+    most = 127 if divisor.kind == "f32" else 1023
+    if abs(divisor.value) != 2.0**most:
+        return None
+    half = most // 2
+    first = Literal(math.copysign(2.0**-half, divisor.value), divisor.kind)
+    return first, Literal(2.0 ** (half - most), divisor.kind)
 
 
 def arithmetic(opcode: str, element_type: ElementType, *values: Expr, wraps: bool = True) -> Expr:

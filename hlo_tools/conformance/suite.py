@@ -279,9 +279,9 @@ def without_subnormals(array: Any) -> Any:
     parts: Any = np.array(array).reshape(-1).view(type_of(array).real.dtype)
     if float_format(parts.dtype).exponent_bits < float_format(np.dtype(np.float32)).exponent_bits:
         return array
-    wide, limits = widened(parts), cast("Any", ml_dtypes.finfo(parts.dtype))
-    wide_limits: Any = ml_dtypes.finfo(wide.dtype)
-    small = np.abs(wide) < max(float(limits.tiny), float(wide_limits.tiny))
+    wide = widened(parts)
+    limits = [cast("Any", ml_dtypes.finfo(each)) for each in (parts.dtype, wide.dtype)]
+    small = np.abs(wide) < max(float(each.tiny) for each in limits)
     flushed = np.where(small, np.copysign(0, wide), wide).astype(parts.dtype)
     return flushed.view(array.dtype).reshape(np.shape(array))
 

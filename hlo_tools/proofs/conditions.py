@@ -85,6 +85,14 @@ def reciprocal_is_exact(t: ElementType, c: Solved) -> Solved:
     return is_one_of(t, c, tuple(v for v in powers_of_two(t) if 1 / v in powers))
 
 
+def reciprocal_is_normal(t: ElementType, c: Solved) -> Solved:
+    """All but the finite numbers so large that the reciprocal is less than the least normal one."""
+    if t not in FORMATS:
+        return FALSE
+    least = number(1.0, t) / number(2.0 ** (2 - (1 << FORMATS[t][0] - 1)), t)
+    return z3.Or(z3.fpIsInf(c), z3.Not(z3.fpAbs(c) > least))
+
+
 def is_all_ones(t: ElementType, c: Solved) -> Solved:
     """All bits are set; floats never count."""
     return c if t is PRED else c == -1 if t.is_integer else FALSE
@@ -126,6 +134,7 @@ CONDITIONS: dict[str, Callable[..., Solved]] = {
     "is_power_of_two_float": is_power_of_two_float,
     "is_splat":              lambda _t, _c: TRUE,
     "reciprocal_is_exact":   reciprocal_is_exact,
+    "reciprocal_is_normal":  reciprocal_is_normal,
 }
 EXACT = CONDITIONS.keys() - {"is_non_negative", "is_splat"}
 # These look at shapes, types and users of constants, and never at values.

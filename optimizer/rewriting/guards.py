@@ -6,8 +6,9 @@ called on the variables: `where=is_integer(x) & one_use(y)`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import ml_dtypes
 import numpy as np
 
 from optimizer.rewriting.guard import Guard, Match, guard
@@ -130,6 +131,20 @@ def reciprocal_is_exact(c: Instruction) -> bool:
     with np.errstate(all="ignore"):
         reciprocal = (1 / number).astype(value.dtype).astype(np.float64)
         return bool((number * reciprocal == 1).all())
+
+
+@guard
+def reciprocal_is_normal(c: Instruction) -> bool:
+    """Floats whose reciprocals keep their digits: a processor may flush smaller ones to zero."""
+    value = value_of(c)
+    if value is None or not c.shape.element_type.is_floating:
+        return False
+    with np.errstate(all="ignore"):
+        number = value.astype(np.float64)
+        reciprocal = (1 / number).astype(value.dtype).astype(np.float64)
+    limits = cast("Any", ml_dtypes.finfo(value.dtype))
+    small = np.abs(reciprocal) < float(limits.smallest_normal)
+    return not (small & np.isfinite(number)).any()
 
 
 @guard

@@ -20,6 +20,7 @@ from optimizer.rewriting.guards import (
     is_wide_float,
     one_use,
     reciprocal_is_exact,
+    reciprocal_is_normal,
 )
 from optimizer.rewriting.make import splat, value_of
 from optimizer.rewriting.pattern import (
@@ -119,9 +120,10 @@ RULES = (
     # Where there is no NaN, 0 / 0 is -0.
     Rule(divide(abs_(x).as_(a), abs_(y).as_(b)), abs_(divide(x, y)),
          where=is_floating(x) & is_floating(y) & has_nan(x) & one_use(a) & one_use(b)),
-    Rule(divide(x, c), multiply(x, 1 / c), where=reciprocal_is_exact(c),
+    # XLA's CPU code makes these of all divisors, and then 1e38 / 2e38 is 0: 1 / 2e38 is flushed.
+    Rule(divide(x, c), multiply(x, 1 / c), where=reciprocal_is_exact(c) & reciprocal_is_normal(c),
          xla="A / Const => A * (1 / Const)", name="divide by a power of two"),
-    Rule(divide(x, c), multiply(x, 1 / c), where=is_floating(x), promise=ROUNDING,
+    Rule(divide(x, c), multiply(x, 1 / c), where=reciprocal_is_normal(c), promise=ROUNDING,
          xla="A / Const => A * (1 / Const)", witness={"x": 5.0, "c": 3.0}),
     # XLA makes the following of all floats. Intermediate results that become too small, or small
     # enough to lose digits, are not the same on both sides; floats of 8 bits keep nothing.

@@ -48,6 +48,16 @@ def test_results_and_operands_are_zeros():
     assert compare(compiled(HALF, subnormals="keep")(given), given / 2) is None
 
 
+@pytest.mark.parametrize("divisor", [2.0**127, -(2.0**127), 2e38, float(np.finfo("f4").max)])
+def test_large_divisors_are_not_multiplied_by(divisor):
+    """1 / 2e38 is subnormal and would be flushed, and 1e38 / 2e38 would be 0, as it is in XLA."""
+    text = HALF.replace("0.5", f"{divisor:.9g}").replace("multiply", "divide")
+    given = np.array([1e38, -3e38, 2.0**127, 5], np.float32)
+    got = compiled(text, subnormals="flush")(given)
+    assert compare(got, given / np.float32(divisor), Promise(flushed=True)) is None
+    assert got[:3].all()
+
+
 def test_flushing_is_usual(monkeypatch):
     """XLA's code for CPUs flushes; the environment may say otherwise, and an option over it."""
     given = np.full(4, LEAST)
