@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Name, as_expr
-from codegen.schedule.legality import IllegalError, expect_jammable
+from codegen.schedule.legality import IllegalError, expect_jammable, expect_repeatable_iterations
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
@@ -74,6 +74,37 @@ def _block(body: Body, loop: For, first: Expr | int, count: int) -> tuple[For, E
     statements = (Let(loop.kind, loop.name, number), *loop.body)
     made = replace(loop, name=lane.name, start=0, stop=count, body=statements, parallel=False)
     return made, first
+
+
+def overlap(body: Body, loop: For, size: int) -> list[For]:
+    """The iterations of whole blocks, and a last block that ends with the loop.
+
+        for i < 43: y[i] = x[i]
+
+    becomes, in blocks of 16,
+
+        for i < 32: y[i] = x[i]
+        for 27 <= i < 43: y[i] = x[i]
+
+    (Halide: `split` with `ShiftInwards`; the second loop does some iterations again.)
+
+    Raises
+    ------
+    IllegalError
+        if the loop does not count by 1, from one number that is known to another, if these are too
+        few for a block, or if an iteration that runs again loads something else then.
+    """
+    numbers = LoopView(loop).bounds
+    if numbers is None or numbers.step != 1 or len(numbers) < size:
+        raise IllegalError(f"the loop over {loop.name} is not known to fill a block of {size}")
+    left = len(numbers) % size
+    if not left:
+        return [loop]
+    reason = expect_repeatable_iterations(LoopView(loop), size - left)
+    last = fresh(body, replace(loop, start=numbers.stop - size))
+    made = [replace(loop, stop=numbers.stop - left), last]
+    applied(f"overlap by {size}", reason, loop, made)
+    return made
 
 
 def fresh(body: Body, loop: For) -> For:

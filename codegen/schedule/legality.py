@@ -161,6 +161,35 @@ def expect_distributable(
     return f"nothing that runs first needs what is stored in {', '.join(stored) or 'no array'}"
 
 
+def expect_repeatable_iterations(loop: LoopView, count: int) -> str:
+    """Raise unless so many iterations in turn may run once more, after the last of them.
+
+    Returns
+    -------
+    str
+        the reason.
+
+    Raises
+    ------
+    IllegalError
+        if an iteration folds, chooses or loops, or if it loads what it, or one of those after it,
+        stores later.
+    """
+    if loop.statement.reductions:
+        raise IllegalError(f"the loop over {loop.name} folds, and would fold some numbers twice")
+    if not all(isinstance(s, Let | Assign) for s in loop.body):
+        raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
+    stores = [a for a in loop.accesses if a.is_write and a.name not in loop.declared]
+    loads = [a for a in loop.accesses if not a.is_write]
+    for load in loads:
+        for store in stores:
+            meeting = distances(loop, load, store)
+            first = 0 if load.statement <= store.statement else 1
+            if meeting and meeting[0] < count and meeting[-1] >= first:
+                raise IllegalError(f"{load} may see {store} when it is repeated")
+    return "no iteration loads what is stored before it runs again"
+
+
 def expect_jammable(loop: LoopView, times: int) -> str:
     """Raise unless each statement may run for several iterations before the next statement does.
 

@@ -15,23 +15,20 @@ method, take 1.35 times as long, and waves in rows of 38 1.24 times.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
 from codegen.loops.work import trip_count
-from codegen.schedule.unroll import copied
+from codegen.schedule.divide import overlap
+from codegen.schedule.trace import attempt
 from codegen.statements import (
-    Assign,
     For,
-    Let,
     base,
     blocks,
     in_lanes,
     trees,
-    values,
 )
-from codegen.walk import names_of, walk
+from codegen.walk import walk
 from emit_c.kernels.outline_math import has_long_functions
 from optimizer import machine
 
@@ -68,15 +65,11 @@ def _has_rows(statement: Statement) -> bool:
 
 def _overlapping(body: Body, loop: For, types: KernelTypes) -> Sequence[Statement]:
     lanes, count = _lanes(loop, types), trip_count(loop)
-    if not isinstance(loop.start, int) or not isinstance(loop.stop, int) or loop.step != 1:
+    if not lanes or not lanes < count <= LONGEST_OVERLAPPED or has_long_functions(loop):
         return [loop]
-    if not lanes or not lanes < count <= LONGEST_OVERLAPPED:
+    if _steps(count % lanes, lanes) < STEPS_LEFT:
         return [loop]
-    if _steps(count % lanes, lanes) < STEPS_LEFT or not _can_be_repeated(loop):
-        return [loop]
-    whole = replace(loop, stop=loop.stop - count % lanes)
-    last = replace(loop, start=loop.stop - lanes, body=tuple(copied(body, loop.body, {})))
-    return [whole, last]
+    return attempt(lambda: overlap(body, loop, lanes)) or [loop]
 
 
 def _steps(left: int, lanes: int) -> int:
@@ -92,14 +85,3 @@ def _lanes(loop: For, types: KernelTypes) -> int:
     sizes = {each.bytes if each else 0 for each in stored}
     size = sizes.pop() if len(sizes) == 1 else 0
     return machine.WIDEST_VECTOR // size if size in machine.GATHERED_BYTES else 0
-
-
-def _can_be_repeated(loop: For) -> bool:
-    """Whether iterations only store, read nothing that they store, and call no long function."""
-    if loop.reductions or has_long_functions(loop):
-        return False
-    if not all(isinstance(s, Let | Assign) for s in loop.body):
-        return False
-    stores = [s.target for s in loop.body if isinstance(s, Assign)]
-    read = {name for s in loop.body for value in values(s) for name in names_of(value)}
-    return all(isinstance(each, Load) and base(each) not in read for each in stores)

@@ -16,7 +16,7 @@ from codegen.schedule import legality
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.conditions import turning_points
 from codegen.schedule.cut import cut
-from codegen.schedule.divide import divide, fresh, unroll_and_jam
+from codegen.schedule.divide import divide, fresh, overlap, unroll_and_jam
 from codegen.schedule.fission import computed, reading
 from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
@@ -36,6 +36,11 @@ def body():
 def divided(choose, loop):
     """The loop in blocks, some of them longer than the loop."""
     return divide(body(), loop, choose([1, 2, 4, 16]), lambda block, _: [fresh(body(), block)])
+
+
+def overlapped(choose, loop):
+    """Whole blocks, and one that ends with the loop."""
+    return overlap(body(), loop, choose([2, 3, 4]))
 
 
 def jammed(choose, loop):
@@ -107,6 +112,7 @@ def parted(choose, loop):
 PRIMITIVES = {
     divided: (nest, 1.0),
     jammed: (partial(nest, straight=True), 0.3),
+    overlapped: (partial(nest, straight=True), 0.2),
     staged: (nest, 0.3),
     reordered: (partial(nest, straight=True), 0.05),
     parted: (nest, 1.0),
@@ -114,7 +120,7 @@ PRIMITIVES = {
     coalesced: (around, 1.0),
     unswitched: (choosing, 0.4),
 }
-CHECKED = [jammed, staged, reordered, interchanged]
+CHECKED = [jammed, overlapped, staged, reordered, interchanged]
 
 
 def same(loop, made):
