@@ -1,21 +1,15 @@
-"""The text of a compiled function at each stage of compilation.
-
-Who writes these texts are the tools, which know the front ends and not the other way round. So they
-say in the metadata of their installation which function writes them: the entry point `text` of the
-group `pyhlo.stages`.
-"""
+"""The text of a compiled function at each stage of compilation."""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import did_you_mean
+from hlo.stages import text_at
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
 
-GROUP = "pyhlo.stages"
 # The stage as TensorFlow and `hlo opt --stage` call it; `hlo` is the module before optimizations.
 _OPTIMIZED = {"optimized_hlo": "hlo", "optimized_hlo_dot": "dot"}
 _OF_CUDA = ("cuda", "ptx", "sass")
@@ -37,5 +31,4 @@ def text(module: Module, stage: str) -> str:
     if stage not in STAGES:
         hint = " ".join(did_you_mean(stage, STAGES))
         raise ValueError(f"there is no stage {stage!r}: {', '.join(STAGES)}. {hint}".rstrip())
-    (written,) = entry_points(group=GROUP, name="text")
-    return written.load()(module, _OPTIMIZED.get(stage, stage))
+    return text_at(module, _OPTIMIZED.get(stage, stage))

@@ -33,13 +33,17 @@ def compiled_text(module: Module, stage: str) -> str:
 
     Parameters
     ----------
-    stage : one of `STAGES`.
+    stage : one of `STAGES`; or "page", for the page of `hlo view`.
 
     Raises
     ------
     HloError
         as the passes, the emitters and the pictures do.
     """
+    if stage == "page":
+        from hlo_tools.view.page import page_of  # noqa: PLC0415  a page has all stages in it
+
+        return page_of(module)
     target = "gpu" if stage in OF_CUDA else "cpu"
     module = row_major_entry(module) if stage in OF_CUDA else module
     return stage_text(optimize(module, target=target), stage, target=target)

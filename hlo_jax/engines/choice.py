@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "PYHLO_JAX_ENGINE"
 FLAGS = "XLA_FLAGS"
+VIEW = "PYHLO_VIEW"
 
 
 # Behind the name of a backend: its programs are compiled, or an error.
@@ -94,7 +95,8 @@ def engine_for(program: JaxProgram) -> Engine:
     name = given or os.environ.get(VARIABLE) or DEFAULT
     _check(program.options.overrides)
     engine = Switching(program) if name == AUTO else _named(name, given, program)
-    for watch in (*_watches, *_asked_of_xla(os.environ.get(FLAGS, ""))):
+    asked = (*_asked_of_xla(os.environ.get(FLAGS, "")), *_asked_to_view(os.environ.get(VIEW, "")))
+    for watch in (*_watches, *asked):
         engine = watch.wrap(engine, program)
     return engine
 
@@ -112,6 +114,16 @@ def _asked_of_xla(flags: str) -> tuple[Watch, ...]:
     from hlo_jax.engines.watched import Watch  # noqa: PLC0415  it needs the optimizer and C
 
     return (Watch(dump_to=Path(folder), between=None if pattern is None else re.compile(pattern)),)
+
+
+@cache
+def _asked_to_view(path: str) -> tuple[Watch, ...]:
+    """The watch that writes a page for a browser."""
+    if not path:
+        return ()
+    from hlo_jax.engines.watched import Watch  # noqa: PLC0415  it needs the optimizer and C
+
+    return (Watch(view=Path(path)),)
 
 
 def _named(name: str, given: str | None, program: JaxProgram) -> Engine:

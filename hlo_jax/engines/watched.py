@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import optimizer
 from emit_c.program.assigned import assigned
 from hlo.backend_names import find
+from hlo.stages import text_at
 from hlo_jax.engines.compiled import OnBackend
 from hlo_jax.engines.engine import flat
 from hlo_jax.programs.lines import line_of
@@ -38,6 +39,7 @@ class Watch:
     dump_to : a folder in which each program is written, as it came and optimized, under the names
         that XLA gives such files.
     between : what is found in the names of passes around which programs are written, too.
+    view : a file: the page of `hlo view`, of the largest program so far.
     tolerance : compare each call's results with the interpreter's; None for no comparison.
     observe : told every value of the interpreter; runs programs there.
     report : told of each difference, in a line.
@@ -47,6 +49,7 @@ class Watch:
 
     dump_to: Path | None = None
     between: re.Pattern[str] | None = None
+    view: Path | None = None
     tolerance: Promise | None = None
     observe: Callable[[Evaluation], None] | None = None
     report: Callable[[str], None] = print
@@ -54,12 +57,15 @@ class Watch:
     step: Callable[[Module, Sequence[Arrays]], None] | None = None
     differences: int = 0
     count: int = 0
+    largest: int = 0
 
     def wrap(self, engine: Engine, program: JaxProgram) -> Engine:
         """The engine, watched."""
         number, self.count = self.count, self.count + 1
         if self.dump_to is not None:
             _dump(program.module, Dump(self.dump_to, "cpu", number, self.between))
+        if self.view is not None:
+            self._show(program.module, self.view)
         if self.step is not None and self.step_into in (str(number), program.module.name):
             self.step_into = ""
             return Stepped(engine, program, self.step)
@@ -68,6 +74,12 @@ class Watch:
         if self.tolerance is not None and engine.name != "interpreter":
             return Compared(engine, program, number, self)
         return engine
+
+    def _show(self, module: Module, path: Path) -> None:
+        size = sum(1 for _ in module.instructions())
+        if size > self.largest:
+            self.largest = size
+            path.write_text(text_at(module, "page"), "utf-8")
 
 
 def _dump(module: Module, dump: Dump) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 
 from hlo.errors.error import HloError
 from hlo_tools.exercises.exercise import course_folder
-from hlo_tools.explore.work import TARGETS, ExploredText, Workers
+from hlo_tools.explore.work import ExploredText, Workers
 
 PARTS: Final = Path(__file__).with_name("parts")
 LOOPBACK: Final = "127.0.0.1"
@@ -156,7 +156,7 @@ def _wanted(asked: Any) -> ExploredText | None:
     words = {key: given.get(key, "") for key in ("text", "passes", "target")}
     if not all(isinstance(word, str) for word in words.values()):
         return None
-    words["target"] = words["target"] or TARGETS[0]
+    words["target"] = words["target"] or "cpu"
     return ExploredText(**words, runs_python=given["runs_python"] is True)
 
 

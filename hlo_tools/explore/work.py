@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from hlo.errors.error import HloError
 from hlo_tools.lsp.edited_text import EditedText
 from hlo_tools.own_passes import find_pipeline
-from hlo_tools.trace.values import Values, random_inputs
-from hlo_tools.trace.write import FEW, MOST_EVALUATED, trace_data
-from hlo_tools.view.page import page
-from optimizer.pipelines import pipeline
+from hlo_tools.view.page import page_of
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
 
 PYTHON: Final = re.compile(r"^(?:import|from|def|@)\b", re.MULTILINE)
-TARGETS: Final = ("cpu", "gpu")
 # In a Python text: the function that JAX traces, and an example of its arguments.
 FUNCTION, ARGUMENTS = "program", "arguments"
 
@@ -100,13 +96,10 @@ def shown(wanted: ExploredText) -> ExploredPage:
 
 def viewed(module: Module, wanted: ExploredText) -> str:
     """The viewer's page of a module."""
-    target = wanted.target if wanted.target in TARGETS else TARGETS[0]
+    target = "gpu" if wanted.target == "gpu" else "cpu"
     if ".py" in wanted.passes and not wanted.runs_python:
         raise HloError("HLO204", "passes of a file of Python run once something is typed")
-    passes = find_pipeline(wanted.passes) if wanted.passes.strip() else pipeline(target)
-    few = sum(1 for _ in module.instructions()) <= FEW
-    values = Values(lambda: random_inputs(module), MOST_EVALUATED) if few else None
-    return page(trace_data(module, passes, values, target=target))
+    return page_of(module, find_pipeline(wanted.passes) if wanted.passes.strip() else None, target)
 
 
 def problem(edited: EditedText, error: HloError) -> Problem:

@@ -14,11 +14,17 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hlo_tools.trace.write import trace_text
+from hlo_tools.trace.values import Values, random_inputs
+from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
 from hlo_tools.views.families import COLOURS, family_of_opcode
+from optimizer.pipelines import pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from hlo.instruction import Module
+    from optimizer.log import Pass
+    from optimizer.pipelines import Target
 
 PARTS: Final = Path(__file__).with_name("parts")
 # In the order in which the page has them: each may use those before it.
@@ -66,6 +72,17 @@ def page(data: Mapping[str, Any]) -> str:
     for hole, filling in holes.items():
         text = text.replace("{{" + hole + "}}", filling)
     return text
+
+
+def page_of(module: Module, passes: Pass | None = None, target: Target = "cpu") -> str:
+    """The page of a module, with values for random inputs if it is not large.
+
+    Parameters
+    ----------
+    passes : those that are shown; the target's standard pipeline if None.
+    """
+    values = Values(lambda: random_inputs(module), MOST_EVALUATED) if is_small(module) else None
+    return page(trace_data(module, passes or pipeline(target), values, target=target))
 
 
 def _part(name: str) -> str:

@@ -113,6 +113,14 @@ def test_xlas_own_option_writes_them_too(
     assert all("fusion" in name or "dce" in name for name in between)
 
 
+def test_a_page_of_the_largest_program_is_written(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYHLO_VIEW", str(tmp_path / "page.html"))
+    assert cli.main(["jax", script]) == 0
+    assert "<title>jit_scaled: cpu-optimization</title>" in (tmp_path / "page.html").read_text()
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("jax")
 def test_devices_are_made(tmp_path: Path) -> None:
