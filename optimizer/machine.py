@@ -126,12 +126,14 @@ up to which few rows are multiplied by it where it lies, though its own are page
 8 rows by 256 x 1024, 1024 x 1024 and 512 x 2048 numbers take 0.6 of the time, of 28 rows by 300 x
 1500 0.84; of 8 by 512 x 4096 they would take 2.6 times as long, of 28 by 512 x 2048 1.15 times."""
 FEW_SUMS_OF_LARGE: Final = 8
-"""Measured: the same for a matrix that no cache has, which is fastest to read row after row. With
-tiles, products of 8 rows by 3072 x 768 numbers take 1.5 times as long, 4096 x 1024 1.45 times."""
+"""Measured: the same for a matrix outside of the second-level cache, which is fastest to read row
+after row. With tiles, products of 8 rows by 3072 x 768 numbers take 1.5 times as long, by 768 x 768
+and 512 x 2048 2.1 times from memory, and 0.9 and 1.1 times from a cache."""
 READ_ONCE: Final = 16 * L2
-"""Measured: bytes of a matrix up to which one tile reads it where it lies, however far its rows are
-apart: half of a third-level cache. Products of 12 rows by 768 x 3072 and 512 x 4096 numbers take
-0.7 of the time; of 14 by 2000 x 4096, which is 32 MB, they would take 5 times as long."""
+"""Measured: bytes of a matrix up to which one tile reads it where it lies, if its rows are less
+than a page apart. Products of 14 rows by 3072 x 768 numbers take 0.9 of the time, from a cache and
+from memory. By 768 x 3072, whose rows are three pages apart, they would take 0.7 of it from a
+cache, but 1.2 times as long from memory."""
 FETCHED_AHEAD, FETCHED_APART = 8, L1_WAY // 4
 """Measured: rows ahead of which a tile asks for the numbers of a matrix that lies in place, and
 bytes from row to row from which on it does: processors foresee next lines of a page, no steps of

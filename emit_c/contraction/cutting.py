@@ -110,7 +110,8 @@ class Cutting:
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= machine.CACHED or self.packed is not self.lane
         few = not self.positions and self.row.size <= machine.FEW_ROWS
-        most = machine.READ_ONCE if self.row.size <= self.rows else machine.FAR_BYTES
+        once = self.row.size <= self.rows and self._from_row_to_row < machine.L1_WAY
+        most = machine.READ_ONCE if once else machine.FAR_BYTES
         near = whole * kind.bytes <= most or self.lane.size <= machine.PANEL
         self.in_place = (self.cached or (few and near)) and self._is_in_place(few and near)
         self.cached |= self.in_place
@@ -141,6 +142,11 @@ class Cutting:
         return rows
 
     @property
+    def _from_row_to_row(self) -> int:
+        """Bytes from row to row of the kernel, where it lies in memory."""
+        return (self.stride or 0) * self.kind.bytes
+
+    @property
     def _batch(self) -> int:
         """The number of contractions in this batch, whose inputs and kernels lie apart."""
         return prod(d.size for d in self.panels if d.input > self.row.input)
@@ -150,7 +156,7 @@ class Cutting:
 
         Rows that are less than a page apart are as fast to read. Of rows that are farther apart,
         each is in a page of its own, and many share the few sets of the first-level cache. To pack
-        them takes as long as to read them, so it pays for several tiles only.
+        them takes as long as to read them, so it pays for many tiles.
 
         Parameters
         ----------
@@ -162,9 +168,9 @@ class Cutting:
         side_by_side = self.lane.feature == 1 < self.stride
         whole = self.lane.size % self.width == 0
         whole |= self.exact is None and self.lane.size >= self.width
-        apart, tiles = self.stride * self.kind.bytes, -(-self.row.size // self.rows)
-        once = few and (tiles == 1 or apart * tiles <= machine.FAR_ROWS)
-        return side_by_side and whole and (once or apart < machine.L1_WAY)
+        apart, tiles = self._from_row_to_row, -(-self.row.size // self.rows)
+        close = apart < machine.L1_WAY or (few and apart * tiles <= machine.FAR_ROWS)
+        return side_by_side and whole and close
 
     def _outermost_steps(self, most: int) -> int:
         """The number of outermost steps that are taken at once, for at most so many products.

@@ -53,7 +53,7 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
 def _most_in_memory(matrix: Operand) -> int:
     """The number of vectors for which a matrix is read row after row."""
     by_rows = matrix.contracting[0] < matrix.free[0]
-    large = matrix.instr.shape.unpacked_bytes > machine.FAR_BYTES
+    large = matrix.instr.shape.unpacked_bytes > machine.L2
     return machine.FEW_SUMS_OF_LARGE if by_rows and large else machine.FEW_SUMS_IN_MEMORY
 
 
