@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, did_you_mean
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from optimizer.log import Event, SourceLine
 
 _STYLE = {"-": "gone", "+": "came", " ": ""}
+# Of so many lines in a row with one mark, those between the first and the last are only counted.
+MOST_ALIKE = 16
 
 
 def head(stop: Stop, run: PassRun, total: int) -> list[StyledLine]:
@@ -77,7 +80,7 @@ def marked(each: Marked) -> StyledLine:
 def changed_lines(rows: Sequence[Marked]) -> list[StyledLine]:
     """The lines that went and came; where several computations change, under their names.
 
-    Lines that only moved are counted.
+    Lines that only moved are counted, and of a long run of lines all but its ends; `ll` shows all.
     """
     changed = [row for row in rows if row.mark != " " and row.row.instr]
     gone, came = (
@@ -89,11 +92,15 @@ def changed_lines(rows: Sequence[Marked]) -> list[StyledLine]:
     several = len({each.row.computation for each in changed}) > 1
     lines: list[StyledLine] = []
     last = ""
-    for each in changed:
-        if several and each.row.computation != last:
-            last = each.row.computation
+    for (computation, mark), run in groupby(changed, lambda m: (m.row.computation, m.mark)):
+        if several and computation != last:
+            last = computation
             lines.append(StyledLine(f"  in %{last}:", "dim"))
-        lines.append(marked(each))
+        alike = [marked(each) for each in run]
+        if len(alike) > MOST_ALIKE:
+            left_out = f"{mark}   ({counted(len(alike) - 2, 'line')} more)"
+            alike[1:-1] = [StyledLine(left_out, _STYLE[mark])]
+        lines += alike
     if moved:
         lines.append(StyledLine(f"  {counted(len(moved), 'line')} moved", "dim"))
     return lines

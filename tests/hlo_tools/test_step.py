@@ -327,3 +327,17 @@ def test_breakpoints_of_names_make_no_modules(monkeypatch) -> None:
     stepper.cont()
     assert stepper.at == 3
     assert 1 not in asked
+
+
+def test_long_runs_of_lines_are_folded(tmp_path) -> None:
+    """A computation that is inlined goes as a whole, and nobody reads all of it."""
+    body = "\n".join(f"n{i + 1} = f32[] negate(n{i})" for i in range(20))
+    path = tmp_path / "called.hlo"
+    path.write_text(f"""HloModule m
+f {{ n0 = f32[] parameter(0)
+{body} }}
+ENTRY e {{ x = f32[] parameter(0)  ROOT c = f32[] call(x), to_apply=f }}""")
+    told = replayed(f"{PROMPT}n", Stepper(path, kernels=False))
+    assert "rewrite 1 of" in told
+    assert "(19 lines more)" in told
+    assert told.count("negate") < 5
