@@ -8,7 +8,7 @@ compute with are widened when loaded (`load_bf16`), and narrowed once after each
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,27 @@ if TYPE_CHECKING:
 _NATIVE = {
     *("s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"),
     *("f32", "f64", "c64", "c128", "pred"),
+}
+
+
+class Conversion(NamedTuple):
+    """A function between the numbers of a type in memory and those that are computed with.
+
+    Attributes
+    ----------
+    verb : "load" widens a stored number, "narrow" rounds a wide one, "store" gives its bits.
+    """
+
+    verb: str
+    element_type: ElementType
+
+
+# By their names. Those of one number are instructions; in lanes, conversions are arithmetic.
+CONVERSIONS = {
+    f"{verb}{how}_{element_type}": Conversion(verb, element_type)
+    for verb in ("load", "narrow", "store")
+    for how in ("", "_one")
+    for element_type in ELEMENT_TYPES.values()
 }
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.elements.types import CONVERSIONS
 from codegen.expressions import (
     Apply,
     Cast,
@@ -81,9 +82,9 @@ def type_of(value: Expr, values: Mapping[str, str]) -> str | None:
         case Choose(_, then, otherwise):
             kind = type_of(then, values)
             return kind if kind and _fits(otherwise, kind, values) else None
-        case Apply(function, _):
-            verb, _, kind = function.partition("_")
-            return kind if verb in ("load", "narrow") and kind in TYPES else None
+        case Apply(function, _) if function in CONVERSIONS:
+            verb, element_type = CONVERSIONS[function]
+            return element_type.name if verb != "store" and element_type.name in TYPES else None
         case _:
             return None
 
@@ -299,7 +300,7 @@ class PairLoop:
                 return self._half_of_pair(self.pairs[name], self.values.get(name, ""), half)
             case Apply("load_bf16" | "load_f16" as load, (inside,)):
                 if (pair := self._bits(inside)) is not None:
-                    return self._half_of_pair(pair, load.removeprefix("load_"), half)
+                    return self._half_of_pair(pair, CONVERSIONS[load].element_type.name, half)
             case Load() if (pair := self._bits(value)) is not None:
                 return self._half_of_pair(pair, "", half)
             case Name() | Index():
