@@ -12,6 +12,7 @@ import argparse
 import math
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -58,6 +59,48 @@ def _step(w: Any, x: Any) -> Any:
     return [a - 0.01 * b for a, b in zip(w, gradient, strict=True)]
 
 
+WIDTH, INNER, HEADS = 256, 1024, 8
+
+
+def _layer(w: dict[str, Any], x: Any) -> Any:
+    """A transformer's layer: attention and two products, each added to its input."""
+    heads = [(x @ w[name]).reshape(*x.shape[:2], HEADS, -1) for name in ("q", "k", "v")]
+    scores = jax.numpy.einsum("bqhd,bkhd->bhqk", heads[0], heads[1]) / (WIDTH / HEADS) ** 0.5
+    mixed = jax.numpy.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), heads[2])
+    x = x + mixed.reshape(x.shape) @ w["o"]
+    return x + jax.nn.gelu(x @ w["in"]) @ w["out"]
+
+
+def _layer_step(w: dict[str, Any], x: Any) -> Any:
+    """A training step of the layer, which the partitioner divides."""
+    gradient = jax.grad(lambda w: (_layer(w, x) ** 2).mean())(w)
+    return jax.tree.map(lambda a, b: a - 0.01 * b, w, gradient)
+
+
+def _layer_calls(
+    meshes: Sequence[Mesh], devices: int
+) -> Iterator[tuple[str, list[Callable[[], Any]]]]:
+    """The layer's step: the batch is cut, or heads and inner columns are (Megatron)."""
+    generator = np.random.default_rng(1)
+    shapes = dict.fromkeys("qkvo", (WIDTH, WIDTH))
+    shapes |= {"in": (WIDTH, INNER), "out": (INNER, WIDTH)}
+    w = {n: generator.standard_normal(s).astype(np.float32) * 0.05 for n, s in shapes.items()}
+    x = generator.standard_normal((devices, 64, WIDTH)).astype(np.float32)
+    whole, columns = PartitionSpec(), PartitionSpec(None, "x")
+    cut = {n: ROWS if n in ("o", "out") else columns for n in w}
+    for name, of_weights, of_x in (
+        ("data-parallel layer", dict.fromkeys(w, whole), ROWS),
+        ("tensor-parallel layer", cut, whole),
+    ):
+        made: list[Callable[[], Any]] = []
+        for mesh in meshes:
+            placed = {n: NamedSharding(mesh, spec) for n, spec in of_weights.items()}
+            step = jax.jit(_layer_step, out_shardings=placed)
+            given = jax.device_put(w, placed), jax.device_put(x, NamedSharding(mesh, of_x))
+            made.append(lambda step=step, given=given: jax.block_until_ready(step(*given)))
+        yield name, made
+
+
 def _calls(devices: int, sizes: Sequence[int]) -> Iterator[tuple[str, list[Callable[[], Any]]]]:
     """Each row: its name, and a call on each platform."""
     generator = np.random.default_rng(0)
@@ -71,6 +114,7 @@ def _calls(devices: int, sizes: Sequence[int]) -> Iterator[tuple[str, list[Calla
     x = generator.random((32 * devices, 512)).astype(np.float32)
     whole = PartitionSpec()
     yield "training step", [_call(m, _step, (w, x), (whole, ROWS), whole) for m in meshes]
+    yield from _layer_calls(meshes, devices)
 
 
 def _call(
@@ -87,9 +131,16 @@ def _call(
 
 
 def least(calls: Sequence[Callable[[], Any]], seconds: float) -> list[float]:
-    """The least time of each call, in seconds, while they take turns for some time."""
-    for call in calls:
-        call()
+    """The least time of each call, in seconds, while they take turns for some time.
+
+    Raises
+    ------
+    AssertionError
+        if the calls give different values.
+    """
+    given = [jax.tree.map(np.asarray, call()) for call in calls]
+    for other in given[1:]:
+        jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-2, atol=1e-3), given[0], other)
     times = [math.inf] * len(calls)
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:

@@ -16,6 +16,8 @@
 enum {
   SPINS = 2000,          // looks before a device sleeps
   YIELDS = 8,            // the same where there are more devices than processors
+  LONG_YIELD = 50000,    // ns, after which other programs want the processors
+  SLEEPY = 256,          // waits without a look after that
   NAP = 20000000,        // ns between two looks at whether the user asks to stop
   LITTLE = 1 << 17,      // bytes of a device that are no work for a thread
 };
@@ -138,32 +140,53 @@ static int has_failed(struct world *world) {
   return __atomic_load_n(&world->failed, __ATOMIC_ACQUIRE);
 }
 
-// Let others go on for a moment.
-static void pause_briefly(int is_crowded) {
-  if (is_crowded) {
-    sched_yield();
-  } else {
+// Waits that are still to come without a look, for other programs want the processors: who sleeps
+// is woken before them, while who yields comes after them.
+static int64_t sleepy;
+
+// The number of looks of a wait.
+static int looks(const struct world *world) {
+  if (!world->is_crowded) return SPINS;
+  int64_t now = __atomic_load_n(&sleepy, __ATOMIC_RELAXED);
+  if (now <= 0) return YIELDS;
+  __atomic_store_n(&sleepy, now - 1, __ATOMIC_RELAXED);
+  return 1;
+}
+
+// Let others go on for a moment; gives 0 if that took long.
+static int pause_briefly(int is_crowded, int is_last) {
+  if (is_last) return 1;
+  if (!is_crowded) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
+    return 1;
   }
+  struct timespec before, after;
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  sched_yield();
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  int64_t seconds = after.tv_sec - before.tv_sec;
+  if (seconds * 1000000000 + after.tv_nsec - before.tv_nsec < LONG_YIELD) return 1;
+  __atomic_store_n(&sleepy, SLEEPY, __ATOMIC_RELAXED);
+  return 0;
 }
 
 // Look on for a while until a number is 0.
 static void look_on(struct world *world, const int64_t *number) {
-  for (int n = 0; n < (world->is_crowded ? YIELDS : SPINS); n++) {
+  for (int n = 0, most = looks(world); n < most; n++) {
     if (__atomic_load_n(number, __ATOMIC_ACQUIRE) == 0) return;
-    pause_briefly(world->is_crowded);
+    if (!pause_briefly(world->is_crowded, n == most - 1)) return;
   }
 }
 
 // Wait until a number has become large enough; gives 0, or the status with which all stop.
 static int wait_for(struct member *me, const int64_t *number, int64_t enough) {
   struct world *world = me->world;
-  for (int n = 0; n < (world->is_crowded ? YIELDS : SPINS); n++) {
+  for (int n = 0, most = looks(world); n < most; n++) {
     if (__atomic_load_n(number, __ATOMIC_ACQUIRE) >= enough) return 0;
     if (has_failed(world)) return world->failed;
-    pause_briefly(world->is_crowded);
+    if (!pause_briefly(world->is_crowded, n == most - 1)) break;
   }
   pthread_mutex_lock(&world->lock);
   while (__atomic_load_n(number, __ATOMIC_ACQUIRE) < enough && !world->failed) sleep_a_while(me);
