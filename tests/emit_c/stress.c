@@ -1,13 +1,18 @@
 // Random schedules of collectives, with delays, failures and mismatches planted: each must end, with
 // the right values, or with the failure that was planted.
 //
-// usage: stress FIRST COUNT     the seeds of the schedules
+// usage: stress FIRST COUNT [messages]     the seeds of the schedules
+//
+// Devices are threads of one run; or, with messages, a run each, which sockets connect.
 #include "devices.h"
+#include "sockets.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { MOST_DEVICES = 6, MOST_STEPS = 8, LARGE = 4096, PLAN = 4096 };
@@ -136,7 +141,67 @@ static int device_of(const void *const *in, void *const *out, void *arena) {
   return 0;
 }
 
-static void run(unsigned seed) {
+// ----------------------------------------------------------------------------------- by messages
+
+// What each device's run is given, and what comes of it.
+struct one {
+  struct hlo_wire *wire;
+  const void *const *in;
+  void *const *out;
+  void *arena;
+  int64_t report[HLO_REPORT_HEAD + 2 * MOST_DEVICES];
+  int status;
+};
+
+static struct hlo_sockets *sockets[MOST_DEVICES];
+
+static void connect_all(void) {
+  int64_t fds[MOST_DEVICES][MOST_DEVICES];
+  for (int d = 0; d < MOST_DEVICES; d++) {
+    fds[d][d] = -1;
+    for (int other = 0; other < d; other++) {
+      int pair[2];
+      if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) abort();
+      fds[d][other] = pair[0], fds[other][d] = pair[1];
+    }
+  }
+  for (int d = 0; d < MOST_DEVICES; d++) sockets[d] = hlo_sockets(MOST_DEVICES, fds[d]);
+}
+
+static void *run_one(void *argument) {
+  struct one *me = argument;
+  me->status = hlo_run_process(me->wire, 1 + now.seed, device_of, now.plan, &me->in, &me->out,
+                               &me->arena, me->report);
+  return NULL;
+}
+
+// Run all devices; what they report must be the same, but for who found it.
+static int run_by_messages(const void *const **ins, void *const **outs, void **arenas,
+                           int64_t *report) {
+  static struct one all[MOST_DEVICES];
+  pthread_t threads[MOST_DEVICES];
+  int64_t homes[MOST_DEVICES];
+  for (int d = 0; d < now.devices; d++) homes[d] = d;
+  for (int d = 0; d < now.devices; d++) {
+    struct hlo_wire *wire = hlo_socket_wire(sockets[d], now.seed, now.devices, homes, 1);
+    all[d] = (struct one){.wire = wire, .in = ins[d], .out = outs[d], .arena = arenas[d]};
+    pthread_create(&threads[d], NULL, run_one, &all[d]);
+  }
+  for (int d = 0; d < now.devices; d++) pthread_join(threads[d], NULL);
+  memcpy(report, all[0].report, sizeof all[0].report);
+  for (int d = 0; d < now.devices; d++) {
+    int is_so = all[d].status == all[0].status;
+    if (all[0].status) is_so &= all[d].report[HLO_REPORT_KIND] == report[HLO_REPORT_KIND];
+    hlo_end_socket_wire(all[d].wire);
+    if (is_so) continue;
+    printf("seed %u: device %d has status %d, and kind %ld\n", now.seed, d, all[d].status,
+           (long)all[d].report[HLO_REPORT_KIND]);
+    exit(1);
+  }
+  return all[0].status;
+}
+
+static void run(unsigned seed, int by_messages) {
   state = seed * 2654435761u + 1;
   now.seed = seed, now.devices = 2 + below(MOST_DEVICES - 1), now.steps = 1 + below(MOST_STEPS);
   now.planted = below(2) ? NOTHING : 1 + below(PLANTS - 1);
@@ -155,7 +220,8 @@ static void run(unsigned seed) {
     ins[d] = nothing, outs[d] = lists[d], arenas[d] = &numbers[d];
   }
   int64_t report[HLO_REPORT_HEAD + 2 * MOST_DEVICES] = {0};
-  int status = hlo_run_devices(device_of, now.plan, ins, outs, arenas, report);
+  int status = by_messages ? run_by_messages(ins, outs, arenas, report)
+                           : hlo_run_devices(device_of, now.plan, ins, outs, arenas, report);
   // A device that is alone in its group is missed by nobody.
   int is_alone = now.step[now.bad_step].size[now.bad_device] == 1;
   int64_t kind = report[HLO_REPORT_KIND];
@@ -169,11 +235,12 @@ static void run(unsigned seed) {
 }
 
 int main(int count, char **words) {
-  if (count != 3) return 2;
+  if (count != 3 && count != 4) return 2;
+  if (count == 4) connect_all();
   unsigned first = (unsigned)atoi(words[1]), schedules = (unsigned)atoi(words[2]);
   for (unsigned seed = first; seed < first + schedules; seed++) {
     alarm(20);  // nothing hangs
-    run(seed);
+    run(seed, count == 4);
   }
   printf("%u schedules\n", schedules);
 }

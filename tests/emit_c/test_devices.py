@@ -21,7 +21,7 @@ import hlo
 import interpreter
 from emit_c.executable.devices import explained
 from emit_c.executable.processes import StoppedError, run_by_messages
-from emit_c.executable.runtime import FOLDER, LIBRARY, runtime
+from emit_c.executable.runtime import FOLDER, LIBRARY, PROCESSES, runtime
 from hlo.errors.error import HloError
 from hlo.support.compiler import find_compiler
 from hlo.types.element_type import ELEMENT_TYPES
@@ -318,28 +318,33 @@ def test_programs_give_what_the_interpreter_gives(name: str, optimize: bool) -> 
             assert compare(tuple(got), tuple(want), BITS) is None
 
 
-def stress(folder: Path, first: int, count: int, *flags: str) -> str:
-    """The output of random schedules, of which some devices fail, skip a collective, or differ."""
-    sources = [FOLDER / name for name in LIBRARY]
+def stress(folder: Path, first: int, counts: dict[str, int], *flags: str) -> None:
+    """Run random schedules, in which some devices fail, skip a collective, or differ.
+
+    Parameters
+    ----------
+    counts : how many by threads, and how many by messages.
+    """
+    sources = [FOLDER / name for name in (*LIBRARY, *PROCESSES)]
     program = folder / "stress"
     command = [*find_compiler(), "-O1", *flags, f"-I{FOLDER}", "-o", str(program), "-pthread"]
     subprocess.run([*command, Path(__file__).with_name("stress.c"), *sources], check=True)
-    ran = subprocess.run(
-        [program, str(first), str(count)], capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout
+    for way, count in counts.items():
+        words = [program, str(first), str(count), *([way] if way == "messages" else [])]
+        ran = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert ran.stdout == f"{count} schedules\n"
 
 
 def test_nothing_hangs(tmp_path: Path) -> None:
     """Whatever devices do, and however they are delayed."""
-    assert stress(tmp_path, 0, 400) == "400 schedules\n"
+    stress(tmp_path, 0, {"threads": 400, "messages": 40})
 
 
 @pytest.mark.slow
 def test_nothing_races(tmp_path: Path) -> None:
     """The same under ThreadSanitizer."""
-    assert stress(tmp_path, 1000, 10_000, "-g", "-fsanitize=thread") == "10000 schedules\n"
+    stress(tmp_path, 1000, dict.fromkeys(WAYS, 10_000), "-g", "-fsanitize=thread")
 
 
 ENDLESS = """HloModule m, replica_count=3

@@ -328,20 +328,32 @@ static int64_t lost(struct hlo_wire *wire) {
   return dead < 0 ? ended : dead;
 }
 
-static int renew(struct hlo_wire *wire) {
-  struct socket_wire *me = self(wire);
-  pthread_mutex_lock(&me->sockets->lock);
-  me->epoch++;
+// Forget the messages of a wire from before an epoch; under the lock.
+static void forget(struct socket_wire *me, int64_t epoch) {
   for (struct kept **place = &me->sockets->kept; *place;) {
     const struct label *label = &(*place)->label;
-    if (label->channel == me->channel && label->epoch < me->epoch) {
+    if (label->channel == me->channel && label->epoch < epoch) {
       unlist(me->sockets, place);
     } else {
       place = &(*place)->next;
     }
   }
+}
+
+static int renew(struct hlo_wire *wire) {
+  struct socket_wire *me = self(wire);
+  pthread_mutex_lock(&me->sockets->lock);
+  forget(me, ++me->epoch);
   pthread_mutex_unlock(&me->sockets->lock);
   return 1;
+}
+
+void hlo_end_socket_wire(struct hlo_wire *wire) {
+  struct socket_wire *me = self(wire);
+  pthread_mutex_lock(&me->sockets->lock);
+  forget(me, INT64_MAX);
+  pthread_mutex_unlock(&me->sockets->lock);
+  free(me);
 }
 
 struct hlo_sockets *hlo_sockets(int64_t processes, const int64_t *fds) {

@@ -17,6 +17,9 @@ struct hlo_sockets *hlo_sockets(int64_t processes, const int64_t *fds);
 struct hlo_wire *hlo_socket_wire(struct hlo_sockets *sockets, int64_t channel, int64_t devices,
                                  const int64_t *homes, int64_t neighbours);
 
+// Free a wire, and all that was sent by it and not received.
+void hlo_end_socket_wire(struct hlo_wire *wire);
+
 // Tell the others that this process ends well.
 void hlo_say_bye(struct hlo_sockets *sockets);
 
