@@ -14,6 +14,7 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,13 +29,13 @@ from emit_c.executable.devices import (
     REPORT_HEAD,
     explained,
 )
-from emit_c.executable.mpi import Library, library
+from emit_c.executable.mpi import library
 from emit_c.executable.runtime import runtime
 from hlo.errors.error import HloError
 from hlo.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from emit_c.executable.devices import DevicesCaller
 
@@ -120,7 +121,7 @@ class Processes:
         mpi = library()
         own = mpi.copy(mpi.world if given is None else given)
         self.rank, self.size = mpi.rank_and_size(own)
-        hosts, self._sockets = _lifelines(mpi, own, self.rank)
+        hosts, self._sockets = connected(partial(mpi.tell_all, own), self.rank)
         fds = [-1 if s is None else s.fileno() for s in self._sockets]
         self.wire = runtime().threads.hlo_mpi_wire(
             *(ctypes.byref(mpi.table), own, self.rank, self.size),
@@ -222,22 +223,40 @@ class Processes:
         return failure
 
     def _explained(self, report: Sequence[int], together: DevicesCaller | None) -> BaseException:
-        kind, device = report[KIND], report[DEVICE]
-        if kind == LOST:
-            who = f"process {device}" if device >= 0 else "one of the processes"
-            return HloError("HLO126", f"{who} has ended before the others", notes=[_WAY_ON])
-        if kind == OTHER_PROGRAM:
-            one, other = sorted((device, report[OTHER_DEVICE]))
-            message = f"process {one} and process {other} run different programs"
-            return HloError("HLO126", message, notes=[_SAME])
-        if together is None or (kind == MODULE_FAILED and device != self.rank):
-            return HloError("HLO126", f"the run failed in process {device}", notes=[_THERE])
-        return explained(report, together.meetings.sites, together.plan(self.size))
+        return explained_of_processes(report, together, [self.rank])
+
+
+def explained_of_processes(
+    report: Sequence[int], together: DevicesCaller | None, own: Sequence[int]
+) -> BaseException:
+    """The exception for a run by several processes that was stopped.
+
+    Parameters
+    ----------
+    own : the devices of this process.
+    """
+    kind, device = report[KIND], report[DEVICE]
+    if kind == LOST:
+        who = f"process {device}" if device >= 0 else "one of the processes"
+        return HloError("HLO126", f"{who} has ended before the others", notes=[_WAY_ON])
+    if kind == OTHER_PROGRAM:
+        one, other = sorted((device, report[OTHER_DEVICE]))
+        message = f"process {one} and process {other} run different programs"
+        return HloError("HLO126", message, notes=[_SAME])
+    if together is None or (kind == MODULE_FAILED and device not in own):
+        return HloError("HLO126", f"the run failed in process {device}", notes=[_THERE])
+    return explained(report, together.meetings.sites, together.plan(together.devices))
 
 
 _SAME = "each process compiles the same module, and calls programs in the same order"
 _WAY_ON = "start again with the processes that are left: docs/howto/run-in-several-processes.md"
 _THERE = "its own message says why"
+
+
+def run_process_address() -> int:
+    """The address of `hlo_run_process`."""
+    return ctypes.cast(runtime().threads.hlo_run_process, ctypes.c_void_p).value or 0
+
 
 _OF_COMMUNICATORS: dict[int | None, Processes] = {}
 
@@ -258,21 +277,28 @@ def processes_of(communicator: Any = None) -> Processes:
     return _OF_COMMUNICATORS[key]
 
 
-def _lifelines(mpi: Library, own: int, rank: int) -> tuple[list[str], list[socket.socket | None]]:
+def connected(
+    tell_all: Callable[[bytes], Sequence[bytes]], rank: int
+) -> tuple[list[str], list[socket.socket | None]]:
     """The host of each process, and a connection to each other one.
 
     Each process connects to those of lower ranks. A word that only they know says that it is one of
     them.
+
+    Parameters
+    ----------
+    tell_all : tells all processes a record, and gives those of all by their ranks.
     """
     listener = socket.create_server(("", 0), backlog=1024)
     name = socket.gethostname()
     record = f"{name} {listener.getsockname()[1]} {secrets.token_hex(16)}"
-    told = [each.decode().split() for each in mpi.tell_all(own, record.encode())]
+    told = [each.decode().split() for each in tell_all(record.encode())]
     word = told[0][2].encode()
     found: list[socket.socket | None] = [None] * len(told)
     for other, (host, port, _) in enumerate(told[:rank]):
         where = "127.0.0.1" if host == name else host
         made = socket.create_connection((where, int(port)), timeout=60)
+        made.settimeout(None)
         made.sendall(word + rank.to_bytes(4, "little"))
         found[other] = made
     for _ in told[rank + 1 :]:

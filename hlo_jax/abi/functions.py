@@ -130,7 +130,7 @@ FUNCTIONS: Final[dict[str, type[Args] | None]] = {
     "PJRT_Client_DmaMap": None,
     "PJRT_Client_DmaUnmap": None,
     "PJRT_Client_CreateUninitializedBuffer": s.ClientCreateUninitializedBuffer,
-    "PJRT_Client_UpdateGlobalProcessInfo": None,
+    "PJRT_Client_UpdateGlobalProcessInfo": s.ClientUpdateGlobalProcessInfo,
     "PJRT_TopologyDescription_Deserialize": None,
     "PJRT_Client_CreateAliasBuffer": None,
     "PJRT_Client_FulfillAliasBuffer": None,

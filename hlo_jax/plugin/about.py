@@ -13,9 +13,10 @@ from hlo_jax.abi.members import members
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.structs import DeviceMemoryStats
 from hlo_jax.mlir import stablehlo_versions
-from hlo_jax.plugin.client import client
+from hlo_jax.plugin.client import client, make_client
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import kept, kept_numbers, named_values, no_deleter, text
+from hlo_jax.plugin.others import others_of
 from hlo_jax.plugin.table import answers
 from hlo_jax.private import PLATFORM, jaxlib_version
 from hlo_jax.shim import shim
@@ -58,8 +59,8 @@ def _plugin_attributes() -> tuple[int, int]:
 
 @answers("PJRT_Client_Create")
 def create(args: s.ClientCreate) -> None:
-    """Make the client."""
-    args.client = client().handle
+    """Make the client, which knows of other processes if JAX does."""
+    args.client = make_client(others_of(args)).handle
 
 
 @answers("PJRT_Client_PlatformName", "PJRT_TopologyDescription_PlatformName")
@@ -74,33 +75,50 @@ def platform_version(args: s.Text) -> None:
     args.text, args.text_size = text(f"PyHLO {version('pyhlo')}, jaxlib {jaxlib_version()}")
 
 
-@answers("PJRT_Client_ProcessIndex", "PJRT_DeviceDescription_ProcessIndex")
+@answers("PJRT_Client_ProcessIndex")
 def process_index(args: s.ClientProcessIndex) -> None:
-    """There is one process."""
-    args.process_index = 0
+    """The number of this process."""
+    args.process_index = client().process
 
 
-@answers(
-    "PJRT_Client_Devices",
-    "PJRT_Client_AddressableDevices",
-    "PJRT_TopologyDescription_GetDeviceDescriptions",
-)
+@answers("PJRT_DeviceDescription_ProcessIndex")
+def process_index_of_device(args: s.DeviceDescriptionProcessIndex) -> None:
+    """The process that has the device."""
+    args.process_index = _device(args.device_description).process
+
+
+@answers("PJRT_Client_AddressableDevices")
+def addressable_devices(args: s.ClientDevices) -> None:
+    """The devices of this process."""
+    args.devices, args.num_devices = kept_numbers([d.handle for d in client().local])
+
+
+@answers("PJRT_Client_Devices", "PJRT_TopologyDescription_GetDeviceDescriptions")
 def devices(args: s.ClientDevices) -> None:
     """All devices."""
     args.devices, args.num_devices = kept_numbers([d.handle for d in client().devices])
 
 
-@answers("PJRT_Client_LookupDevice", "PJRT_Client_LookupAddressableDevice")
+@answers("PJRT_Client_LookupDevice")
 def lookup_device(args: s.ClientLookupDevice) -> None:
     """A device by its number."""
     (found,) = client().numbered([args.id])
     args.device = found.handle
 
 
+@answers("PJRT_Client_LookupAddressableDevice")
+def lookup_local_device(args: s.ClientLookupDevice) -> None:
+    """A device of this process by its number among them."""
+    found = next((d for d in client().local if d.local_number == args.id), None)
+    if found is None:
+        raise PjrtError(ErrorCode.INVALID_ARGUMENT, f"this process has no device {args.id}")
+    args.device = found.handle
+
+
 @answers("PJRT_Client_AddressableMemories")
 def memories(args: s.ClientAddressableMemories) -> None:
-    """The memories of all devices."""
-    address, count = kept_numbers(list(client().memories))
+    """The memories of this process's devices."""
+    address, count = kept_numbers([m.handle for d in client().local for m in d.memories])
     args.addressable_memories, args.num_addressable_memories = address, count
 
 
@@ -162,8 +180,8 @@ def device_id(args: s.DeviceDescriptionId) -> None:
 
 @answers("PJRT_Device_LocalHardwareId")
 def local_hardware_id(args: s.DeviceLocalHardwareId) -> None:
-    """Its number."""
-    args.local_hardware_id = _device(args.device).number
+    """Its number among those of its process."""
+    args.local_hardware_id = _device(args.device).local_number
 
 
 @answers("PJRT_DeviceDescription_Kind")
@@ -193,8 +211,8 @@ def get_attributes(args: s.DeviceGetAttributes) -> None:
 
 @answers("PJRT_Device_IsAddressable")
 def is_addressable(args: s.DeviceIsAddressable) -> None:
-    """Every device is."""
-    args.is_addressable = True
+    """Those of this process are."""
+    args.is_addressable = _device(args.device).process == client().process
 
 
 @answers("PJRT_Device_AddressableMemories")

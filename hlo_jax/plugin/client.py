@@ -19,7 +19,9 @@ from hlo_jax.plugin.memory import text
 from hlo_jax.shim import records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from hlo_jax.plugin.others import OtherProcesses
 
 MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")
 MOST_DEVICES = 1024
@@ -54,6 +56,8 @@ class PjrtDevice:
     """A device."""
 
     number: int
+    process: int = 0
+    local_number: int = 0
     record: records.DeviceRecord = field(default_factory=records.DeviceRecord)
 
     def __post_init__(self) -> None:
@@ -68,11 +72,25 @@ class PjrtDevice:
 
 
 class Client:
-    """The devices, and all of it by handle."""
+    """The devices, and all of it by handle.
 
-    def __init__(self, count: int) -> None:
-        self.record = ctypes.c_size_t()
-        self.devices = tuple(PjrtDevice(number) for number in range(count))
+    Parameters
+    ----------
+    others : the other processes; None if there are none.
+
+    Attributes
+    ----------
+    process : the number of this one.
+    local : the devices of this process.
+    """
+
+    def __init__(self, count: int, others: OtherProcesses | None = None) -> None:
+        self.record, self.others = ctypes.c_size_t(), others
+        self.process = others.rank if others else 0
+        counts = others.counts if others else [count]
+        places = [(process, k) for process, own in enumerate(counts) for k in range(own)]
+        self.devices = tuple(PjrtDevice(number, *place) for number, place in enumerate(places))
+        self.local = tuple(d for d in self.devices if d.process == self.process)
         self.by_handle = {device.handle: device for device in self.devices}
         self.memories = {m.handle: m for device in self.devices for m in device.memories}
 
@@ -121,8 +139,19 @@ def wanted_devices() -> int:
 _made: list[Client] = []
 
 
+def make_client(others: Callable[[int], OtherProcesses] | None) -> Client:
+    """Make the client of this process, once.
+
+    Parameters
+    ----------
+    others : connects it with other processes, which it tells how many devices it has.
+    """
+    if not _made:
+        count = wanted_devices()
+        _made.append(Client(count, others(count) if others else None))
+    return _made[0]
+
+
 def client() -> Client:
     """The client of this process; made when it is first used."""
-    if not _made:
-        _made.append(Client(wanted_devices()))
-    return _made[0]
+    return make_client(None)

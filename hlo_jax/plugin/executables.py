@@ -145,9 +145,9 @@ def _result(
 def _argument_handles(self: Loaded, args: s.LoadedExecutableExecute) -> list[tuple[int, ...]]:
     """The buffers that are given, by device."""
     wanted = len(self.program.parameters)
-    if args.num_devices != len(self.devices) or args.num_args != wanted:
+    if args.num_devices != len(self.local) or args.num_args != wanted:
         given = f"{args.num_args} arguments for {args.num_devices} devices"
-        message = f"{given}; the program has {wanted} parameters on {len(self.devices)} devices"
+        message = f"{given}; the program has {wanted} parameters on {len(self.local)} devices"
         raise PjrtError(ErrorCode.INVALID_ARGUMENT, message)
     lists = read_numbers(args.argument_lists, args.num_devices, ctypes.c_size_t)
     found = [read_numbers(own, wanted, ctypes.c_size_t) for own in lists]
@@ -204,9 +204,9 @@ def fingerprint(args: s.Text) -> None:
 def addressable_devices(args: s.LoadedExecutableAddressableDevices) -> None:
     """The devices that run it."""
     self = loaded(args.executable)
-    handles = numbers_array([device.handle for device in self.devices])
+    handles = numbers_array([device.handle for device in self.local])
     args.addressable_devices = self.keep(handles)
-    args.num_addressable_devices = len(self.devices)
+    args.num_addressable_devices = len(self.local)
 
 
 @answers("PJRT_LoadedExecutable_AddressableDeviceLogicalIds")
@@ -214,9 +214,10 @@ def logical_ids(args: s.LoadedExecutableAddressableDeviceLogicalIds) -> None:
     """The replica and the partition of each device."""
     self = loaded(args.executable)
     partitions = self.program.options.num_partitions
-    pairs = [n for k in range(len(self.devices)) for n in divmod(k, partitions)]
+    places = [k for k, device in enumerate(self.devices) if device in self.local]
+    pairs = [n for k in places for n in divmod(k, partitions)]
     args.addressable_device_logical_ids = self.keep(numbers_array(pairs, ctypes.c_int))
-    args.num_addressable_device_logical_ids = len(self.devices)
+    args.num_addressable_device_logical_ids = len(self.local)
 
 
 @answers("PJRT_LoadedExecutable_GetDeviceAssignment")

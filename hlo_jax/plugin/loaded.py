@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from emit_c.executable.devices import run_devices_address
+from emit_c.executable.processes import run_process_address
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.proto import hlo_with_config
 from hlo_jax.engines.choice import engine_for
 from hlo_jax.engines.length import has_effects, is_short
+from hlo_jax.engines.processes import AcrossProcesses
 from hlo_jax.ffi.calls import prepare_calls
 from hlo_jax.plugin.client import MEMORY_KINDS, client
 from hlo_jax.plugin.errors import PjrtError
@@ -21,7 +23,8 @@ from hlo_jax.shim import records, shim
 from interpreter.engine.memory import ALWAYS_THERE
 
 if TYPE_CHECKING:
-    from hlo_jax.plugin.client import PjrtMemory
+    from hlo_jax.engines.engine import Engine
+    from hlo_jax.plugin.client import PjrtDevice, PjrtMemory
     from hlo_jax.programs.program import JaxProgram, ProgramArray
 
 BY_HANDLE: dict[int, Loaded] = {}
@@ -41,10 +44,11 @@ class Loaded:
     def __init__(self, program: JaxProgram) -> None:
         numbers = program.options.devices or range(program.num_devices)
         self.program, self.devices = program, client().numbered(numbers)
+        self.local = [d for d in self.devices if d.process == client().process]
         with telling_line(program.module):
             self._instances = prepare_calls(program.module.instructions())
-            self.engine = engine_for(program)
-        self.memories = [self._memories(program, k) for k in range(len(self.devices))]
+            self.engine = self._engine(program)
+        self.memories = [self._memories(program, device) for device in self.local]
         self.record = records.ExecutableRecord()
         self._kept: list[Any] = []
         self._queries = self.calls = 0
@@ -56,8 +60,15 @@ class Loaded:
         """Its PJRT_LoadedExecutable."""
         return ctypes.addressof(self.record)
 
-    def _memories(self, program: JaxProgram, device: int) -> list[PjrtMemory]:
-        found = {memory.kind: memory for memory in self.devices[device].memories}
+    def _engine(self, program: JaxProgram) -> Engine:
+        others = client().others
+        if others is None or len(self.local) == len(self.devices):
+            return engine_for(program)
+        places = [(device.number, device.process) for device in self.devices]
+        return others.engine(program, *zip(*places, strict=True))
+
+    def _memories(self, program: JaxProgram, device: PjrtDevice) -> list[PjrtMemory]:
+        found = {memory.kind: memory for memory in device.memories}
         default = found[MEMORY_KINDS[0]]
         return [found.get(result.memory_kind, default) for result in program.results]
 
@@ -71,7 +82,7 @@ class Loaded:
         for one, value in zip(outputs, program.results, strict=False):
             self._describe_output(one, value)
         memories = numbers_array([memory.handle for own in self.memories for memory in own])
-        record.references = 1
+        record.references, record.here = 1, len(self.local)
         record.input_count, record.inputs = len(program.parameters), self.keep(inputs)
         record.output_count, record.outputs = len(program.results), self.keep(outputs)
         options = program.options
@@ -97,6 +108,9 @@ class Loaded:
             outputs[result].donor = argument
         self.record.arena_bytes = native.arena_bytes
         self.record.plan, self.record.together = native.plan, run_devices_address()
+        if isinstance(self.engine, AcrossProcesses):
+            self.record.together = run_process_address()
+            self.record.wire, self.record.program = self.engine.wire, self.engine.number
         self.record.has_effects = has_effects(self.program.module)
         self.record.is_short = is_short(self.program.module)
         self.record.is_large = self.bytes_of_a_call > ALWAYS_THERE
@@ -106,7 +120,7 @@ class Loaded:
     def bytes_of_a_call(self) -> int:
         """Bytes of results and arenas, of all devices; donated memory is there already."""
         made = sum(result.bytes for result in self.program.results if result.donor < 0)
-        return (made + self.record.arena_bytes) * len(self.devices)
+        return (made + self.record.arena_bytes) * len(self.local)
 
     def ran(self) -> None:
         """Note that Python called the engine."""

@@ -38,7 +38,7 @@ static bool device_fits(Executable *self, Buffer **given) {
 }
 
 static bool fits(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
-  if (args->num_devices != self->replicas * self->partitions) return false;
+  if (args->num_devices != self->here) return false;
   if (args->num_args != self->input_count || self->deleted) return false;
   for (size_t d = 0; d < args->num_devices; d++) {
     if (!device_fits(self, ((Buffer ***)args->argument_lists)[d])) return false;
@@ -67,10 +67,10 @@ typedef struct {
 } Workspace;
 
 static Workspace take_workspace(Executable *self) {
-  size_t devices = self->replicas * self->partitions;
+  size_t devices = self->here, all = self->replicas * self->partitions;
   size_t step = (self->arena_bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
   size_t lists = devices * (self->input_count + 2 * self->output_count + 3);
-  size_t bytes = devices * step + (lists + HLO_REPORT_HEAD + 2 * devices) * sizeof(void *);
+  size_t bytes = devices * step + (lists + HLO_REPORT_HEAD + 2 * all) * sizeof(void *);
   void *arena = __atomic_exchange_n(&self->arena, NULL, __ATOMIC_ACQ_REL);
   if (!arena && posix_memalign(&arena, ALIGNMENT, bytes)) arena = NULL;
   Workspace work = {.arena = arena};
@@ -162,7 +162,11 @@ static void copy_donated(Executable *self, Lists lists) {
 static int compute(Executable *self, Workspace work, Lists first) {
   int64_t begun = nanoseconds();
   int status;
-  if (self->plan) {
+  if (self->wire) {
+    typedef int run_process(void *, int64_t, void *, void *, void **, void **, void **, int64_t *);
+    status = ((run_process *)self->together)(self->wire, self->program, self->run, self->plan,
+                                             work.ins, work.outs, work.arenas, work.report);
+  } else if (self->plan) {
     typedef int run_devices(void *, void *, void **, void **, void **, int64_t *);
     status = ((run_devices *)self->together)(self->run, self->plan, work.ins, work.outs,
                                              work.arenas, work.report);

@@ -60,6 +60,8 @@ void *PJRT_Client_Compile(PJRT_Client_Compile_Args *args) {
 // These live as long as the process, for their names are read and their memory is counted as long
 // as there are buffers.
 void *PJRT_Client_Destroy(void *args) { (void)args; return NULL; }
+// That a process has ended is seen at the connections to it.
+void *PJRT_Client_UpdateGlobalProcessInfo(void *args) { (void)args; return NULL; }
 void *PJRT_TopologyDescription_Destroy(void *args) { (void)args; return NULL; }
 
 void *PJRT_LoadedExecutable_Destroy(void *args) { return PJRT_Executable_Destroy(args); }

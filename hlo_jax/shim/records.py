@@ -109,6 +109,9 @@ class ExecutableRecord(CStruct):
     run: Address          # int(const void* const* in, void* const* out, void* arena); 0: ask Python
     together: Address     # hlo_run_devices, and the plan that it takes; 0: call `run` itself
     plan: Address
+    wire: Address         # to other processes: `together` is hlo_run_process then; or 0
+    program: Int64        # the number by which these know it
+    here: Size            # devices of this process
     arena_bytes: Size
     arena: Address        # an arena that nobody uses now, with a call's lists behind it, or 0
     input_count: Size

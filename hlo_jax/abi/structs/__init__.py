@@ -44,6 +44,7 @@ from hlo_jax.abi.structs.client import (
     ClientLookupDevice,
     ClientProcessIndex,
     ClientTopologyDescription,
+    ClientUpdateGlobalProcessInfo,
     PjrtProgram,
 )
 from hlo_jax.abi.structs.devices import (
@@ -127,6 +128,7 @@ __all__ = [
     "ClientLookupDevice",
     "ClientProcessIndex",
     "ClientTopologyDescription",
+    "ClientUpdateGlobalProcessInfo",
     "DeviceAddressableMemories",
     "DeviceDefaultMemory",
     "DeviceDescriptionAttributes",

@@ -37,6 +37,15 @@ class ClientProcessIndex(Args):
 
 
 @struct
+class ClientUpdateGlobalProcessInfo(Args):
+    """News of the other processes: which are there, and which have failed."""
+
+    client: Address
+    process_infos: Address  # PJRT_ProcessInfo[num_process_infos]
+    num_process_infos: Size
+
+
+@struct
 class ClientDevices(Args):
     """All devices, those of other processes too."""
 
