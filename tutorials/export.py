@@ -99,7 +99,7 @@ def runnable(word: str, rest: str, language: str, source: str) -> list[dict[str,
     """The cells that a block becomes; None if it is only shown."""
     if word == "file":
         return [code(f"%%writefile {rest}\n{source}")]
-    if word == "quote":
+    if word in ("quote", "needs"):
         return None
     if language == "console":
         lines = source.splitlines(keepends=True)

@@ -13,6 +13,7 @@ A comment before a block says more of it:
     <!-- file: my_rule.py -->                            write it to this file, for later blocks
     <!-- quote: optimizer/passes.py Pipeline.run -->     it is the source of this name
     <!-- wrong: HLO021 -->                               it is refused with this code
+    <!-- needs: flax optax -->                           it is run where these are installed
     <!-- picture: hlo opt ... --svg pictures/x.svg -->   a picture, and the command that draws it
 
 Three dots in an output stand for anything. `pytest tests/course --bless` rewrites what is expected.
@@ -29,6 +30,7 @@ import shlex
 import sys
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +147,8 @@ def run_block(example: Example) -> None:
     if word == "file":
         (page.folder / rest).parent.mkdir(parents=True, exist_ok=True)
         (page.folder / rest).write_text(source)
+        return
+    if word == "needs" and not all(map(find_spec, rest.split())):
         return
     language = example.region.lexemes["language"]
     if language not in RUNS:
