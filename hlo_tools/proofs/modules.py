@@ -171,7 +171,8 @@ def prove_modules(
         found.rest = str(error)
         run(arguments_for(before, Random(0), promise))
     broken = broken_promise(before, after)
-    if broken is not None and found.failure is None:
+    # Copies that keep values apart in memory may come with a later pass.
+    if broken is not None and broken[0] != "memory" and found.failure is None:
         given = next(arguments_for(before, Random(0), promise))
         found.failure = Failure(*broken, before, given, after)
     return found

@@ -241,7 +241,10 @@ class Numbering:
         named = instr.name if acts(instr) else ""
         called = tuple(self.body(each, depth) for each in instr.called)
         attrs = instr.attrs
-        key = ("whole", instr.opcode, attrs, named, called, self.digest(tuple(operands)))
+        told = instr.annotations if instr.opcode == "custom-call" else None
+        config = (told.backend_config, told.sharding) if told else ()
+        given = self.digest(tuple(operands))
+        key = ("whole", instr.opcode, attrs, config, named, called, given)
         if has_effect(instr):
             self.effects.append(key)
         return self.parts(key, instr.shape)
@@ -401,6 +404,8 @@ def _async_start(
 ) -> Value | None:
     if not instr.called or any(map(has_effect, instr.called[0].instructions)):
         return None
+    if len(instr.called[0].parameters) != len(operands):
+        return None
     rest = [here.symbols(e, "context") for e in instr.shape.elements[2:]]
     return (tuple(operands), here.computed(instr.called[0], operands, depth)[0], *rest)
 
@@ -452,9 +457,10 @@ def _reduce(
     kept = [d for d in range(operands[0].ndim) if d not in attrs.dimensions]
     dims = [operands[0].shape[d] for d in kept]
     order = [*kept, *sorted(attrs.dimensions)]
-    rows = [x.transpose(order).reshape(prod(dims), -1) for x in operands[:half]]
+    count = prod(operands[0].shape[d] for d in attrs.dimensions)
+    rows = [x.transpose(order).reshape(prod(dims), count) for x in operands[:half]]
     initial = [np.broadcast_to(x, (prod(dims),)) for x in operands[half:]]
-    body, count = instr.called[0], rows[0].shape[1]
+    body = instr.called[0]
     if count <= 1:
         elements = [row.reshape(-1) for row in rows]
         value = here.computed(body, [*initial, *elements], depth)[0] if count else tuple(initial)
@@ -483,8 +489,10 @@ def exact_in_any_order(computation: Computation) -> bool:
 @numbers("dot")
 def _dot(
     here: Numbering, instr: Instruction, attrs: a.DotDims, operands: list[Ids], _: int
-) -> Value:
+) -> Value | None:
     x, y = operands
+    if not x.size or not y.size:
+        return None
     # Which of the summed dimensions comes first is left open; the left side's order decides.
     summed = sorted(zip(attrs.lhs_contracting_dims, attrs.rhs_contracting_dims, strict=True))
     left = rows_of(here, x, attrs.lhs_batch_dims, [pair[0] for pair in summed])
@@ -503,8 +511,8 @@ def rows_of(here: Numbering, x: Ids, batch: Sequence[int], summed: Sequence[int]
     """The numbers of the rows over which a dot sums: by batch, and by the other dimensions."""
     free = [d for d in range(x.ndim) if d not in batch and d not in summed]
     count = prod(x.shape[d] for d in summed)
-    rows = x.transpose([*batch, *free, *summed]).reshape(x.size // count if count else -1, count)
     batches = prod(x.shape[d] for d in batch)
+    rows = x.transpose([*batch, *free, *summed]).reshape(x.size // count, count)
     return here.elements.of_rows(("elements of a row",), None, rows).reshape(batches, -1)
 
 

@@ -18,7 +18,9 @@ the same for all arguments at these shapes: "proved"; "proved but for N of its r
 named with the reason and sampled, for example since a rule promises only ROUNDING; or "refuted",
 with arguments for which the interpreter gives something else. Then the exit status is 1 and nothing
 is written. A rewrite is proved if both sides have the same elements, if the SMT solver finds no
-difference whatever its operands are, or if a rule made it that `hlo rules` records as proved.
+difference whatever its operands are, or if a rule made it that `hlo rules` records as proved. Of
+loops it is proved what they give when they end, and of sums that they add the same in an order that
+is XLA's to choose.
 """
 
 from __future__ import annotations

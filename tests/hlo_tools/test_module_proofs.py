@@ -321,6 +321,39 @@ EQUAL = {
 }
 
 
+CALLS = """
+ENTRY main {
+  x = f32[2,2] parameter(0)
+  lower = (f32[2,2], s32[]) custom-call(x), custom_call_target="lapack_spotrf_ffi", backend_config={uplo = 76 : ui8}
+  ROOT factor = f32[2,2] get-tuple-element(lower), index=0
+}
+"""
+EMPTY = """
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = f32[0,3] parameter(0)
+  y = f32[3,0] parameter(1)
+  product = f32[0,0] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  outer = f32[3,3] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={1}
+  zero = f32[] constant(0)
+  sums = f32[0] reduce(x, zero), dimensions={1}, to_apply=sum
+  others = f32[3] reduce(x, zero), dimensions={0}, to_apply=sum
+  ROOT all = (f32[0,0], f32[3,3], f32[0], f32[3]) tuple(product, outer, sums, others)
+}
+"""
+
+
+def test_configuration_of_a_custom_call_tells_it_from_others():
+    """Which triangle is factored is written there, as random mutants have shown."""
+    before, after = module(CALLS), module(CALLS.replace("76", "85"))
+    assert prove_modules(before, before).word == "proved"
+    assert prove_modules(before, after).word == "refuted"
+
+
+def test_arrays_without_elements_are_equal():
+    assert prove_modules(module(EMPTY), module(EMPTY.replace("add(a, b)", "add(b, a)"))).left == []
+
+
 def module(text):
     return hlo.parse("HloModule m\n" + text)
 
