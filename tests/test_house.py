@@ -212,41 +212,6 @@ def test_a_class_name_means_one_thing() -> None:
     assert not twice, "\n".join(twice)
 
 
-# `Why RULE INSTR` is how the stepper's command is called.
-QUESTION = re.compile(r"(What|What's|How|Which|Who|Why)\b(?! RULE)")
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_docstring_begins_with_a_term(room: str) -> None:
-    """A reader who looks for a word finds it: "what it takes" names nothing."""
-    nameless = [
-        f"{name}: {text}"
-        for name, tree in TREES.items()
-        for node in (ast.walk(tree) if name.partition(".")[0] == room else ())
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-        and QUESTION.match(text := ast.get_docstring(node) or "")
-    ]
-    assert not nameless, "\n".join(nameless)
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_docstring_names_its_things(room: str) -> None:
-    """The first sentence has a noun in place of "what is folded" or "what a pass made"."""
-    nameless = [
-        f"{name}: {text}"
-        for name, tree in TREES.items()
-        for node in (ast.walk(tree) if name.partition(".")[0] == room else ())
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-        and re.search(r"\bwhat\b", text := first_sentence(ast.get_docstring(node) or ""))
-    ]
-    assert not nameless, "\n".join(nameless)
-
-
-def first_sentence(text: str) -> str:
-    """A docstring up to its first full stop or colon."""
-    return re.split(r"(?<=[.:])\s", " ".join(text.split()), maxsplit=1)[0]
-
-
 CODE = re.compile(r"HLO\d{3}")
 
 
