@@ -45,6 +45,11 @@ def free_of_keywords(name: str) -> str:
     return name
 
 
+def spelled(name: str) -> str:
+    """The name in the text form, as it is read again."""
+    return free_of_keywords(sanitize(name))
+
+
 class NameSupply:
     """Names that are taken, by their stem: the part before a number.
 

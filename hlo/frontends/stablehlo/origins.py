@@ -24,7 +24,8 @@ def metadata_of(location: Any, locations: Mapping[str, Any]) -> Metadata | None:
     name, file, line = place_of(location, locations)
     parts = [f"op_name={quote(name)}"] if name else []
     parts += [f"source_file={quote(file)}"] if file else []
-    parts += [f"source_line={line}"] if file and line else []
+    # XLA's are signed numbers of 32 bits, and it does not print 0.
+    parts += [f"source_line={line}"] if file and 0 < line < 1 << 31 else []
     return Metadata(" ".join(parts)) if parts else None
 
 

@@ -19,7 +19,7 @@ from hlo.frontends.stablehlo.shardings import (
 )
 from hlo.frontends.stablehlo.types import refuse_foreign
 from hlo.instruction import Instruction
-from hlo.names import sanitize
+from hlo.names import spelled
 from hlo.types.element_type import OPAQUE
 from hlo.types.shape import UNBOUNDED, tuple_of
 from hlo.wording import counted
@@ -82,7 +82,7 @@ class RegionScope:
 
     def __init__(self, whole: Whole, name: str) -> None:
         self.whole = whole
-        self.builder = Builder(whole.computation_names.unique(sanitize(name)), whole.names)
+        self.builder = Builder(whole.computation_names.unique(spelled(name)), whole.names)
         self.values: dict[str, Instruction] = {}
         self._op: Operation | None = None
 
@@ -145,7 +145,7 @@ class RegionScope:
         """A parameter for each argument."""
         for number, argument in enumerate(arguments):
             refuse_foreign([argument.shape], argument.span)
-            name = sanitize(argument.name.lstrip("%")) or "arg"
+            name = spelled(argument.name.lstrip("%")) or "arg"
             meshes = self.whole.program.meshes
             sharding = sharding_of(argument.attributes, [argument.shape], meshes, argument.span)
             others = frontend_attributes(argument.attributes, meshes)
@@ -287,4 +287,4 @@ def _alike(made: Shape, told: Shape) -> bool:
 def _name(op: Operation, opcode: str) -> str:
     """The value's own name if it has one that tells more than a number; else the opcode."""
     own = op.results[0].lstrip("%").partition("#")[0] if op.results else ""
-    return sanitize(own) if own and not own.isdigit() else opcode
+    return spelled(own) if own and not own.isdigit() else opcode

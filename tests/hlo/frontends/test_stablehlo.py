@@ -354,12 +354,22 @@ def test_errors_point_at_the_text(text, code, at, told):
         assert (error.span.line, error.span.column) == at
 
 
-def test_line_zero_of_a_location_is_no_line():
-    """XLA does not print it, and what is printed is read as it was."""
+@pytest.mark.parametrize("line", [0, 2**31, 2**32 - 1])
+def test_line_that_xla_cannot_hold_is_no_line(line):
+    """What is printed is read as it was."""
     text = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
-  %y = stablehlo.sine %x : tensor<f32> loc("sin"("a.py":0:0))
+  %y = stablehlo.sine %x : tensor<f32> loc("sin"("a.py":LINE:0))
   return %y : tensor<f32>
 }"""
-    read = stablehlo.parse(text)
+    read = stablehlo.parse(text.replace("LINE", str(line)))
     assert 'metadata={op_name="sin" source_file="a.py"}' in str(read)
+    assert str(hlo.parse(str(read))) == str(read)
+
+
+def test_names_of_types_become_those_that_are_read():
+    text = """func.func public @f32(%pred: tensor<f32>) -> tensor<f32> {
+  %s32 = stablehlo.sine %pred : tensor<f32>
+  return %s32 : tensor<f32>
+}"""
+    read = stablehlo.parse(text)
     assert str(hlo.parse(str(read))) == str(read)
