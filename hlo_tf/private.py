@@ -28,6 +28,7 @@ _context: Any = part(f"{_FOLDER}.context")
 _record: Any = part(f"{_FOLDER}.record")
 _backprop: Any = part(f"{_FOLDER}.backprop_util")
 _handles: Any = part("tensorflow.python.ops.resource_variable_ops")
+_ops: Any = part("tensorflow.python.framework.ops")
 _kernels: Any = part("tensorflow.python.framework.kernels")
 _xla: Any = part("tensorflow.python.ops.control_flow_util")
 _runners: list[Runner] = []
@@ -209,6 +210,11 @@ def _default_graph() -> Any:
 def array_of(tensor: Any) -> Any:
     """The NumPy array of a tensor's memory, which nobody may write to."""
     return tensor._numpy()
+
+
+def tensor_of(array: Any, kind: Any) -> Any:
+    """The tensor of an array, as `tf.convert_to_tensor` gives it after a search for a way."""
+    return _ops.EagerTensor(array, _context.context().device_name, kind.as_datatype_enum)
 
 
 def call_flat(concrete: Any, arguments: Sequence[Any], captured: Sequence[Any]) -> Any:

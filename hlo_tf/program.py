@@ -90,8 +90,7 @@ class TensorProgram:
             raise invalid(self._name, self._told(error)) from error
         found = [values] if self._single else values
         tensors = [
-            tf.convert_to_tensor(value, kind)
-            for value, kind in zip(found, self._types, strict=True)
+            private.tensor_of(value, kind) for value, kind in zip(found, self._types, strict=True)
         ]
         for number, argument in self.lowered.updates.items():
             tf.raw_ops.AssignVariableOp(resource=arguments[argument], value=tensors[number])
