@@ -201,7 +201,7 @@ EXERCISES = (
     Exercise(
         47, "add up in a ring", 14, "medium",
         {"ring_step": lambda: own_ring_step},
-        "emit_c/executable/runtime/collectives.c:share_pieces", check_ring,
+        "emit_c/executable/runtime/collectives.c:combine", check_ring,
     ),
     Exercise(
         48, "find the devices that wait forever", 14, "medium",

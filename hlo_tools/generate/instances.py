@@ -1,6 +1,7 @@
 """Random instances of patterns: instructions that a rule's left side may match."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -32,8 +33,6 @@ class Instance:
     orders : types that comparisons of floats may have: "" or "TOTALORDER".
     fixed : values of constants that are not random, by variable.
     values : makes random constants: `nasty` or `tame`.
-    end : the end of the range at which all float constants lie, 1 or -1; 0 for none. Then products
-        of constants overflow, or underflow, where the same factors one by one do not.
     """
 
     random: Random
@@ -46,7 +45,15 @@ class Instance:
 
     def __post_init__(self) -> None:
         self.builder = Builder("main", self.names)
-        self.end = 0 if self.values is nasty else self.random.choice((0, 0, 0, 1, -1))
+
+    @cached_property
+    def end(self) -> int:
+        """The end of the range at which all float constants lie, 1 or -1; 0 for none.
+
+        There, products of constants overflow, or underflow, where one factor after the other does
+        not. It is drawn for the first such constant: who tries all choices has none too many.
+        """
+        return 0 if self.values is nasty else self.random.choice((0, 0, 0, 1, -1))
 
     def build(self, pattern: Application, shape: Shape) -> Module:
         """A module whose root is an instance of a pattern, of a wanted shape.
@@ -98,7 +105,7 @@ class Instance:
     def likely(self, scalar: Shape) -> Any:
         """A constant: often a power of two or an end of the range, since rules like those."""
         chance, kind = self.random.random(), scalar.element_type.kind
-        if self.end and scalar.element_type.real.is_floating:
+        if scalar.element_type.real.is_floating and self.end:
             return far(scalar.element_type, self.end, self.random)
         if chance < 0.4 and kind != "pred":
             return self.random.choice((1, 2, 4, 0.5, 8, -1))

@@ -102,10 +102,10 @@ def test_values_are_those_of_xla(name, path, tmp_path, monkeypatch):
         (tmp_path / file).write_text(text)
     for number, array in enumerate(converted(made.entry, (), *inputs)):
         if array is not None:
-            (tmp_path / f"in{number}").write_bytes(np.ascontiguousarray(array).tobytes())
+            (tmp_path / f"in{number}_0").write_bytes(np.ascontiguousarray(array).tobytes())
     # A machine that is named is not to be taken for this one.
     own = [f"CC={compiler}", *(["ARCH="] if "-m" in compiler or emulator else [])]
     subprocess.run(["make", "-s", "-C", tmp_path, "example", *own], check=True)
     if can_run(machine):
         subprocess.run([*emulator, "./example"], cwd=tmp_path, check=True)
-        assert compare(_value(made, head, tmp_path), want, ROUNDING) is None
+        assert compare(_value(made, head, tmp_path, 0), want, ROUNDING) is None

@@ -208,7 +208,12 @@ ELSEWHERE = {
         "--plain",
         "--steps",
         "--schedule",  # test_own_schedules.py
+        *("--prove", "--proof-steps", "--proof-elements"),  # test_module_proofs.py
     },  # test_optimizing.py; the loops of kernels
+    "diff": {
+        *("--prove", "--proof-steps", "--proof-elements"),
+        *("--promise", "--rtol", "--atol", "--ulps"),
+    },  # test_module_proofs.py
     "bisect": {"--seed", "--fill", "--replicas"},  # inputs as of `run`
     "graph": {"--engine"},  # test_graph.py
     "minimize": {
