@@ -150,7 +150,8 @@ def _exponents_array(shape: Shape, random: Random) -> Array:
         return _nasty_array(shape, random)
     most = float(np.log(float(_finfo(shape.element_type.real.dtype).max)))
     if random.random() < 0.5:
-        return np.abs(_times(shape, [most], random)) * random.choice((1, -1))
+        large = np.abs(_times(shape, [most], random)) * random.choice((1, -1))
+        return large.astype(shape.element_type.dtype)  # those of complex numbers are real
     return _times(shape, [most * random.uniform(0, 0.5) for _ in range(16)], random)
 
 

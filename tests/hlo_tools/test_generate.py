@@ -19,7 +19,7 @@ from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.mutation import mutated
 from hlo_tools.generate.operands import UnfitError, operands_for, scalar_computation
 from hlo_tools.generate.random_shapes import TYPES, random_shape
-from hlo_tools.generate.values import nasty, tame
+from hlo_tools.generate.values import ends, exponents, nasty, scaled, tame
 from hlo_tools.running import devices_of, run
 from interpreter import evaluate
 from optimizer.rewriting.application import Application, Rest
@@ -144,3 +144,11 @@ def test_complex_numbers_are_not_ordered():
         compared = [i for i in made.instructions() if i.opcode == "compare"]
         unordered = [i for i in compared if i.operands[0].shape.element_type is C64]
         assert {i.attrs.direction for i in unordered} <= {"EQ", "NE"}
+
+
+@pytest.mark.parametrize("make", [nasty, tame, ends, scaled, exponents])
+@pytest.mark.parametrize("element_type", [C64, BF16, F64, S4, PRED], ids=str)
+def test_values_have_the_type_of_their_shape(make, element_type) -> None:
+    """Absolute values of complex numbers are real, for one."""
+    for seed in range(8):
+        assert make(array(element_type, (3,)), Random(seed)).dtype == element_type.dtype
