@@ -3,7 +3,7 @@
 What the body hands on unchanged is what it was before the loop, and elements of the state that
 begin alike and go on alike are one. Both are assumed of all elements first, and given up where the
 body does not bear it out, so that loops whose state has fewer elements, or others in between, give
-the same numbers. A loop whose condition is known each time can be unrolled.
+the same numbers. A loop whose condition is false at first is its initial state.
 
 References
 ----------
@@ -42,24 +42,18 @@ def number_loop(
     state = State(here, instr, operands[0], depth)
     value = here.remembered(
         ("while", *instr.called, here.digest(operands[0]), depth),
-        lambda: unrolled(here, instr, operands[0], depth) or state.after(),
+        lambda: state_if_skipped(here, instr, operands[0], depth) or state.after(),
     )
     if has_effect(instr):
         here.effects += exchanged(instr)
     return value
 
 
-def unrolled(here: Numbering, instr: Instruction, value: Value, depth: int) -> Value | None:
-    """The state after a loop that ends after few turns, whatever its arguments are."""
-    condition, body = instr.called
-    for _ in range(here.turns + 1):
-        goes_on: Ids = here.computed(condition, [value], depth)[0]
-        if not here.elements.is_constant[goes_on]:
-            return None
-        if not here.elements.first[goes_on]:
-            return value
-        value = here.computed(body, [value], depth)[0]
-    return None
+def state_if_skipped(here: Numbering, instr: Instruction, value: Value, depth: int) -> Value | None:
+    """The initial state of a loop that never runs its body; None of any other loop."""
+    goes_on: Ids = here.computed(instr.called[0], [value], depth)[0]
+    is_known = here.elements.is_constant[goes_on]
+    return value if is_known and not here.elements.first[goes_on] else None
 
 
 def exchanged(instr: Instruction) -> list[Hashable]:

@@ -64,13 +64,10 @@ class Numbering:
     elements : the table of all of them.
     rewrites : pairs of instructions that are equal whatever their operands are, by the name of
         their computation.
-    turns : of a loop that is unrolled, at most.
     """
 
-    def __init__(
-        self, elements: NumberedElements, rewrites: Mapping[str, Rewrites], turns: int = 0
-    ) -> None:
-        self.elements, self.rewrites, self.turns = elements, rewrites, turns
+    def __init__(self, elements: NumberedElements, rewrites: Mapping[str, Rewrites]) -> None:
+        self.elements, self.rewrites = elements, rewrites
         self.memory: dict[Hashable, Any] = {}
         self.effects: list[Hashable] = []
 
