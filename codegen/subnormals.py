@@ -4,8 +4,8 @@ Subnormal numbers are those between 0 and the least normal number of a type. Whe
 results that would be subnormal are zeros, and subnormal operands count as zeros; an operation that
 only moves an element, or changes its sign, keeps it. So computes XLA's code for CPUs, and so does
 ours by default: many processors take a hundred times as long for an operation on such a number.
-XLA's code for GPUs keeps them, for they cost nothing there. The interpreter keeps them, as IEEE 754
-says.
+XLA's code for GPUs keeps them, for they cost nothing there, unless it is asked not to. The
+interpreter keeps them, as IEEE 754 says.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo.support.xla_flags import has_flag
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -45,6 +46,22 @@ def chosen_subnormals(given: str | None, usual: Subnormals = "flush") -> Subnorm
     source = "subnormals" if given else VARIABLE
     notes = did_you_mean(chosen, WORDS) or [f"there are: {', '.join(WORDS)}"]
     raise HloError("HLO204", f"{source}={chosen!r}: no way to treat subnormal numbers", notes=notes)
+
+
+def flushes_on_gpus(given: str | None = None) -> bool:
+    """Whether code for GPUs takes subnormal numbers for zeros.
+
+    Parameters
+    ----------
+    given : an option; without it, the environment decides, or else XLA's own flag.
+
+    Raises
+    ------
+    HloError
+        HLO204 for a word that is neither "flush" nor "keep".
+    """
+    usual: Subnormals = "flush" if has_flag("xla_gpu_ftz") else "keep"
+    return chosen_subnormals(given, usual) == "flush"
 
 
 @contextmanager

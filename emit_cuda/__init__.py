@@ -25,6 +25,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import optimizer
+from codegen.subnormals import flushes_on_gpus
 from emit_cuda.executable import CudaExecutable, DynamicCudaExecutable
 from emit_cuda.gpu.shared import shared_gpu
 from emit_cuda.host.bounds import refuse_too_much
@@ -45,6 +46,7 @@ from optimizer.layout.row_major_entry import row_major_entry
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
+    from codegen.subnormals import Subnormals
     from emit_cuda.devices import CudaDevice
     from hlo.instruction import Instruction, Module
 
@@ -68,6 +70,7 @@ def compile(  # noqa: A001 - so it is named
     checked: bool = False,
     donate: bool = False,
     libraries: Libraries | bool = True,
+    subnormals: Subnormals | None = None,
 ) -> CudaExecutable:
     """Verify, optimize, emit and compile a module, and load it on a device.
 
@@ -82,6 +85,9 @@ def compile(  # noqa: A001 - so it is named
         names.
     libraries : those that may be called in the place of kernels; True for all of NVIDIA's on a
         GPU, False for none.
+    subnormals : "flush": kernels take subnormal numbers of f32 for zeros, on the processor also
+        those of f64; "keep": they don't. None takes the word of `$PYHLO_SUBNORMALS`; else they are
+        kept, as XLA's code for GPUs keeps them unless `$XLA_FLAGS` has `--xla_gpu_ftz`.
 
     Returns
     -------
@@ -93,8 +99,9 @@ def compile(  # noqa: A001 - so it is named
     HloError
         HLO020 to HLO099 if the module is not well-formed, HLO180 if there is no compiler, HLO181 if
         an instruction can't be emitted, HLO190 if the compiler refuses the code, HLO194 if
-        there is no GPU.
+        there is no GPU, HLO204 for another word of `subnormals`.
     """
+    flushes = flushes_on_gpus(subnormals)
     sound: set[Instruction] = set()
     verify(module, sound)
     refuse_elided(module)
@@ -111,11 +118,11 @@ def compile(  # noqa: A001 - so it is named
         static = to_static(optimized(precise, sound) if optimize else precise)
         _refuse_too_much(static.module, runs_on)
         program = emit(prepare(static.module, "gpu"), None, libraries, runs_on.most_shared)
-        return DynamicCudaExecutable(module, static, program, runs_on, libraries)
+        return DynamicCudaExecutable(module, static, program, runs_on, libraries, flushes=flushes)
     prepared = prepare(optimized(module, sound) if optimize else module, "gpu")
     _refuse_too_much(prepared, runs_on)
     program = emit(trust(prepared), None, libraries, runs_on.most_shared)
-    return CudaExecutable(module.entry, program, runs_on, libraries=libraries)
+    return CudaExecutable(module.entry, program, runs_on, libraries=libraries, flushes=flushes)
 
 
 def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:

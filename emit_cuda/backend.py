@@ -13,6 +13,7 @@ from hlo.backend import Backend, ModuleCompiler, ModuleExecutable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.subnormals import Subnormals
     from emit_cuda.executable import CudaExecutable
     from emit_cuda.profile import CudaProfile
     from hlo.instruction import Module
@@ -29,12 +30,15 @@ class CudaModule(ModuleExecutable):
 class GpuCompiler(ModuleCompiler):
     """Compiles kernels for the GPU."""
 
-    def compile(self, module: Module, *, libraries: bool = True) -> CudaModule:
+    def compile(
+        self, module: Module, *, libraries: bool = True, subnormals: Subnormals | None = None
+    ) -> CudaModule:
         """The module's kernels on a GPU.
 
         Parameters
         ----------
         libraries : call those of NVIDIA in the place of kernels.
+        subnormals : as of `emit_cuda.compile`.
 
         Raises
         ------
@@ -42,20 +46,31 @@ class GpuCompiler(ModuleCompiler):
             as `emit_cuda.compile`; HLO194 if there is no GPU.
         """
         return CudaModule(
-            module, emit_cuda.compile(module, "gpu", libraries=libraries, donate=True)
+            module,
+            emit_cuda.compile(
+                module, "gpu", libraries=libraries, donate=True, subnormals=subnormals
+            ),
         )
 
 
 class HostCompiler(ModuleCompiler):
     """Compiles kernels for the processor, with a model of a GPU's threads."""
 
-    def compile(self, module: Module, *, checked: bool = False, seed: int = 0) -> CudaModule:
+    def compile(
+        self,
+        module: Module,
+        *,
+        checked: bool = False,
+        seed: int = 0,
+        subnormals: Subnormals | None = None,
+    ) -> CudaModule:
         """The module's kernels on the processor.
 
         Parameters
         ----------
         checked : watch every access to memory.
         seed : of the order in which threads and blocks run; 0 leaves them in order.
+        subnormals : as of `emit_cuda.compile`.
 
         Raises
         ------
@@ -63,7 +78,8 @@ class HostCompiler(ModuleCompiler):
             as `emit_cuda.compile`; in a call, HLO193 if a checked kernel makes a mistake.
         """
         device = HostDevice(checked=checked, seed=seed)
-        return CudaModule(module, emit_cuda.compile(module, device, donate=True))
+        made = emit_cuda.compile(module, device, donate=True, subnormals=subnormals)
+        return CudaModule(module, made)
 
 
 def _profiled(

@@ -155,8 +155,12 @@ class CudaDevice(ABC):
         return nullcontext()
 
     @abstractmethod
-    def load(self, source: str, name: str = "kernels.cu") -> Kernels:
+    def load(self, source: str, name: str = "kernels.cu", *, flushes: bool = False) -> Kernels:
         """Compile a file of CUDA C for this device, or find it in the cache.
+
+        Parameters
+        ----------
+        flushes : kernels take subnormal numbers of f32 for zeros.
 
         Raises
         ------

@@ -51,6 +51,7 @@ class CudaExecutable:
     kernels : the program's, if they are loaded already.
     libraries : those that the program was emitted for.
     graphs : record repeated calls as graphs, where the device can.
+    flushes : subnormal numbers are zeros in its kernels.
 
     Attributes
     ----------
@@ -67,6 +68,7 @@ class CudaExecutable:
         libraries: Libraries = NONE,
         *,
         graphs: bool = True,
+        flushes: bool = False,
     ) -> None:
         self._libraries, self._captures = libraries, graphs and device.captures
         self.program, self.device, self._entry = program, device, entry
@@ -78,7 +80,7 @@ class CudaExecutable:
         self._results = [s for _, s in entry.root.shape.leaves()]
         self.memory = call_memory(entry, program.arena_bytes, program.constants)
         if kernels is None and program.kernels:
-            kernels = device.load(program.source)
+            kernels = device.load(program.source, flushes=flushes)
         self._kernels = kernels
         self._parts = parts(program.steps, 1 if program.keeps_state else MOST_STREAMS)
         self._graphs, self._turn = Graphs(), RLock()
@@ -314,8 +316,11 @@ class DynamicCudaExecutable(CudaExecutable):
         program: CudaProgram,
         device: CudaDevice,
         libraries: Libraries = NONE,
+        *,
+        flushes: bool = False,
     ) -> None:
-        super().__init__(static.module.entry, program, device, libraries=libraries)
+        entry = static.module.entry
+        super().__init__(entry, program, device, libraries=libraries, flushes=flushes)
         self._whole, self._static = module.entry, static
 
     def __call__(self, *arguments: Any) -> Value:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from codegen.program.steps import Launch
+from codegen.subnormals import flushes_on_gpus
 from emit_cuda.devices import Kernels
 from emit_cuda.executable import CudaExecutable
 from emit_cuda.launches import estimates
@@ -140,7 +141,7 @@ def profile(
     program = emit(
         prepare(module, "gpu"), most_shared=min(device.most_shared, most_shared(gpu.architecture))
     )
-    kernels = TimedKernels(device, device.load(program.source))
+    kernels = TimedKernels(device, device.load(program.source, flushes=flushes_on_gpus()))
     executable = CudaExecutable(module.entry, program, device, kernels, graphs=False)
     executable(*arguments)
     kernels.times.clear()

@@ -110,5 +110,5 @@ def compared(
     count = sum(1 for value in values for _ in leaves(value))
     told = f"equal to {name}, arrays: {count}, {spell_tolerance(promise)}"
     if zeros:
-        told += f", but for {counted(zeros, 'subnormal number')} that C takes for 0 (--subnormals)"
+        told += f", but for {counted(zeros, 'subnormal number')} taken for 0 (--subnormals)"
     return told, SAME

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.subnormals import WORDS, chosen_subnormals
+from codegen.subnormals import WORDS, chosen_subnormals, flushes_on_gpus
 from hlo_tools.arguments import at_least, tolerance
 from interpreter.numbers.compare import PROMISES, Promise
 
@@ -62,7 +62,8 @@ def chosen_tolerance(arguments: Namespace) -> Promise:
 
 def between(promise: Promise, *names: str | None) -> Promise:
     """A promise, but for subnormal numbers where one of the platforms takes them for zeros."""
-    flushes = "c" in names and chosen_subnormals(None) == "flush"
+    on_gpus = any(name in names for name in ("cuda", "cuda-host")) and flushes_on_gpus()
+    flushes = on_gpus or ("c" in names and chosen_subnormals(None) == "flush")
     return replace(promise, flushed=True) if flushes else promise
 
 
@@ -72,7 +73,7 @@ def add_subnormals_option(parser: _ActionsContainer) -> None:
         "--subnormals",
         choices=WORDS,
         help="flush (default of C): compiled code takes them for zeros, as XLA's code for CPUs "
-        "does; keep: as IEEE 754 says, and as the interpreter does",
+        "does; keep (default of CUDA): as IEEE 754 says, and as the interpreter does",
     )
 
 

@@ -43,14 +43,17 @@ if TYPE_CHECKING:
     from emit_cuda.devices import GridCall
     from emit_cuda.nvrtc import Compiled
 
-    # Makes a file of CUDA C into something that the driver loads, for an architecture.
-    Compiler = Callable[[str, str, str], Compiled]
+    # Makes a file of CUDA C into something that the driver loads: of its text, an architecture, a
+    # name, and further options of NVRTC.
+    Compiler = Callable[[str, str, str, Sequence[str]], Compiled]
 
 # The platforms that still work where there is no GPU.
 WITHOUT_GPU = (
     "`hlo run --platform cuda-host` runs the same kernels on the processor",
     "`hlo opt --stage cuda` shows them, `--stage ptx` what NVRTC makes of them",
 )
+# NVRTC's option for kernels that take subnormal numbers of f32 for zeros.
+FLUSHING = ("--ftz=true",)
 # Bytes of shared memory that a block may ask for without having said so before.
 USUAL_SHARED = 48 << 10
 
@@ -70,12 +73,12 @@ def missing() -> str:
         return f"NVIDIA's driver does not start: {error}"
 
 
-def _nvrtc(source: str, architecture: str, name: str) -> Compiled:
+def _nvrtc(source: str, architecture: str, name: str, options: Sequence[str]) -> Compiled:
     if name == FILE:
         # The driver links its own function, for which it wants PTX.
         text = nvrtc.ptx(source, architecture, name=name, options=[LINKED]).encode() + b"\0"
         return nvrtc.Compiled(text, {kernel: kernel for kernel in KERNELS}, {}, "")
-    return nvrtc.compile(source, architecture, name=name)
+    return nvrtc.compile(source, architecture, name=name, options=options)
 
 
 class _StreamCapture(local):
@@ -141,15 +144,21 @@ class GpuDevice(CudaDevice):
                     streams.append(self._own.new_stream())
         return streams[number]
 
-    def load(self, source: str, name: str = "kernels.cu") -> GpuKernels:
+    def load(self, source: str, name: str = "kernels.cu", *, flushes: bool = False) -> GpuKernels:
         """Compile a file of CUDA C for this GPU, or find it in the cache.
+
+        Parameters
+        ----------
+        flushes : kernels take subnormal numbers of f32 for zeros.
 
         Raises
         ------
         HloError
             HLO190 if NVRTC refuses the file, HLO195 if there is no NVRTC.
         """
-        return self._loaded(self._compiler(source, self.architecture, name))
+        return self._loaded(
+            self._compiler(source, self.architecture, name, FLUSHING if flushes else ())
+        )
 
     def _loaded(self, compiled: Compiled) -> GpuKernels:
         with self.current(), self._errors("loading the kernels"):
@@ -340,7 +349,7 @@ class GpuDevice(CudaDevice):
     def _condition_kernels(self) -> GpuKernels:
         """The kernels that set conditions, which call a function of the driver."""
         if self._conditions is None:
-            compiled = self._compiler(CONDITIONS, self.architecture, FILE)
+            compiled = self._compiler(CONDITIONS, self.architecture, FILE, ())
             self._conditions = self._loaded(compiled)
         return self._conditions
 

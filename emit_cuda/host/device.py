@@ -52,15 +52,19 @@ class HostDevice(CudaDevice):
         """Whether it checks the accesses of kernels."""
         return self.checked
 
-    def load(self, source: str, name: str = "kernels.cu") -> HostKernels:
+    def load(self, source: str, name: str = "kernels.cu", *, flushes: bool = False) -> HostKernels:
         """Compile a file of CUDA C for the processor, or find it in the cache.
+
+        Parameters
+        ----------
+        flushes : kernels take subnormal numbers for zeros, those of f64 as well as those of f32.
 
         Raises
         ------
         HloError
             HLO180 if there is no C++ compiler, HLO190 if it refuses the file.
         """
-        return HostKernels(self, load(source, name=name, checked=self.checked))
+        return HostKernels(self, load(source, name=name, checked=self.checked, flushes=flushes))
 
     def allocate(self, size: int) -> int:
         """The address of fresh memory of some bytes, with memory of nobody around it."""

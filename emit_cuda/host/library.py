@@ -102,6 +102,7 @@ class _CLaunch(ctypes.Structure):
         ("findings", ctypes.POINTER(CFinding)),
         ("python", ctypes.POINTER(_CPython)),
         ("cooperative", ctypes.c_int),
+        ("flushes", ctypes.c_int),
     )
 
 
@@ -145,12 +146,13 @@ class HostLibrary:
     file : that it was compiled from.
     path : of the compiled library.
     checked : whether every access is watched.
+    flushes : whether subnormal numbers are zeros in its kernels.
     kernels : the parameters of each kernel, by its name.
     """
 
-    def __init__(self, file: CudaFile, path: Path, *, checked: bool) -> None:
+    def __init__(self, file: CudaFile, path: Path, *, checked: bool, flushes: bool = False) -> None:
         self.file = file
-        self.checked = checked
+        self.checked, self.flushes = checked, flushes
         self.path = path
         self._functions = _loaded(path)
         weakref.finalize(self, _ctypes.dlclose, self._functions._handle)  # noqa: SLF001
@@ -231,6 +233,7 @@ class HostLibrary:
             buffer,
             ctypes.pointer(_PYTHON),
             cooperative,
+            self.flushes,
         )
         # The checker watches one launch of a library at a time.
         with self._alone if self.checked else nullcontext():
@@ -301,7 +304,12 @@ def _values(
 
 
 def load(
-    source: str, *, name: str = "kernels.cu", checked: bool = False, kernels: Sequence[str] = ()
+    source: str,
+    *,
+    name: str = "kernels.cu",
+    checked: bool = False,
+    flushes: bool = False,
+    kernels: Sequence[str] = (),
 ) -> HostLibrary:
     """Compile a file of CUDA C for the processor, or find it in the cache.
 
@@ -309,6 +317,7 @@ def load(
     ----------
     name : of the file, for messages.
     checked : watch every access, for races and the other faults that `FAULTS` lists.
+    flushes : kernels take subnormal numbers for zeros, those of f64 as well as those of f32.
     kernels : instances of templates that shall be kernels, as `sum<float>`.
 
     Raises
@@ -318,4 +327,5 @@ def load(
     """
     file = CudaFile(source, name)
     named = (*file.kernels, *kernels)
-    return HostLibrary(file, compiled(file, named, checked=checked), checked=checked)
+    path = compiled(file, named, checked=checked)
+    return HostLibrary(file, path, checked=checked, flushes=flushes)

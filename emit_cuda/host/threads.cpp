@@ -123,6 +123,31 @@ static void give_stack(Stack *stack) {
     pool->free.push_back(stack);
 }
 
+// ---- subnormal numbers --------------------------------------------------------------------------
+// The state in which a processor thread computes, for as long as one of these is there.
+class Floats {
+#if defined(__SSE2__)
+    static constexpr unsigned FLUSHED = 0x8040;  // FTZ and DAZ
+    unsigned before = __builtin_ia32_stmxcsr();
+    static void set(unsigned state) { __builtin_ia32_ldmxcsr(state); }
+#elif defined(__aarch64__)
+    static constexpr uint64_t FLUSHED = 1 << 24;  // FZ of FPCR
+    uint64_t before = get();
+    static uint64_t get() {
+        uint64_t state;
+        asm volatile("mrs %0, fpcr" : "=r"(state));
+        return state;
+    }
+    static void set(uint64_t state) { asm volatile("msr fpcr, %0" : : "r"(state)); }
+#else
+    static constexpr unsigned FLUSHED = 0, before = 0;  // not known: they are kept
+    static void set(unsigned) {}
+#endif
+  public:
+    explicit Floats(bool flushes) { set(flushes ? before | FLUSHED : before & ~FLUSHED); }
+    ~Floats() { set(before); }
+};
+
 // ---- the threads of one block -----------------------------------------------------------------
 __thread Here here;
 __thread Thread *current;
@@ -532,6 +557,7 @@ void Worker::give_up() {
 bool Worker::is_interrupted() {
     if (!python) return false;
     const Python &calls = *launch->python;
+    Floats usual(false);
     calls.restore(python);
     void *made = calls.call(calls.nothing);
     if (made) calls.drop(made);
@@ -678,6 +704,7 @@ extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch
     Order_ order;
     order.shuffle(launch->seed ? blocks : 0, random, true);
     auto work = [&](Worker &w) {
+        Floats floats(launch->flushes);
         w.launch = launch, w.stop = &stop, w.random = random;
         worker = &w, here.polls = 0;
         auto run = [&](unsigned i) { w.run_block(launch->seed ? order.at[i] : i); };

@@ -51,6 +51,7 @@ struct Launch {
     Finding *findings;
     const Python *python; // null where the caller is not Python
     int cooperative;      // all blocks are there at once, and may wait for each other
+    int flushes;          // subnormal numbers are zeros
 };
 
 // ---- threads and warps ------------------------------------------------------------------------

@@ -31,7 +31,8 @@ class OnBackend:
         given = program.options.overrides
         if "subnormals" in backend.options:
             options["subnormals"] = given.get("pyhlo_subnormals")
-            options["threads"] = int(given["pyhlo_threads"]) if "pyhlo_threads" in given else None
+        if "threads" in backend.options and "pyhlo_threads" in given:
+            options["threads"] = int(given["pyhlo_threads"])
         self._loaded = backend.load(program.module, **options)
         self._donors = {r.donor for r in program.results if r.donor >= 0}
         self.name, self.note = backend.name, note

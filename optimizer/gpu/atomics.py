@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
+from hlo.support.xla_flags import has_flag
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -79,6 +79,4 @@ def is_sequential(scatter: Instruction) -> bool:
 
 def asked_for_determinism() -> bool:
     """Whether `XLA_FLAGS` in the environment has `--xla_gpu_deterministic_ops`."""
-    words = os.environ.get("XLA_FLAGS", "").split()
-    flag = "--xla_gpu_deterministic_ops"
-    return any(word in (flag, f"{flag}=true", f"{flag}=1") for word in words)
+    return has_flag("xla_gpu_deterministic_ops")

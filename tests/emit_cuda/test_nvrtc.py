@@ -6,6 +6,7 @@ import pytest
 
 import hlo
 from emit_cuda import nvrtc
+from emit_cuda.gpu.device import FLUSHING
 from emit_cuda.nvrtc import library
 
 HERE = Path(__file__).parent
@@ -34,6 +35,12 @@ def test_a_cubin_for_each_architecture(architecture):
 def test_the_same_files_compile_that_run_on_the_processor(path):
     """What is wrong with these kernels, no compiler sees."""
     assert nvrtc.compile(path.read_text(), name=path.name).code
+
+
+def test_flushing_is_in_the_instructions():
+    """With it, PTX adds f32 by `add.rn.ftz.f32`, which takes subnormal numbers for zeros."""
+    assert "add.rn.f32" in nvrtc.ptx(ADD)
+    assert "add.rn.ftz.f32" in nvrtc.ptx(ADD, options=FLUSHING)
 
 
 def test_shared_memory_and_spills_are_told():

@@ -75,8 +75,8 @@ class Unruly(HostDevice):
         self.queues, self.used, self.replayed = {0: []}, set(), 0
         self.recording = None
 
-    def load(self, source, name="kernels.cu"):
-        kernels = super().load(source, name)
+    def load(self, source, name="kernels.cu", *, flushes=False):
+        kernels = super().load(source, name, flushes=flushes)
         return Late(self, kernels.library)
 
     def later(self, stream, action):

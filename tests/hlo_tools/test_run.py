@@ -202,7 +202,7 @@ ENTRY e {
     words = (*words, "--rtol", "1e-6")
     told = hlo("run", "-", *words, "--subnormals", "flush", stdin=small)
     equal = "equal to interpreter, arrays: 1, rtol: 1e-06"
-    assert told.out == f"{equal}, but for 2 subnormal numbers that C takes for 0 (--subnormals)\n"
+    assert told.out == f"{equal}, but for 2 subnormal numbers taken for 0 (--subnormals)\n"
     assert told.status == 0
     assert hlo("run", "-", *words, "--subnormals", "keep", stdin=small).out == f"{equal}\n"
     grown = module.replace("z =", "ROOT z =").encode()
