@@ -18,6 +18,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hlo.types.element_type import ElementType
 
 SUM_OF_FLOATS = "sum_of_floats"
 # With the neutral element of each.
@@ -39,25 +40,18 @@ def neutral(operation: str, kind: str) -> Expr | None:
     if kind == "pred":
         number = {"|": 0, "^": 0, "&": 1}.get(operation)
         return None if number is None else Literal(number)
-    return _neutral_integer(operation, kind, integer.bits) if integer else None
+    return _neutral_integer(operation, integer) if integer else None
 
 
-def _neutral_integer(operation: str, kind: str, bits: int) -> Expr:
-    if operation == "first":
-        return _extreme(kind, bits, largest=True)
-    if operation in ("|", "^"):
-        return Literal(0)
-    if operation == "&":
-        return Cast(kind, Literal(-1))
-    return _extreme(kind, bits, largest=operation == "min")
-
-
-def _extreme(kind: str, bits: int, *, largest: bool) -> Expr:
-    """The largest or the least integer of a type."""
-    if kind[0] == "u":
-        return Cast(kind, Literal(-1)) if largest else Literal(0)
-    most = Cast(kind, Literal((1 << bits - 1) - 1, hexadecimal=True))
-    return most if largest else Group(-most - 1)
+def _neutral_integer(operation: str, integer: ElementType) -> Expr:
+    ones = Cast(integer.name, Literal(-1))
+    if operation in ("|", "^", "&"):
+        return ones if operation == "&" else Literal(0)
+    is_largest = operation in ("first", "min")
+    if integer.kind == "unsigned":
+        return ones if is_largest else Literal(0)
+    most = Cast(integer.name, Literal((1 << integer.bits - 1) - 1, hexadecimal=True))
+    return most if is_largest else Group(-most - 1)
 
 
 def joined(operation: str, x: Expr, y: Expr) -> Expr:

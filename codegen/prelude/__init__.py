@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
 
 HERE = Path(__file__).parent
-_ALL_TYPES = sorted(ELEMENT_TYPES, key=len, reverse=True)
+# The element types whose conversions are made together, by the names of those functions.
+_CONVERTING = {
+    f"{verb}_{name}": ELEMENT_TYPES[name] for name in OTHERS for verb in ("load", "store", "narrow")
+}
 
 
 class Prelude:
@@ -56,16 +59,23 @@ class Prelude:
     def _definition(self, name: str) -> tuple[str, str] | None:
         if name in self.paragraphs:
             return name, self.paragraphs[name]
-        for prefix in ("load_", "store_", "narrow_"):
-            if name.startswith(prefix) and name.removeprefix(prefix) in OTHERS:
-                type_name = name.removeprefix(prefix)
-                made = conversions(ELEMENT_TYPES[type_name], as_bits=self.tables_as_bits)
-                return f"conversions_{type_name}", made
-        for type_name in _ALL_TYPES:
-            template = self.paragraphs.get(name.removesuffix(type_name) + "$T")
-            if template and name.endswith("_" + type_name):
-                return name, _filled(template, ELEMENT_TYPES[type_name])
+        if name in _CONVERTING:
+            element_type = _CONVERTING[name]
+            made = conversions(element_type, as_bits=self.tables_as_bits)
+            return f"conversions_{element_type}", made
+        if name in self._templates:
+            return name, _filled(*self._templates[name])
         return None
+
+    @cached_property
+    def _templates(self) -> dict[str, tuple[str, ElementType]]:
+        """By the names of functions that templates give: the template, and the element type."""
+        return {
+            name.replace("$T", element_type.name): (text, element_type)
+            for name, text in self.paragraphs.items()
+            if "$T" in name
+            for element_type in ELEMENT_TYPES.values()
+        }
 
     @cached_property
     def reserved(self) -> frozenset[str]:

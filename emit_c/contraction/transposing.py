@@ -21,9 +21,12 @@ def transpose_name(bits: int) -> str:
     return f"hlo_transpose_u{bits}"
 
 
+_BITS = {transpose_name(bits): bits for bits in LANES}
+
+
 def is_transpose(name: str) -> bool:
     """Whether a function is one of these."""
-    return name in map(transpose_name, LANES)
+    return name in _BITS
 
 
 def transpose_head(name: str) -> str:
@@ -31,7 +34,7 @@ def transpose_head(name: str) -> str:
 
     It writes number `from[c * from_column + r]` to `to[r * to_row + c]`.
     """
-    kind = name.rpartition("_")[2]
+    kind = f"u{_BITS[name]}"
     return (
         f"void {name}({kind} *restrict to, const {kind} *restrict from,\n"
         "    s64 rows, s64 columns, s64 to_row, s64 from_column)"
@@ -40,8 +43,7 @@ def transpose_head(name: str) -> str:
 
 def transpose_text(name: str, storage: str = "static ") -> str:
     """The C function: squares in registers, and the remaining elements one by one."""
-    kind = name.rpartition("_")[2]
-    count = LANES[int(kind[1:])]
+    kind, count = f"u{_BITS[name]}", LANES[_BITS[name]]
     each = f"vector_size(64), aligned({64 // count})"
     loaded = [f"v0_{k} = *(const lanes *)(at + {k} * from_column)" for k in range(count)]
     stored = [f"*(lanes *)(there + {k} * to_row) = v{_stages(count)}_{k};" for k in range(count)]

@@ -108,8 +108,8 @@ class Executable:
         written: Callable[[], str],
         told: Callable[[], str],
     ) -> None:
-        self.library, self._library, self._written = built.library, _load(built), written
-        self._told = told
+        self.library, self._library, self._views = built.library, _load(built), built.views
+        self._written, self._told = written, told
         self.memory = call_memory(entry, built.arena_bytes, built.constants)
         run = self._library.functions.call
         address = ctypes.cast(run, ctypes.c_void_p).value or 0

@@ -15,9 +15,8 @@ from emit_c.executable.executable import Executable
 from hlo.types.shape import tuple_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from emit_c.executable.built import Built
     from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction, Module
 
@@ -89,16 +88,6 @@ def _ending_with(entry: Computation, last: Instruction) -> Computation:
 
 class StridedExecutable(Executable):
     """A module whose results are seen in the order that its layouts say."""
-
-    def __init__(
-        self,
-        entry: Computation,
-        built: Built,
-        written: Callable[[], str],
-        told: Callable[[], str],
-    ) -> None:
-        super().__init__(entry, built, written, told)
-        self._views = built.views
 
     def __call__(
         self,

@@ -28,7 +28,7 @@ from codegen.expressions import Apply, Expr, Op
 from codegen.loops.work import trip_count
 from codegen.statements import For, Forever, If, Statement, callees_in, rewritten
 from codegen.walk import rebuilt
-from emit_c.code.prelude import complex_functions, long_functions
+from emit_c.code.prelude import called_name, complex_functions, long_functions
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _called(tree: Expr) -> Expr:
     """A tree that calls the long functions in it."""
     tree = rebuilt(tree, _called)
     if isinstance(tree, Apply) and tree.function in long_functions():
-        return Apply(f"hlo_{tree.function}", tree.args)
+        return Apply(called_name(tree.function), tree.args)
     return tree
 
 
@@ -117,6 +117,6 @@ def _with_magnitudes_called(tree: Expr) -> Expr:
     tree = rebuilt(tree, _with_magnitudes_called)
     match tree:
         case Apply(function, (Op("real"), Op("imag"))) if function in long_functions():
-            return Apply(f"hlo_{function}", tree.args)
+            return Apply(called_name(function), tree.args)
         case _:
             return tree

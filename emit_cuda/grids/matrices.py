@@ -60,10 +60,10 @@ def cholesky_stages(
     for panel in range(tiles):
         numbers = np.array([panel], np.int64)
         at = item(body.constant(Constant(array(ELEMENT_TYPES["s64"], (1,)), numbers), "panel"), 0)
-        call = f"factor_panel_{kind}", (work, factor, at, n)
+        call = f"factor_panel_{kind}", kind, (work, factor, at, n)
         stages.append(_tiled(kernel, *call, (tiles - panel) * count, "cholesky of a panel"))
         if panel < tiles - 1:
-            call = f"update_trailing_{kind}", (work, factor, at, n)
+            call = f"update_trailing_{kind}", kind, (work, factor, at, n)
             blocks = (tiles - panel - 1) ** 2 * count
             stages.append(_tiled(kernel, *call, blocks, "trailing update"))
     with body.block() as statements:
@@ -86,15 +86,21 @@ def solve_stages(
         *(system.n, system.m, int(system.unit_diagonal), int(system.conjugated)),
     )
     blocks = -(-system.m // TILE) * prod(batch)
-    return [_tiled(kernel, f"solve_columns_{kind}", arguments, blocks, "triangular solve")]
+    function = f"solve_columns_{kind}"
+    return [_tiled(kernel, function, kind, arguments, blocks, "triangular solve")]
 
 
 def _tiled(
-    kernel: GridKernel, function: str, arguments: Sequence[Expr | int], blocks: int, role: str
+    kernel: GridKernel,
+    function: str,
+    kind: str,
+    arguments: Sequence[Expr | int],
+    blocks: int,
+    role: str,
 ) -> Stage:
     """A launch whose blocks call a function of the prelude with two tiles in shared memory."""
     # All launches of a function are one kernel.
-    kind, tiles = function.rpartition("_")[2], ("first_tile", "second_tile")
+    tiles = ("first_tile", "second_tile")
     with kernel.body.block() as statements:
         kernel.body.call(function, *arguments, *map(Name, tiles))
     shared = tuple((kind, name, TILE * PITCH) for name in tiles)

@@ -57,18 +57,27 @@ _WITH_VECTORS = '__attribute__((simd("notinbranch"), const))\n'
 @cache
 def _definition(name: str) -> tuple[str, str] | None:
     """The name of the paragraph that defines a word, and the paragraph."""
-    short = name.removeprefix(_APART)
-    if short != name and short in functions_of_numbers():
-        return name, _to_be_called(short)
-    if short != name and short in complex_functions():
-        return name, _that_calls(short)
-    return PRELUDE.definition(name)
+    short = _inlined_names().get(name)
+    if short is None:
+        return PRELUDE.definition(name)
+    return name, _that_calls(short) if short in complex_functions() else _to_be_called(short)
 
 
 @cache
 def long_functions() -> frozenset[str]:
     """The functions with two names, of which that with `hlo_` before it makes the code short."""
     return functions_of_numbers() | complex_functions()
+
+
+def called_name(function: str) -> str:
+    """The other name of a long function, which makes the code short."""
+    return _APART + function
+
+
+@cache
+def _inlined_names() -> dict[str, str]:
+    """The long functions, by their other names."""
+    return {called_name(name): name for name in long_functions()}
 
 
 @cache
@@ -91,7 +100,7 @@ def _that_calls(name: str) -> str:
     definition = PRELUDE.definition(name)
     assert definition, name
     used = words(code_of(definition[1]))
-    called = {word: _APART + word for word in used if word in long_functions()}
+    called = {word: called_name(word) for word in used if word in long_functions()}
     return with_words(definition[1], called)
 
 
@@ -108,7 +117,7 @@ def _to_be_called(name: str) -> str:
     return (
         f"// {name}, to be called where the code is to be short rather than fast.\n"
         "__attribute__((always_inline))\n"
-        f"static inline {found.kind} {_APART}{name}({found.parameters}) {{\n"
+        f"static inline {found.kind} {called_name(name)}({found.parameters}) {{\n"
         f"  return {name}({', '.join(found.arguments)});\n}}\n"
     )
 
@@ -119,13 +128,13 @@ def apart(name: str) -> str:
     Those of numbers are where loops in lanes can call them, or they would not run in lanes.
     """
     # Another compiler may be chosen in between.
-    is_inlined = name.removeprefix(_APART) in functions_of_numbers() and not calls_with_vectors()
-    return "" if is_inlined else _apart(name)
+    is_of_numbers = _inlined_names().get(name) in functions_of_numbers()
+    return "" if is_of_numbers and not calls_with_vectors() else _apart(name)
 
 
 @cache
 def _apart(name: str) -> str:
-    if name.removeprefix(_APART) in complex_functions():
+    if _inlined_names().get(name) in complex_functions():
         return ""
     found = _definition(name) if name.startswith(_APART) else None
     return found[1] if found and is_static(found[1]) else ""
