@@ -23,7 +23,7 @@ run: .venv/runs
 	@$(BIN)/hlo run $(MODEL).hlo --platform cuda-host --input $(MODEL).npz --expect $(MODEL).npz --quiet
 	@echo; echo "Every rewrite, with its rule, its proof and the values, for a browser:"
 	@$(BIN)/hlo view $(MODEL).hlo -o build/attention.html
-	@echo; echo "What next? Read tutorials/01-a-compiler-in-one-page.md, open build/attention.html, or try"
+	@echo; echo "What next? Read tutorials/00-a-first-parser.md, open build/attention.html, or try"
 	@echo "    $(BIN)/hlo step $(MODEL).hlo       walk through the rewrites"
 	@echo "    $(BIN)/hlo opt $(MODEL).hlo --stage c"
 	@echo "    $(BIN)/hlo --help"

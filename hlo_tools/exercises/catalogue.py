@@ -15,6 +15,7 @@ from hlo_tools.exercises import (
     loops,
     meaning,
     memory,
+    parsing,
     reading,
     rewriting,
     several_devices,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from hlo_tools.exercises.exercise import Exercise
 
 FILES = (
+    parsing,
     reading,
     meaning,
     rewriting,

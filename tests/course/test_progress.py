@@ -36,7 +36,7 @@ def test_a_right_answer_is_remembered_and_the_own_shown(
     lines = capsys.readouterr().out.splitlines()
     assert next(line for line in lines if "(done on " in line).strip().startswith("29 ")
     assert lines[-1].startswith("1 of ")
-    assert lines[-1].endswith("; the next one: hlo exercise 1")
+    assert lines[-1].endswith("; the next one: hlo exercise 66")
 
 
 def test_a_file_is_checked_after_each_save(
