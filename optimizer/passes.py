@@ -56,6 +56,10 @@ class Pipeline:
     name: str
     passes: tuple[Pass, ...]
 
+    def __hash__(self) -> int:
+        """Of its name: logs look passes up, and that of all its passes takes as long as they."""
+        return hash(self.name)
+
     def run(self, module: Module, log: Log | None = None) -> Module:
         """Run all passes; without a log, nobody watches."""
         log = log or Log()
@@ -77,6 +81,10 @@ class Fixpoint:
     name: str
     passes: tuple[Pass, ...]
     limit: int = 25
+
+    def __hash__(self) -> int:
+        """Of its name: logs look passes up, and that of all its passes takes as long as they."""
+        return hash(self.name)
 
     def run(self, module: Module, log: Log | None = None) -> Module:
         """Run all passes until none changes anything."""

@@ -102,12 +102,17 @@ def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Nam
             body.add(For(name, size, tuple(compared), simd=simd, reductions=lanes))
             with body.block() as kept:
                 body.call(
-                    "insert_least" if sorts else "keep_least", least, k, block, size, Name(base)
+                    "hlo_insert_least" if sorts else "hlo_keep_least",
+                    least,
+                    k,
+                    block,
+                    size,
+                    Name(base),
                 )
             body.add(If(found, tuple(kept)))
         body.add(For(base, stop, tuple(statements), start=start, step=size))
     if not sorts:
-        body.call("sort_least", least, k)
+        body.call("hlo_sort_least", least, k)
     return least
 
 

@@ -125,7 +125,7 @@ class Words:
         most = 11 if n >= WIDE_DIGITS else 8
         digits = -(-bits // most)
         ways = digits, -(-bits // digits)
-        call = apply(f"radix_sort_{kind}", words, spare, n, low, *ways)
+        call = apply(f"hlo_radix_sort_{kind}", words, spare, n, low, *ways)
         if n <= machine.INSERTED:
             call = apply(f"insertion_sort_{kind}", words, n, low)
         return body.variable(Pointer(kind), "sorted", call)

@@ -40,6 +40,11 @@ static $T *radix_sort_$T($T *words, $T *spare, s64 n, int low, int digits, int b
   return words;
 }
 
+// The same, for modules to call.
+static $T *hlo_radix_sort_$T($T *words, $T *spare, s64 n, int low, int digits, int bits) {
+  return radix_sort_$T(words, spare, n, low, digits, bits);
+}
+
 // Sort few words by their bits from bit `low` on: each moves down to its place among those before.
 static $T *insertion_sort_$T($T *words, s64 n, int low) {
   for (s64 i = 1; i < n; i++) {
@@ -173,7 +178,7 @@ static s64 end_of_part(const u32 *sorted, s64 begin, s64 n, s64 most) {
 
 // Put the keys that are below the last of some sorted words among these, in place of the last one.
 // A word is a key, and below it the key's number; so of equal keys the first ones are kept.
-static void insert_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
+static void hlo_insert_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
   for (s64 i = 0; i < n; i++) {
     u64 word = (u64)keys[i] << 32 | (u64)(first + i);
     if (word >= words[k - 1]) continue;
@@ -206,7 +211,7 @@ static void select_least(u64 *words, s64 n, s64 k) {
 
 // For larger k, keep the words that may be among the k least. words[0] is a bound, which these are
 // below or at; words[1] counts the words that follow: up to 4 k, and those of a block.
-static void keep_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
+static void hlo_keep_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
   u64 bound = words[0], *kept = words + 2;
   s64 count = words[1];
   for (s64 i = 0; i < n; i++) {
@@ -224,7 +229,7 @@ static void keep_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
 }
 
 // Sort the k least of the words that were kept to the front: as many go before each as are less.
-static void sort_least(u64 *words, s64 k) {
+static void hlo_sort_least(u64 *words, s64 k) {
   u64 *kept = words + 2, *sorted = kept + k;
   select_least(kept, words[1], k);
   for (s64 i = 0; i < k; i++) {

@@ -28,6 +28,7 @@ _UNFINISHED = ("build-*", "*.part")
 _UNFINISHED_SECONDS = 3600
 Data = bytes | memoryview
 _told: set[str] = set()
+_safe_above: set[Path] = set()  # folders that nobody can replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,22 @@ def _danger(root: Path) -> str:
         return f"it belongs to another user, {status.st_uid}"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return f"others can write to it: chmod 700 {root}"
-    # Whoever can rename a folder above can put another one in its place.
+    return "" if root in _safe_above else _danger_above(root)
+
+
+def _danger_above(root: Path) -> str:
+    """The same of the folders above: whoever can rename one can put another in its place.
+
+    Only we, or those who may do everything, could let others do so later, so it is asked once.
+    """
+    me = os.getuid()
     for folder in root.resolve().parents:
         status = folder.stat()
         if status.st_uid not in (me, 0):
             return f"{folder} above it belongs to another user, {status.st_uid}"
         if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
             return f"everybody can write to {folder} above it"
+    _safe_above.add(root)
     return ""
 
 
