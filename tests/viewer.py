@@ -15,6 +15,7 @@ from hlo_tools.view.page import page
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
 from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402, F401
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402, F401  for who imports this
 

@@ -157,7 +157,9 @@ def _wanted(asked: Any) -> ExploredText | None:
     if not all(isinstance(word, str) for word in words.values()):
         return None
     words["target"] = words["target"] or "cpu"
-    return ExploredText(**words, runs_python=given["runs_python"] is True)
+    return ExploredText(
+        **words, assembly=given.get("assembly") is True, runs_python=given["runs_python"] is True
+    )
 
 
 def _chapters() -> list[Path]:

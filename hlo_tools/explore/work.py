@@ -37,12 +37,14 @@ class ExploredText:
     ----------
     text : HLO, StableHLO, or Python with a function `program` and its `arguments`.
     passes : as `--passes` takes them; empty for the standard pipeline of the target.
+    assembly : whether with assembly, or PTX, which takes a compiler a second or more.
     runs_python : whether a Python text may be run: somebody typed it, or agreed to it.
     """
 
     text: str
     passes: str = ""
     target: str = "cpu"
+    assembly: bool = False
     runs_python: bool = False
 
 
@@ -99,7 +101,8 @@ def viewed(module: Module, wanted: ExploredText) -> str:
     target = "gpu" if wanted.target == "gpu" else "cpu"
     if ".py" in wanted.passes and not wanted.runs_python:
         raise HloError("HLO204", "passes of a file of Python run once something is typed")
-    return page_of(module, find_pipeline(wanted.passes) if wanted.passes.strip() else None, target)
+    passes = find_pipeline(wanted.passes) if wanted.passes.strip() else None
+    return page_of(module, passes, target, assembly=wanted.assembly)
 
 
 def problem(edited: EditedText, error: HloError) -> Problem:

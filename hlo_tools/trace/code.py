@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from hlo_tools.trace.kernels import c_emission
+from hlo_tools.trace.linked import CodeLine, linked
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.pipelines import prepare
 
@@ -13,16 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hlo.instruction import Module
-
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True)
-class CodeLine:
-    """A line of code, and the names of the instructions whose values it reads or makes."""
-
-    text: str
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,11 +33,7 @@ def c_sections(module: Module) -> list[CodeSection]:
     HloError
         HLO181 if it can't be emitted.
     """
-    # It takes as long to import as all the rest.
-    import emit_c  # noqa: PLC0415
-
-    prepared = prepare(static_form(module))
-    program = emit_c.emit(prepared)
+    prepared, _, program = c_emission(module)
     known = {instr.name for instr in prepared.instructions()}
     kernels = {name: each.text for name, each in program.parts.kernels.items()}
     functions = program.parts.calls.text
@@ -123,19 +111,89 @@ def _agreeing(tables: list[Mapping[str, str]]) -> dict[str, str]:
     return merged
 
 
-def linked(text: str, hlo_names: Mapping[str, str], known: set[str]) -> Iterator[CodeLine]:
-    """The lines of a text, with the known names that their identifiers stand for."""
+def assembly_sections(module: Module) -> list[CodeSection]:
+    """The assembly of a module's C.
+
+    Raises
+    ------
+    HloError
+        HLO181 if there is no C; HLO180 if there is no compiler.
+    """
+    from emit_c.executable.assembly import assembly  # noqa: PLC0415
+
+    prepared, _, program = c_emission(module)
+    known = {instr.name for instr in prepared.instructions()}
+    sections: list[CodeSection] = []
+    for text in assembly(program).split("\n\n"):
+        name = text.partition(":")[0]
+        names = _hlo_names_of(program.hlo_names, name)
+        lines = _inherited(text, _C_LINE, lambda words, names=names: _linked(words, names, known))
+        sections.append(CodeSection(name, tuple(lines)))
+    return sections
+
+
+def ptx_sections(module: Module) -> list[CodeSection]:
+    """The PTX of a module's CUDA C.
+
+    Raises
+    ------
+    HloError
+        HLO181 if there is no CUDA C; HLO195 if NVRTC is not installed.
+    """
+    import emit_cuda  # noqa: PLC0415
+    from emit_cuda import nvrtc  # noqa: PLC0415
+    from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
+
+    prepared, kernels = prepare(static_form(module), "gpu"), KernelFile()
+    source = emit_cuda.emit(prepared, kernels).source
+    known = {instr.name for instr in prepared.instructions()}
+    rows = source.split("\n")
+    head, *entries = re.split(r"(?=^\.visible \.entry )", nvrtc.ptx(source), flags=re.MULTILINE)
+    sections = [CodeSection("prelude", tuple(linked(head, {}, known)))]
+    for text in entries:
+        name = re.findall(r"\w+", text)[2]
+        names = kernels.hlo_names.get(name, {})
+
+        def of_row(number: str, names: Mapping[str, str] = names) -> tuple[str, ...]:
+            row = int(number)
+            return _linked(rows[row - 1], names, known) if 0 < row <= len(rows) else ()
+
+        sections.append(CodeSection(name, tuple(_inherited(text, _PTX_LINE, of_row))))
+    return sections
+
+
+# What tells the line of C, or of CUDA C, of which the instructions below it are made.
+_C_LINE: Final = re.compile(r"  // \d+: (.*)")
+_PTX_LINE: Final = re.compile(r"\s*\.loc\s+1\s+(\d+)")
+
+
+def _hlo_names_of(tables: Mapping[str, Mapping[str, str]], function: str) -> Mapping[str, str]:
+    """The HLO names in a function, which a compiler may call by a longer name."""
+    return tables.get(function) or tables.get(function.partition(".")[0]) or {}
+
+
+def _linked(line: str, hlo_names: Mapping[str, str], known: set[str]) -> tuple[str, ...]:
+    return next(linked(line, hlo_names, known)).names
+
+
+def _inherited(
+    text: str, of_line: re.Pattern[str], names_of: Callable[[str], tuple[str, ...]]
+) -> Iterator[CodeLine]:
+    """Lines of machine code, which are about what the line of source before them is about."""
+    names: tuple[str, ...] = ()
     for line in text.rstrip("\n").split("\n"):
-        if line.startswith("// %"):
-            # A kernel's head: the line of an instruction that it computes.
-            names = [line.removeprefix("// %").partition(" = ")[0]]
-        else:
-            names = [hlo_names.get(word, "") for word in _IDENTIFIER.findall(line)]
-        yield CodeLine(line, tuple(name for name in dict.fromkeys(names) if name in known))
+        if found := of_line.match(line):
+            names = names_of(found[1])
+        yield CodeLine(line, names)
 
 
 # Who writes the code of a module that is optimized for a target, by language.
 LANGUAGES: Final[dict[str, dict[str, Callable[[Module], list[CodeSection]]]]] = {
     "cpu": {"C": c_sections},
     "gpu": {"CUDA": cuda_sections},
+}
+# And the machine code of it, which takes a compiler a second or more.
+MACHINE_CODE: Final[dict[str, dict[str, Callable[[Module], list[CodeSection]]]]] = {
+    "cpu": {"Assembly": assembly_sections},
+    "gpu": {"PTX": ptx_sections},
 }

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import numpy as np
+
+from codegen.printer import text as printed
 from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction
 from hlo.opcode import OPCODES
 from hlo_tools.show import spell_in_a_line
-from hlo_tools.trace.code import LANGUAGES
+from hlo_tools.trace.code import LANGUAGES, MACHINE_CODE
 from hlo_tools.trace.kernels import kernel_states
 from hlo_tools.trace.memory import memory
 from hlo_tools.trace.replay import is_exact, steps
@@ -27,8 +30,9 @@ from optimizer.pipeline_text import pipeline_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.schedule.trace import AppliedPrimitive
     from hlo.instruction import Module
-    from hlo_tools.trace.code import CodeLine
+    from hlo_tools.trace.linked import CodeLine
     from hlo_tools.trace.recording import PassRun, Recording
     from hlo_tools.trace.values import Values
     from optimizer.log import Event
@@ -46,18 +50,26 @@ class Document:
     ----------
     values : what instructions compute on an input; None where that is not wanted.
     target : for which the passes are: "cpu" adds loops and C, "gpu" CUDA and the time there.
+    assembly : whether with the assembly of the C, or the PTX of the CUDA C.
     """
 
     def __init__(
-        self, recording: Recording, values: Values | None = None, *, target: str = "cpu"
+        self,
+        recording: Recording,
+        values: Values | None = None,
+        *,
+        target: str = "cpu",
+        assembly: bool = False,
     ) -> None:
         self.recording, self.values, self.target = recording, values, target
+        self.assembly = assembly
         self.stops = Stops(recording)
         self.rows = RowTable(recording.module)
         self.rules: dict[tuple[object, ...], int] = {}
         self.rule_data: list[dict[str, Any]] = []
         self.texts = Strings()
         self.notes: list[str] = []
+        self._spellings: dict[tuple[Any, ...], str] = {}
 
     def as_data(self) -> dict[str, Any]:
         """The whole document."""
@@ -168,11 +180,21 @@ class Document:
                 if instr.name not in computed:
                     continue
                 row = self.rows.instruction(instr, is_root=instr is computation.root)
-                text = self.texts.number(shortened(spell_in_a_line(computed[instr.name])))
+                text = self.texts.number(self._spelled(computed[instr.name]))
                 if last.get(row) != text:
                     last[row] = text
                     fresh += [row, text]
         return fresh
+
+    def _spelled(self, value: Any) -> str:
+        """A value in a short line; most values occur in the module after each pass."""
+        if not isinstance(value, np.ndarray):
+            return shortened(spell_in_a_line(value))
+        array = cast("np.ndarray[Any, Any]", value)
+        key = array.dtype, array.shape, array.tobytes()
+        if key not in self._spellings:
+            self._spellings[key] = shortened(spell_in_a_line(array))
+        return self._spellings[key]
 
     # -------------------------------------------------------------------------- the last module
 
@@ -209,8 +231,19 @@ class Document:
         found: dict[str, list[dict[str, Any]]] = {}
         for state in kernel_states(module, self.target):
             data = {"pass": state.pass_, "why": state.why, **self._linked(state.code)}
+            if state.steps:
+                data["steps"] = [self._applied(step) for step in state.steps]
             found.setdefault(state.kernel, []).append(data)
         return [{"name": name, "states": states} for name, states in found.items()]
+
+    def _applied(self, step: AppliedPrimitive) -> dict[str, Any]:
+        """A step of a schedule: the loop before and after it."""
+        sides = {"before": (step.before,), "after": step.after}
+        lines = {
+            side: [self.texts.number(line) for line in printed(made).splitlines()]
+            for side, made in sides.items()
+        }
+        return {"primitive": step.primitive, "reason": step.reason, **lines}
 
     def _linked(self, lines: Sequence[CodeLine]) -> dict[str, Any]:
         """Lines, and the instructions that each is about."""
@@ -223,11 +256,18 @@ class Document:
     def _code(self, module: Module) -> list[dict[str, Any]]:
         """The files that are emitted, by language."""
         made: list[dict[str, Any]] = []
-        for language, sections_of in LANGUAGES[self.target].items():
-            sections = [
-                {"title": section.title, **self._linked(section.lines)}
-                for section in sections_of(module)
-            ]
+        writers = dict(LANGUAGES[self.target])
+        if self.assembly:
+            writers |= MACHINE_CODE[self.target]
+        for language, sections_of in writers.items():
+            try:
+                found = sections_of(module)
+            except HloError as error:
+                if language in LANGUAGES[self.target]:
+                    raise
+                self.notes.append(f"no {language}: {error.message}")
+                continue
+            sections = [{"title": each.title, **self._linked(each.lines)} for each in found]
             made.append({"language": language, "sections": sections})
         return made
 

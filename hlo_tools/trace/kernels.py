@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlo.errors.error import HloError
-from hlo_tools.trace.code import CodeLine, linked
+from hlo_tools.trace.linked import CodeLine, linked
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import SourceLine, location_of
 from optimizer.pipelines import prepare
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
     from emit_c.kernels.passes import KernelPass
+    from emit_c.program.emit import Program
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Module
 
@@ -105,10 +107,39 @@ def kernel_states(
     HloError
         HLO181 if the module can't be emitted.
     """
-    made = static_form(module)
     if target == "gpu":
-        return _states_in_cuda(prepare(made, "gpu"))
-    return _states_in_c(prepare(made), schedule, plain=schedule is not None)
+        return _states_in_cuda(prepare(static_form(module), "gpu"))
+    if schedule is None:
+        return list(c_emission(module).states)
+    return _written_in_c(prepare(static_form(module)), schedule, plain=True)[0]
+
+
+class CEmission(NamedTuple):
+    """A module's C, and the loops on the way to it.
+
+    Attributes
+    ----------
+    module : that is written, which has the copies that C needs.
+    """
+
+    module: Module
+    states: tuple[KernelState, ...]
+    program: Program
+
+
+# Three parts of a trace ask for the same.
+@lru_cache(maxsize=1)
+def c_emission(module: Module) -> CEmission:
+    """The C of a module with the loops of each kernel.
+
+    Raises
+    ------
+    HloError
+        HLO181 if the module can't be emitted.
+    """
+    prepared = prepare(static_form(module))
+    states, program = _written_in_c(prepared)
+    return CEmission(prepared, tuple(states), program)
 
 
 def pass_names(target: str) -> list[str]:
@@ -122,9 +153,9 @@ def pass_names(target: str) -> list[str]:
     return [each.name for each in PASSES]
 
 
-def _states_in_c(
+def _written_in_c(
     module: Module, schedule: KernelPass | None = None, *, plain: bool = False
-) -> list[KernelState]:
+) -> tuple[list[KernelState], Program]:
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
     from codegen.printer import definition, text  # noqa: PLC0415
@@ -153,8 +184,8 @@ def _states_in_c(
         last[name] = made
 
     with listening() as heard:
-        emit_c.emit(module, watch=watch, plain=plain, schedule=schedule)
-    return found
+        program = emit_c.emit(module, watch=watch, plain=plain, schedule=schedule)
+    return found, program
 
 
 def _states_in_cuda(module: Module) -> list[KernelState]:
@@ -178,7 +209,7 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
     kernels = KernelFile(watch)
     emit_cuda.emit(module, kernels)
     try:
-        plain = _states_in_c(module, plain=True)
+        plain, _ = _written_in_c(module, plain=True)
     except HloError:  # C refuses some that CUDA does not
         plain = []
     code = {each.kernel: each.code for each in plain}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from emit_c.program.assigned import assigned
+from hlo.errors.error import HloError
+from hlo_tools.trace.kernels import c_emission
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
@@ -20,7 +22,10 @@ def memory(module: Module) -> dict[str, Any]:
         `order`: the names of instructions, one a moment; `allocations`: each with `size`, `kind`
         and `values`.
     """
-    assignment = assigned(module).assignment
+    try:
+        assignment = c_emission(module).program.assignment
+    except HloError:
+        assignment = assigned(module).assignment
     timeline = assignment.buffers.flow.timeline
     order = sorted(timeline.order, key=lambda instr: timeline.time[instr])
     return {

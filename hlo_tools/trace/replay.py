@@ -10,6 +10,7 @@ run again up to there.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo_tools.trace.changes import edits
@@ -82,6 +83,15 @@ def steps(stops: Stops, number: int, rows: RowTable) -> Iterator[list[Splice]]:
     yield splices(replay.rows, rows.of(run.after))
 
 
+@dataclass(slots=True)
+class TouchedRows:
+    """Rows from one position to another, and those that were there before the rewrite."""
+
+    start: int
+    end: int
+    old: list[int]
+
+
 class Replay:
     """A list of rows to which rewrites are done as their events tell them."""
 
@@ -94,8 +104,9 @@ class Replay:
         self.became: dict[str, Instruction] = {}
         for instr in module.instructions():
             self._uses(instr)
-        # The rows that the rewrite touched: from `low` on, but for so many at the end.
-        self.low = self.rest = len(self.rows)
+        # The rows that the rewrite touched, in order, and the position of the last of them.
+        self.touched: list[TouchedRows] = []
+        self.near = len(self.rows)
 
     def _uses(self, instr: Instruction) -> None:
         for operand in instr.operands:
@@ -106,7 +117,7 @@ class Replay:
 
     def _position_of(self, name: str) -> int:
         """The row of an instruction; most often near the last one requested."""
-        row, near = self._row(name), max(min(self.low, len(self.rows)) - NEAR, 0)
+        row, near = self._row(name), max(min(self.near, len(self.rows)) - NEAR, 0)
         try:
             return self.rows.index(row, near, near + 2 * NEAR)
         except ValueError:
@@ -114,21 +125,43 @@ class Replay:
 
     def _exchange(self, at: int, count: int, *rows: int) -> None:
         """Replace rows by others, and note where."""
-        self.rest = min(self.rest, len(self.rows) - at - count)
-        self.rows[at : at + count] = rows
-        self.low = min(self.low, at)
+        end, grown, touched = at + count, len(rows) - count, self.touched
+        first = 0
+        while first < len(touched) and touched[first].end < at:
+            first += 1
+        last = first
+        while last < len(touched) and touched[last].start <= end:
+            last += 1
+        met = touched[first:last]
+        low = min(at, met[0].start) if met else at
+        high = max(end, met[-1].end) if met else end
+        old: list[int] = []
+        copied = low
+        for each in met:
+            old += self.rows[copied : each.start] + each.old
+            copied = each.end
+        old += self.rows[copied:high]
+        self.rows[at:end] = rows
+        for each in touched[last:]:
+            each.start += grown
+            each.end += grown
+        touched[first:last] = [TouchedRows(low, high + grown, old)]
+        self.near = at
 
     def rewrite(self, event: Event) -> list[Splice]:
         """Do one rewrite; gives the edits."""
-        before = list(self.rows)
-        self.rest = len(before)
-        self.low = min(self.low, len(before))
+        self.touched = []
         old = event.old.name
         if old in self.instrs:
-            self.low = self._position_of(old)
+            self.near = self._position_of(old)
             self._do(event)
-        ends = len(before) - self.rest, len(self.rows) - self.rest
-        return splices(before[self.low : ends[0]], self.rows[self.low : ends[1]], self.low)
+        found: list[Splice] = []
+        grown = 0
+        for each in self.touched:
+            now = self.rows[each.start : each.end]
+            found[:0] = splices(each.old, now, each.start - grown)
+            grown += len(now) - len(each.old)
+        return found
 
     def _do(self, event: Event) -> None:
         old = event.old.name
@@ -142,7 +175,7 @@ class Replay:
             self._replace(old, new)
 
     def _come(self, instr: Instruction, at: int) -> int:
-        """Insert an instruction before a position, or replace it; gives the position behind it."""
+        """Insert an instruction before a position, or replace it; gives the position after it."""
         known = instr.name in self.instrs
         if known and self.instrs[instr.name] is instr:
             return at

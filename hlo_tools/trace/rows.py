@@ -8,6 +8,7 @@ from hlo.read.stack_frames import source_location
 from hlo.write.print_order import computation_order, fused_computations
 from hlo_tools.trace.changes import Printer, ordered
 from hlo_tools.trace.shards import shard_grid
+from hlo_tools.trace.source import user_line
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
@@ -83,7 +84,8 @@ class RowTable:
         metadata = instr.annotations.metadata
         if metadata is None:
             return ""
-        return f"{metadata.op_name}\n{source_location(self.origin, instr)}"
+        place = source_location(self.origin, instr)
+        return "\n".join([metadata.op_name, place, *user_line(place)])
 
     def of(self, module: Module) -> list[int]:
         """The rows of a module, in the order in which it is printed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 # Of a pass, only the lines around the line that proposes a rewrite are shown.
 AROUND = 6
+# Letters of a line of the user's program that are kept.
+LONGEST_LINE = 160
 _WHOLE = ast.Call | ast.FunctionDef | ast.ClassDef
 
 
@@ -97,3 +100,15 @@ def _ends(file: str) -> dict[int, int]:
         end = node.end_lineno or start
         ends[start] = max(end, ends.get(start, 0))
     return ends
+
+
+def user_line(place: str) -> tuple[str, ...]:
+    """The line of the user's program at `file:line`; empty where it cannot be read here.
+
+    A module may name any file, so that only files of Python are read.
+    """
+    file, _, number = place.rpartition(":")
+    if not file.endswith(".py") or not number.isdigit():
+        return ()
+    line = linecache.getline(file, int(number)).strip()
+    return (line[:LONGEST_LINE],) if line else ()

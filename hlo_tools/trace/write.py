@@ -20,15 +20,20 @@ FEW = 3000
 
 
 def trace_data(
-    module: Module, passes: Pass, values: Values | None = None, *, target: str = "cpu"
+    module: Module,
+    passes: Pass,
+    values: Values | None = None,
+    *,
+    target: str = "cpu",
+    assembly: bool = False,
 ) -> dict[str, Any]:
     """The trace of passes over a module, as `Document` has it.
 
     Parameters
     ----------
-    values, target : as of `Document`.
+    values, target, assembly : as of `Document`.
     """
-    return Document(record(module, passes), values, target=target).as_data()
+    return Document(record(module, passes), values, target=target, assembly=assembly).as_data()
 
 
 def trace_text(data: dict[str, Any]) -> str:

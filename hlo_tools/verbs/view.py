@@ -1,8 +1,9 @@
 """Write a page that shows every pass and every rewrite: one file of HTML, for any browser.
 
 It needs no server and no network. It shows the module before and after each rewrite, with the rule
-and its source, promise and proof; of each instruction its value, users and history; the loops and
-the C that come of it, with their lines linked to the instructions; memory, and a quiz.
+and its source, promise and proof; of each instruction its value, users, history and the line of
+your program; a graph that folds; the loops and the C, with their lines linked to the instructions;
+memory, shardings, and a quiz.
 
 FILE is HLO text, or a trace that `hlo opt --trace` wrote (it ends in .json).
 """
@@ -40,6 +41,7 @@ ABOUT_MODULES: Final = {
     "--seed": 0,
     "--fill": None,
     "--replicas": None,
+    "--assembly": False,
 }
 
 
@@ -57,6 +59,11 @@ def add_arguments(parser: Parser) -> None:
     add_input_options(parser)
     for option in INPUT_OPTIONS:
         parser.not_with(option, "--no-values")
+    parser.add_argument(
+        "--assembly",
+        action="store_true",
+        help="add the assembly of the C, or with --target gpu the PTX of the CUDA C",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: NAME.html)")
 
 
@@ -81,7 +88,9 @@ def traced(arguments: Namespace) -> dict[str, Any]:
     module = read_sound_module(arguments.file, arguments.entry)
     wanted = arguments.values or (is_small(module) and not arguments.no_values)
     values = Values(input_maker(module, arguments), MOST_EVALUATED) if wanted else None
-    return trace_data(module, chosen_pipeline(arguments), values, target=arguments.target)
+    passes = chosen_pipeline(arguments)
+    target, assembly = arguments.target, arguments.assembly
+    return trace_data(module, passes, values, target=target, assembly=assembly)
 
 
 def read_trace(arguments: Namespace) -> dict[str, Any]:

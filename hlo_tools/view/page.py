@@ -30,6 +30,7 @@ PARTS: Final = Path(__file__).with_name("parts")
 # In the order in which the page has them: each may use those before it.
 SCRIPTS: Final = (
     "dom",
+    "options",
     "trace",
     "compare",
     "gutter",
@@ -37,11 +38,15 @@ SCRIPTS: Final = (
     "change",
     "rule",
     "graph",
+    "scopes",
+    "overview",
+    "shards",
     "panel",
     "lines",
     "pictures",
     "quiz",
     "search",
+    "passes",
     "app",
 )
 
@@ -74,15 +79,19 @@ def page(data: Mapping[str, Any]) -> str:
     return text
 
 
-def page_of(module: Module, passes: Pass | None = None, target: Target = "cpu") -> str:
+def page_of(
+    module: Module, passes: Pass | None = None, target: Target = "cpu", *, assembly: bool = False
+) -> str:
     """The page of a module, with values for random inputs if it is not large.
 
     Parameters
     ----------
     passes : those that are shown; the target's standard pipeline if None.
+    assembly : whether with the assembly of the C, or the PTX of the CUDA C.
     """
     values = Values(lambda: random_inputs(module), MOST_EVALUATED) if is_small(module) else None
-    return page(trace_data(module, passes or pipeline(target), values, target=target))
+    passes = passes or pipeline(target)
+    return page(trace_data(module, passes, values, target=target, assembly=assembly))
 
 
 def _part(name: str) -> str:

@@ -180,3 +180,30 @@ def test_large_modules_have_values_where_they_are_asked_for(hlo, tmp_path, monke
         assert hlo("view", module, "-o", tmp_path / "m.html", *words).status == 0
         sizes.append((tmp_path / "m.html").stat().st_size)
     assert sizes[1] > sizes[0]
+
+
+def test_line_of_the_users_program_is_beside_its_place(tmp_path) -> None:
+    """A module may name any file: only Python is read."""
+    for name in ("f.py", "secret.txt"):
+        (tmp_path / name).write_text("import jax\ny = x.T\n")
+    places = [f'source_file="{tmp_path / name}" source_line=2' for name in ("f.py", "secret.txt")]
+    module = language.parse(
+        "HloModule m\nENTRY e {\n x = f32[2] parameter(0)\n"
+        f' a = f32[2] negate(x), metadata={{op_name="n" {places[0]}}}\n'
+        f' ROOT b = f32[2] abs(a), metadata={{op_name="b" {places[1]}}}\n}}'
+    )
+    sources = trace_data(module, optimizer.parse_pipeline("dce"))["sources"]
+    assert sources[1:] == [
+        ["n", f"{tmp_path}/f.py:2", "y = x.T"],
+        ["b", f"{tmp_path}/secret.txt:2"],
+    ]
+
+
+def test_assembly_is_linked_to_instructions(hlo, tmp_path) -> None:
+    assert hlo("view", MEAN, "--assembly", "--no-values", "-o", tmp_path / "m.html").status == 0
+    held = trace_of((tmp_path / "m.html").read_text())
+    code = {each["language"]: each["sections"] for each in held["code"]}
+    assert list(code) == ["C", "Assembly"]
+    kernel = code["Assembly"][0]
+    about = {held["names"][n] for names in kernel["names"] for n in names}
+    assert {"mul.5", "add.1"} <= about

@@ -53,7 +53,7 @@ def test_hostile_names_run_nothing(browser, folder) -> None:
 
 
 def test_whole_change_is_printed(mnist) -> None:
-    mnist.run("viewer.go({pass: viewer.trace.changing[2], step: 15})")
+    mnist.run("viewer.go({pass: viewer.trace.changing[3], step: 15})")
     mnist.press("e")
     shown = mnist.run("return viewer.change.shown.length")
     mnist.run("window.dispatchEvent(new Event('beforeprint'))")
@@ -65,7 +65,7 @@ def test_whole_change_is_printed(mnist) -> None:
 @pytest.mark.parametrize("size", [(1600, 1000), (1000, 700), (420, 900)])
 def test_page_fits_the_window(mnist, size) -> None:
     mnist.browser.set_window_size(*size)
-    mnist.run("viewer.go({pass: viewer.trace.changing[2], step: 15})")
+    mnist.run("viewer.go({pass: viewer.trace.changing[3], step: 15})")
     time.sleep(0.2)
     try:
         for css in ("#before", "#after", "#rule", "#passes", "#slider"):
@@ -95,7 +95,7 @@ def test_fifteen_thousand_instructions_stay_fluid(browser, folder) -> None:
       return taken;""")
     assert np.median(taken) < 50
     viewer.run("viewer.go({step: 4000})")
-    assert viewer.text("#where").startswith("rewrite 4000 of")
+    assert viewer.text("#where").startswith("rewrite 4,000 of")
 
 
 # The least contrast of text with what is behind it, as WCAG 2.1 has it: 4.5, of large text 3.
@@ -134,7 +134,7 @@ CONTRASTS = """
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_all_text_has_enough_contrast(mnist, theme) -> None:
     mnist.run(f"document.documentElement.dataset.theme = '{theme}'")
-    mnist.run("viewer.go({pass: viewer.trace.changing[2], step: 15})")
+    mnist.run("viewer.go({pass: viewer.trace.changing[3], step: 15})")
     found = {}
     for tab in mnist.run("return [...viewer.tabs.keys()]"):
         mnist.run(
@@ -173,7 +173,7 @@ def test_page_works_in_a_frame_of_a_notebook(browser, folder) -> None:
 
 def test_text_on_paper_is_whole(mnist) -> None:
     """Lines are folded there, for nobody can scroll."""
-    mnist.run("viewer.go({pass: viewer.trace.changing[2], step: 15})")
+    mnist.run("viewer.go({pass: viewer.trace.changing[3], step: 15})")
     mnist.press("e")
     mnist.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     mnist.run("window.dispatchEvent(new Event('beforeprint'))")

@@ -69,7 +69,7 @@ async function unpacked(word) {
 }
 
 function wanted() {
-  return { text: text.value, passes: by("passes").value, target: by("target").value };
+  return { text: text.value, passes: by("passes").value, target: by("target").value, assembly: by("assembly").checked };
 }
 
 async function show() {
@@ -145,6 +145,7 @@ text.addEventListener("input", () => { runsPython = true; marks.replaceChildren(
 text.addEventListener("scroll", scrolled);
 by("passes").addEventListener("input", soon);
 by("target").addEventListener("input", soon);
+by("assembly").addEventListener("input", soon);
 by("agree").addEventListener("click", () => { runsPython = true; show(); });
 by("example").addEventListener("change", (event) => {
   if (!(event.target.value in EXAMPLES)) return;
@@ -189,6 +190,7 @@ async function begin() {
   text.value = String(given.text ?? "");
   by("passes").value = String(given.passes ?? "");
   by("target").value = given.target === "gpu" ? "gpu" : "cpu";
+  by("assembly").checked = given.assembly === true;
   await show();
 }
 begin();

@@ -1,25 +1,32 @@
 // What is shown: a place in the trace, an instruction, a tab; and the keys that change it.
 
+const PANES = ["hlo", "graph", "loops", "code", "memory", "timeline", "sharding"];
+
 class App {
   constructor(trace) {
     this.trace = trace;
-    this.words = new Words(trace);
+    this.options = new Options();
+    this.words = new Words(trace, this.options);
     const first = trace.changing.length ? trace.changing[0] : 0;
-    Object.assign(this, { pass: first, step: trace.changing.length ? 1 : 0, name: null, tab: "hlo" });
+    Object.assign(this, { pass: first, step: trace.changing.length ? 1 : 0, name: null, tab: "hlo", from: null });
     this.quiz = new Quiz(this);
     this.change = new ChangeView(this);
     this.rule = new RuleView(this);
     this.code = new CodeView(this);
     this.loops = new LoopsView(this);
+    this.graph = new GraphView(this);
+    this.sharding = new ShardingView(this);
     this.memory = new MemoryView(this);
     this.timeline = new TimelineView(this);
     this.panel = new Panel(this);
     this.search = new Search(this);
     this.rule.element.addEventListener("click", (event) => this.followed(event));
     this.makeTabs();
-    this.makePasses();
+    this.passes = new PassList(this);
     this.makeButtons();
+    this.options.begin(() => this.go({}));
     addEventListener("keydown", (event) => this.pressed(event));
+    addEventListener("pointerdown", (event) => { if (!event.target.closest("#play, #pace")) this.passes.stop(); });
     addEventListener("hashchange", () => this.readLink());
     addEventListener("beforeprint", () => VirtualList.all.forEach((list) => list.draw(true, MOST_PRINTED)));
     addEventListener("afterprint", () => VirtualList.all.forEach((list) => list.draw(true)));
@@ -45,6 +52,8 @@ class App {
 
   clamp() {
     const count = this.trace.passes.length;
+    // The module is the same before all passes up to the next that changes it.
+    if (this.from !== null) this.from = this.trace.changing.find((number) => number >= this.from && number <= this.pass) ?? null;
     this.pass = Math.min(Math.max(this.pass, 0), Math.max(count - 1, 0));
     const steps = count ? this.trace.passes[this.pass].steps.length : 0;
     // The quiz asks for one rewrite; all of them at once would give the answers.
@@ -73,6 +82,8 @@ class App {
     const parts = [`pass=${pass + 1}`, `step=${step}`];
     if (name !== null) parts.push(`i=${encodeURIComponent(this.trace.names[name])}`);
     if (tab !== "hlo") parts.push(`tab=${encodeURIComponent(tab)}`);
+    if (this.from !== null) parts.push(`from=${this.from + 1}`);
+    if (this.options.on.size) parts.push(`show=${[...this.options.on].join("+")}`);
     return "#" + parts.join("&");
   }
 
@@ -80,20 +91,25 @@ class App {
     const given = new URLSearchParams(location.hash.slice(1));
     if (!given.has("pass")) return false;
     const name = this.trace.nameNumber.get(given.get("i"));
+    this.options.set((given.get("show") || "").split(/[ +]/));
     this.go({ pass: Number(given.get("pass")) - 1 || 0, step: Number(given.get("step")) || 0,
-      name: name === undefined ? null : name, tab: this.tabs.has(given.get("tab")) ? given.get("tab") : "hlo" });
+      name: name === undefined ? null : name, from: given.has("from") ? Number(given.get("from")) - 1 : null, tab: this.tabs.has(given.get("tab")) ? given.get("tab") : "hlo" });
     return true;
   }
 
-  // The place that the tab shows: the other tabs show the module after all passes.
+  // Whether the tab shows the module at its place in the trace; the others show the last one.
+  isOfModule() {
+    return ["hlo", "graph", "sharding"].includes(this.tab);
+  }
+
   place() {
-    const { trace, pass, step, tab } = this;
-    return tab === "hlo" || !trace.passes.length ? { pass, step } : { pass: trace.passes.length - 1, step: 0 };
+    const { trace, pass, step } = this;
+    return this.isOfModule() || !trace.passes.length ? { pass, step } : { pass: trace.passes.length - 1, step: 0 };
   }
 
   // The modules before and after the change that the tab shows.
   states() {
-    if (this.tab === "hlo") return this.change.states;
+    if (this.isOfModule()) return this.change.states;
     this.last = this.last || new State(this.trace, this.trace.starts[this.trace.starts.length - 1]);
     return [this.last, this.last];
   }
@@ -107,36 +123,26 @@ class App {
 
   render() {
     const begun = performance.now();
+    document.body.classList.toggle("chosen", this.name !== null);
+    const languages = this.code.languages(), pane = languages.includes(this.tab) ? "code" : this.tab;
+    for (const each of PANES) show(byId(`pane-${each}`), each === pane);
+    show(byId("stepper"), this.isOfModule());
     this.change.render();
     this.rule.render();
     this.panel.render();
-    this.renderPasses();
-    this.renderSlider();
+    this.passes.render();
     for (const [tab, button] of this.tabs) {
       button.setAttribute("aria-selected", tab === this.tab ? "true" : "false");
       button.tabIndex = tab === this.tab ? 0 : -1;
     }
-    const languages = this.code.languages(), pane = languages.includes(this.tab) ? "code" : this.tab;
-    for (const each of ["hlo", "loops", "code", "memory", "timeline"]) show(byId(`pane-${each}`), each === pane);
     if (pane === "code") this.code.render(this.tab);
     else if (pane !== "hlo") this[pane].render();
     this.milliseconds = performance.now() - begun;
   }
 
-  renderSlider() {
-    const run = this.trace.passes[this.pass], slider = byId("slider");
-    const steps = run ? run.steps.length : 0;
-    slider.max = steps;
-    slider.value = this.step;
-    slider.disabled = !steps;
-    const told = this.step ? `rewrite ${this.step} of ${steps}` : steps ? `all ${plural(steps, "rewrite")}` : "no rewrites";
-    slider.setAttribute("aria-valuetext", told);
-    byId("where").textContent = told;
-    byId("overall").textContent = run ? `${run.doneBefore + this.step} of ${this.trace.total} in all` : "";
-  }
-
   makeTabs() {
-    const names = [["hlo", "HLO"], ["loops", "Loops"], ...this.code.languages().map((each) => [each, each]), ["memory", "Memory"], ["timeline", "Timeline"]];
+    const names = [["hlo", "HLO"], ["graph", "Graph"], ["loops", "Loops"], ...this.code.languages().map((each) => [each, each]), ["memory", "Memory"], ["timeline", "Timeline"],
+      ...(this.sharding.isEmpty() ? [] : [["sharding", "Sharding"]])];
     this.tabs = new Map(names.map(([tab, label]) => [tab, el("button", { type: "button", role: "tab", id: `tab-${tab}`,
       onclick: () => this.go({ tab }) }, label)]));
     byId("tabs").replaceChildren(...this.tabs.values());
@@ -149,34 +155,6 @@ class App {
     });
   }
 
-  makePasses() {
-    const { trace } = this;
-    this.items = trace.passes.map((run) => {
-      const mark = run.verified === true ? ["✓", "verified"] : run.verified === false ? ["✗", "the verifier found a fault"] : ["", ""];
-      const path = run.path.slice(1, -1).join(" › ");
-      return el("li", { class: run.steps.length ? "changed" : "idle" }, el("button", { type: "button", title: `${run.summary}\n${run.place.join(":")}`,
-        onclick: () => this.go({ pass: run.number, step: 0, tab: "hlo" }) },
-        el("span", { class: "number" }, String(run.number + 1)),
-        el("span", { class: "title" }, ...breakable(run.name), path ? el("small", {}, path) : ""),
-        el("span", { class: "count", "aria-label": plural(run.steps.length, "rewrite") }, run.steps.length ? String(run.steps.length) : ""),
-        el("span", { class: "verdict", title: mark[1], "aria-label": mark[1] }, mark[0])));
-    });
-    byId("passes").replaceChildren(...this.items);
-    const box = byId("show-idle");
-    box.addEventListener("change", () => byId("passes").classList.toggle("with-idle", box.checked));
-    const idle = trace.passes.filter((run) => !run.steps.length).length;
-    byId("idle-count").textContent = plural(idle, "run") + " that changed nothing";
-  }
-
-  renderPasses() {
-    this.items.forEach((item, number) => {
-      const isHere = number === this.pass;
-      item.classList.toggle("here", isHere);
-      item.firstChild.setAttribute("aria-current", isHere ? "step" : "false");
-      if (isHere) item.scrollIntoView({ block: "nearest" });
-    });
-  }
-
   makeButtons() {
     const on = (id, run) => byId(id).addEventListener("click", run);
     on("back", () => this.nextStep(-1));
@@ -186,7 +164,6 @@ class App {
     on("theme", () => this.changeTheme());
     on("help", () => byId("keys").showModal());
     on("print", () => print());
-    byId("slider").addEventListener("input", (event) => this.go({ step: Number(event.target.value) }));
     show(byId("fault"), Boolean(this.trace.fault));
     byId("fault").textContent = this.trace.fault;
     show(byId("notes"), this.trace.notes.length > 0);
@@ -213,14 +190,21 @@ class App {
   // ----------------------------------------------------------------------------------------- keys
 
   pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.target.closest("input, select, textarea, dialog")) return;
+    if (event.key !== " ") this.passes.stop();
+    const choice = LETTERS.indexOf(event.key);
     const keys = {
       j: () => this.nextStep(1),
       k: () => this.nextStep(-1),
       n: () => this.nextPass(1),
       p: () => this.nextPass(-1),
       "/": () => this.search.input.focus(),
-      g: () => byId("details").querySelector(".graph-scroll")?.focus(),
+      g: () => this.go({ tab: this.tab === "graph" ? "hlo" : "graph" }),
+      w: () => this.options.toggle("wrap"),
+      l: () => this.options.toggle("layouts"),
+      s: () => this.options.toggle("source"),
+      m: () => this.passes.compareWith(this.from === null ? this.pass : null),
+      " ": () => this.passes.play(),
       e: () => this.change.openAll(),
       q: () => this.quiz.toggle(),
       t: () => this.changeTheme(),
@@ -228,8 +212,8 @@ class App {
       Escape: () => this.go({ name: null }),
     };
     const tab = [...this.tabs.keys()][Number(event.key) - 1];
-    const run = tab ? () => this.go({ tab }) : keys[event.key];
-    if (!run) return;
+    const run = this.quiz.hides() && choice >= 0 ? () => this.quiz.answer(choice) : tab ? () => this.go({ tab }) : keys[event.key];
+    if (!run || (event.key === " " && event.target.closest("button, a, summary"))) return;
     event.preventDefault();
     run();
   }

@@ -12,36 +12,46 @@ class ChangeView {
       list.element.addEventListener("keydown", (event) => this.pressed(event, n));
       return list;
     });
-    const [left, right] = this.lists;
-    this.tie(left, right);
-    this.tie(right, left);
-  }
-
-  // Both sides scroll together.
-  tie(one, other) {
-    one.element.addEventListener("scroll", () => {
-      if (other.element.scrollTop !== one.element.scrollTop) other.element.scrollTop = one.element.scrollTop;
-    });
+    tied(this.lists);
   }
 
   render() {
-    const { app } = this, { trace, pass, step } = app;
-    const key = `${pass}/${step}`, isNew = key !== this.key;
+    const { app } = this, { trace, pass, step, from } = app;
+    const key = `${pass}/${step}/${from}`, isNew = key !== this.key;
     if (isNew) {
       if (!key.startsWith(this.key.split("/")[0] + "/")) this.opened.clear();
       this.key = key;
-      const before = step ? trace.rowsAt(pass, step - 1) : trace.starts[pass];
+      const isOne = step && from === null;
+      const before = from !== null ? trace.starts[from] : step ? trace.rowsAt(pass, step - 1) : trace.starts[pass];
       const after = step ? trace.rowsAt(pass, step) : trace.starts[pass + 1];
       [this.states, this.gutters] = this.indexed(before, after);
-      const edits = step ? ascending(trace.passes[pass].steps[step - 1].edits) : differences(before, after);
+      const edits = isOne ? ascending(trace.passes[pass].steps[step - 1].edits) : differences(before, after);
       const keyOf = (row) => trace.rows.name[row] * 2 + (trace.isInstruction(row) ? 1 : 0);
       this.lines = aligned(before, after, edits, keyOf);
-      this.bound = boundNames(trace, pass, step);
+      this.bound = from === null ? boundNames(trace, pass, step) : new Map();
     }
     this.shown = folded(this.lines, this.opened, this.framesOfChanges());
-    this.lists.forEach((list, side) => list.fill(this.shown.length, this.width(side)));
+    const width = Math.max(this.width(0), this.width(1));
+    const letters = app.options.isOn("wrap") ? (n) => Math.max(this.letters(n, 0), this.letters(n, 1)) : null;
+    this.lists.forEach((list) => list.fill(this.shown.length, width, letters));
     if (isNew) this.revealChange();
     app.quiz.cover(pass, step);
+  }
+
+  // The letters of a line on one side, with the room that its variables' signs take.
+  letters(n, side) {
+    const { line, fold } = this.shown[n];
+    if (fold !== undefined || line[side] < 0) return 0;
+    const row = this.states[side].rows[line[side]], { name, operands } = this.app.trace.rows;
+    const signs = this.bound.size ? [name[row], ...operands[row]].filter((each) => this.bound.has(each)).length : 0;
+    return this.app.words.lettersOf(row, this.isInFolds(line)) + 2 * signs;
+  }
+
+  // Whether a line changes only in what is folded away, so that it must be shown whole.
+  isInFolds(line) {
+    if (line[2] !== CHANGED || line[0] < 0 || line[1] < 0) return false;
+    const [old, now] = line.slice(0, 2).map((place, side) => this.states[side].rows[place]);
+    return old !== now && this.app.trace.shortOf(old) === this.app.trace.shortOf(now);
   }
 
   // The states and gutters of both sides; what the last change had already is taken from there.
@@ -68,13 +78,9 @@ class ChangeView {
 
   // The longest line's width in characters, of lines that are not folded away.
   width(side) {
-    const { trace } = this.app, rows = this.states[side].rows;
     let longest = 40;
-    for (const { line, fold } of this.shown) {
-      if (fold === undefined && line[side] >= 0) longest = Math.max(longest, trace.textOf(rows[line[side]]).length);
-      if (longest > 600) return 600;
-    }
-    return longest;
+    for (let n = 0; n < this.shown.length && longest < 600; n += 1) longest = Math.max(longest, this.letters(n, side));
+    return Math.min(longest, 600);
   }
 
   revealChange() {
@@ -84,7 +90,7 @@ class ChangeView {
 
   line(n, side) {
     const { fold, count, line } = this.shown[n], place = line[side];
-    const state = this.states[side], gutter = this.gutters[side], height = this.lists[side].height;
+    const state = this.states[side], gutter = this.gutters[side], height = this.lists[side].tall(n);
     if (fold !== undefined) {
       return el("div", { class: "row fold", role: "option", "data-fold": fold, id: `${side}-${n}` },
         gutter.draw(place, height, { isFold: true }),
@@ -102,7 +108,7 @@ class ChangeView {
       gutter.draw(place, height, { isLit: isChosen }),
       el("span", { class: "mark", "aria-label": line[2] === CHANGED ? (side ? "came" : "went") : null },
         line[2] === CHANGED ? (side ? "+" : "−") : " "),
-      el("code", {}, ...app.words.ofRow(row, app.name, this.bound)));
+      el("code", {}, ...app.words.ofRow(row, app.name, this.bound, this.isInFolds(line))));
   }
 
   // Whether a row is an operand or a user of the chosen instruction.
@@ -183,7 +189,7 @@ class ChangeView {
   }
 }
 
-// Edits of a step, which stand last place first, as differences from the first place on.
+// Edits of a step, which come last place first, as differences from the first place on.
 function ascending(edits) {
   let shift = 0;
   return [...edits].reverse().map(([place, count, came]) => {
@@ -193,7 +199,7 @@ function ascending(edits) {
   });
 }
 
-// The names that a rule's variables stand for, each with its variable and a colour.
+// The names that a rule's variables match, each with its variable and a colour.
 function boundNames(trace, pass, step) {
   const bound = new Map();
   const bindings = step ? trace.passes[pass].steps[step - 1].bindings || {} : {};

@@ -42,37 +42,92 @@ function bytes(count) {
 // Lines of a list that are printed at most.
 const MOST_PRINTED = 2000;
 
+// The width of a letter of the lists, in pixels.
+function letterWidth() {
+  if (!letterWidth.found) {
+    const ruler = el("code", { class: "row", style: "visibility:hidden;min-width:0;border:0" }, el("span", {}, "m".repeat(100)));
+    document.body.append(ruler);
+    letterWidth.found = ruler.firstChild.getBoundingClientRect().width / 100 || 7.5;
+    ruler.remove();
+  }
+  return letterWidth.found;
+}
+
 // A list of which only those lines are in the page that can be seen.
 class VirtualList {
-  constructor(element, label, makeLine, { height = 20, onKey = null } = {}) {
-    Object.assign(this, { element, makeLine, height, onKey, count: 0, first: -1, last: -1 });
+  constructor(element, label, makeLine, { height = 20 } = {}) {
+    Object.assign(this, { element, makeLine, height, count: 0, first: -1, last: -1, tops: null });
     this.sheet = el("div", { class: "sheet" });
     element.replaceChildren(this.sheet);
     filled(element, { role: "listbox", tabindex: 0, "aria-label": label }, []);
     element.addEventListener("scroll", () => this.draw());
-    new ResizeObserver(() => this.draw(true)).observe(element);
+    new ResizeObserver(() => this.resized()).observe(element);
     VirtualList.all.push(this);
   }
 
-  fill(count, width) {
+  // Show so many lines. `width` is of the longest, in letters. Where lines are wrapped, `letters`
+  // gives the lists that must have equal heights, and the number of letters of each line there.
+  fill(count, width, letters = null) {
     this.count = count;
-    this.sheet.style.height = `${count * this.height}px`;
-    this.sheet.style.minWidth = width ? `calc(${width}ch + 8rem)` : "";
+    this.letters = letters;
+    this.measure();
+    this.sheet.style.minWidth = width && !letters ? `calc(${width}ch + 8rem)` : "";
+    this.element.classList.toggle("wrapped", Boolean(letters));
     this.draw(true);
+  }
+
+  // How many letters fit into a line beside its mark and its gutter.
+  get columns() {
+    return Math.max(20, Math.floor((this.element.clientWidth - 108) / letterWidth()));
+  }
+
+  // The top of each line, for lines of different heights.
+  measure() {
+    this.tops = null;
+    if (this.letters) {
+      this.tops = new Int32Array(this.count + 1);
+      const columns = this.columns;
+      for (let n = 0; n < this.count; n += 1) {
+        this.tops[n + 1] = this.tops[n] + this.height * Math.max(1, Math.ceil(this.letters(n) / columns));
+      }
+    }
+    this.sheet.style.height = `${this.topOf(this.count)}px`;
+  }
+
+  resized() {
+    if (this.letters) this.measure();
+    this.draw(true);
+  }
+
+  topOf(n) {
+    return this.tops ? this.tops[n] : n * this.height;
+  }
+
+  // The number of the line at a height.
+  at(y) {
+    if (!this.tops) return Math.floor(y / this.height);
+    let low = 0, high = this.count;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.tops[middle] <= y) low = middle;
+      else high = middle - 1;
+    }
+    return low;
   }
 
   // Draw the lines in view, or, to be printed, so many from the first.
   draw(anew = false, printed = 0) {
     const top = this.element.scrollTop, tall = this.element.clientHeight;
-    const first = printed ? 0 : Math.max(0, Math.floor(top / this.height) - 8);
-    const last = Math.min(this.count, printed || Math.ceil((top + tall) / this.height) + 8);
+    const first = printed ? 0 : Math.max(0, this.at(top) - 8);
+    const last = Math.min(this.count, printed || this.at(top + tall) + 9);
     if (!anew && first === this.first && last === this.last) return;
     this.first = first;
     this.last = last;
     const lines = [];
     for (let n = first; n < last; n += 1) {
       const line = this.makeLine(n);
-      line.style.top = `${n * this.height}px`;
+      line.style.top = `${this.topOf(n)}px`;
+      if (this.tops) line.style.height = `${this.tops[n + 1] - this.tops[n]}px`;
       line.setAttribute("aria-setsize", this.count);
       line.setAttribute("aria-posinset", n + 1);
       lines.push(line);
@@ -80,12 +135,29 @@ class VirtualList {
     this.sheet.replaceChildren(...lines);
   }
 
+  // The height of a line, in pixels.
+  tall(n) {
+    return this.topOf(n + 1) - this.topOf(n);
+  }
+
   // Bring a line into view, unless it is there.
   reveal(n, always = false) {
-    const top = this.element.scrollTop, tall = this.element.clientHeight, at = n * this.height;
+    const top = this.element.scrollTop, tall = this.element.clientHeight, at = this.topOf(n);
     if (always || at < top + this.height || at > top + tall - 2 * this.height) {
       this.element.scrollTop = Math.max(0, at - tall / 3);
     }
   }
 }
 VirtualList.all = [];
+
+// Lists that scroll together, down and sideways.
+function tied(lists) {
+  for (const { element } of lists) {
+    element.addEventListener("scroll", () => {
+      for (const other of lists) {
+        if (other.element.scrollTop !== element.scrollTop) other.element.scrollTop = element.scrollTop;
+        if (other.element.scrollLeft !== element.scrollLeft) other.element.scrollLeft = element.scrollLeft;
+      }
+    });
+  }
+}

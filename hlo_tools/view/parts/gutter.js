@@ -53,7 +53,7 @@ class Gutter {
     const x = (lane) => LANE * (lane + 1) - LANE / 2;
     const before = place > 0 ? this.after[place - 1] : 0;
     const after = isFold ? before : this.after[place], uses = isFold ? 0 : this.uses[place];
-    const dot = isFold ? -1 : this.dot[place], middle = height / 2;
+    const dot = isFold ? -1 : this.dot[place], middle = 10; // in the first line of a wrapped one
     let path = "";
     for (let lane = 0; lane < lanes; lane += 1) {
       const bit = 1 << lane, isNew = lane === dot && !(before & bit && !(uses & bit));

@@ -9,11 +9,8 @@ class LoopsView {
     this.state = 1;
     this.lists = ["loops-before", "loops-after"].map((id, side) =>
       new VirtualList(byId(id), side ? "Loops after the pass" : "Loops before the pass", (n) => this.line(n, side)));
-    const [left, right] = this.lists;
-    for (const [one, other] of [[left, right], [right, left]]) {
-      one.element.addEventListener("scroll", () => { other.element.scrollTop = one.element.scrollTop; });
-      one.element.addEventListener("click", (event) => this.clicked(event));
-    }
+    tied(this.lists);
+    for (const { element } of this.lists) element.addEventListener("click", (event) => this.clicked(event));
   }
 
   // How many lines of the kernels, as they are at last, speak of an instruction.
@@ -48,16 +45,31 @@ class LoopsView {
     const buttons = states.slice(1).map((state, n) => el("button", { type: "button",
       "aria-pressed": n + 1 === this.state ? "true" : "false", title: state.why,
       onclick: () => { this.state = n + 1; this.render(); } }, state.pass));
+    const steps = states[this.state].steps || [];
+    this.primitive = Math.min(this.primitive ?? -1, steps.length - 1);
+    if (`${this.kernel}/${this.state}` !== this.at) this.primitive = -1;
     byId("loops-passes").replaceChildren(el("label", {}, "kernel ", choice), " ", ...buttons,
-      el("p", {}, states[this.state].why || "No pass over kernels changes these loops."));
-    this.shownStates = [states[Math.max(this.state - 1, 0)], states[this.state]];
+      el("p", {}, states[this.state].why || "No pass over kernels changes these loops."), ...this.schedule(steps));
+    this.shownStates = this.primitive < 0 ? [states[Math.max(this.state - 1, 0)], states[this.state]]
+      : [steps[this.primitive].before, steps[this.primitive].after].map((lines) => ({ lines, names: lines.map(() => []) }));
     const sides = this.shownStates.map((state) => state.lines);
     const [before, after] = sides.map(numbered);
     const edits = differences(before, after);
     this.shown = aligned(before, after, edits, () => -1);
     const width = Math.max(...sides.flat().map((line) => texts[line].length), 40);
-    this.lists.forEach((list) => list.fill(this.shown.length, Math.min(width, 300)));
+    const length = (n, side) => (this.shown[n][side] < 0 ? 0 : texts[sides[side][this.shown[n][side]]].length);
+    const letters = this.app.options.isOn("wrap") ? (n) => Math.max(length(n, 0), length(n, 1)) : null;
+    this.lists.forEach((list) => list.fill(this.shown.length, Math.min(width, 300), letters));
     this.revealNews(`${this.kernel}/${this.state}`, this.app.name);
+  }
+
+  // The primitives that the pass applied, in order: the schedule. A click shows the loop before and after one.
+  schedule(steps) {
+    if (!steps.length) return [];
+    return [el("ol", { class: "schedule", "aria-label": "steps of the schedule" }, ...steps.map((step, n) =>
+      el("li", {}, el("button", { type: "button", title: step.reason, "aria-pressed": n === this.primitive ? "true" : "false",
+        onclick: () => { this.primitive = n === this.primitive ? -1 : n; this.render(); } }, step.primitive)))),
+    this.primitive >= 0 ? el("p", {}, `Legal, since ${steps[this.primitive].reason}`) : ""];
   }
 
   // Scroll to the line of an instruction that is newly chosen, else to the first change.
@@ -82,7 +94,7 @@ class LoopsView {
     const marks = [isChanged ? (side ? "came" : "gone") : "", isChosen ? "chosen" : "", names[place].length ? "linked" : ""];
     return el("div", { class: `row ${marks.join(" ")}`, role: "option", "data-side": side, "data-place": place,
       "aria-selected": isChosen ? "true" : "false" },
-      el("span", { class: "mark" }, isChanged ? (side ? "+" : "−") : " "), el("code", {}, this.app.trace.texts[lines[place]]));
+      el("span", { class: "mark" }, isChanged ? (side ? "+" : "−") : " "), el("code", {}, ...codeWords(this.app.trace.texts[lines[place]])));
   }
 
   clicked(event) {
@@ -100,7 +112,7 @@ class LoopsView {
   }
 }
 
-// Lines as keys that occur once: equal ones are told apart by how many stood before.
+// Lines as keys that occur once: equal ones are told apart by how many came before.
 function numbered(lines) {
   const seen = new Map();
   return lines.map((line) => {
@@ -148,17 +160,19 @@ class CodeView {
     this.gutter = this.gutter || new Gutter(this.state);
     this.lines = [];
     code.sections.forEach((section, number) => {
-      const isOpen = this.opened.has(number) || section.title !== "prelude";
+      const isOpen = this.opened.has(`${language}/${number}`) || section.title !== "prelude";
       this.lines.push({ section: number, title: section.title, isOpen, count: section.lines.length });
       section.lines.forEach((line, n) => { if (isOpen) this.lines.push({ text: line, names: section.names[n] }); });
     });
-    const longest = Math.max(40, ...this.lines.map((line) => (line.text === undefined ? 0 : trace.texts[line.text].length)));
-    this.lists[0].fill(rows.length, Math.min(200, rows.reduce((most, row) => Math.max(most, trace.textOf(row).length), 40)));
-    this.lists[1].fill(this.lines.length, Math.min(longest, 300));
+    const { words, options } = this.app, isWrapped = options.isOn("wrap");
+    const length = (line) => (line.text === undefined ? 0 : trace.texts[line.text].length);
+    const longest = this.lines.reduce((most, line) => Math.max(most, length(line)), 40);
+    this.lists[0].fill(rows.length, Math.min(300, rows.reduce((most, row) => Math.max(most, words.lettersOf(row)), 40)), isWrapped ? (n) => words.lettersOf(rows[n]) : null);
+    this.lists[1].fill(this.lines.length, Math.min(longest, 300), isWrapped ? (n) => length(this.lines[n]) : null);
     const place = name === null ? -1 : this.state.place(name);
     if (place >= 0) this.lists[0].reveal(place);
     const speaks = (each) => each.names && each.names.includes(name);
-    const isCode = (each) => speaks(each) && !trace.texts[each.text].startsWith("//");
+    const isCode = (each) => speaks(each) && !trace.texts[each.text].trim().startsWith("//");
     const line = name === null ? -1 : this.lines.findIndex(this.lines.some(isCode) ? isCode : speaks);
     if (line >= 0 && !this.isFromCode) this.lists[1].reveal(line);
     this.isFromCode = false;
@@ -169,7 +183,7 @@ class CodeView {
     const isChosen = app.trace.isInstruction(row) && name === app.name;
     return el("div", { class: `row ${isChosen ? "chosen" : ""}`, role: "option", "aria-selected": isChosen ? "true" : "false",
       "data-name": app.trace.isInstruction(row) ? name : null },
-      this.gutter.draw(n, this.lists[0].height, { isLit: isChosen }), el("code", {}, ...app.words.ofRow(row, app.name, null)));
+      this.gutter.draw(n, this.lists[0].tall(n), { isLit: isChosen }), el("code", {}, ...app.words.ofRow(row, app.name, null)));
   }
 
   codeLine(n) {
@@ -180,14 +194,14 @@ class CodeView {
     }
     const isChosen = this.app.name !== null && line.names.includes(this.app.name);
     return el("div", { class: `row ${isChosen ? "chosen" : ""} ${line.names.length ? "linked" : ""}`, role: "option", "data-line": n,
-      "aria-selected": isChosen ? "true" : "false" }, el("code", {}, this.app.trace.texts[line.text]));
+      "aria-selected": isChosen ? "true" : "false" }, el("code", {}, ...codeWords(this.app.trace.texts[line.text])));
   }
 
   clicked(event) {
     const row = event.target.closest(".row");
     if (!row) return;
     if (row.dataset.section !== undefined) {
-      this.opened.add(Number(row.dataset.section));
+      this.opened.add(`${this.app.tab}/${row.dataset.section}`);
       return this.app.render();
     }
     const { names } = this.lines[Number(row.dataset.line)];

@@ -11,14 +11,15 @@ class Panel {
   render() {
     const { app } = this, { trace, name } = app;
     if (name === null) {
-      this.element.replaceChildren(el("p", { class: "dim" }, "Choose an instruction: click on a line, or on a name."));
+      this.element.replaceChildren();
       return;
     }
     const [before, after] = app.states();
     const state = after.place(name) >= 0 && !app.quiz.hides() ? after : before, place = state.place(name);
     const title = el("h2", {}, "%" + trace.names[name]);
+    const close = el("button", { type: "button", class: "close", "aria-label": "Close", title: "close (Esc)", onclick: () => app.go({ name: null }) }, "×");
     if (place < 0) {
-      this.element.replaceChildren(title, el("p", { class: "dim" }, "It is not in the module here."), this.history(name));
+      this.element.replaceChildren(close, title, el("p", { class: "dim" }, "It is not in the module here."), this.history(name));
       return;
     }
     const row = state.rows[place], [opcode, summary, family] = trace.opcodes[trace.rows.opcode[row]];
@@ -31,8 +32,10 @@ class Panel {
     fact("operands", ...this.links(trace.rows.operands[row]));
     fact("used by", ...this.links(state.usersOf(name)), trace.rows.kind[row] === ROOT ? " (root)" : "");
     if (trace.rows.called[row].length) fact("calls", ...this.links(trace.rows.called[row]));
-    this.element.replaceChildren(title,
-      el("pre", { class: "whole" }, ...app.words.ofRow(row, name, null)),
+    const [operation, where, line] = trace.sourceOf(row);
+    if (operation || where) fact("from", operation ? el("code", {}, operation) : "", where ? ` ${where}` : "", line ? el("pre", { class: "user" }, line) : "");
+    this.element.replaceChildren(close, title,
+      el("pre", { class: "whole" }, ...app.words.ofRow(row, name, null, true)),
       facts, ...shardPicture(trace.shardsOf.get(row)), ...this.values(name, before, after), this.history(name, row), ...this.uses(name), this.graph(state, name));
   }
 

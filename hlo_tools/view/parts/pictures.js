@@ -22,30 +22,44 @@ class MemoryView {
     if (allocations.length > 60) this.element.append(el("p", {}, `and ${allocations.length - 60} more allocations`));
   }
 
+  // Bars of the values in an allocation. Many moments make it wider than the window.
   allocation(allocation, moments) {
-    const { trace, name } = this.app, width = 900;
-    const height = allocation.kind === "temporary" ? 260 : Math.max(16, Math.min(120, 14 * lanesOf(allocation)));
-    const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "memory", role: "img", preserveAspectRatio: "none",
-      "aria-label": `${allocation.kind}, ${bytes(allocation.size)}, ${plural(allocation.values.length, "value")}` });
-    const labels = new Labels();
+    const { trace, name } = this.app, isTemporary = allocation.kind === "temporary";
+    const width = isTemporary ? Math.max(900, Math.min(2 * moments, 8000)) : 900;
+    const height = isTemporary ? Math.max(260, Math.min(520, 5 * lanesOf(allocation))) : Math.max(16, Math.min(120, 14 * lanesOf(allocation)));
+    const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: width > 900 ? "memory wide" : "memory", role: "img",
+      "aria-label": `${allocation.kind}, ${bytes(allocation.size)}, ${plural(allocation.values.length, "value")}`,
+      ...(width > 900 ? { width, height } : {}) });
+    const labels = new Labels(), alive = new Float64Array(moments + 1);
     for (const [value, offset, size, shape, spans] of allocation.values) {
       const number = trace.nameNumber.get(value.split("{")[0].split(" ")[0]);
       for (const [first, last] of spans) {
-        const x = (first / moments) * width, w = Math.max(2, ((last - first + 1) / moments) * width);
-        const tall = Math.max(2, (size / allocation.size) * height), y = height - (offset / allocation.size) * height - tall;
-        const group = svg("g", { class: number !== undefined && number === name ? "value chosen" : "value", "data-name": number });
+        for (let n = Math.max(0, first); n <= Math.min(last, moments - 1); n += 1) alive[n] += size;
+        const x = (first / moments) * width, w = Math.max(1, ((last - first + 1) / moments) * width);
+        const tall = Math.max(1, (size / allocation.size) * height), y = height - (offset / allocation.size) * height - tall;
+        // A border would hide a thin bar.
+        const classes = ["value", number !== undefined && number === name ? "chosen" : "", w > 6 && tall > 6 ? "framed" : ""];
+        const group = svg("g", { class: classes.join(" "), "data-name": number });
         group.append(svg("rect", { x, y, width: w, height: tall }), svg("title", {}, `%${value} ${shape}, ${bytes(size)} at ${offset}, moments ${first} to ${last}`));
         drawn.append(group);
         if (tall > 11) labels.add("%" + value, x, x + w, y + tall / 2 + 4);
       }
     }
-    drawn.append(...labels.drawn);
-    return el("figure", {}, el("figcaption", {}, `${allocation.kind}, ${bytes(allocation.size)}`), drawn);
+    const told = `${allocation.kind}, ${bytes(allocation.size)}`;
+    if (!isTemporary) {
+      drawn.append(...labels.drawn);
+      return el("figure", {}, el("figcaption", {}, told), drawn);
+    }
+    const most = Math.max(...alive), peak = alive.indexOf(most), at = ((peak + 0.5) / moments) * width;
+    const order = this.app.trace.memory.order.find(([moment]) => moment === peak);
+    drawn.append(svg("path", { class: "peak", d: `M${at} 0V${height}` }), ...labels.drawn);
+    return el("figure", {}, el("figcaption", {}, `${told}; the peak, ${bytes(most)}, is at moment ${peak.toLocaleString("en")}`,
+      order ? [", ", ...this.app.words.ofText(`%${order[1]}`, name, null)] : ""), el("div", { class: "sideways" }, drawn));
   }
 }
 
 // Names on bars, above all bars. Values that share memory have bars on top of each other: a name
-// stands where none stands yet, or nowhere.
+// is written where none is yet, or nowhere.
 class Labels {
   constructor() {
     this.drawn = [];
@@ -60,25 +74,6 @@ class Labels {
     this.taken.push({ start: from, end: Math.min(end, from + 6 + 7 * shown.length), y });
     this.drawn.push(svg("text", { x: from + 3, y }, shown));
   }
-}
-
-// The blocks of an array that devices share: a colour for each device, copies in stripes.
-function shardPicture(grid) {
-  if (!grid) return [];
-  const [rows, columns, blocks] = grid, devices = Math.max(...blocks.flat()) + 1;
-  const side = Math.max(6, Math.min(44, 360 / Math.max(rows, columns))), width = columns * side, height = rows * side;
-  const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "shards", role: "img",
-    "aria-label": `${plural(blocks.length, "block")} on ${plural(devices, "device")}` });
-  blocks.forEach((held, block) => {
-    const x = (block % columns) * side, y = Math.floor(block / columns) * side, shown = held.slice(0, 8);
-    const told = `block ${block}: ${held.length === 1 ? "device" : "devices"} ${held.join(", ")}`;
-    drawn.append(svg("g", {}, svg("title", {}, told),
-      ...shown.map((device, n) => svg("rect", { x: x + (n * side) / shown.length, y, width: side / shown.length, height: side,
-        fill: `hsl(${Math.round((360 * device) / devices)} 65% 72%)` })),
-      svg("rect", { x, y, width: side, height: side, class: "block" }),
-      side >= 20 ? svg("text", { x: x + side / 2, y: y + side / 2 + 4 }, held.length > 1 ? `${held[0]}…` : String(held[0])) : null));
-  });
-  return [el("h3", {}, "Devices"), el("figure", {}, drawn, el("figcaption", {}, "A colour is a device; stripes hold copies."))];
 }
 
 function lanesOf(allocation) {
@@ -98,17 +93,17 @@ class TimelineView {
     const { trace, name } = this.app, { timeline } = trace;
     if (!timeline.length) return [];
     const end = Math.max(...timeline.map((span) => span[3])), lanes = [...new Set(timeline.map((span) => span[0]))];
-    const width = 900, tall = 34, height = lanes.length * tall;
-    const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "memory", role: "img",
+    const width = Math.max(900, Math.min(9 * timeline.length, 9000)), tall = 34, height = lanes.length * tall;
+    const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: width > 900 ? "memory wide" : "memory", role: "img", ...(width > 900 ? { width, height } : {}),
       "aria-label": `${plural(timeline.length, "instruction")} in ${(end * 1e6).toFixed(1)} microseconds` });
     for (const [lane, number, start, stop] of timeline) {
-      const x = (start / end) * width, w = Math.max(1.5, ((stop - start) / end) * width), y = lanes.indexOf(lane) * tall + 3;
+      const x = (start / end) * width, w = Math.max(1, ((stop - start) / end) * width), y = lanes.indexOf(lane) * tall + 3;
       const told = `%${trace.names[number]}, ${lane}, ${((stop - start) * 1e6).toFixed(2)} µs`;
-      drawn.append(svg("g", { class: number === name ? "value chosen" : "value", "data-name": number }, svg("title", {}, told),
+      drawn.append(svg("g", { class: `value ${number === name ? "chosen" : ""} ${w > 6 ? "framed" : ""}`, "data-name": number }, svg("title", {}, told),
         svg("rect", { x, y, width: w, height: tall - 6 }),
         w > 60 ? svg("text", { x: x + 3, y: y + 18 }, clipped("%" + trace.names[number], Math.floor(w / 7))) : null));
     }
-    return [el("figure", {}, el("figcaption", {}, `On a GPU: ${lanes.join(", ")}; ${(end * 1e6).toFixed(1)} µs in all`), drawn)];
+    return [el("figure", {}, el("figcaption", {}, `On a GPU: ${lanes.join(", ")}; ${(end * 1e6).toFixed(1)} µs in all`), el("div", { class: "sideways" }, drawn))];
   }
 
   render() {
@@ -122,11 +117,11 @@ class TimelineView {
       const link = el("a", { href: this.app.link({ pass: run.number, step: 0, tab: "hlo" }) }, run.name);
       return el("tr", { class: run.steps.length ? "" : "idle" }, el("td", {}, String(run.number + 1)), el("th", { scope: "row" }, link),
         el("td", {}, run.steps.length ? String(run.steps.length) : ""),
-        el("td", {}, String(size)), el("td", {}, size === before ? "" : (size > before ? "+" : "−") + Math.abs(size - before)),
+        el("td", {}, size.toLocaleString("en")), el("td", {}, size === before ? "" : (size > before ? "+" : "−") + Math.abs(size - before)),
         el("td", {}, run.milliseconds.toFixed(2)),
         el("td", { class: "bar" }, el("span", { style: `width:${(run.milliseconds / most) * 100}%` })));
     });
     const heads = ["", "pass", "rewrites", "instructions", "change", "ms", "time"].map((head) => el("th", { scope: "col" }, head));
-    this.element.replaceChildren(...this.device(), el("table", {}, el("caption", {}, "Every run of a pass, in order"), el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)));
+    this.element.replaceChildren(...this.device(), el("table", {}, el("caption", {}, "The passes, in their order"), el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)));
   }
 }

@@ -9,6 +9,7 @@ class RuleView {
   render() {
     const { trace, pass, step } = this.app, run = trace.passes[pass];
     if (!run) return this.element.replaceChildren("There are no passes.");
+    if (this.app.from !== null) return this.element.replaceChildren(...this.apart(this.app.from, pass));
     const title = el("h2", {}, el("span", { class: "dim" }, run.path.slice(0, -1).join(" › ") + " › "), run.name);
     const made = step ? this.step(run, run.steps[step - 1]) : this.whole(run);
     this.element.replaceChildren(title, ...made);
@@ -20,10 +21,19 @@ class RuleView {
     return [el("p", {}, run.summary, " ", el("span", { class: "dim" }, told))];
   }
 
+  // Two places far from each other.
+  apart(from, pass) {
+    const { trace } = this.app, made = trace.passes.slice(from, pass + 1), changing = made.filter((run) => run.steps.length);
+    const done = changing.reduce((sum, run) => sum + run.steps.length, 0);
+    return [el("h2", {}, `From before pass ${from + 1} to after pass ${pass + 1}`),
+      el("p", {}, `${plural(done, "rewrite")} by ${[...new Set(changing.map((run) => run.name))].join(", ") || "no pass"}. `,
+        el("button", { type: "button", onclick: () => this.app.go({ from: null }) }, "Back to single changes"))];
+  }
+
   step(run, step) {
     const { trace } = this.app;
     if (step.rule === undefined) {
-      return [el("p", { class: "dim" }, "The pass reports no single rewrites: this is all that it does.")];
+      return [el("p", { class: "dim" }, "The pass reports no single rewrites: this is its whole change.")];
     }
     const rule = trace.rules[step.rule];
     const made = [el("p", { class: "rule-text" }, ...this.ruleText(rule, step))];
@@ -32,14 +42,14 @@ class RuleView {
     if (run.verified) facts.push(badge("verified", "the verifier found the module sound after this pass", "good"));
     if (run.verified === false) facts.push(badge("not verified", trace.fault, "bad"));
     if (rule.xla) facts.push(el("span", { class: "dim" }, `XLA: ${rule.xla}`));
-    if (run.exact === false) facts.push(badge("as the rewrite tells it", "a pass of so many rewrites is not run again for each of them"));
+    if (run.exact === false) facts.push(badge("as reported", "the lines are those that the rewrite reported: a pass of so many rewrites is not run again for each of them"));
     made.push(el("p", { class: "facts" }, ...facts));
     if (step.bindings && !this.app.quiz.hides()) made.push(this.variables(step));
     made.push(this.source(rule));
     return made;
   }
 
-  // The rule as it is printed, with its variables in the colours of what they stand for.
+  // The rule as it is printed, with its variables in the colours of what they match.
   ruleText(rule, step) {
     const text = rule.text || rule.name, colours = new Map();
     Object.keys(step.bindings || {}).forEach((name, n) => colours.set(name, n % 6));

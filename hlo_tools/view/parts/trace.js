@@ -64,6 +64,18 @@ class Trace {
     return `  ${kind === ROOT ? "ROOT " : ""}${name} = ${shape} ${rest}`;
   }
 
+  // A row's text without layouts, and without what is inside of long attributes.
+  shortOf(row) {
+    this.shorts = this.shorts || [];
+    if (this.shorts[row] === undefined) this.shorts[row] = this.isInstruction(row) ? shortened(this.textOf(row)) : this.textOf(row);
+    return this.shorts[row];
+  }
+
+  // The user's line of a row: the operation's name, the place, and the text of the line, if known.
+  sourceOf(row) {
+    return this.sources[this.rows.source[row]] || [""];
+  }
+
   // The value of a row's instruction in the module before a pass (pass = 0, 1, ...); "" if unknown.
   valueOf(row, pass) {
     let found = "", place = 0;
@@ -108,6 +120,28 @@ class Trace {
     }
     return this.made.get(name) || [];
   }
+}
+
+const LAYOUT = /(?<=\]|\))\{[\d,]*(?::[^{}]*)?\}/g, LONG = ["metadata=", "backend_config=", "frontend_attributes="];
+
+// A text without layouts, and with `{…}` in place of attributes that few look at.
+function shortened(text) {
+  let found = text.replace(LAYOUT, "");
+  for (const key of LONG) {
+    const at = found.indexOf(`, ${key}{`);
+    if (at < 0) continue;
+    const start = at + 2 + key.length;
+    let depth = 0, end = start, isQuoted = false;
+    for (; end < found.length; end += 1) {
+      const letter = found[end];
+      if (letter === "\\") end += 1;
+      else if (letter === '"') isQuoted = !isQuoted;
+      else if (!isQuoted && letter === "{") depth += 1;
+      else if (!isQuoted && letter === "}" && (depth -= 1) === 0) break;
+    }
+    found = `${found.slice(0, start)}{…}${found.slice(end + 1)}`;
+  }
+  return found;
 }
 
 // Rows after the edits of some steps.
