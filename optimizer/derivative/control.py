@@ -25,7 +25,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 from hlo.types.shape import tuple_of
-from hlo.walk import called_first
+from hlo.walk import called_first, rebuild
 from optimizer.derivative.bodies import (
     LinearBody,
     assembled,
@@ -38,20 +38,23 @@ from optimizer.derivative.bodies import (
 )
 from optimizer.derivative.dependence import Dependence, Sets
 from optimizer.derivative.linearize import copied, copies
+from optimizer.derivative.movement import added
 from optimizer.derivative.stored import KeptRows, stored
 from optimizer.derivative.table import (
     Dual,
     Leaves,
+    element,
     filled,
     leaf_shapes,
     leaves_of,
     plain,
     refusal,
+    zeros,
 )
 from optimizer.derivative.transposition import cotangents
 from optimizer.derivative.trips import trips_of
 from optimizer.expanders.parts import number
-from optimizer.loops.state import Loop
+from optimizer.loops.state import Loop, elements_taken
 from optimizer.loops.trip_count import counter_of
 from optimizer.rewriting.make import make
 
@@ -79,8 +82,10 @@ class Transformation:
     backwards: bool
     checkpoints: bool = False
     bodies: dict[tuple[Computation, Sets], LinearBody] = field(default_factory=dict[Any, Any])
-    # How many tangents a loop or a branch carries, by its last computation.
+    # How many tangents a loop carries, by its body.
     carried: dict[Computation, int] = field(default_factory=dict[Any, Any])
+    # For each tangent that a branch is given, the number of its cotangent among the results.
+    places: dict[Computation, list[int | None]] = field(default_factory=dict[Any, Any])
 
     def __post_init__(self) -> None:
         """Linearize all computations that loops and branches run, callees first."""
@@ -235,7 +240,8 @@ class Transformation:
         ----------
         counted : it ends after as many iterations as there are rows, whatever its condition says.
         """
-        body, inputs = rows.body, rows.inputs(kept)
+        new = [x for x in kept if x not in rows.shared]
+        body, inputs = rows.body, rows.inputs(new)
         if counted:
             more = make("compare", rows.row, rows.trips, direction="LT")
             condition = single(f"{body.name}.condition", inputs, more)
@@ -243,56 +249,69 @@ class Transformation:
             condition = self.condition(instr, body, inputs)
         running = loop(
             instr,
-            [*leaves_of(state.value), *rows.first_row(), *(rows.empty(x) for x in kept)],
+            [*leaves_of(state.value), *rows.first_row(), *(rows.empty(x) for x in new)],
             condition,
             assembled(
                 body.name,
                 inputs,
-                [*body.values, *rows.next_row(), *rows.written(kept)],
+                [*body.values, *rows.next_row(), *rows.written(new)],
                 acting=body.acting,
             ),
         )
         found = elements(running)
-        arrays = found[len(found) - len(kept) :]
-        used = rows.invariants(kept)
-        backwards, goes_on = self.body_back(body, rows, kept, used)
+        rest = iter(found[len(found) - len(new) :])
+        arrays = [found[rows.shared[x]] if x in rows.shared else next(rest) for x in kept]
+        used, untouched = rows.invariants(kept), rows.untouched(state.tangents)
+        backwards, goes_on = self.body_back(
+            rows, dict(zip(kept, arrays, strict=True)), used, untouched
+        )
         self.carried[backwards] = len(body.tangents)
         changes = [filled(state.tangents[k], t.shape) for k, t in body.tangents.items()]
-        constant = [found[k] for k in used]
+        # As before the loop: what follows from a state around it may be computed again.
+        before = leaves_of(state.value)
+        constant = [before[k] for k in used]
         start = make("tuple", number(rows.trips - 1), *changes, *constant, *arrays)
         carrying = remade(instr, [start], [goes_on, backwards], start.shape)
         tangents = elements(carrying)[1 : 1 + len(changes)]
         return self.of_loop(instr, body, [*found[: len(body.leaves)], *tangents])
 
     def body_back(
-        self, body: LinearBody, rows: KeptRows, kept: Sequence[Instruction], used: Sequence[int]
+        self,
+        rows: KeptRows,
+        kept: Mapping[Instruction, Instruction],
+        used: Sequence[int],
+        untouched: set[int],
     ) -> tuple[Computation, Computation]:
         """One iteration of the loop that counts down, and its condition.
 
         Parameters
         ----------
-        kept : instructions of the body whose values have been kept.
+        kept : instructions of the body whose values have been kept, with the arrays of those.
         used : the leaves that stay the same, and are used.
+        untouched : the leaves whose cotangents stay the same: an iteration reads its own row.
         """
-        row = placeholder(number(0).shape)
+        body, row = rows.body, placeholder(number(0).shape)
         given = placeholders(t.shape for t in body.tangents.values())
         results = [
-            (change, ct)
-            for (k, _), ct in zip(body.tangents.items(), given, strict=True)
+            (change.operands[1], rows.writes[k].read(ct, row)) if k in untouched else (change, ct)
+            for k, ct in zip(body.tangents, given, strict=True)
             if (change := body.changes[k]) is not None
         ]
         inputs = list(body.tangents.values())
         found = cotangents(results, inputs, self.back)
         invariants = [body.leaves[k] for k in used]
-        arrays = placeholders(rows.empty(x).shape for x in kept)
+        arrays = placeholders(array.shape for array in kept.values())
         state = [row, *given, *invariants, *arrays]
 
         def places(new: Sequence[Instruction]) -> Mapping[Instruction, Instruction]:
-            return rows.read(new[0], kept, new[len(new) - len(kept) :])
+            return rows.read(new[0], list(kept), new[len(new) - len(kept) :])
 
         next_state = [
             make("subtract", row, 1),
-            *(filled(ct, t.shape) for ct, t in zip(found, inputs, strict=True)),
+            *(
+                old if k in untouched else filled(ct, old.shape)
+                for k, ct, old in zip(body.tangents, found, given, strict=True)
+            ),
             *invariants,
             *arrays,
         ]
@@ -332,12 +351,17 @@ class Transformation:
         branches: Sequence[LinearBody],
         results: Sequence[int],
     ) -> Dual:
-        """The conditional as it is, and one that carries tangents, for its transpose."""
+        """The conditional as it is, and one that carries tangents, for its transpose.
+
+        Branches that are given the same tangent share a cotangent, as one of them alone runs.
+        """
         shapes = leaf_shapes(instr.shape)
         wanted = [shapes[k] for k in results]
         back: list[Computation] = []
-        every = [t.shape for body in branches for t in body.tangents.values()]
-        for n, body in enumerate(branches):
+        pairs = zip(operands[1:], branches, strict=True)
+        tangents_of = [[operand.tangents[k] for k in body.tangents] for operand, body in pairs]
+        every = list(dict.fromkeys(t for each in tangents_of for t in each if t is not None))
+        for body, incoming in zip(branches, tangents_of, strict=True):
             given = placeholders(wanted)
             pairs = [
                 (change, ct)
@@ -346,12 +370,12 @@ class Transformation:
             ]
             inputs = list(body.tangents.values())
             own = cotangents(pairs, inputs, self.back)
-            first = sum(len(b.tangents) for b in branches[:n])
-            found: list[Instruction | None] = [None] * len(every)
-            found[first : first + len(own)] = own
-            made = [filled(ct, shape) for ct, shape in zip(found, every, strict=True)]
+            found: dict[Instruction | None, Instruction | None] = {}
+            for tangent, ct in zip(incoming, own, strict=True):
+                found[tangent] = added(found.get(tangent), ct)
+            made = [filled(found.get(t), t.shape) for t in every]
             back.append(assembled(f"{body.name}.transpose", [*body.leaves, *given], made))
-            self.carried[back[-1]] = len(own)
+            self.places[back[-1]] = [None if t is None else every.index(t) for t in incoming]
         value = copied(instr, [pair.value for pair in operands])
         arguments = [branch_argument(*pair) for pair in zip(operands[1:], branches, strict=True)]
         shape = tuple_of(*map(plain, wanted))
@@ -372,20 +396,34 @@ class Transformation:
             cts = [filled(ct, shape) for ct, shape in pairs]
             rest = start.operands[1 + count :]
             made = make("tuple", start.operands[0], *cts, *rest)
-            whole = instr.with_(operands=(made,))
+            none = {k for k in range(1, 1 + count) if leaves[k] is None}
+            condition, body = instr.called
+            whole = instr.with_(operands=(made,), called=(condition, with_zeros(body, none)))
             return [(None, *elements(whole)[1 : 1 + count], *[None] * len(rest))]
         cts = [filled(ct, shape) for ct, shape in zip(leaves, shapes, strict=True)]
-        counts = [self.carried[branch] for branch in instr.called]
+        places = [self.places[branch] for branch in instr.called]
         arguments: list[Instruction] = []
-        for operand, count in zip(instr.operands[1:], counts, strict=True):
-            values = operand.operands[: len(operand.operands) - count]
+        for operand, own in zip(instr.operands[1:], places, strict=True):
+            values = operand.operands[: len(operand.operands) - len(own)]
             arguments.append(make("tuple", *values, *cts))
         whole = conditional(instr, instr.operands[0], arguments, instr.called)
-        found, cotangents_of = elements(whole), list[Leaves]()
-        for operand, count in zip(instr.operands[1:], counts, strict=True):
-            own, found = found[:count], found[count:]
-            cotangents_of.append((*[None] * (len(operand.operands) - count), *own))
-        return [(None,), *cotangents_of]
+        # Each is handed to one of the operands that share it.
+        found: dict[int | None, Instruction] = dict(enumerate(elements(whole)))
+        handed = [[found.pop(place, None) for place in own] for own in places]
+        pairs = zip(instr.operands[1:], handed, strict=True)
+        return [(None,), *((*[None] * (len(o.operands) - len(own)), *own) for o, own in pairs)]
+
+
+def with_zeros(body: Computation, which: set[int]) -> Computation:
+    """A loop's body that knows some elements of its state to be zeros, if it never changes them."""
+    (state,), root = body.parameters, body.root
+    taken = elements_taken(body)
+    same = {k for k in which if taken.get(root.operands[k]) == k}
+    plan = {instr: zeros(instr.shape) for instr, k in taken.items() if k in same}
+    if plan:
+        kept = [element(state, taken[o]) if o in plan else o for o in root.operands]
+        plan[root] = root.with_(operands=tuple(kept))
+    return rebuild(body, plan)
 
 
 def branch_argument(operand: Dual, body: LinearBody) -> Instruction:

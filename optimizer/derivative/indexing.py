@@ -76,7 +76,24 @@ def gather_back(instr: Instruction, cotangents: Leaves, _linear: Sequence[bool])
 
 def clamped(indices: Instruction, limits: Sequence[int], axis: int) -> Instruction:
     """Index vectors whose components are at least 0, and at most some limits."""
+    highest = highest_of_counter(indices)
+    if highest is not None and highest <= min(limits, default=-1):
+        return indices
     return make("clamp", full(0, indices), indices, vector(limits, indices, axis))
+
+
+def highest_of_counter(numbers: Instruction) -> int | None:
+    """The highest of numbers that count from 0, in any order, as a sort of an iota; else None."""
+    while True:
+        if numbers.opcode == "get-tuple-element" and numbers.operands[0].opcode == "sort":
+            numbers = numbers.operands[0].operands[a.GetTupleElement.of(numbers).index]
+        elif numbers.opcode in ("broadcast", "reshape", "reverse", "slice", "transpose", "sort"):
+            numbers = numbers.operands[0]
+        else:
+            break
+    if numbers.opcode != "iota":
+        return None
+    return numbers.shape.dims[a.Iota.of(numbers).iota_dimension] - 1
 
 
 def vector(components: Sequence[int], indices: Instruction, axis: int) -> Instruction:

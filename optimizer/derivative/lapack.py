@@ -10,26 +10,31 @@ JAX, `_lu_jvp_rule` and `eigh_jvp_rule` in `jax/_src/lax/linalg.py`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlo.attributes import TriangularSolve
+from hlo.attributes import CustomCall, TriangularSolve
 from hlo.names import NameSupply
 from hlo.types.element_type import S32
-from interpreter.custom_calls.lapack_names import ffi_targets
+from hlo.types.shape import Layout
+from hlo.types.values import OutputOperandAlias
+from interpreter.custom_calls.lapack import LETTERS as LETTER_OF_TYPE
+from interpreter.custom_calls.lapack_names import ffi_target, ffi_targets
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.signatures import letter_of
-from optimizer.derivative.custom_calls import custom_call_derivative
+from optimizer.derivative.custom_calls import custom_call_derivative, custom_call_transpose
 from optimizer.derivative.indexing import along
 from optimizer.derivative.linear_algebra import (
+    Systems,
     adjoint,
-    change_of_factor,
-    change_of_solution,
     indices,
-    solved,
+    system,
+    transposed,
     triangle,
 )
-from optimizer.derivative.table import refusal
-from optimizer.expanders.linear_algebra.matrices import below_diagonal, flipped, product
+from optimizer.derivative.table import plain, refusal
+from optimizer.expanders.ffi_call import ffi_call
+from optimizer.expanders.linear_algebra.matrices import below_diagonal, product
 from optimizer.expanders.op_expander import ExpansionSite, element
 from optimizer.expanders.parts import counting, cut, full, spread, to_dims, to_type
 from optimizer.rewriting.make import make
@@ -38,10 +43,45 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.instruction import Instruction
+    from hlo.types.shape import Shape
+    from optimizer.derivative.movement import Cotangents
     from optimizer.derivative.table import Leaves
 
 # By the letter of LAPACK.
 FORMS = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
+LETTERS = {form: letter for letter, form in FORMS.items()}
+
+
+class _SystemsOfLapack(Systems):
+    """Solves triangular systems by LAPACK too, as JAX does."""
+
+    def solved(self, matrix: Instruction, x: Instruction, form: TriangularSolve) -> Instruction:
+        """A call of `trsm`, which finds columns side by side in memory, in the place of X."""
+        options = {
+            "side": ord("L" if form.left_side else "R"),
+            "uplo": ord("L" if form.lower else "U"),
+            "trans_x": ord(LETTERS[form.transpose_a]),
+            "diag": ord("U" if form.unit_diagonal else "N"),
+        }
+        operands = [matrix, x]
+        shapes = tuple(column_major(operand.shape) for operand in operands)
+        target = ffi_target("trsm", LETTER_OF_TYPE[x.shape.element_type.dtype])
+        call = ffi_call(target, operands, shapes[1], options)
+        attrs = replace(
+            CustomCall.of(call),
+            operand_layout_constraints=shapes,
+            output_to_operand_aliasing=(OutputOperandAlias((), 1, ()),),
+        )
+        return call.with_(attrs=attrs)
+
+
+BY_LAPACK = _SystemsOfLapack()
+
+
+def column_major(shape: Shape) -> Shape:
+    """The shape of matrices whose columns lie side by side in memory."""
+    *batch, rows, columns = range(shape.rank)
+    return replace(plain(shape), layout=Layout((rows, columns, *batch[::-1])))
 
 
 def option(instr: Instruction, key: str) -> str:
@@ -55,7 +95,7 @@ def potrf(instr: Instruction, tangents: Sequence[Leaves]) -> Leaves:
     ((da,),) = tangents
     assert da is not None
     lower = option(instr, "uplo") == "L"
-    change = change_of_factor(element(instr, 0), da, lower=lower)
+    change = BY_LAPACK.change_of_factor(element(instr, 0), da, lower=lower)
     rest = triangle(da, lower=not lower, unit=True)
     return (make("add", change, rest), *[None] * (instr.shape.leaf_count - 1))
 
@@ -63,13 +103,25 @@ def potrf(instr: Instruction, tangents: Sequence[Leaves]) -> Leaves:
 @custom_call_derivative(*ffi_targets("trsm"))
 def trsm(instr: Instruction, tangents: Sequence[Leaves]) -> Instruction:
     """The change of the solution."""
-    form = TriangularSolve(
+    return BY_LAPACK.change_of_solution(instr, form_of(instr), tangents)
+
+
+@custom_call_transpose(*ffi_targets("trsm"))
+def trsm_back(instr: Instruction, cotangents: Leaves, _linear: Sequence[bool]) -> Cotangents:
+    """The transposed system."""
+    (ct,), (matrix, _) = cotangents, instr.operands
+    assert ct is not None
+    return [None, BY_LAPACK.solved(*transposed(matrix, ct, form_of(instr)))]
+
+
+def form_of(instr: Instruction) -> TriangularSolve:
+    """What a call of `trsm` solves."""
+    return system(
         left_side=option(instr, "side") == "L",
         lower=option(instr, "uplo") == "L",
         unit_diagonal=option(instr, "diag") == "U",
         transpose_a=FORMS[option(instr, "trans_x")],
     )
-    return change_of_solution(instr, form, tangents)
 
 
 @custom_call_derivative(*ffi_targets("getrf"))
@@ -83,9 +135,9 @@ def getrf(instr: Instruction, tangents: Sequence[Leaves]) -> Leaves:
         raise refusal(instr, "the matrix is not square")
     lower = make("add", below_diagonal(both), identity_like(both))
     upper = triangle(both, lower=False)
-    left = solved(lower, exchanged(da, element(instr, 1)), left_side=True)
-    # X U = left, which is U^T X^T = left^T.
-    x = flipped(solved(flipped(upper), flipped(left), left_side=True))
+    rows = exchanged(da, element(instr, 1))
+    left = BY_LAPACK.solved(both, rows, system(unit_diagonal=True))
+    x = BY_LAPACK.solved(both, left, system(left_side=False, lower=False))
     changes = product(lower, below_diagonal(x)), product(triangle(x, lower=False), upper)
     return (make("add", *changes), *[None] * (instr.shape.leaf_count - 1))
 

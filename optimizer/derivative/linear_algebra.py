@@ -12,6 +12,7 @@ Cholesky decomposition", 2016.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from hlo import attributes as a
 from hlo.types.element_type import S32
 from optimizer.derivative.table import Leaves, again, differentiates, transposes, zeros
 from optimizer.expanders.linear_algebra.matrices import (
-    below_diagonal,
     conjugate,
     flipped,
     product,
@@ -36,32 +36,81 @@ if TYPE_CHECKING:
     from optimizer.derivative.movement import Cotangents
 
 
+class Systems:
+    """Solves triangular systems of a derivative, by the opcode."""
+
+    def solved(self, matrix: Instruction, x: Instruction, form: a.TriangularSolve) -> Instruction:
+        """The solutions of systems of equations, of whose matrices one triangle counts."""
+        return make(
+            "triangular-solve",
+            matrix,
+            x,
+            left_side=form.left_side,
+            lower=form.lower,
+            unit_diagonal=form.unit_diagonal,
+            transpose_a=form.transpose_a,
+        )
+
+    def change_of_factor(self, factor: Instruction, da: Instruction, *, lower: bool) -> Instruction:
+        """The change of a Cholesky factor with its matrix, of which one triangle counts."""
+        if not lower:
+            factor, da = adjoint(factor), adjoint(da)
+        # Of a complex diagonal, the real part counts.
+        half = with_half_diagonal(da)
+        change = make("add", half, adjoint(half))
+        right = self.solved(factor, change, system(left_side=False, transpose_a="ADJOINT"))
+        whole = self.solved(factor, right, system())
+        found = product(triangle(factor, lower=True), with_half_diagonal(whole))
+        return found if lower else adjoint(found)
+
+    def change_of_solution(
+        self, solution: Instruction, form: a.TriangularSolve, tangents: Sequence[Leaves]
+    ) -> Instruction:
+        """The change of a triangular system's solution with the matrix and the right side."""
+        matrix, ((da,), (db,)) = solution.operands[0], tangents
+        if da is not None:
+            change = triangle(da, lower=form.lower, unit=form.unit_diagonal)
+            if form.transpose_a in ("TRANSPOSE", "ADJOINT"):
+                change = flipped(change)
+            if form.transpose_a == "ADJOINT":
+                change = conjugate(change)
+            change = make("negate", change)
+            term = product(*((change, solution) if form.left_side else (solution, change)))
+            db = term if db is None else make("add", db, term)
+        assert db is not None
+        return self.solved(matrix, db, form)
+
+
+def system(
+    *,
+    left_side: bool = True,
+    lower: bool = True,
+    unit_diagonal: bool = False,
+    transpose_a: str = "NO_TRANSPOSE",
+) -> a.TriangularSolve:
+    """A form of triangular systems: L X = B if nothing is said."""
+    return a.TriangularSolve(
+        left_side=left_side, lower=lower, unit_diagonal=unit_diagonal, transpose_a=transpose_a
+    )
+
+
+BY_OPCODE = Systems()
+
+
 @differentiates("cholesky")
 def cholesky(instr: Instruction, tangents: Sequence[Leaves]) -> Instruction:
     """The change of the factor, by two triangular systems."""
     ((da,),) = tangents
     assert da is not None
-    return change_of_factor(instr, da, lower=a.Cholesky.of(instr).lower)
+    return BY_OPCODE.change_of_factor(instr, da, lower=a.Cholesky.of(instr).lower)
 
 
-def change_of_factor(factor: Instruction, da: Instruction, *, lower: bool) -> Instruction:
-    """The change of a Cholesky factor with its matrix, of which one triangle counts."""
-    factor = triangle(factor, lower=lower)
-    if not lower:
-        factor, da = adjoint(factor), adjoint(da)
-    change = make("add", triangle(da, lower=True), adjoint(below_diagonal(da)))
-    right = solved(factor, change, left_side=False, transpose_a="ADJOINT")
-    whole = solved(factor, right, left_side=True)
-    phi = make("subtract", triangle(whole, lower=True), half_of_diagonal(whole))
-    found = product(factor, phi)
-    return found if lower else adjoint(found)
-
-
-def half_of_diagonal(x: Instruction) -> Instruction:
-    """Half of each matrix's diagonal, and zeros around it."""
+def with_half_diagonal(x: Instruction) -> Instruction:
+    """The lower triangle of each matrix, with half of its diagonal."""
     rows, columns = indices(x)
     on = make("compare", rows, columns, direction="EQ")
-    return make("select", on, make("multiply", x, full(0.5, x)), full(0, x))
+    lower = triangle(x, lower=True)
+    return make("select", on, make("multiply", lower, full(0.5, x)), lower)
 
 
 def indices(x: Instruction) -> tuple[Instruction, Instruction]:
@@ -87,51 +136,10 @@ def adjoint(x: Instruction) -> Instruction:
     return conjugate(flipped(x))
 
 
-def solved(
-    factor: Instruction, x: Instruction, *, left_side: bool, transpose_a: str = "NO_TRANSPOSE"
-) -> Instruction:
-    """The solutions of systems with a lower triangular matrix."""
-    return make(
-        "triangular-solve",
-        factor,
-        x,
-        left_side=left_side,
-        lower=True,
-        unit_diagonal=False,
-        transpose_a=transpose_a,
-    )
-
-
 @differentiates("triangular-solve")
 def triangular_solve(instr: Instruction, tangents: Sequence[Leaves]) -> Instruction:
     """The system again, for the change of the right side less that of the matrix times X."""
-    return change_of_solution(instr, a.TriangularSolve.of(instr), tangents)
-
-
-def change_of_solution(
-    solution: Instruction, form: a.TriangularSolve, tangents: Sequence[Leaves]
-) -> Instruction:
-    """The change of a triangular system's solution with the matrix and the right side."""
-    matrix, ((da,), (db,)) = solution.operands[0], tangents
-    if da is not None:
-        change = triangle(da, lower=form.lower, unit=form.unit_diagonal)
-        if form.transpose_a in ("TRANSPOSE", "ADJOINT"):
-            change = flipped(change)
-        if form.transpose_a == "ADJOINT":
-            change = conjugate(change)
-        pair = (change, solution) if form.left_side else (solution, change)
-        term = make("negate", product(*pair))
-        db = term if db is None else make("add", db, term)
-    assert db is not None
-    return make(
-        "triangular-solve",
-        matrix,
-        db,
-        left_side=form.left_side,
-        lower=form.lower,
-        unit_diagonal=form.unit_diagonal,
-        transpose_a=form.transpose_a,
-    )
+    return BY_OPCODE.change_of_solution(instr, a.TriangularSolve.of(instr), tangents)
 
 
 @transposes("triangular-solve")
@@ -141,11 +149,18 @@ def triangular_solve_back(
     """The transposed system."""
     (ct,), (matrix, _) = cotangents, instr.operands
     assert ct is not None
-    form = a.TriangularSolve.of(instr).transpose_a
-    if form == "ADJOINT":
+    form = a.TriangularSolve.of(instr)
+    return [None, BY_OPCODE.solved(*transposed(matrix, ct, form))]
+
+
+def transposed(
+    matrix: Instruction, ct: Instruction, form: a.TriangularSolve
+) -> tuple[Instruction, Instruction, a.TriangularSolve]:
+    """The transposed system, whose right side is a cotangent."""
+    if form.transpose_a == "ADJOINT":
         matrix = conjugate(matrix)
-    turned = "NO_TRANSPOSE" if form in ("TRANSPOSE", "ADJOINT") else "TRANSPOSE"
-    return [None, again(instr, matrix, ct, transpose_a=turned)]
+    plain = form.transpose_a in ("TRANSPOSE", "ADJOINT")
+    return matrix, ct, replace(form, transpose_a="NO_TRANSPOSE" if plain else "TRANSPOSE")
 
 
 @differentiates("fft")

@@ -66,10 +66,26 @@ def linearized(computation: Computation, arguments: Sequence[Dual], control: Con
         HLO155 at an instruction that has no derivative.
     """
     sweep = _TangentSweep(control, dict(zip(computation.parameters, arguments, strict=True)))
+    sweep.unchanging = unchanging(computation)
     for instr in computation.instructions:
         if instr not in sweep.pairs:
             sweep.visit(instr)
     return Linearized(sweep.pairs[computation.root], sweep.acting)
+
+
+def unchanging(computation: Computation) -> set[Instruction]:
+    """The instructions of which nothing is read that has tangents: an argmax, of (max, argmax)."""
+    found = {i for i in computation.instructions if i.shape.is_tuple}
+    found.discard(computation.root)
+    for user in computation.instructions:
+        if user.opcode != "get-tuple-element" or has_any_tangents(user):
+            found.difference_update(user.operands)
+    return found
+
+
+def has_any_tangents(instr: Instruction) -> bool:
+    """Whether any leaf of a value can change by small amounts."""
+    return any(map(has_tangents, leaf_shapes(instr.shape)))
 
 
 class _TangentSweep:
@@ -78,6 +94,7 @@ class _TangentSweep:
     def __init__(self, control: Control, pairs: dict[Instruction, Dual]) -> None:
         self.control, self.pairs = control, pairs
         self.acting: list[Instruction] = []
+        self.unchanging: set[Instruction] = set()
         self.forms: dict[Instruction, Instruction | None] = {}
 
     def visit(self, start: Instruction) -> None:
@@ -89,7 +106,9 @@ class _TangentSweep:
                 pending.pop()
                 continue
             operands = [self.pairs[o] for o in instr.operands]
-            active = any(t is not None for pair in operands for t in pair.tangents)
+            active = instr not in self.unchanging and any(
+                t is not None for pair in operands for t in pair.tangents
+            )
             form = self.form(instr) if active else None
             if form is None:
                 self.pairs[instr] = self.pair(instr, operands, active=active)
@@ -113,7 +132,7 @@ class _TangentSweep:
         value = copied(instr, [pair.value for pair in operands])
         if has_effect(instr):
             self.acting.append(value)
-        if not active or not any(map(has_tangents, leaf_shapes(instr.shape))):
+        if not active or not has_any_tangents(instr):
             return Dual(value, (None,) * instr.shape.leaf_count)
         try:
             return self.changed(instr, value, operands)

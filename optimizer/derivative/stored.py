@@ -14,6 +14,7 @@ from hlo.types.element_type import S32
 from hlo.types.shape import array
 from hlo.walk import needed_first
 from optimizer.derivative.bodies import LinearBody, placeholder
+from optimizer.derivative.rows import source_of, written_rows
 from optimizer.derivative.table import zeros
 from optimizer.expanders.parts import number, to_dims, to_type
 from optimizer.rewriting.make import make
@@ -53,6 +54,9 @@ class KeptRows:
             self.body.leaves[counter.index] if counter and counts else self.own  # type: ignore[assignment]
         )
         self.arrays: dict[Instruction, Instruction] = {}
+        self.writes = written_rows(self.body, counter, self.trips)
+        # What the loop keeps in an array of its own.
+        self.shared = {source_of(write.update): k for k, write in self.writes.items()}
 
     def first_row(self) -> list[Instruction]:
         """The first value of a counter that the loop has not itself."""
@@ -90,6 +94,9 @@ class KeptRows:
         """The values of an iteration: rows, and the counter of the loop."""
         found: dict[Instruction, Instruction] = {}
         for x, rows in zip(kept, arrays, strict=True):
+            if x in self.shared:
+                found[x] = self.writes[self.shared[x]].value(rows, row, x)
+                continue
             sizes = (1, *x.shape.dims)
             one = make("dynamic-slice", rows, *starts(row, x.shape.rank), dynamic_slice_sizes=sizes)
             found[x] = to_dims(one, x.shape.dims)
@@ -101,6 +108,31 @@ class KeptRows:
             if self.counter.init:
                 value = make("add", value, self.counter.init)
             found[leaf] = value
+        return found
+
+    def untouched(self, changes: Sequence[Instruction | None]) -> set[int]:
+        """The leaves whose rows have cotangents that are read once, in the iteration they are of.
+
+        Parameters
+        ----------
+        changes : the tangents of the state before the loop; None if that does not change.
+        """
+        body = self.body
+        order = self.used(())
+        reads = [operand for instr in order for operand in instr.operands]
+        found: set[int] = set()
+        for k, tangent in body.tangents.items():
+            change = body.changes[k]
+            if (
+                k in self.writes
+                and changes[k] is None
+                and change is not None
+                and change.opcode == "dynamic-update-slice"
+                and change.operands[0] is tangent
+                and sum(operand is tangent for operand in reads) == 1
+                and not any(other is tangent for other in body.changes)
+            ):
+                found.add(k)
         return found
 
     def invariants(self, kept: Sequence[Instruction]) -> list[int]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo import attributes as a
 from hlo.walk import needed_first
 from optimizer.derivative.movement import added
 from optimizer.derivative.table import Leaves, as_leaves, refusal, transposes
@@ -66,7 +65,7 @@ def cotangents(
         leaves = tuple(sums.pop(instr))
         which = [o in linear for o in instr.operands]
         rule = control if instr.opcode in ("while", "conditional") else transposes.get(instr.opcode)
-        if rule is None or isinstance(instr.attrs, a.CustomCall):
+        if rule is None:
             raise refusal(instr, "the transpose of this linear opcode is not known")
         found = rule(instr, leaves, which)
         for operand, each, wanted in zip(instr.operands, found, which, strict=True):

@@ -96,7 +96,11 @@ class ConstantFolding:
         if any(Constant.of(o).literal.elided for o in sources):
             return False
         by_rules = instr.row.elementwise or "movement" in instr.row.traits
-        if by_rules and sources != operands:
+        # Beside an array of different elements, rules leave a broadcast where it is.
+        beside = instr.row.elementwise and any(
+            o.opcode == "constant" and o.shape.rank for o in operands
+        )
+        if by_rules and sources != operands and not beside:
             return False
         read, made = sum(o.shape.size for o in operands), instr.shape.size
         given = sum(o.shape.size for o in sources)
