@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.schedule.dependences import distances
-from codegen.statements import Assign, Break, Forever, Let, Try
+from codegen.statements import Assign, Break, Forever, Let, Try, base, values
+from codegen.walk import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -159,6 +160,27 @@ def expect_distributable(
         return _PROMISED
     stored = sorted({a.name for a in others if a.is_write and a.name not in loop.declared})
     return f"nothing that runs first needs what is stored in {', '.join(stored) or 'no array'}"
+
+
+def expect_only_folded(loop: LoopView, names: Collection[str]) -> str:
+    """Raise unless nothing reads some variables, or arrays, but the statements that change them.
+
+    Returns
+    -------
+    str
+        the reason.
+
+    Raises
+    ------
+    IllegalError
+        if an iteration reads what the iterations before it have folded.
+    """
+    for s in loop.every:
+        is_fold = isinstance(s, Assign) and base(s.target) in names
+        read = [] if is_fold else [n for tree in values(s) for n in names_of(tree) if n in names]
+        if read:
+            raise IllegalError(f"an iteration reads {read[0]} before all is folded")
+    return "the numbers may be folded in any order, and nothing reads the result before its end"
 
 
 def expect_repeatable_iterations(loop: LoopView, count: int) -> str:

@@ -16,18 +16,20 @@ Where columns are folded side by side, the variables are arrays, and each block 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Expr, Load, Name, Op, as_expr
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count, work
-from codegen.statements import Assign, For, Let, LocalVariable, Statement, renamed
+from codegen.schedule.rfactor import folding_loop, rfactor
+from codegen.schedule.trace import attempt
+from codegen.statements import Assign, For, Let, LocalVariable, Statement
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from codegen.elements.body import Body
 
@@ -40,115 +42,73 @@ MOST_PARTS = 1 << 15
 
 def block_reductions(body: Body, statements: Sequence[Statement]) -> list[Statement]:
     """A kernel's statements, with large folds done in blocks."""
-    found: list[Statement] = []
+    made: list[Statement] = []
     variables: dict[str, LocalVariable] = {}
-    for statement in statements:
-        if isinstance(statement, LocalVariable):
-            variables[statement.name] = statement
-        folds = _folds(statement)
-        known = [(op, variables[name]) for op, name in folds if name in variables]
-        starts = [neutral(op, number_of(variable.kind)) for op, variable in known]
-        if isinstance(statement, For) and len(folds) == len(known) > 0 and all(starts):
-            parts = [_BlockedFold(*pair, body.name("part"), body.name("parts")) for pair in known]
-            found += _blocked(body, statement, parts)
-        else:
-            found.append(statement)
-    return found
+    for s in statements:
+        if isinstance(s, LocalVariable):
+            variables[s.name] = s
+        blocks = None
+        if isinstance(s, For) and _is_worth_it(s, variables):
+            blocks = attempt(partial(_blocked, body, s, variables))
+        made += blocks or [s]
+    return made
 
 
-@dataclass(frozen=True, slots=True)
-class _BlockedFold:
-    """A variable, or an array of them, that is folded into, and the names of its parts."""
-
-    operation: str
-    variable: LocalVariable
-    part: str
-    parts: str
-
-    @property
-    def start(self) -> Expr:
-        """The initial value of a block."""
-        start = neutral(self.operation, number_of(self.variable.kind))
-        assert start is not None
-        return start
-
-    @property
-    def width(self) -> int:
-        """The number of values that are folded side by side."""
-        return self.variable.size or 1
-
-    def begin(self, column: str) -> list[Statement]:
-        """Declare the part of a block."""
-        kind = number_of(self.variable.kind)
-        if self.variable.size is None:
-            return [LocalVariable(kind, self.part, self.start)]
-        each = Assign(Load(Name(self.part), Name(column)), self.start)
-        return [
-            LocalVariable(kind, self.part, size=self.width),
-            For(column, self.width, (each,), simd=True),
-        ]
-
-    def end(self, block: str, column: str) -> list[Statement]:
-        """Keep the part of a block."""
-        parts = Name(self.parts)
-        if self.variable.size is None:
-            return [Assign(Load(parts, Name(block)), Name(self.part))]
-        own = Load(parts, Name(block) * self.width + Name(column))
-        each = Assign(own, Load(Name(self.part), Name(column)))
-        return [For(column, self.width, (each,), simd=True)]
-
-    def whole_and_part(self, block: str, column: str) -> tuple[str, Expr, Expr]:
-        """The statements that fold a block's result into the whole."""
-        whole, parts = Name(self.variable.name), Name(self.parts)
-        if self.variable.size is None:
-            return self.operation, whole, Load(parts, Name(block))
-        part = Load(parts, Name(block) * self.width + Name(column))
-        return self.operation, Load(whole, Name(column)), part
+def _is_worth_it(loop: For, variables: Mapping[str, LocalVariable]) -> bool:
+    """Whether a loop is large, folds into some variables, and does nothing else."""
+    folded = {name for _, name in folding_loop(loop).reductions}
+    is_plain = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
+    is_fold = is_plain and not loop.parallel and bool(folded) and folded <= variables.keys()
+    return is_fold and work([loop]) >= 2 * machine.LEAST_WORK
 
 
-def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
-    """The folds of a loop that is large enough and does nothing else."""
-    if not isinstance(statement, For) or work([statement]) < 2 * machine.LEAST_WORK:
-        return ()
-    plain = isinstance(statement.stop, int) and (statement.start, statement.step) == (0, 1)
-    inner = statement
-    while not inner.reductions and len(inner.body) == 1 and isinstance(inner.body[0], For):
-        inner = inner.body[0]
-    return inner.reductions if plain and not statement.parallel else ()
-
-
-def _blocked(body: Body, loop: For, folds: Sequence[_BlockedFold]) -> list[Statement]:
-    n = trip_count(loop)
-    most = min(MOST_BLOCKS, MOST_PARTS // max(f.width for f in folds), n)
-    count = max(min(most, work([loop]) // machine.LEAST_WORK), 1)
-    size = -(-n // count)
+def _blocked(
+    body: Body, loop: For, variables: Mapping[str, LocalVariable]
+) -> list[Statement] | None:
+    """The fold of each block into a part, and the fold of the parts; None for a single block."""
+    folded = [variables[name] for _, name in folding_loop(loop).reductions]
+    part: dict[str, Name] = {}
+    parts: dict[str, Name] = {}
+    for each in folded:
+        part[each.name], parts[each.name] = Name(body.name("part")), Name(body.name("parts"))
+    n, width = trip_count(loop), folded[0].size
+    most = min(MOST_BLOCKS, MOST_PARTS // (width or 1), n)
+    size = -(-n // max(min(most, work([loop]) // machine.LEAST_WORK), 1))
     count = -(-n // size)
     if count == 1:
-        return [loop]
+        return None
     block, first, last, again = map(body.name, ("block", "first", "last", "block"))
-    column = body.name("column")
-    inner = renamed(
-        replace(loop, start=Name(first), stop=Name(last), trip_count=size),
-        {fold.variable.name: Name(fold.part) for fold in folds},
-    )
-    end = Name(first) + size
+    column, end = body.name("column"), Name(first) + size
+    kinds = {each.name: number_of(each.kind) for each in folded}
+    fold = rfactor(replace(loop, start=Name(first), stop=Name(last), trip_count=size), kinds, part)
+
+    def of_each_column(*statements: Statement) -> tuple[Statement, ...]:
+        return statements if width is None else (For(column, width, statements, simd=True),)
+
+    def own(array: Name) -> Expr:
+        return array if width is None else Load(array, Name(column))
+
+    def in_row(array: Name, row: Name) -> Load:
+        return Load(array, row if width is None else row * width + Name(column))
+
+    begun: list[Statement] = []
+    kept: list[Statement] = []
+    for name, array in part.items():
+        if width is None:
+            begun.append(LocalVariable(kinds[name], array.name, fold.starts[name]))
+        else:
+            begun.append(LocalVariable(kinds[name], array.name, size=width))
+            begun += of_each_column(Assign(own(array), fold.starts[name]))
+        kept += of_each_column(Assign(in_row(parts[name], Name(block)), own(array)))
     iteration = (
         Let("s64", first, Name(block) * size),
         Let("s64", last, Choose(Op("<", (end, as_expr(n))), end, as_expr(n))),
-        *(s for fold in folds for s in fold.begin(column)),
-        inner,
-        *(s for fold in folds for s in fold.end(block, column)),
+        *(*begun, fold.loop, *kept),
     )
+    wholes = {name: own(Name(name)) for name in part}
+    rows = {name: in_row(array, Name(again)) for name, array in parts.items()}
     return [
-        *(LocalVariable(f.variable.kind, f.parts, size=count * f.width) for f in folds),
+        *(LocalVariable(kinds[n], a.name, size=count * (width or 1)) for n, a in parts.items()),
         For(block, count, iteration, parallel=True),
-        For(again, count, _together(folds, again, column)),
+        For(again, count, of_each_column(*fold.joined(wholes, rows))),
     ]
-
-
-def _together(folds: Sequence[_BlockedFold], block: str, column: str) -> tuple[Statement, ...]:
-    """Fold the parts of a block into the whole; folds side by side are all of one width."""
-    joined = all_joined([fold.whole_and_part(block, column) for fold in folds])
-    if folds[0].variable.size is None:
-        return joined
-    return (For(column, folds[0].width, joined, simd=True),)

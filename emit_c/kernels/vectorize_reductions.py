@@ -23,10 +23,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Group, Load, Name, Op, as_expr
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
+from codegen.schedule.rfactor import PartialFold, folding_loop, neutral_elements, rfactor
+from codegen.schedule.trace import attempt
 from codegen.statements import (
     Assign,
     Call,
@@ -39,7 +40,7 @@ from codegen.statements import (
     base,
     each_side,
     nested,
-    renamed,
+    replaced,
     straight,
     trees,
 )
@@ -50,7 +51,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -80,12 +81,12 @@ def _in_lanes(
     body: Body, statement: Statement, types: KernelTypes, times: int
 ) -> Sequence[Statement]:
     match statement:
-        case For() if (loop := _innermost(statement)) is not None:
+        case For() if (loop := folding_loop(statement)).reductions:
             fold = _fold_of(body, loop, types, again=times > 1 or loop is not statement)
-            if fold is None:
-                known_to_openmp = all(op != "first" for op, _ in loop.reductions)
-                return (statement if known_to_openmp else _one_by_one(statement),)
-            return fold.statements(body, statement, called=times <= machine.CALLS_IN_A_MICROSECOND)
+            called = times <= machine.CALLS_IN_A_MICROSECOND
+            made = fold and attempt(lambda: fold.statements(body, statement, called=called))
+            known_to_openmp = all(op != "first" for op, _ in loop.reductions)
+            return made or (statement if known_to_openmp else _one_by_one(statement),)
         case For():
             inside = vectorize_reductions(
                 body, statement.body, types, times * trip_count(statement)
@@ -109,13 +110,6 @@ def _loaded(statements: Sequence[Statement]) -> Iterator[str]:
             yield number_of(statement.kind)
 
 
-def _innermost(loop: For) -> For | None:
-    """The loop that folds, inside of others that do nothing else."""
-    while not loop.reductions and len(loop.body) == 1 and isinstance(loop.body[0], For):
-        loop = loop.body[0]
-    return loop if loop.reductions else None
-
-
 def _one_by_one(loop: For) -> For:
     """Loops around one another, of which none runs in lanes."""
     inner = tuple(_one_by_one(s) if isinstance(s, For) else s for s in loop.body)
@@ -125,11 +119,11 @@ def _one_by_one(loop: For) -> For:
 def _fold_of(body: Body, loop: For, types: KernelTypes, *, again: bool) -> _LaneFold | None:
     """The SIMD reduction of a loop, perhaps one that runs again and again; None if it has none."""
     kinds = {name: types.of_number(name) for _, name in loop.reductions}
-    starts = [neutral(op, kinds[name]) for op, name in loop.reductions]
     is_counted = isinstance(loop.stop, int) and loop.start == 0
     is_block = isinstance(loop.stop, Name) and isinstance(loop.start, Name)
     is_block &= trip_count(loop) > machine.LONG_SUM
-    if not (is_counted or is_block) or loop.step != 1 or not all(starts):
+    starts = attempt(lambda: neutral_elements(loop.reductions, kinds))
+    if not (is_counted or is_block) or loop.step != 1 or starts is None:
         return None
     # The index of an extreme is that of the first one, in the order of the iterations.
     is_in_turn = any(op == "first" for op, _ in loop.reductions)
@@ -149,13 +143,9 @@ def _fold_of(body: Body, loop: For, types: KernelTypes, *, again: bool) -> _Lane
         lanes //= 2
     if lanes < machine.HALF_VECTOR:
         return None
-    parts = [
-        _LanePart(op, held[name], name, start, body.name("lanes"))
-        for (op, name), start in zip(loop.reductions, starts, strict=True)
-        if start is not None
-    ]
+    arrays = {name: body.name("lanes") for _, name in loop.reductions}
     names = body.name("k"), body.name(f"{loop.name}_block"), body.name("whole")
-    return _LaneFold(loop, ends, count, lanes, *names, parts)
+    return _LaneFold(loop, ends, count, lanes, *names, types, arrays, held)
 
 
 def _kind_of_lanes(kind: str, loaded: Collection[int], iterations: int) -> str:
@@ -191,17 +181,6 @@ def _read(statements: Sequence[Statement]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _LanePart:
-    """An accumulator, and the lanes into which it is split."""
-
-    operation: str
-    kind: str
-    variable: str
-    start: Expr
-    lanes: str
-
-
-@dataclass(frozen=True, slots=True)
 class _LaneFold:
     """A loop that folds into some variables.
 
@@ -212,7 +191,7 @@ class _LaneFold:
     lanes : the number of lanes of a block.
     lane, block, whole : the names of the counters of lanes and of blocks, and of the end of the
         last whole block.
-    parts : for each variable, the lanes into which it is split.
+    arrays, kinds : of the lanes into which each variable is split, and their types.
     """
 
     loop: For
@@ -222,7 +201,9 @@ class _LaneFold:
     lane: str
     block: str
     whole: str
-    parts: Sequence[_LanePart]
+    types: KernelTypes
+    arrays: Mapping[str, str]
+    kinds: Mapping[str, str]
 
     def statements(self, body: Body, nest: For, *, called: bool) -> list[Statement]:
         """The whole nest of loops around the loop, with the statements before and after it.
@@ -231,40 +212,38 @@ class _LaneFold:
         ----------
         called : the function that folds the lanes is called, not inlined.
         """
-        begun = [Assign(Load(Name(part.lanes), Name(self.lane)), part.start) for part in self.parts]
+        fold, lane = self._folding(self.ends.loop, Name(self.lane)), Name(self.lane)
+        begun = [Assign(Load(Name(a), lane), fold.starts[name]) for name, a in self.arrays.items()]
         return [
-            *(LocalVariable(part.kind, part.lanes, size=self.lanes) for part in self.parts),
+            *(LocalVariable(self.kinds[n], a, size=self.lanes) for n, a in self.arrays.items()),
             For(self.lane, self.lanes, tuple(begun), simd=True),
-            *self._nested(nest),
-            *self._together(body, called=called),
+            *replaced([nest], lambda s: self._blocks(fold.loop) if s is self.loop else None),
+            *self._together(body, fold, called=called),
         ]
 
-    def _nested(self, nest: For) -> tuple[Statement, ...]:
-        if nest is self.loop:
-            return self._blocks()
-        inner = nest.body[0]
-        assert isinstance(inner, For)
-        return (replace(nest, body=self._nested(inner)),)
+    def _folding(self, loop: For, lane: Expr) -> PartialFold:
+        """The loop that folds into one of the lanes each time."""
+        kinds = {name: self.types.of_number(name) for name in self.arrays}
+        return rfactor(loop, kinds, {n: Load(Name(a), lane) for n, a in self.arrays.items()})
 
-    def _blocks(self) -> tuple[Statement, ...]:
+    def _blocks(self, folding: For) -> tuple[Statement, ...]:
         """The loop over blocks and the remainder loop, between the iterations that are peeled."""
-        loop = replace(self.ends.loop, reductions=())
+        loop = self.ends.loop
         before, whole = list(self.ends.before), self._whole(loop)
         if not isinstance(whole, int):
             before.append(Let("s64", self.whole, whole))
             whole = Name(self.whole)
         iteration = Let("s64", loop.name, Name(self.block) + Name(self.lane))
-        inside = self._in(loop, Name(self.lane)).body
-        lanes = For(self.lane, self.lanes, (iteration, *inside), simd=True)
+        lanes = For(self.lane, self.lanes, (iteration, *folding.body), simd=True)
         blocks = self.trip_count // self.lanes
         made: list[Statement] = [
             For(self.block, whole, (lanes,), loop.start, self.lanes, trip_count=blocks)
         ]
         if whole != loop.stop and isinstance(whole, int) and _can_run_again(self.ends.loop):
-            made.append(self._last_block(inside, self.trip_count % self.lanes))
+            made.append(self._last_block(folding.body, self.trip_count % self.lanes))
         elif whole != loop.stop:
             rest = replace(loop, start=whole, trip_count=self.trip_count % self.lanes)
-            made.append(self._in(rest, Name(loop.name) - whole))
+            made.append(self._folding(rest, Name(loop.name) - whole).loop)
         return (*before, *made, *self.ends.after)
 
     def _whole(self, loop: For) -> int | Expr:
@@ -275,7 +254,7 @@ class _LaneFold:
 
     def _last_block(self, inside: Sequence[Statement], left: int) -> For:
         """The loop over the last whole vector, in which the last `left` lanes fold."""
-        lanes, lane = {part.lanes for part in self.parts}, Name(self.lane)
+        lanes, lane = set(self.arrays.values()), Name(self.lane)
         is_left = Op(">=", (lane, as_expr(self.lanes - left)))
 
         def chosen(statement: Statement) -> Statement:
@@ -292,26 +271,20 @@ class _LaneFold:
         iteration = Let("s64", loop.name, lane + (loop.stop - self.lanes))
         return For(self.lane, self.lanes, (iteration, *map(chosen, inside)), simd=True)
 
-    def _in(self, loop: For, lane: Expr) -> For:
-        """The loop that folds into one of the lanes each time."""
-        made = renamed(loop, {part.variable: Load(Name(part.lanes), lane) for part in self.parts})
-        assert isinstance(made, For)
-        return made
-
-    def _together(self, body: Body, *, called: bool) -> Iterator[Statement]:
+    def _together(self, body: Body, fold: PartialFold, *, called: bool) -> Iterator[Statement]:
         """Fold the lanes into the variables; the index of an extreme together with the extreme."""
-        groups: list[list[_LanePart]] = []
-        for part in self.parts:
-            if part.operation == "first":
-                groups[-1].append(part)
+        wholes = {name: Name(name) for name in self.arrays}
+        firsts = {name: Load(Name(array), as_expr(0)) for name, array in self.arrays.items()}
+        groups: list[list[tuple[str, str]]] = []
+        for op, name in fold.folds:
+            if op == "first":
+                groups[-1].append((op, name))
             else:
-                groups.append([part])
+                groups.append([(op, name)])
         for group in groups:
-            wanted = f"{NAMES[group[0].operation]}_of_lanes"
-            folds = [(part.operation, part.kind) for part in group]
+            wanted = f"{NAMES[group[0][0]]}_of_lanes"
+            folds = [(op, self.kinds[name]) for op, name in group]
             define = partial(folding_lanes, folds=folds, lanes=self.lanes, is_inline=not called)
             function = body.function(wanted, define)
-            yield Call(function, tuple(Name(part.lanes) for part in group))
-            yield from all_joined(
-                [(p.operation, Name(p.variable), Load(Name(p.lanes), as_expr(0))) for p in group]
-            )
+            yield Call(function, tuple(Name(self.arrays[name]) for _, name in group))
+            yield from replace(fold, folds=group).joined(wholes, firsts)

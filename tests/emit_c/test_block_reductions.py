@@ -4,14 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from written import Assign, For, Variable
 
 import emit_c
 import hlo
-from codegen import statements
-from codegen.expressions import Name
 from emit_c.executable.runtime import set_threads
-from emit_c.kernels import block_reductions
 from interpreter import evaluate
 from optimizer import machine
 
@@ -86,34 +82,6 @@ def test_a_large_sum_is_precise_and_the_same_on_any_number_of_threads():
         set_threads(before)
     assert len(sums) == 1
     assert sums.pop() == pytest.approx(x.sum(dtype=np.float64), rel=2e-6)
-
-
-def test_several_variables_are_folded_together():
-    body = (Assign("s", "s + x[i]"), Assign("q", "q + x[i] * x[i]"))
-    loop = For("i", 1 << 20, body, simd=True, reductions=(("+", "s"), ("+", "q")))
-    names = iter(range(99))
-
-    class Names:
-        def name(self, wanted):
-            return f"{wanted}{next(names)}"
-
-    variables = (Variable("f32", "s", "0"), Variable("f32", "q", "0"))
-    found = block_reductions.block_reductions(Names(), [*variables, loop])
-    assert found[:2] == list(variables)
-    arrays, iteration, last = found[2:4], found[4], found[5]
-    assert [a.size for a in arrays] == [iteration.stop] * 2
-    assert iteration.parallel
-    assert [s.target for s in last.body] == [Name("s"), Name("q")]
-    inner = next(s for s in iteration.body if isinstance(s, statements.For))
-    assert [Name(name) for _, name in inner.reductions] == [s.target for s in inner.body]
-    assert not {Name("s"), Name("q")} & {s.target for s in inner.body}
-
-
-def test_what_has_no_neutral_element_stays():
-    loop = For("i", 1 << 20, (Assign("s", "s + x[i]"),), simd=True, reductions=(("+", "s"),))
-    complex_sum = [Variable("c64", "s", "0"), loop]
-    assert block_reductions.block_reductions(None, complex_sum) == complex_sum
-    assert block_reductions.block_reductions(None, [loop]) == [loop]
 
 
 @pytest.mark.usefixtures("small")

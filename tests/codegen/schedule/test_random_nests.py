@@ -22,6 +22,7 @@ from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import parallelize, vectorize
+from codegen.schedule.rfactor import rfactor
 from codegen.schedule.unswitch import unswitch
 from codegen.statements import Assign, For, If, LocalVariable
 from emit_c.kernels.kernel import CKernel
@@ -81,6 +82,30 @@ def around(choose):
     return replace(loop, start=0, body=(inner,))
 
 
+def folding(choose):
+    """A loop that adds up, and may read the sum too early."""
+    loop, total = nest(choose), Load(Name("total"), Literal(0))
+    added = Assign(total, total + Load(Name("a"), Name("i")))
+    reading = Assign(Load(Name("b"), Name("i")), total)
+    body = (*loop.body, added, *choose([(), (), (reading,)]))
+    return replace(loop, body=body, reductions=(("+", "total"),))
+
+
+def factored(choose, loop):
+    """Each block has a sum of its own, which is added to the whole."""
+    names = body()
+
+    def inside(block, _):
+        fold = rfactor(block, {"total": "s64"}, {"total": Name("part")})
+        yield LocalVariable("s64", "part", None, 1)
+        yield Assign(part, fold.starts["total"])
+        yield fresh(names, fold.loop)
+        yield from fold.joined({"total": Load(Name("total"), Literal(0))}, {"total": part})
+
+    part = Load(Name("part"), Literal(0))
+    return divide(names, loop, choose([2, 4, 16]), inside)
+
+
 def interchanged(_, loop):
     return [interchange(loop)]
 
@@ -119,6 +144,7 @@ PRIMITIVES = {
     interchanged: (perfect, 0.3),
     coalesced: (around, 1.0),
     unswitched: (choosing, 0.4),
+    factored: (folding, 0.5),
 }
 CHECKED = [jammed, overlapped, staged, reordered, interchanged]
 

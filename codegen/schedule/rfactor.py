@@ -1,0 +1,102 @@
+"""Rfactor: a fold becomes folds into parts of a result, and the fold of these parts.
+
+    for i < 90: total = total + x[i]
+
+becomes, with one part,
+
+    part = -0
+    for i < 90: part = part + x[i]
+    total = total + part
+
+A schedule has a part in each block, lane or thread: it puts loops around these lines, which say
+what a part begins with, which loop folds into it, and how it joins the result. That the numbers may
+be folded in any order, the author of the loop has said (see `For.reductions`). (Halide: `rfactor`;
+MLIR: `split_reduction`; tinygrad: `GROUP`.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from codegen.elements.folds import all_joined, neutral
+from codegen.expressions import Name
+from codegen.schedule.legality import IllegalError, expect_only_folded
+from codegen.schedule.loop import LoopView
+from codegen.schedule.trace import applied
+from codegen.statements import For, renamed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from codegen.expressions import Expr
+    from codegen.statements import Assign
+
+
+@dataclass(frozen=True, slots=True)
+class PartialFold:
+    """A fold into parts.
+
+    Attributes
+    ----------
+    folds : the operation and the variable of each fold.
+    starts : the value that a part begins with, by variable: its operation's neutral element.
+    loop : folds into the parts.
+    """
+
+    folds: Sequence[tuple[str, str]]
+    starts: Mapping[str, Expr]
+    loop: For
+
+    def joined(self, wholes: Mapping[str, Expr], parts: Mapping[str, Expr]) -> tuple[Assign, ...]:
+        """The statements that fold parts into results, both by the variables of the folds."""
+        return all_joined([(op, wholes[name], parts[name]) for op, name in self.folds])
+
+
+def rfactor(loop: For, kinds: Mapping[str, str], parts: Mapping[str, Expr]) -> PartialFold:
+    """A loop, or a perfect nest, that folds into parts.
+
+    Parameters
+    ----------
+    kinds : the types of the variables that are folded into, of arrays those of their elements.
+    parts : variables, arrays or elements, by the variables whose parts they are.
+
+    Raises
+    ------
+    IllegalError
+        if an operation has no neutral element, or if a result is read before its end.
+    """
+    folds = folding_loop(loop).reductions
+    starts = neutral_elements(folds, kinds)
+    reason = expect_only_folded(LoopView(loop), starts)
+    has_variables = all(isinstance(each, Name) for each in parts.values())
+    made = renamed(loop if has_variables else replace(loop, reductions=()), parts)
+    assert isinstance(made, For)
+    applied("rfactor", reason, loop, [made])
+    return PartialFold(folds, starts, made)
+
+
+def neutral_elements(
+    folds: Sequence[tuple[str, str]], kinds: Mapping[str, str]
+) -> Mapping[str, Expr]:
+    """The neutral elements of some folds, by the variables that they fold into.
+
+    Raises
+    ------
+    IllegalError
+        if an operation has none for the type of its variable.
+    """
+    starts: dict[str, Expr] = {}
+    for op, name in folds:
+        start = neutral(op, kinds.get(name, ""))
+        if start is None:
+            raise IllegalError(f"there is no neutral element of {op} for {name}")
+        starts[name] = start
+    return starts
+
+
+def folding_loop(loop: For) -> For:
+    """The loop that folds, inside of others that do nothing else; else the innermost of these."""
+    while not loop.reductions and len(loop.body) == 1 and isinstance(loop.body[0], For):
+        loop = loop.body[0]
+    return loop
