@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import emit_c
 from hlo.backend import Backend, ModuleCompiler, ModuleExecutable
-from hlo.sharded import reshardings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,19 +31,18 @@ class CompiledC(ModuleExecutable):
     """
 
     def __init__(self, module: Module, transport: str | None = None, **options: Any) -> None:
-        from optimizer.log import Log  # noqa: PLC0415  as of all imports below: only some need it
-        from optimizer.partitioning.spmd_partitioning import SpmdPartitioning  # noqa: PLC0415
+        # As of all imports below: only some need it.
+        from optimizer.partitioning.divided import DividedModule  # noqa: PLC0415
 
         self.module, self._transport = module, transport
-        self._whole = bool(reshardings(module))
-        self._divided = divided = SpmdPartitioning().run(module, Log())
+        self._divided = divided = DividedModule(module)
 
         @cache
         def compiled(replicas: int) -> emit_c.Executable:
-            made = replicated(divided, replicas)
+            made = divided.for_replicas(replicas)
             return cast("Any", emit_c.compile)(made, donate=True, **options)
 
-        self._compiled, self._first = compiled, compiled(divided.header.replica_count)
+        self._compiled, self._first = compiled, compiled(divided.module.header.replica_count)
         self.native = self._first.native
 
     @cached_property
@@ -61,7 +59,7 @@ class CompiledC(ModuleExecutable):
 
         A lone device may run any module; else there are as many replicas as arguments.
         """
-        given, replicas = dealt(self._divided, per_device, whole=self._whole)
+        given, replicas = self._divided.dealt(per_device)
         executable = self._compiled(replicas)
         if self._transport == "mpi":
             from emit_c.executable.processes import processes_of  # noqa: PLC0415
@@ -73,25 +71,6 @@ class CompiledC(ModuleExecutable):
         if len(given) == 1:
             return [executable(*given[0])]
         return executable(per_device=given)[: len(per_device)]
-
-
-def replicated(module: Module, replicas: int) -> Module:
-    """A module for another number of replicas."""
-    return replace(module, header=replace(module.header, replica_count=replicas))
-
-
-def dealt(
-    divided: Module, per_device: Sequence[Sequence[Any]], *, whole: bool
-) -> tuple[list[Sequence[Any]], int]:
-    """The arguments of each device of a divided module, and the number of replicas.
-
-    Parameters
-    ----------
-    whole : whether partitions are given the same arrays.
-    """
-    partitions = divided.header.num_partitions
-    given = list(per_device) * (partitions if whole else 1)
-    return given, max(len(given) // partitions, 1)
 
 
 class CCompiler(ModuleCompiler):
@@ -148,12 +127,11 @@ def _together(
     module: Module, per_device: Sequence[Sequence[Any]]
 ) -> tuple[Module, list[Sequence[Any]]]:
     """The optimized module that devices run together, and the arguments of each."""
-    from optimizer.log import Log  # noqa: PLC0415
-    from optimizer.partitioning.spmd_partitioning import SpmdPartitioning  # noqa: PLC0415
+    from optimizer.partitioning.divided import DividedModule  # noqa: PLC0415
 
-    divided = SpmdPartitioning().run(module, Log())
-    given, replicas = dealt(divided, per_device, whole=bool(reshardings(module)))
-    return _optimized(replicated(divided, replicas)), given
+    divided = DividedModule(module)
+    given, replicas = divided.dealt(per_device)
+    return _optimized(divided.for_replicas(replicas)), given
 
 
 def _profiled_together(module: Module, per_device: Sequence[Sequence[Any]]) -> Profile:

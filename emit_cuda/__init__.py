@@ -21,7 +21,8 @@ module: steps, memory, control flow), `devices`, `host` and `gpu` (where it runs
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Literal
 
 import optimizer
@@ -30,10 +31,11 @@ from emit_cuda.executable import CudaExecutable, DynamicCudaExecutable
 from emit_cuda.gpu.shared import shared_gpu
 from emit_cuda.host.bounds import refuse_too_much
 from emit_cuda.host.device import HostDevice
-from emit_cuda.libraries import Libraries
+from emit_cuda.libraries import Libraries, carrying
 from emit_cuda.libraries import libraries as find_libraries
 from emit_cuda.program.emit import CudaProgram, emit
 from emit_cuda.table import emits_cuda
+from emit_cuda.together import DevicesExecutable
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
 from hlo.support.garbage import no_collection
@@ -92,14 +94,16 @@ def compile(  # noqa: A001 - so it is named
     Returns
     -------
     CudaExecutable
-        a function of the module's arguments, as NumPy arrays, that returns NumPy arrays.
+        a function of the module's arguments, as NumPy arrays, that returns NumPy arrays. Of a
+        module for several devices, `executable(per_device=[...])` runs it on all of them.
 
     Raises
     ------
     HloError
         HLO020 to HLO099 if the module is not well-formed, HLO180 if there is no compiler, HLO181 if
         an instruction can't be emitted, HLO190 if the compiler refuses the code, HLO194 if
-        there is no GPU, HLO204 for another word of `subnormals`.
+        there is no GPU, or one for each device; HLO195 if they have no way to exchange arrays;
+        HLO204 for another word of `subnormals`.
     """
     flushes = flushes_on_gpus(subnormals)
     sound: set[Instruction] = set()
@@ -113,16 +117,78 @@ def compile(  # noqa: A001 - so it is named
         libraries = (
             find_libraries() if libraries and runs_on.dlpack_device[0] == CUDA else Libraries()
         )
-    if is_dynamic(module):
-        precise = with_explicit_precision(module)
-        static = to_static(optimized(precise, sound) if optimize else precise)
-        _refuse_too_much(static.module, runs_on)
-        program = emit(prepare(static.module, "gpu"), None, libraries, runs_on.most_shared)
-        return DynamicCudaExecutable(module, static, program, runs_on, libraries, flushes=flushes)
-    prepared = prepare(optimized(module, sound) if optimize else module, "gpu")
-    _refuse_too_much(prepared, runs_on)
-    program = emit(trust(prepared), None, libraries, runs_on.most_shared)
-    return CudaExecutable(module.entry, program, runs_on, libraries=libraries, flushes=flushes)
+    grid = header.replica_count, header.num_partitions
+    compiled = _Compilation(module, runs_on, libraries, optimize, flushes, sound)
+    return compiled.alone() if prod(grid) == 1 else compiled.together(grid)
+
+
+@dataclass(frozen=True)
+class _Compilation:
+    """A sound module on its way to a device.
+
+    Parameters
+    ----------
+    optimize, libraries : as of `compile`.
+    flushes : subnormal numbers become zeros.
+    sound : instructions that are known to be well-formed.
+    """
+
+    module: Module
+    device: CudaDevice
+    libraries: Libraries
+    optimize: bool
+    flushes: bool
+    sound: set[Instruction]
+
+    def alone(self) -> CudaExecutable:
+        """The module on one device."""
+        if is_dynamic(self.module):
+            precise = with_explicit_precision(self.module)
+            static = to_static(optimized(precise, self.sound) if self.optimize else precise)
+            program = self._emitted(prepare(static.module, "gpu"))
+            return DynamicCudaExecutable(
+                self.module, static, program, self.device, self.libraries, flushes=self.flushes
+            )
+        program = self._emitted(trust(prepare(self._optimized(), "gpu")))
+        return CudaExecutable(
+            self.module.entry,
+            program,
+            self.device,
+            libraries=self.libraries,
+            flushes=self.flushes,
+        )
+
+    def together(self, grid: tuple[int, int]) -> DevicesExecutable:
+        """The module on all devices that it is for.
+
+        Raises
+        ------
+        HloError
+            HLO181 if it has run-time sizes, HLO194 if there are too few GPUs, HLO195 if they have
+            no way to exchange arrays.
+        """
+        if is_dynamic(self.module):
+            message = f"{self.module.name} has run-time sizes, and is for several devices"
+            raise HloError("HLO181", message, self.module.span)
+        devices = self.device.peers(prod(grid))
+        libraries = self.libraries
+        if libraries.nccl is None and self.device.dlpack_device[0] == CUDA:
+            libraries = replace(libraries, nccl=carrying().nccl)
+        prepared = prepare(self._optimized(), "gpu", is_alone=False)
+        program = self._emitted(trust(prepared), libraries, grid)
+        return DevicesExecutable(
+            self.module, program, devices, libraries, self.alone, flushes=self.flushes
+        )
+
+    def _optimized(self) -> Module:
+        return optimized(self.module, self.sound) if self.optimize else self.module
+
+    def _emitted(
+        self, module: Module, libraries: Libraries | None = None, grid: tuple[int, int] = (1, 1)
+    ) -> CudaProgram:
+        if isinstance(self.device, HostDevice):
+            refuse_too_much(module, checked=self.device.checked)
+        return emit(module, None, libraries or self.libraries, self.device.most_shared, grid)
 
 
 def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
@@ -130,11 +196,6 @@ def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
     result = optimizer.optimize(row_major_entry(module), target="gpu", observers=())
     verify(result, sound or set())
     return result
-
-
-def _refuse_too_much(module: Module, device: CudaDevice) -> None:
-    if isinstance(device, HostDevice):
-        refuse_too_much(module, checked=device.checked)
 
 
 def device_named(device: str | CudaDevice, *, checked: bool = False) -> CudaDevice:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import emit_cuda
 from emit_cuda.host.device import HostDevice
 from emit_cuda.profile import profile
 from hlo.backend import Backend, ModuleCompiler, ModuleExecutable
+from optimizer.partitioning.divided import DividedModule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from codegen.subnormals import Subnormals
     from emit_cuda.executable import CudaExecutable
@@ -20,11 +21,27 @@ if TYPE_CHECKING:
 
 
 class CudaModule(ModuleExecutable):
-    """A module as kernels. Arguments are copied to the device in each call, and results back."""
+    """A module as kernels, for as many replicas as it is called with.
 
-    def __init__(self, module: Module, executable: CudaExecutable) -> None:
-        super().__init__(module, executable)
-        self.code_bytes = len(executable.source)
+    Arguments are copied to the devices in each call, and results back.
+    """
+
+    def __init__(self, module: Module, compiled: Callable[[Module], CudaExecutable]) -> None:
+        self._divided = divided = DividedModule(module)
+
+        @cache
+        def for_replicas(count: int) -> CudaExecutable:
+            return compiled(divided.for_replicas(count))
+
+        self._compiled = for_replicas
+        first = self._compiled(divided.module.header.replica_count)
+        super().__init__(module, first)
+        self.code_bytes = len(first.source)
+
+    def run(self, per_device: Sequence[Sequence[Any]]) -> list[Any]:
+        """The value on each device; all of them run together."""
+        given, replicas = self._divided.dealt(per_device)
+        return self._compiled(replicas)(per_device=given)[: len(per_device)]
 
 
 class GpuCompiler(ModuleCompiler):
@@ -33,7 +50,7 @@ class GpuCompiler(ModuleCompiler):
     def compile(
         self, module: Module, *, libraries: bool = True, subnormals: Subnormals | None = None
     ) -> CudaModule:
-        """The module's kernels on a GPU.
+        """The module's kernels on a GPU, or on one for each device.
 
         Parameters
         ----------
@@ -45,12 +62,10 @@ class GpuCompiler(ModuleCompiler):
         HloError
             as `emit_cuda.compile`; HLO194 if there is no GPU.
         """
-        return CudaModule(
-            module,
-            emit_cuda.compile(
-                module, "gpu", libraries=libraries, donate=True, subnormals=subnormals
-            ),
+        compiled = partial(
+            emit_cuda.compile, device="gpu", libraries=libraries, donate=True, subnormals=subnormals
         )
+        return CudaModule(module, compiled)
 
 
 class HostCompiler(ModuleCompiler):
@@ -78,8 +93,8 @@ class HostCompiler(ModuleCompiler):
             as `emit_cuda.compile`; in a call, HLO193 if a checked kernel makes a mistake.
         """
         device = HostDevice(checked=checked, seed=seed)
-        made = emit_cuda.compile(module, device, donate=True, subnormals=subnormals)
-        return CudaModule(module, made)
+        compiled = partial(emit_cuda.compile, device=device, donate=True, subnormals=subnormals)
+        return CudaModule(module, compiled)
 
 
 def _profiled(

@@ -201,8 +201,18 @@ class CudaDevice(ABC):
         """Copy bytes inside of the device, in the order of launches of a stream."""
 
     @abstractmethod
-    def fill(self, address: int, byte: int, size: int) -> None:
-        """Set bytes of the device to one value, in the order of launches."""
+    def fill(self, address: int, byte: int, size: int, stream: int = 0) -> None:
+        """Set bytes of the device to one value, in the order of launches of a stream."""
+
+    @abstractmethod
+    def peers(self, count: int) -> Sequence[CudaDevice]:
+        """Devices of this kind that run a program together, this one the first of them.
+
+        Raises
+        ------
+        HloError
+            HLO194 if there are too few.
+        """
 
     def record(self, stream: int) -> Any:  # noqa: ARG002
         """An event that happens when all work is done that a stream was given until now."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_cuda.devices import CudaDevice, Kernels
+    from emit_cuda.exchange import Rank
     from emit_cuda.libraries import Libraries
     from emit_cuda.program.emit import CudaProgram
     from emit_cuda.program.runner import Addresses
@@ -57,7 +58,10 @@ class CudaExecutable:
     ----------
     program : the CUDA C, and the steps that run it.
     memory : bytes on the device that a call takes.
+    rank : its place among the devices that run together, while they do.
     """
+
+    rank: Rank | None = None
 
     def __init__(
         self,
@@ -99,19 +103,28 @@ class CudaExecutable:
         """The CUDA C."""
         return self.program.source
 
-    def __call__(self, *arguments: Any) -> Value:
+    def __call__(self, *arguments: Any, per_device: Sequence[Sequence[Any]] | None = None) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it.
 
         Parameters
         ----------
         arguments : arrays of NumPy, which are copied to the device, or of the device.
+        per_device : instead of them, those of every device, of which there is one.
 
         Raises
         ------
         HloError
-            HLO110 to HLO112 if the arguments do not fit, HLO192 if a kernel fails, HLO193 if
-            checked mode finds a mistake.
+            HLO110 to HLO112 if the arguments do not fit, HLO116 if they are for several devices,
+            HLO192 if a kernel fails, HLO193 if checked mode finds a mistake.
         """
+        if per_device is None:
+            return self.call(arguments)
+        if len(per_device) != 1:
+            raise HloError("HLO116", f"arguments for {len(per_device)} devices, and it is for one")
+        return [self(*per_device[0])]
+
+    def call(self, arguments: Sequence[Any]) -> Value:
+        """The value on this device."""
         with self._turn, self.device.current():
             results = [
                 self._room("result", k, s.unpacked_bytes) for k, s in enumerate(self._results)
@@ -218,7 +231,7 @@ class CudaExecutable:
             "constant": tuple(self._constants),
         }
         graphs = self._graphs if self._captures else None
-        runner = Runner(self.device, self._kernels, addresses, self._libraries, graphs)
+        runner = Runner(self.device, self._kernels, addresses, self._libraries, graphs, self.rank)
         runner.run(self._parts)
 
     def _replayed(self, arguments: Sequence[Any], results: Sequence[int]) -> bool:
@@ -323,9 +336,13 @@ class DynamicCudaExecutable(CudaExecutable):
         super().__init__(entry, program, device, libraries=libraries, flushes=flushes)
         self._whole, self._static = module.entry, static
 
-    def __call__(self, *arguments: Any) -> Value:
-        """The value of the module for some arguments, as `interpreter.evaluate` gives it."""
-        return call_with_sizes(self._whole, self._static, super().__call__, arguments)
+    def call(self, arguments: Sequence[Any]) -> Value:
+        """The value on this device."""
+
+        def run(*given: Any) -> Value:
+            return super(DynamicCudaExecutable, self).call(given)
+
+        return call_with_sizes(self._whole, self._static, run, arguments)
 
 
 def _give_back(device: CudaDevice, graphs: Graphs, kept: dict[tuple[str, int], int]) -> None:

@@ -13,7 +13,15 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.program.library_calls import LibraryGemm
-from codegen.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall, flat
+from codegen.program.steps import (
+    BufferSlice,
+    CollectiveStep,
+    Copy,
+    HostCall,
+    Launch,
+    LibraryCall,
+    flat,
+)
 from codegen.statements import nested
 from emit_cuda import nvrtc
 from emit_cuda.grids.accesses import accesses
@@ -71,7 +79,11 @@ class LaunchEstimate:
             case LibraryCall(function):
                 return str(function)
             case HostCall(instr):
-                return f"{CustomCall.of(instr).custom_call_target} on the processor"
+                attrs = instr.attrs
+                is_call = isinstance(attrs, CustomCall)
+                return f"{attrs.custom_call_target if is_call else instr.opcode} on the processor"
+            case CollectiveStep(instr):
+                return instr.opcode
             case Copy(size=size):
                 return f"copy of {size} bytes"
 
@@ -98,6 +110,9 @@ def estimates(program: CudaProgram, device: DeviceRates = A100) -> list[LaunchEs
         moved = sum(p.size for p in dict.fromkeys(step.arguments) if isinstance(p, BufferSlice))
         if isinstance(step, HostCall):
             rows.append(LaunchEstimate(step, moved, Cost(), moved / device.copies, "copies"))
+            continue
+        if isinstance(step, CollectiveStep):
+            rows.append(LaunchEstimate(step, moved, *device.roofline(moved)))
             continue
         instr = instructions.pop(step.about, None)
         spent = cost(instr) if instr else Cost()

@@ -14,10 +14,11 @@ from codegen.opcodes.scalar import WRAPPING, write_elementwise
 from codegen.opcodes.top_k import write_topk
 from emit_cuda.grids.scattering import write_scatter_in_parallel
 from hlo.attributes import CustomCall
-from hlo.opcode import HOST
+from hlo.opcode import HOST, having
 from hlo.table import OpTable
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from optimizer.expanders.custom_call_expander import all_expansions
+from optimizer.expanders.degenerate_collective_remover import ALONE, ENDS, STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +28,18 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
-_HOST = "it talks to the host's queues, which a compiled module does not have"
+HOST_QUEUES = "it talks to the host's queues, which a compiled module does not have"
 
+# From device to device; from or to the host, there are none.
+MAIL = frozenset({"send", "send-done", "recv", "recv-done"})
+DEVICE_NUMBERS = having("device_number")
+# The schedule has steps for them, as of `emit_cuda.program.collectives`.
+TOGETHER = frozenset({*ALONE, *STARTS, *ENDS}) | MAIL | DEVICE_NUMBERS
+# A device that is alone has kernels for these. Of several, each draws random numbers of its own.
+STEPS_OF_SEVERAL = frozenset({"ragged-all-to-all", "rng-get-and-update-state"})
 emits_cuda: OpTable[Entry] = OpTable(
     "emits_cuda",
-    dict.fromkeys(sorted(HOST), _HOST),
+    dict.fromkeys(sorted(HOST - MAIL), HOST_QUEUES),
     base=elements,
 )
 # The kernels of custom calls.
@@ -63,6 +71,7 @@ def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:
 for _opcode in WRAPPING:
     emits_cuda.define(_opcode, Scalar(partial(write_elementwise, _opcode, wraps=False)))
 emits_cuda.define("constant", Element(write_constant))
+emits_cuda.define_all(dict.fromkeys(TOGETHER, WholeArray(write_no_kernel)))
 emits_cuda.define("scatter", WholeArray(write_scatter_in_parallel))
 emits_cuda.define("sort", WholeArray(partial(write_sort, in_chunks=False), in_memory=()))
 emits_cuda.define("topk", WholeArray(partial(write_topk, in_chunks=False), in_memory=()))

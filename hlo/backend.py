@@ -358,7 +358,7 @@ def refuse_communication(module: Module, devices: int) -> None:
     found = first_communicating(module) if devices > 1 else None
     if found is not None:
         message = f"{found.name}: {found.opcode} needs the other devices, and each is run by itself"
-        notes = ["--platform interpreter and --platform c run them together"]
+        notes = ["the platforms interpreter, c, cuda and cuda-host run them together"]
         raise HloError("HLO203", message, found.span, notes)
 
 

@@ -173,10 +173,14 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     )
 
 
-def preparation(target: Target = "cpu") -> Pipeline:
-    """The passes that a module needs before code for one device is emitted.
+def preparation(target: Target = "cpu", *, is_alone: bool = True) -> Pipeline:
+    """The passes that a module needs before code is emitted.
 
     They change nothing in a module that `pipeline` has made for one device of the target.
+
+    Parameters
+    ----------
+    is_alone : a GPU runs it by itself, whatever its header says.
 
     References
     ----------
@@ -187,7 +191,7 @@ def preparation(target: Target = "cpu") -> Pipeline:
         (
             ExplicitPrecision(),
             AsyncUnwrapper(),
-            DegenerateCollectiveRemover(alone=target == "gpu"),
+            DegenerateCollectiveRemover(alone=target == "gpu" and is_alone),
             *stages.passes_of(stages.NEEDED, strict=False),
             # Dead instructions need not be ones that can be emitted.
             Dce(),
@@ -294,12 +298,15 @@ def optimize(
         return log.run(pipeline(target, strict=strict), module)
 
 
-def prepare(module: Module, target: Target = "cpu", log: Log | None = None) -> Module:
-    """The module as emitters need it, for one device.
+def prepare(
+    module: Module, target: Target = "cpu", log: Log | None = None, *, is_alone: bool = True
+) -> Module:
+    """The module as emitters need it.
 
     Parameters
     ----------
     log : that of `optimize`, if it made the module: passes that it ended with need not run again.
+    is_alone : as of `preparation`.
 
     Returns
     -------
@@ -307,4 +314,4 @@ def prepare(module: Module, target: Target = "cpu", log: Log | None = None) -> M
         the same object where `optimize` made it from a module for one device.
     """
     with no_collection():
-        return preparation(target).run(module, log)
+        return preparation(target, is_alone=is_alone).run(module, log)

@@ -97,12 +97,37 @@ class LibraryCall:
 
 
 @dataclass(frozen=True, slots=True)
-class HostCall:
-    """The processor computes a custom call for which there is no kernel.
+class CollectiveStep:
+    """Devices exchange arrays, each of its own.
 
     Attributes
     ----------
-    instruction : the custom call.
+    instruction : the collective; what its operands bring, its results get.
+    arguments : the arrays that are brought, as many that are got, and of a reduction by kernels as
+        many rooms, for what all members bring.
+    writes : for each argument, whether it may be written to.
+    folds : of such a reduction, by the number of members: a launch for each array, which combines
+        what is in its room.
+    """
+
+    instruction: Instruction
+    arguments: tuple[BufferRef, ...]
+    writes: tuple[bool, ...]
+    folds: tuple[tuple[int, tuple[Launch, ...]], ...] = ()
+
+    @property
+    def about(self) -> str:
+        """The name of the instruction."""
+        return self.instruction.name
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """The processor computes something for which there is no kernel.
+
+    Attributes
+    ----------
+    instruction : a custom call, or a collective that no library knows.
     arguments : where the leaves of its operands are, and those of its result.
     """
 
@@ -140,7 +165,7 @@ class Branch:
 
 
 # The steps of a device, which ask the host nothing in between.
-Work = Launch | Copy | LibraryCall
+Work = Launch | Copy | LibraryCall | CollectiveStep
 Step = Work | HostCall | While | Branch
 
 

@@ -18,7 +18,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from codegen.program.steps import Branch, BufferSlice, Copy, HostCall, Launch, While, uses
+from codegen.program.steps import (
+    Branch,
+    BufferSlice,
+    CollectiveStep,
+    Copy,
+    HostCall,
+    Launch,
+    While,
+    uses,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +37,8 @@ if TYPE_CHECKING:
 # Cooperative launches take all multiprocessors, and those of one kernel share a counter: as if they
 # wrote to one place.
 _WHOLE_GPU = BufferSlice("arena", -1, 0, 1)
+# All devices must begin their collectives in one order.
+_LINKS = BufferSlice("arena", -2, 0, 1)
 # More of them at once fill no GPU better.
 MOST_STREAMS = 4
 # Steps of a loop that the host issues one after the other, as a part of a graph. In the body of a
@@ -225,6 +236,8 @@ def uses_of_buffers(step: Work) -> Iterator[tuple[BufferSlice, bool]]:
     """The memory that a step uses, and whether it may write to it."""
     if isinstance(step, Launch) and step.cooperative:
         yield _WHOLE_GPU, True
+    if isinstance(step, CollectiveStep):
+        yield _LINKS, True
     for used, wrote in uses(step):
         assert isinstance(used, BufferSlice)
         if used.memory != "constant":

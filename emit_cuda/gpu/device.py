@@ -33,6 +33,7 @@ from emit_cuda.gpu.kernels import GpuKernels
 from emit_cuda.nvrtc.occupancy import most_shared
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -211,10 +212,25 @@ class GpuDevice(CudaDevice):
         with self.current(), self._errors("copying inside of the GPU"):
             self._driver.memcpy_dtod_async(target, source, size, self.stream(stream))
 
-    def fill(self, address: int, byte: int, size: int) -> None:
-        """Set bytes of the GPU to one value, after earlier work."""
+    def fill(self, address: int, byte: int, size: int, stream: int = 0) -> None:
+        """Set bytes of the GPU to one value, after earlier work of a stream."""
         with self.current(), self._errors("filling memory"):
-            self._driver.memset_d8_async(address, byte, size, self.stream())
+            self._driver.memset_d8_async(address, byte, size, self.stream(stream))
+
+    def peers(self, count: int) -> Sequence[GpuDevice]:
+        """The first GPUs, of which this one is the first.
+
+        Raises
+        ------
+        HloError
+            HLO194 if there are too few.
+        """
+        there: int = self._driver.Device.count()
+        if count > there or self.dlpack_device[1]:
+            message = f"the module is for {counted(count, 'device')}, and there are {there} GPUs"
+            raise HloError("HLO194", message, notes=WITHOUT_GPU)
+        others = [GpuDevice(k, compiler=self._compiler) for k in range(1, count)]
+        return [self, *others]
 
     def record(self, stream: int) -> Any:
         """An event that happens when all work is done that a stream was given until now."""

@@ -96,9 +96,13 @@ class HostDevice(CudaDevice):
         """Copy bytes inside of the device."""
         ctypes.memmove(target, source, size)
 
-    def fill(self, address: int, byte: int, size: int) -> None:
+    def fill(self, address: int, byte: int, size: int, stream: int = 0) -> None:  # noqa: ARG002
         """Set bytes of the device to one value."""
         ctypes.memset(address, byte, size)
+
+    def peers(self, count: int) -> Sequence[HostDevice]:
+        """The processor, which has room for any number of devices."""
+        return [self] * count
 
     def memory(self) -> list[NamedMemory]:
         """All that kernels may use, where nothing more is known of a launch."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from codegen.elements import constants
 from codegen.statements import Call
 from emit_cuda.code.names import CudaNames
@@ -28,15 +30,25 @@ class CudaConstants(constants.Constants):
     Attributes
     ----------
     arrays : by the pointer that a kernel's caller has.
+    numbers : for the opcodes that ask for the number of a device, such a pointer: each device has
+        an array of its own there.
     """
 
     def __init__(self, names: CudaNames) -> None:
         super().__init__(names)
         self.arrays: dict[str, NDArray[Any]] = {}
+        self.numbers: dict[str, str] = {}
 
     def define(self, name: str, kind: str, array: NDArray[Any]) -> None:  # noqa: ARG002
         """Keep an array, by the pointer to it."""
         self.arrays[name] = array
+
+    def device_number(self, opcode: str) -> str:
+        """The pointer to the number of a device among replicas or partitions."""
+        if opcode not in self.numbers:
+            name = self.numbers[opcode] = self.names.unique(opcode, "constant")
+            self.define(name, "u32", np.zeros((), np.uint32))
+        return self.numbers[opcode]
 
 
 class CudaKernel(GridKernel):

@@ -1,19 +1,20 @@
-"""Calls of NVIDIA's libraries in the place of kernels: cuBLASLt for products, cuFFT for transforms.
+"""NVIDIA's libraries: cuBLASLt for products, cuFFT for transforms, NCCL between GPUs.
 
 `gemm-rewriter` says which products a library computes faster; `codegen.program.library_calls` says
 whether a library can compute an instruction as it is, `cublas` and `cufft` call it. Without a
-library, or with `--no-library`, kernels compute everything.
+library, or with `--no-library`, kernels compute everything. NCCL carries arrays from GPU to GPU.
 """
 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from codegen.program.library_calls import LibraryFft, LibraryGemm
 from emit_cuda.libraries.cublas import Cublas
 from emit_cuda.libraries.cufft import Cufft
+from emit_cuda.libraries.nccl import Nccl
 from emit_cuda.nvrtc.library import libraries_named
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ class Libraries:
 
     Attributes
     ----------
-    cublas, cufft : None where they are missing.
+    cublas, cufft, nccl : None where they are missing.
     """
 
     cublas: Cublas | None = None
     cufft: Cufft | None = None
+    nccl: Nccl | None = None
 
     def has(self, call: LibraryFunction) -> bool:
         """Whether the library of a call is there."""
@@ -55,11 +57,23 @@ class Libraries:
             self.cublas.run(call, addresses, stream)
 
 
-def libraries(cublas: Path | None = None, cufft: Path | None = None) -> Libraries:
+def libraries(
+    cublas: Path | None = None, cufft: Path | None = None, nccl: Path | None = None
+) -> Libraries:
     """The libraries at some paths, or where NVIDIA's wheels and the toolkit have them."""
     blas = _loaded(cublas or next(libraries_named("libcublasLt.so*"), None))
     fourier = _loaded(cufft or next(libraries_named("libcufft.so*"), None))
-    return Libraries(Cublas(blas) if blas else None, Cufft(fourier) if fourier else None)
+    return replace(
+        carrying(nccl),
+        cublas=Cublas(blas) if blas else None,
+        cufft=Cufft(fourier) if fourier else None,
+    )
+
+
+def carrying(nccl: Path | None = None) -> Libraries:
+    """NCCL alone, which no kernel can take the place of."""
+    found = _loaded(nccl or next(libraries_named("libnccl.so*"), None))
+    return Libraries(nccl=Nccl(found) if found else None)
 
 
 def _loaded(path: Path | None) -> Any:

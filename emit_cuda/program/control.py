@@ -12,8 +12,9 @@ from codegen.program.steps import Branch, Launch, While, flat
 from codegen.program.trees import leaves
 from emit_cuda.grids.loop import loop_stage
 from emit_cuda.grids.merging import merged
+from emit_cuda.program.collectives import write_together
 from emit_cuda.program.schedule import CudaSchedule
-from emit_cuda.table import emits_cuda
+from emit_cuda.table import STEPS_OF_SEVERAL, TOGETHER, emits_cuda
 from optimizer.effects import has_effect
 from optimizer.loops.state import loop_of
 from optimizer.loops.trip_count import counter_of
@@ -90,6 +91,7 @@ class _Controlled(CudaSchedule):
         "call": write_call,
         "conditional": write_conditional,
         "while": write_while,
+        **dict.fromkeys(TOGETHER | STEPS_OF_SEVERAL, write_together),
     }
 
 

@@ -6,15 +6,17 @@ and the kernels, each under the HLO that it computes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
-from codegen.program.steps import Launch, flat
+from codegen.program.steps import CollectiveStep, Launch, flat
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.libraries import Libraries
 from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
+from emit_cuda.program.collectives import refuse_others
 from emit_cuda.program.control import write_steps
 from emit_cuda.program.module import CudaModuleWriter
 from emit_cuda.program.random import seed_random_state
@@ -50,6 +52,8 @@ class CudaProgram:
     keeps_state : kernels change a state of the device, so that their order counts.
     module : whose instructions the steps are about.
     kernels : by name, as data.
+    grid : the replicas and partitions that run it together.
+    numbers : for the opcodes that ask for the number of a device, the constant that has it.
     """
 
     source: str
@@ -60,6 +64,8 @@ class CudaProgram:
     keeps_state: bool
     module: Module
     kernels: Mapping[str, Written]
+    grid: tuple[int, int] = (1, 1)
+    numbers: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __repr__(self) -> str:
         """The number of kernels, and the memory of a call."""
@@ -72,6 +78,7 @@ def emit(
     kernels: KernelFile | None = None,
     libraries: Libraries | None = None,
     most_shared: int = MOST_SHARED_BYTES,
+    grid: tuple[int, int] = (1, 1),
 ) -> CudaProgram:
     """Write a module as CUDA C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
@@ -81,6 +88,7 @@ def emit(
         one file of many kernels.
     libraries : those that are called in the place of kernels, where they are installed.
     most_shared : bytes of shared memory that a block of a new file may ask for.
+    grid : the replicas and partitions that run it together.
 
     Raises
     ------
@@ -92,19 +100,27 @@ def emit(
     verify_once(module)
     check_depth(module)
     check(module, emits_cuda, custom_calls, "CUDA")
+    refuse_others(module, prod(grid))
     file, called = kernels or KernelFile(None, most_shared), libraries or NONE
-    writer = CudaModuleWriter(module, write_steps, file, called)
+    writer = CudaModuleWriter(module, write_steps, file, called, grid)
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))
     writer.memory.settle()
-    file.drop_replaced(step.kernel for step in flat(steps) if isinstance(step, Launch))
+    inside = list(flat(steps))
+    inside += [
+        fold for s in inside if isinstance(s, CollectiveStep) for _, f in s.folds for fold in f
+    ]
+    file.drop_replaced(step.kernel for step in inside if isinstance(step, Launch))
+    arrays = writer.constants.arrays
     return CudaProgram(
         writer.kernels.source(head(module)),
         writer.resolved(steps),
-        tuple(writer.constants.arrays.values()),
+        tuple(arrays.values()),
         writer.arena_bytes,
         writer.memory.donated,
         bool(seeds),
         module,
         writer.kernels.written,
+        grid,
+        {opcode: list(arrays).index(name) for opcode, name in writer.constants.numbers.items()},
     )

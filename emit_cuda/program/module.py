@@ -9,6 +9,7 @@ from codegen.program.buffers import Memory
 from codegen.program.steps import (
     Branch,
     BufferSlice,
+    CollectiveStep,
     Copy,
     HostCall,
     Launch,
@@ -45,6 +46,7 @@ class CudaModuleWriter:
     ----------
     write : writes the steps of a computation.
     libraries : those that are called in the place of kernels, where they are installed.
+    grid : the replicas and partitions that run it together.
 
     Attributes
     ----------
@@ -54,9 +56,14 @@ class CudaModuleWriter:
     """
 
     def __init__(
-        self, module: Module, write: Write, kernels: KernelFile, libraries: Libraries
+        self,
+        module: Module,
+        write: Write,
+        kernels: KernelFile,
+        libraries: Libraries,
+        grid: tuple[int, int],
     ) -> None:
-        self.write, self.libraries = write, libraries
+        self.write, self.libraries, self.grid = write, libraries, grid
         self.memory = Memory(module, emits_cuda, ALIAS_INFO["gpu"])
         self.pointers = CudaNames()
         self.constants = CudaConstants(self.pointers)
@@ -117,8 +124,14 @@ class CudaModuleWriter:
 
     def _resolved(self, step: Step) -> Step:
         match step:
-            case Launch() | LibraryCall() | HostCall():
+            case Launch():
+                return self._resolved_launch(step)
+            case LibraryCall() | HostCall():
                 return replace(step, arguments=tuple(map(self._slice, step.arguments)))
+            case CollectiveStep():
+                folds = [(n, tuple(map(self._resolved_launch, each))) for n, each in step.folds]
+                arguments = tuple(map(self._slice, step.arguments))
+                return replace(step, arguments=arguments, folds=tuple(folds))
             case Copy(target, source):
                 return replace(step, target=self._slice(target), source=self._slice(source))
             case While(condition, predicate, body, trips):
@@ -127,6 +140,9 @@ class CudaModuleWriter:
             case Branch(number, _, branches):
                 lists = tuple(map(self.resolved, branches))
                 return replace(step, number=self._slice(number), branches=lists)
+
+    def _resolved_launch(self, launch: Launch) -> Launch:
+        return replace(launch, arguments=tuple(map(self._slice, launch.arguments)))
 
     def _slice(self, pointer: BufferSlice | str) -> BufferSlice:
         if isinstance(pointer, BufferSlice):

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def seed_random_state(writer: CudaModuleWriter, module: Module) -> tuple[Launch, ...]:
     """The launch that sets the state; nothing where nobody asks for it."""
-    if not any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
+    opcode = "rng-get-and-update-state"
+    if writer.grid != (1, 1) or not any(i.opcode == opcode for i in module.instructions()):
         return ()
     stage = alone([Call("seed_random_state", ())])
     kernel = CudaKernel(writer.constants, Scope())

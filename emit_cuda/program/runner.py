@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.program.steps import BufferSlice, Copy, HostCall, Launch, LibraryCall
+from codegen.program.steps import BufferSlice, CollectiveStep, Copy, HostCall, Launch, LibraryCall
 from codegen.program.streams import Choice, Iterations, Segment
 from codegen.program.trees import nested
 from codegen.program.values import leaves
 from emit_cuda.arrays import fetched
 from emit_cuda.devices import NamedMemory, Purpose
+from emit_cuda.exchange import Seat, meet
 from hlo.build import alone
 from hlo.instruction import Module
 from interpreter.engine.evaluate import evaluate
+from interpreter.engine.frame import Frame, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from codegen.program.steps import BufferRef, Work
     from codegen.program.streams import Part
     from emit_cuda.devices import CudaDevice, Kernels, RecordedGraph
+    from emit_cuda.exchange import Rank
     from emit_cuda.libraries import Libraries
     from hlo.types.shape import Shape
 
@@ -85,6 +88,7 @@ class Runner:
     libraries : those of the program's library calls.
     graphs : of earlier calls, where the device records them; else None. A segment that runs on
         the same memory for the second time is recorded, and then costs one call of the driver.
+    rank : the place among the devices that run together; None for a device that is alone.
     """
 
     device: CudaDevice
@@ -92,6 +96,7 @@ class Runner:
     addresses: Addresses
     libraries: Libraries
     graphs: Graphs | None
+    rank: Rank | None = None
 
     def run(self, program: Sequence[Part]) -> None:
         """Do all steps."""
@@ -218,6 +223,19 @@ class Runner:
                     self.libraries.run(function, pointers, self.device.handle(stream))
             case Copy(target, source, size):
                 self.device.copy(self._address(target), self._address(source), size, stream)
+            case CollectiveStep():
+                self._meet(step, stream)
+
+    def _meet(self, step: CollectiveStep, stream: int) -> None:
+        """Exchange arrays with other devices, and combine what they brought."""
+        assert self.rank is not None, "the program is for several devices"
+        addresses = tuple(map(self._address, step.arguments))
+        count = len(step.instruction.operands)
+        parts = addresses[:count], addresses[count : 2 * count], addresses[2 * count :]
+        seat = Seat(self.device, self.rank.device.number, stream, *parts)
+        members = meet(step, self.rank, seat)
+        for launch in dict(step.folds).get(members, ()):
+            self._do(launch, stream)
 
     def _compute(self, call: HostCall) -> None:
         """Let the processor compute, as the interpreter does."""
@@ -228,8 +246,13 @@ class Runner:
             arrays = (self._fetched(s, addresses) if s.is_array else None for s in shapes)
             operands.append(nested(operand.shape, arrays))
         computation = alone(instr)
-        module = Module("host_call", (*instr.called, computation), computation)
-        for value in leaves(evaluate(module, *operands)):
+        if self.rank is not None:
+            with quiet():
+                made = Frame(self.rank.device).call(computation, *operands)
+        else:
+            module = Module("host_call", (*instr.called, computation), computation)
+            made = evaluate(module, *operands)
+        for value in leaves(made):
             if value is None:
                 continue
             address = next(addresses)

@@ -110,13 +110,19 @@ class CudaSchedule(Schedule):
                 scratch = self.local(stage.own_bytes, "own_memory")
                 kernel.arguments[scratch] = Argument(Pointer("u8"), "own_memory", scratch)
             added = replace(stage, statements=in_32_bits(stage.statements)) if narrow else stage
-            name, used = self.module.kernels.add(kernel, instr.name, comment, added)
-            at = pointed(kernel, used)
-            what = instr.name, stage.kind, stage.extern_bytes
-            launch = Launch(name, stage.grid, stage.block, *at, *what)
-            self.step(launch, uses=used)
+            launch = self.launched(kernel, instr, added, comment)
+            self.step(launch, uses=map(str, launch.arguments))
             if stage.own_bytes:
                 del kernel.arguments[scratch]  # pyright: ignore[reportPossiblyUnboundVariable]
+
+    def launched(
+        self, kernel: CudaKernel, instr: Instruction, stage: Stage, comment: str = ""
+    ) -> Launch:
+        """A launch of a kernel that is added to the file; without a step."""
+        comment = comment or "\n".join(about(kernel, instr))
+        name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
+        what = instr.name, stage.kind, stage.extern_bytes
+        return Launch(name, stage.grid, stage.block, *pointed(kernel, used), *what)
 
     # ----------------------------------------------------------------- libraries
 

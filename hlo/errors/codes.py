@@ -255,8 +255,9 @@ CODES: Final[dict[str, Code]] = {
         "a part of NVIDIA's toolkit is missing",
         "CUDA C is compiled for GPUs by NVRTC, from the wheels that `pip install "
         "'pyhlo[cuda-compile]'` installs; no GPU and no toolkit are needed. SASS is shown by "
-        "nvdisasm, from the wheel nvidia-cuda-nvdisasm or the toolkit. To run kernels on the "
-        "processor takes neither: `--platform cuda-host`.",
+        "nvdisasm, from the wheel nvidia-cuda-nvdisasm or the toolkit. GPUs exchange arrays by "
+        "NCCL, from the wheel nvidia-nccl-cu13. To run kernels on the processor takes none of "
+        "them: `--platform cuda-host`.",
     ),
     "HLO196": Code(
         "too much work for kernels on the processor",

@@ -65,7 +65,11 @@ DURING: tuple[str, ...] = ("gather_expander{simple=true}", "gather_simplifier")
 _SIMPLER_SCATTERS = "scatter_expander{simple=true}", "scatter_simplifier"
 BETWEEN: dict[str, tuple[str, ...]] = {
     "cpu": ("select_and_scatter_expander", *_SIMPLER_SCATTERS),
-    "gpu": ("select_and_scatter_expander{most-windows=9}", *_SIMPLER_SCATTERS),
+    "gpu": (
+        "select_and_scatter_expander{most-windows=9}",
+        *_SIMPLER_SCATTERS,
+        "collective-dimension-major",
+    ),
 }
 # On a GPU, two threads may update one element of a scatter. Where there is an atomic operation for
 # the update, its threads need no order, though the order changes the rounding of sums; other

@@ -114,6 +114,12 @@ static __device__ inline void add_four(f32 *to, f32x4 values) {
 // The state of the device's own generator of random numbers.
 static __device__ u64 random_state[2];
 
+// Every run begins where the others do: no caller draws from another part of the sequence.
+static __device__ void seed_random_state() {
+  random_state[0] = 0x7012395;
+  random_state[1] = 0;
+}
+
 // Numbers of rows become columns: number `from[c * from_column + r]` goes to `to[r * to_row + c]`.
 static __device__ inline void hlo_transpose_u64(u64 *to, const u64 *from, s64 rows, s64 columns,
                                                 s64 to_row, s64 from_column) {
