@@ -65,7 +65,8 @@ def text() -> str:
     head = "".join(f"#include <{name}>\n" for name in _HEADERS)
     body = [Path(__file__).with_name(name).read_text() for name in _FILES]
     callbacks = [f"ASKS_PYTHON({name})\n" for name in (*FUNCTIONS, *LAYOUT_FUNCTIONS, *ASKED)]
-    return "\n".join([head, in_one_file("devices.h"), *_declarations(), *body, *callbacks])
+    ours = map(in_one_file, ("devices.h", "pages.h"))
+    return "\n".join([head, *ours, *_declarations(), *body, *callbacks])
 
 
 def _declarations() -> Iterator[str]:

@@ -10,13 +10,20 @@ static void count(Device *device, int64_t bytes) {
   if (bytes > device->largest) device->largest = bytes;
 }
 
+static void *fresh_memory(size_t bytes) {
+  void *data;
+  if (posix_memalign(&data, ALIGNMENT, bytes ? bytes : 1)) return NULL;
+  hlo_ask_for_large_pages(data, bytes);
+  return data;
+}
+
 // A buffer in memory of its own, or in `data`, which is somebody else's. NULL if memory is out.
 Buffer *make_buffer(int type, size_t rank, const int64_t *dims, const int64_t *minor_to_major,
                     size_t bytes, Device *device, Memory *memory, void *data) {
   Buffer *made = malloc(sizeof *made + 2 * rank * sizeof *dims);
   if (!made) return NULL;
   bool own = !data;
-  if (own && posix_memalign(&data, ALIGNMENT, bytes ? bytes : 1)) {
+  if (own && !(data = fresh_memory(bytes))) {
     free(made);
     return NULL;
   }

@@ -72,7 +72,7 @@ static Workspace take_workspace(Executable *self) {
   size_t lists = devices * (self->input_count + 2 * self->output_count + 3);
   size_t bytes = devices * step + (lists + HLO_REPORT_HEAD + 2 * all) * sizeof(void *);
   void *arena = __atomic_exchange_n(&self->arena, NULL, __ATOMIC_ACQ_REL);
-  if (!arena && posix_memalign(&arena, ALIGNMENT, bytes)) arena = NULL;
+  if (!arena) arena = fresh_memory(bytes);
   Workspace work = {.arena = arena};
   if (!arena) return work;
   work.lists = (void **)(work.arena + devices * step);

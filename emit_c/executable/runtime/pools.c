@@ -1,5 +1,6 @@
 // The memory of results and arenas, which is used again when nobody has it any more. Part of
 // trampoline.c, which includes it.
+#include "pages.h"
 
 enum { ALIGNMENT = 64 };
 // NumPy allocates small arrays fast; larger ones come from a pool, because the pages of fresh
@@ -8,7 +9,9 @@ enum { SMALL = 1 << 14, KEPT = 2 };
 
 static void *allocate(size_t bytes) {
   size_t whole = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
-  return aligned_alloc(ALIGNMENT, whole);
+  void *memory = aligned_alloc(ALIGNMENT, whole);
+  if (memory) hlo_ask_for_large_pages(memory, whole);
+  return memory;
 }
 
 // ------------------------------------------------------------------------ pools
