@@ -27,11 +27,6 @@ def dot(scene: Scene, title: str) -> str:
     return "\n".join([*_Writing().written(scene, title), ""])
 
 
-def is_installed() -> bool:
-    """Whether there is a `dot` on the path."""
-    return shutil.which("dot") is not None
-
-
 def drawn_by_graphviz(text: str) -> str:
     """The SVG that Graphviz makes of a graph in DOT.
 
@@ -125,7 +120,7 @@ class _Writing:
 
 
 def _attributes(box: Box) -> str:
-    label = "\\l".join(escaped(line) for line in (box.title, *box.lines)) + "\\l"
+    label = "\\l".join(escaped(line) for line in _lines(box)) + "\\l"
     width = "2.4" if box.is_root else "1"
     style = '"filled,rounded,dashed"' if box.is_cut else '"filled,rounded"'
     return (
@@ -135,13 +130,17 @@ def _attributes(box: Box) -> str:
 
 
 def _cluster_attributes(box: Box) -> str:
-    label = "\\l".join(escaped(line) for line in (box.title, *box.lines)) + "\\l"
+    label = "\\l".join(escaped(line) for line in _lines(box)) + "\\l"
     width = "2.4" if box.is_root else "1"
     return (
         f'label="{label}"; style="rounded,filled"; fillcolor="{COLOURS[box.family]}80"; '
         f'color="#57606a"; labeljust=l; fontname="monospace"; fontsize=10; penwidth={width}; '
         f"tooltip={quoted(box.about)};"
     )
+
+
+def _lines(box: Box) -> tuple[str, ...]:
+    return (box.title, *box.lines, *(f"operand {number}" for number in box.numbers))
 
 
 def quoted(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.wording import counted
-from hlo_tools.graphs.dot import dot, drawn_by_graphviz, is_installed
+from hlo_tools.graphs.dot import dot, drawn_by_graphviz
 from hlo_tools.graphs.scene import MOST_BOXES, chosen_computation, scene
 from hlo_tools.graphs.svg import draw
 
@@ -17,7 +17,7 @@ def drawn(
     module: Module,
     *,
     form: str = "svg",
-    engine: str = "auto",
+    engine: str = "own",
     computation: str | None = None,
     around: str | None = None,
     hops: int = 2,
@@ -29,8 +29,8 @@ def drawn(
     Parameters
     ----------
     form : "svg", or "dot" for Graphviz.
-    engine : who draws: "own"; "dot", Graphviz; "auto" lets Graphviz draw only what is too large
-        for the own layout, if it is installed.
+    engine : who draws: "own", which folds what is too large to be read, or "dot", Graphviz, which
+        draws everything.
     computation, around, hops, collapse, most : as of `scene`.
 
     Raises
@@ -38,9 +38,8 @@ def drawn(
     HloError
         HLO204 as `scene` and `drawn_by_graphviz`.
     """
-    graphviz = engine == "dot" or (engine == "auto" and is_installed())
     # DOT is for other programs, which may have room for more.
-    limit = most or (None if graphviz or form == "dot" else MOST_BOXES)
+    limit = most or (None if "dot" in (engine, form) else MOST_BOXES)
     shown = scene(
         module, computation=computation, around=around, hops=hops, collapse=collapse, most=limit
     )
@@ -52,10 +51,7 @@ def drawn(
         title += f", {counted(hops, 'edge')} around {around.removeprefix('%')}"
     if form == "dot":
         return dot(shown, title)
-    own = engine == "own" or not graphviz
-    if engine == "auto" and len(shown.boxes) <= MOST_BOXES:
-        own = True
-    if not own:
+    if engine == "dot":
         return drawn_by_graphviz(dot(shown, title))
     count = sum(1 for _ in module.instructions())
     told = f"{counted(count, 'instruction')} in {counted(len(module.computations), 'computation')}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # Pixels between boxes of a layer, between edges, and between layers.
-BESIDE, BEND, BELOW = 26.0, 12.0, 44.0
+BESIDE, BEND, BELOW = 26.0, 12.0, 32.0
 # How often layers are ordered anew, and boxes moved.
 _SWEEPS, _MOVES = 16, 14
 # How much straighter an edge runs between two bends than from box to box.

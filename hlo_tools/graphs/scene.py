@@ -3,11 +3,14 @@
 An instruction is a box, and an edge leads from each operand to it. What runs a computation as it is
 (a fusion, a call, a loop, a branch) is a box with that computation's own picture inside; of what
 applies a computation to elements (a reduce, a sort) only the computation's name is told. A number
-in the text, which is a scalar constant, has no box: its users name it.
+in the text, which is a scalar constant or a broadcast of one, has no box: it is a label on a short
+edge. What is too large for a picture is folded.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +20,7 @@ from hlo.instruction import called_keys
 from hlo.walk import called_first, users
 from hlo.write.literal_print import print_literal
 from hlo.write.print import print_attributes
+from hlo_tools.graphs.folding import folds
 from hlo_tools.running import RUNNING
 from hlo_tools.views.families import family_of
 from hlo_tools.views.palette import spelled
@@ -26,8 +30,8 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Instruction, Module
 
-# Boxes that a picture has, at most: beyond, nobody can read it.
-MOST_BOXES = 600
+# Boxes of a picture with all that is inside of boxes; and that nothing else but folding draws.
+MOST_BOXES = 70
 # Letters of a line in a box.
 _LONGEST = 44
 
@@ -46,6 +50,7 @@ class Box:
     panels : the computations that run inside of it.
     is_root : whether its value is the computation's.
     is_cut : whether it has operands or users that are left out of the picture.
+    numbers : operands that are numbers, each with its position: "1: 0.5".
     """
 
     instr: Instruction | None
@@ -56,6 +61,7 @@ class Box:
     panels: tuple[Scene, ...] = ()
     is_root: bool = False
     is_cut: bool = False
+    numbers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,28 +121,48 @@ def scene(
     around : the name of an instruction: only what is at most `hops` edges from it is drawn.
     collapse : leave out what is inside of boxes. It is left out anyway where there is not room for
         everything.
-    most : boxes in all; None for any number.
+    most : boxes in all; None for any number. Of more, scopes of the program are folded.
 
     Raises
     ------
     HloError
-        HLO204 if there is no computation or instruction of a name, or if there are too many boxes.
+        HLO204 if there is no computation or instruction of a name.
     """
     chosen = chosen_computation(module, computation, around)
     kept = set(chosen.instructions)
     if around is not None:
         kept = near(chosen, around, hops)
     depths = [False] if collapse else [True, False]
-    boxes = 0
     for deep in depths:
-        boxes = _count(chosen, kept, deep=deep)
-        if most is None or boxes <= most:
+        if most is None or _count(chosen, kept, deep=deep) <= most:
             return _scene(chosen, kept, deep=deep)
-    note = (
-        "--around NAME draws the neighbours of an instruction, --computation NAME one computation; "
-        "--most N allows more"
-    )
-    raise HloError("HLO204", f"nobody could read a picture of {boxes:,} boxes", notes=[note])
+    return _folded(chosen, kept, most or MOST_BOXES)
+
+
+def _folded(computation: Computation, kept: set[Instruction], most: int) -> Scene:
+    """The picture of a computation with at most so many boxes."""
+    shown = [i for i in computation.instructions if i in kept and not _is_number(i, computation)]
+    boxes: list[Box] = []
+    number: dict[Instruction, int] = {}
+    for position, fold in enumerate(folds(computation, shown, most)):
+        number |= dict.fromkeys(fold.members, position)
+        is_root = computation.root in fold.members
+        if not fold.title:
+            boxes.append(replace(_box(fold.members[0], {}), is_root=is_root))
+            continue
+        about = "\n".join(f"%{instr.name} {instr.opcode}" for instr in fold.members[:30])
+        lines = tuple(_short(line) for line in (fold.size, fold.opcodes))
+        family = Counter(family_of(instr) for instr in fold.members).most_common(1)[0][0]
+        title = _short(fold.title)
+        boxes.append(Box(None, title, lines, family, about, is_root=is_root))
+    sizes: dict[tuple[int, int], dict[Instruction, int]] = {}
+    for instr, target in number.items():
+        for operand in instr.operands:
+            source = number.get(operand, target)
+            if source != target:
+                sizes.setdefault((source, target), {})[operand] = operand.shape.bytes
+    edges = tuple(Edge(*ends, sum(found.values())) for ends, found in sorted(sizes.items()))
+    return Scene(computation.name, tuple(boxes), edges)
 
 
 def chosen_computation(module: Module, computation: str | None, around: str | None) -> Computation:
@@ -218,9 +244,8 @@ def _scene_of(
 
 
 def _is_number(instr: Instruction, computation: Computation) -> bool:
-    """Whether an instruction is a number in the text of its users."""
-    scalar = instr.opcode == "constant" and instr.shape.is_array and instr.shape.size == 1
-    return scalar and instr is not computation.root
+    """Whether an instruction is a label at its users."""
+    return instr is not computation.root and bool(_number(instr))
 
 
 def _box(instr: Instruction, inner: dict[Computation, Scene]) -> Box:
@@ -239,16 +264,15 @@ def _box(instr: Instruction, inner: dict[Computation, Scene]) -> Box:
     else:
         roles = _roles(keys, len(instr.called))
         lines += [f"{role}: {_summary(c)}" for role, c in zip(roles, instr.called, strict=True)]
-    lines += [
-        f"operand {n}: {_number(o)}"
-        for n, o in enumerate(instr.operands)
-        if o.opcode == "constant" and o.shape.is_array and o.shape.size == 1
-    ]
+    numbers = tuple(
+        f"{n}: {number}" if len(instr.operands) > 1 else number
+        for n, number in enumerate(map(_number, instr.operands))
+        if number
+    )
     attributes = print_attributes(instr.attrs).removeprefix(", ")
-    if attributes:
-        lines.append(attributes)
+    lines += _in_lines(attributes)
     short = tuple(_short(line) for line in lines)
-    return Box(instr, title, short, family_of(instr), repr(instr), panels)
+    return Box(instr, title, short, family_of(instr), repr(instr), panels, numbers=numbers)
 
 
 def _roles(keys: Sequence[str], count: int) -> Iterable[str]:
@@ -272,8 +296,24 @@ def shape_text(instr: Instruction) -> str:
     return f"({first}, {len(shape.elements) - 2} more)"
 
 
-def _number(constant: Instruction) -> str:
-    return print_literal(Constant.of(constant).literal).strip("{} ")
+def _number(instr: Instruction) -> str:
+    """The number that an instruction is in each of its elements; "" if it is no such constant."""
+    while instr.opcode == "broadcast":
+        instr = instr.operands[0]
+    if instr.opcode != "constant" or not instr.shape.is_array or instr.shape.size != 1:
+        return ""
+    return print_literal(Constant.of(instr).literal).strip("{} ")
+
+
+def _in_lines(attributes: str) -> list[str]:
+    """Attributes in lines that are short enough, as many in each as there is room for."""
+    made: list[str] = []
+    for part in re.split(r", (?=\w+=)", attributes) if attributes else ():
+        if made and len(made[-1]) + len(part) + 2 <= _LONGEST:
+            made[-1] += f", {part}"
+        else:
+            made.append(part)
+    return made
 
 
 def _short(line: str) -> str:

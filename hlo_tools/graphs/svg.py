@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from hlo_tools.graphs.scene import Box, Edge, Scene
 
 # Pixels.
-_TITLE, _LINE, _LETTER, _TITLE_LETTER = 17.0, 14.0, 6.65, 7.7
+_TITLE, _LINE, _LETTER, _TITLE_LETTER = 17.0, 14.0, 6.65, 8.3
 _INSET, _MARGIN, _PANEL_HEAD, _PANEL_GAP = 9.0, 20.0, 20.0, 14.0
 _HEAD, _FOOT = 52.0, 40.0
 _LEAST_WIDTH = 72.0
+# An edge from a number that has no box: its length, and a letter of its label.
+_STUB, _SMALL_LETTER = 15.0, 6.1
 _MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _SANS = "ui-sans-serif,system-ui,'Segoe UI','DejaVu Sans',sans-serif"
 STYLE = (
@@ -32,6 +34,7 @@ STYLE = (
     f".op{{font:600 13px {_SANS}}}.dim{{fill:#57606a}}.key{{font:12px {_SANS}}}"
     f".panel{{font:600 11px {_SANS};fill:#57606a}}.frame{{fill:#ffffff;fill-opacity:.72}}"
     ".size{font-size:10px;fill:#57606a;paint-order:stroke;stroke:#ffffff;stroke-width:3px}"
+    ".number{font-size:10px;paint-order:stroke;stroke:#ffffff;stroke-width:3px}"
     ".edge{fill:none;stroke:#6e7781;stroke-opacity:.75}.control{stroke-dasharray:4 4}"
     ".box{stroke:#57606a;stroke-width:1}.root{stroke:#1f2328;stroke-width:2.4}"
     ".cut{stroke-dasharray:5 4}g.i:hover>.box{stroke:#0550ae;stroke-width:2.4}"
@@ -94,7 +97,9 @@ def place(scene: Scene) -> PlacedScene:
 def _size(box: Box, panels: tuple[PlacedScene, ...]) -> tuple[float, float]:
     """Width and height that a box needs."""
     letters = max((len(line) for line in box.lines), default=0)
-    width = max(letters * _LETTER, len(box.title) * _TITLE_LETTER, _LEAST_WIDTH) + 2 * _INSET
+    labels = sum(len(number) * _SMALL_LETTER + _STUB for number in box.numbers)
+    width = max(letters * _LETTER, len(box.title) * _TITLE_LETTER, labels, _LEAST_WIDTH)
+    width += 2 * _INSET
     height = _TITLE + _LINE * len(box.lines) + 1.4 * _INSET
     if panels:
         inside = sum(_frame(p)[0] for p in panels) + _PANEL_GAP * (len(panels) + 1)
@@ -145,6 +150,12 @@ def _box(
     if has_panels:
         drawn["fill-opacity"] = "0.45"
     drawn["fill"] = COLOURS[box.family]
+    stub = x + _INSET
+    for number in box.numbers:
+        line = f"M{stub:.1f} {y - _STUB:.1f}V{y:.1f}"
+        yield f'<path class="edge" stroke-width="1.1" d="{line}" marker-end="url(#tip)"/>'
+        yield text(stub + 5, y - 5, number, "number")
+        stub += len(number) * _SMALL_LETTER + _STUB
     yield f'<g class="i">{tag("rect", kind, box.about, **drawn)}'
     yield text(x + _INSET, y + _TITLE, box.title, "op")
     for number, line in enumerate(box.lines):

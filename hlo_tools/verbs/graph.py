@@ -5,10 +5,10 @@
     hlo graph m.hlo --format dot | dot -Tpdf    for Graphviz
     hlo opt m.hlo --stage svg -o fused.svg      what the optimizer made of it
 
-Colours tell families of opcodes, edges are labelled with the bytes of their value, and the box with
-the thick frame is the result. Pointing at a box shows its text. No other program is needed; a
-module that is too large for a picture is drawn without what is inside of its boxes, and beyond by
-Graphviz, if it is installed.
+Colours tell families of opcodes, edges are labelled with the bytes of their value or with a
+constant, and the box with the thick frame is the result. Pointing at a box shows its text. No other
+program is needed. A module that is too large to be read is folded: first the inside of fusions and
+loops, then scopes of the program (`op_name`). `hlo view` has the same graph to open and close.
 """
 
 from __future__ import annotations
@@ -49,17 +49,16 @@ def add_arguments(parser: Parser) -> None:
         "--collapse", action="store_true", help="leave out what is inside of fusions and loops"
     )
     parser.add_argument(
-        "--most", type=at_least(1), metavar="N", help="draw at most so many boxes (default 600)"
+        "--most", type=at_least(1), metavar="N", help="fold to at most so many boxes (default 70)"
     )
     parser.add_argument(
         "--format", choices=("svg", "dot"), default="svg", help="a picture, or text for Graphviz"
     )
     parser.add_argument(
         "--engine",
-        choices=("auto", "own", "dot"),
-        default="auto",
-        help="who places the boxes: own, or Graphviz's dot (default: dot for what is too large "
-        "for the own layout, if it is installed)",
+        choices=("own", "dot"),
+        default="own",
+        help="who places the boxes: own (the default), or Graphviz's dot, which folds nothing",
     )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
     parser.only_with(("--hops",), "--around")
