@@ -62,7 +62,7 @@ def grade(folder: Path, limits: Limits) -> Iterator[Mark]:
         yield _graded(f"bug {number} ({bug.kind})", "bug", bug.name, path, limits)
     for number in given.exercises:
         path = folder / f"exercise{number:02}{EXERCISES[number].suffix}"
-        yield _graded(f"exercise {number}", "exercise", str(number), path, limits)
+        yield _graded(f"exercise {number}", "mark", str(number), path, limits)
 
 
 def _graded(item: str, what: str, name: str, path: Path, limits: Limits) -> Mark:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from hlo.instruction import Instruction, Module
+    from hlo_tools.checking.aim import Aim
     from interpreter.numbers.compare import Promise
     from optimizer.log import Event, Log, Pass
 
@@ -86,6 +87,7 @@ def search(
     seed: int = 0,
     given: Iterable[Module] = (),
     watch: Callable[[Tally], None] = lambda _: None,
+    aim: Aim | None = None,
 ) -> tuple[Failure | None, Tally]:
     """Try a pass on modules until it is wrong on one.
 
@@ -94,6 +96,7 @@ def search(
     examples : how many modules to make.
     given : modules to try first.
     watch : is called after each module.
+    aim : of the modules; by default that of the pass.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def search(
         the failure as it was found; `smallest` reduces its module.
     """
     random = Random(seed)
-    aim = aim_of(pass_)
+    aim = aim or aim_of(pass_)
     candidates = Candidates(aim, random, rounds=rounds(promise_of(pass_)))
     tally = Tally(known=frozenset(rule.name for rule in aim.rules))
     minor, last = None, None  # the first minor failure, and the number of the last module to try

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo_tools.exercises.calls import ShownCall, compare_calls
-from hlo_tools.exercises.exercise import Exercise
+from hlo_tools.exercises.exercise import Exercise, Submission
 from hlo_tools.exercises.finding import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from hlo_tools.exercises.exercise import SearchEffort, Submission
+    from hlo_tools.exercises.exercise import SearchEffort
 
     Transfer = Callable[[Any, Mapping[Any, Any]], Any]
     Interval = tuple[int, int]
@@ -143,7 +143,7 @@ def check_solve(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
         return facts
 
-    watched = type(answer)({"solve": on(answer["solve"])}, answer.path)
+    watched = Submission({"solve": on(answer["solve"])}, answer.path)
     found = compare_calls(watched, "solve", on(own_solve), calls, show=shown_letters)
     if found:
         return found

@@ -1,16 +1,15 @@
 """Checks an answer in a process of its own, with limits, so that nothing it does can stop us.
 
-    python -m hlo_tools.exercises.apart WHAT NAME FILE RESULT SECONDS MEGABYTES EXAMPLES
+    python -m hlo_tools.exercises.apart WHAT NAME FILE RESULT SECONDS MEGABYTES EXAMPLES [PIPES]
 
-reads a secret from the open file RESULT, and writes the secret and its finding to it, as JSON. An
-answer that writes there does not know the secret.
+writes its finding to the open file RESULT, as JSON. The answer runs in this process, too; where
+there is a mark to give, it runs in another one, to which this one has PIPES: see `referee`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -18,19 +17,28 @@ import tempfile
 import warnings
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from hlo_tools.exercises import confine, sandbox, tampering
+from hlo_tools.exercises import confine, sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hlo_tools.exercises.exercise import Exercise, Submission
 
 # So many seconds more than the limit, the sandbox has to end an answer by itself.
 PATIENCE = 20
-# Bytes of a result, and of what an answer prints, that are read.
+# Bytes of a result that are read.
 MOST = 1 << 20
+# The status of an answer that has ended, or sends no messages.
+GONE = "gone"
 # Where the function is that looks at an answer: `module:function`, called on a name and a file.
 CHECKS = {
     "exercise": "hlo_tools.exercises.apart:check_number",
+    "mark": "hlo_tools.exercises.apart:referee_number",
     "bug": "hlo_tools.assignments.grade:judge",
 }
 
@@ -92,54 +100,83 @@ def run_apart(
 
     Parameters
     ----------
+    what : a key of `CHECKS`. For "mark", the answer runs in a third process.
     printed : the file for what the answer prints; by default standard error.
     """
     number = int(name) if name.isdigit() else 0
-    secret = secrets.token_bytes(16)
-    with tempfile.TemporaryFile() as result:
-        result.write(secret)
-        result.seek(0)
-        numbers = (result.fileno(), limits.seconds, limits.megabytes, limits.examples)
-        words = [what, name, str(path.resolve()), *map(str, numbers)]
-        status = _run(words, path, limits, result.fileno(), printed.fileno() if printed else 2)
+    out = printed.fileno() if printed else 2
+    apart = what == "mark" and path.suffix != ".hlo"
+    with tempfile.TemporaryFile() as result, ExitStack() as stack:
+        start = partial(_started, stack, path, limits, out)
+        words = [what, name, str(path.resolve())]
+        words += map(str, (result.fileno(), limits.seconds, limits.megabytes, limits.examples))
+        student = None
+        if apart:
+            asked, asks = os.pipe()
+            answers, gives = os.pipe()
+            ends = (answers, asks)
+            numbers = (asked, gives, limits.seconds, limits.megabytes)
+            given = [name, str(path.resolve()), *map(str, numbers)]
+            student = start(["hlo_tools.exercises.referee", *given], (asked, gives))
+            for end in (asked, gives):
+                os.close(end)
+            words += map(str, ends)
+        else:
+            ends = ()
+        process = start(["hlo_tools.exercises.apart", *words], (result.fileno(), *ends))
+        for end in ends:
+            os.close(end)
+        status = _waited(process, limits)
         result.seek(0)
         told = result.read(MOST)
-    with suppress(ValueError, TypeError, RecursionError):
-        if told.startswith(secret) and len(told) > len(secret):
-            return GradedAnswer(**json.loads(told[len(secret) :]))
+        with suppress(ValueError, TypeError, RecursionError):
+            report = GradedAnswer(**json.loads(told))
+            if report.status != GONE or student is None:
+                return report
+            status = _waited(student, limits)
     return _ended(number, status, limits)
 
 
-def _run(words: list[str], path: Path, limits: Limits, result: int, printed: int) -> int:
-    """The exit status of a check, after nothing of it runs any more."""
+def _started(
+    stack: ExitStack, path: Path, limits: Limits, out: int, words: list[str], files: Sequence[int]
+) -> subprocess.Popen[bytes]:
+    """A module of Python's that runs, and ends when the stack does, with all that it has started.
+
+    Parameters
+    ----------
+    out : the file for what it prints.
+    files : that are open there.
+    """
     from hlo_tools.exercises.exercise import course_folder  # noqa: PLC0415
 
-    command = [sys.executable, "-P", "-m", "hlo_tools.exercises.apart", *words]
-    seconds = limits.seconds
-    with ExitStack() as stack:
-        if limits.trust or sandbox.refusal():
-            folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-            environment = {**os.environ, "TMPDIR": stack.enter_context(folder)}
-        else:
-            readable = (path, course_folder())
-            command = sandbox.sandboxed(command, readable, seconds, limits.megabytes)
-            environment = sandbox.environment()
-            seconds += PATIENCE
-        process = subprocess.Popen(
-            command,
-            pass_fds=[result],
-            stdin=subprocess.DEVNULL,
-            stdout=printed,
-            stderr=printed,
-            start_new_session=True,
-            env=environment,
-        )
-        try:
-            return process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return confine.OVER_TIME
-        finally:
-            _end_all(process)
+    command = [sys.executable, "-P", "-m", *words]
+    if limits.trust or sandbox.refusal():
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        environment = {**os.environ, "TMPDIR": stack.enter_context(folder)}
+    else:
+        readable = (path, course_folder())
+        command = sandbox.sandboxed(command, readable, limits.seconds, limits.megabytes)
+        environment = sandbox.environment()
+    process = subprocess.Popen(
+        command,
+        pass_fds=files,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=out,
+        start_new_session=True,
+        env=environment,
+    )
+    stack.callback(_end_all, process)
+    return process
+
+
+def _waited(process: subprocess.Popen[bytes], limits: Limits) -> int:
+    """The exit status of a process; it is over time where it does not end."""
+    sandboxed = not (limits.trust or sandbox.refusal())
+    try:
+        return process.wait(limits.seconds + PATIENCE * sandboxed)
+    except subprocess.TimeoutExpired:
+        return confine.OVER_TIME
 
 
 def _end_all(process: subprocess.Popen[bytes]) -> None:
@@ -166,13 +203,22 @@ def _ended(number: int, status: int, limits: Limits) -> GradedAnswer:
 
 def check_here(number: int, path: Path, examples: int = 100, shrinking: float = 8) -> GradedAnswer:
     """Check an answer in this process."""
-    from hlo.errors.error import HloError  # noqa: PLC0415
     from hlo_tools.exercises.catalogue import EXERCISES  # noqa: PLC0415
-    from hlo_tools.exercises.exercise import SearchEffort  # noqa: PLC0415
 
     exercise = EXERCISES[number]
+    return checked(exercise, lambda: exercise.read(path), examples, shrinking)
+
+
+def checked(
+    exercise: Exercise, read: Callable[[], Submission], examples: int, shrinking: float = 8
+) -> GradedAnswer:
+    """Check an answer that is read first."""
+    from hlo.errors.error import HloError  # noqa: PLC0415
+    from hlo_tools.exercises.exercise import SearchEffort  # noqa: PLC0415
+
+    number = exercise.number
     try:
-        found = exercise.find(exercise.read(path), SearchEffort(examples, shrinking))
+        found = exercise.find(read(), SearchEffort(examples, shrinking))
     except HloError as error:
         return GradedAnswer(number, "missing" if error.code == "HLO204" else "error", str(error))
     except MemoryError:
@@ -186,23 +232,36 @@ def check_here(number: int, path: Path, examples: int = 100, shrinking: float = 
 
 def check_number(number: str, path: Path) -> GradedAnswer:
     """Check an answer as the process is told to."""
-    return check_here(int(number), path, int(sys.argv[-1]))
+    return check_here(int(number), path, int(sys.argv[7]))
+
+
+def referee_number(number: str, path: Path) -> GradedAnswer:
+    """Judge an answer in another process, to which the last two words are pipes."""
+    from hlo_tools.exercises.catalogue import EXERCISES  # noqa: PLC0415
+    from hlo_tools.exercises.referee import ask  # noqa: PLC0415
+    from hlo_tools.exercises.wire import Wire, WireError  # noqa: PLC0415
+
+    exercise = EXERCISES[int(number)]
+    examples, *pipes = map(int, sys.argv[7:])
+    if not pipes:
+        return check_here(int(number), path, examples)
+    try:
+        return checked(exercise, lambda: ask(exercise, path, Wire(*pipes)), examples)
+    except WireError as error:
+        return GradedAnswer(exercise.number, GONE, str(error))
 
 
 def main(words: list[str]) -> None:
-    """Grade one answer, as the process that runs it."""
+    """Grade one answer, as the process that runs it, or judges it."""
     from hlo_tools.exercises.limits import limit  # noqa: PLC0415
 
-    what, name, path, result, seconds, megabytes, _ = words
-    with os.fdopen(int(result), "r+b", buffering=0) as file:
-        secret = file.read(MOST)
-        file.truncate(0)
+    what, name, path, result, seconds, megabytes, *_ = words
+    with os.fdopen(int(result), "wb", buffering=0) as file:
         limit(int(seconds), int(megabytes))
         # Of a module that the project made, which says nothing of the answer.
         warnings.filterwarnings("ignore", message="the text leaves out the value")
         report = _report(what, name, Path(path), int(megabytes))
-        file.seek(0)
-        file.write(secret + json.dumps(asdict(report)).encode())
+        file.write(json.dumps(asdict(report)).encode())
         # What the answer has left for the end does not run.
         sys.stdout.flush()
         os._exit(0)
@@ -212,20 +271,15 @@ def _report(what: str, name: str, path: Path, megabytes: int) -> GradedAnswer:
     module, _, function = CHECKS[what].partition(":")
     import_module("hlo_tools.exercises.catalogue")
     check = getattr(import_module(module), function)
-    before = tampering.functions()
-    report: GradedAnswer
     try:
-        report = check(name, path)
+        return check(name, path)
     except MemoryError:
-        report = GradedAnswer(0, "memory", f"it needs more than {megabytes} MB")
+        return GradedAnswer(0, "memory", f"it needs more than {megabytes} MB")
     except SystemExit:
-        report = GradedAnswer(0, "ended", "it ends the program, without a result")
+        return GradedAnswer(0, "ended", "it ends the program, without a result")
     except Exception as error:
         told = f"{type(error).__name__}: {error}".partition("\n")[0]
-        report = GradedAnswer(0, "error", told)
-    if changed := tampering.changed(before):
-        return GradedAnswer(report.number, "error", f"it replaces {changed}, which checks it")
-    return report
+        return GradedAnswer(0, "error", told)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
+from hlo_tools.exercises.exercise import Submission
 from hlo_tools.exercises.finding import Mistake, raised, value_text
+from hlo_tools.exercises.inside import called
 from hlo_tools.exercises.limits import CallTooLongError, call_limited
 from interpreter.engine.frame import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from hlo_tools.exercises.exercise import Submission
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def compare_calls(
     own: Callable[..., Any],
     calls: Iterable[ShownCall],
     *,
+    via: Callable[..., Any] = called,
     same: Callable[[Any, Any], bool] = lambda x, y: bool(x == y),
     show: Callable[[Any], str] = value_text,
     may_refuse: bool = False,
@@ -57,16 +59,18 @@ def compare_calls(
 
     Parameters
     ----------
+    via : calls a function, as one of an answer and a name in it, where the answer is.
     same : whether two results are equal.
     may_refuse : an HloError or ValueError counts as a result: where one refuses, so must the other.
     """
+    theirs, ours = (partial(via, each, name) for each in (answer, Submission({name: own})))
     wrong: list[tuple[ShownCall, Any, Any]] = []
     for call in calls:
-        want = result_of(own, call, may_refuse)
+        want = result_of(ours, call, may_refuse)
         try:
-            got = result_of(answer[name], call, may_refuse)
+            got = result_of(theirs, call, may_refuse)
         except (Exception, CallTooLongError) as error:
-            return _again(raised(name, error, answer.path, call.shown), answer, name, call)
+            return _again(raised(name, error, answer.path, call.shown), theirs, call)
         refused = isinstance(want, Refused) or isinstance(got, Refused)
         if (want != got) if refused else not equal(same, want, got):
             wrong.append((call, want, got))
@@ -76,7 +80,7 @@ def compare_calls(
     expected, yours = shown_safely(show, want), shown_safely(show, got)
     shown = f"{call.shown}\n\n// expected  {expected}\n// yours     {yours}"
     found = Mistake("wrong", f"{name} gives a wrong result", shown)
-    return _again(found, answer, name, call)
+    return _again(found, theirs, call)
 
 
 def shown_safely(show: Callable[[Any], str], value: Any) -> str:
@@ -115,11 +119,11 @@ def _or_refused(function: Callable[..., Any], call: ShownCall) -> Any:
         return Refused(error)
 
 
-def _again(found: Mistake, answer: Submission, name: str, call: ShownCall) -> Mistake:
+def _again(found: Mistake, function: Callable[..., Any], call: ShownCall) -> Mistake:
     return Mistake(
         found.kind,
         found.message,
         found.shown,
         found.location,
-        lambda: answer[name](*call.arguments),
+        lambda: function(*call.arguments),
     )

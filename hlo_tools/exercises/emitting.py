@@ -14,6 +14,8 @@ from hlo.types.element_type import F32, S32
 from hlo_tools.exercises.cases import Watched, Wrong, one_instruction, run_with
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake, case_text, raised
+from hlo_tools.exercises.inside import inside
+from hlo_tools.exercises.limits import CallTooLongError
 from hlo_tools.exercises.meaning import differs
 from hlo_tools.generate.values import nasty
 from hlo_tools.shrink.case import Case
@@ -29,6 +31,23 @@ if TYPE_CHECKING:
 CASES = 8
 
 
+@inside
+def compiled(
+    answer: Submission, name: str, opcode: str, entry: type[Scalar | Element], case: Case
+) -> Any:
+    """The value of a module's C where a student's function writes an opcode."""
+    watched = Watched(answer[name], Expr, "an expression of C")
+
+    def run() -> Any:
+        made = emit_c.compile(case.module, optimize=False, remember=False, subnormals="keep")
+        return made(*case.arguments or ())
+
+    got, error = run_with(emits_c, opcode, entry(watched), run, watched)
+    if error is not None:
+        raise error
+    return got
+
+
 def check_c(
     opcode: str,
     name: str,
@@ -39,19 +58,11 @@ def check_c(
     """The check of a student's C of an opcode: compiled, against the interpreter."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
-        watched = Watched(answer[name], Expr, "an expression of C")
-
         def wrong(case: Case) -> Wrong | None:
             want = evaluate(case.module, *case.arguments or ())
-
-            def run() -> Any:
-                made = emit_c.compile(
-                    case.module, optimize=False, remember=False, subnormals="keep"
-                )
-                return made(*case.arguments or ())
-
-            got, error = run_with(emits_c, opcode, entry(watched), run, watched)
-            if error is not None:
+            try:
+                got = compiled(answer, name, opcode, entry, case)
+            except (Exception, CallTooLongError) as error:
                 return Wrong(error=error)
             return Wrong(want, got) if differs(got, want) else None
 

@@ -47,7 +47,7 @@ class SearchEffort:
     seconds: float = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Submission:
     """The file of a student, or the project itself.
 
@@ -64,6 +64,15 @@ class Submission:
     def __getitem__(self, name: str) -> Any:
         """The value of a name."""
         return self.values[name]
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is in another process."""
+        return False
+
+    def run(self, function: Callable[..., Any], name: str, *given: Any) -> Any:
+        """The result of a function of this answer and a name in it, run where the answer is."""
+        return function(self, name, *given)
 
     def location(self, name: str) -> FunctionLocation | None:
         """The location of a function, or of a method of a class: the line behind its docstring."""

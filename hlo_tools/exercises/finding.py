@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hlo.errors.error import HloError
 from hlo_tools.exercises.limits import CALL_SECONDS, CallTooLongError
 
 if TYPE_CHECKING:
@@ -74,6 +75,31 @@ class Mistake:
         return f"{self.message}\n\n{self.shown}".strip() if self.shown else self.message
 
 
+class ToldError(Exception):
+    """An exception of a student's function in another process.
+
+    Attributes
+    ----------
+    mistake : as that process tells it.
+    """
+
+    def __init__(self, mistake: Mistake, text: str) -> None:
+        super().__init__(text)
+        self.mistake = mistake
+
+
+class ToldRefusalError(ToldError, ValueError):
+    """An exception by which a function refuses its arguments."""
+
+
+class ToldHloError(HloError):
+    """An error of ours that a student's function has met in another process."""
+
+    def __init__(self, mistake: Mistake, code: str, text: str) -> None:
+        super().__init__(code, text)
+        self.mistake = mistake
+
+
 def unwritten(name: str) -> Mistake:
     """The mistake of a stub that is not written yet."""
     return Mistake("unwritten", f"{name} is {UNWRITTEN}")
@@ -81,6 +107,8 @@ def unwritten(name: str) -> Mistake:
 
 def raised(name: str, error: BaseException, path: Path | None, shown: str = "") -> Mistake:
     """The mistake of a function that raises."""
+    if isinstance(error, ToldError | ToldHloError):
+        return replace(error.mistake, shown=shown)
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
         causes.append(cause)

@@ -13,14 +13,16 @@ from hlo.instruction import Instruction
 from hlo.types.element_type import F64
 from hlo.types.shape import array
 from hlo_tools.exercises.calls import ShownCall, compare_calls
-from hlo_tools.exercises.exercise import Exercise
+from hlo_tools.exercises.exercise import Exercise, Submission
 from hlo_tools.exercises.finding import Mistake, ResultTypeError
+from hlo_tools.exercises.inside import inside
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hlo_tools.exercises.exercise import SearchEffort, Submission
+    from hlo.instruction import Module
+    from hlo_tools.exercises.exercise import SearchEffort
 
     HandBack = Callable[[str, float], Sequence[float]]
     Graph = Mapping[str, tuple[str, ...]]
@@ -32,17 +34,23 @@ def own_logistic_tangent(x: Instruction, y: Instruction, dx: Instruction) -> Ins
     return dx * (y * (1 - y))
 
 
-def tangent_at(rule: Callable[..., Any], x: float, dx: float) -> float:
-    """The number that a rule gives at a point."""
+@inside
+def tangent_module(answer: Submission, name: str) -> Module:
+    """The module of a rule: from x and dx to the tangent."""
     b = Builder("main")
     of = b.parameter(array(F64, ()), "x")
     change = b.parameter(array(F64, ()), "dx")
     value = b.add("logistic", of, name="y")
     with b:
-        result = rule(of, value, change)
+        result = answer[name](of, value, change)
     if not isinstance(result, Instruction):
         raise ResultTypeError(result, "an instruction")
-    return float(evaluate(module(b.build(result)), np.float64(x), np.float64(dx)))
+    return module(b.build(result))
+
+
+def tangent_at(answer: Submission, name: str, x: float, dx: float) -> float:
+    """The number that a rule gives at a point."""
+    return float(evaluate(tangent_module(answer, name), np.float64(x), np.float64(dx)))
 
 
 def check_tangent(answer: Submission, effort: SearchEffort) -> Mistake | None:
@@ -50,15 +58,9 @@ def check_tangent(answer: Submission, effort: SearchEffort) -> Mistake | None:
     random = Random(0)
     points = [(0.0, 1.0), (1.0, 1.0), (0.0, 2.0), (-2.0, -0.5)]
     points += [(random.uniform(-6, 6), random.uniform(-2, 2)) for _ in range(effort.examples)]
-
-    def at(rule: Callable[..., Any]) -> Callable[[float, float], float]:
-        return lambda x, dx: tangent_at(rule, x, dx)
-
-    given = answer["logistic_tangent"]
     calls = [ShownCall(p, f"x = {p[0]:.4g}\ndx = {p[1]:.4g}") for p in points]
-    watched = type(answer)({"logistic_tangent": at(given)}, answer.path)
-    own = at(own_logistic_tangent)
-    return compare_calls(watched, "logistic_tangent", own, calls, same=close, show="{:.6g}".format)
+    name, own, show = "logistic_tangent", own_logistic_tangent, "{:.6g}".format
+    return compare_calls(answer, name, own, calls, via=tangent_at, same=close, show=show)
 
 
 def close(want: float, got: float) -> bool:
@@ -183,7 +185,7 @@ def check_distance(answer: Submission, effort: SearchEffort) -> Mistake | None:
             raise ResultTypeError(distance, "an int")
         return held(n, distance) if 1 <= distance <= n else -1
 
-    watched = type(answer)({"distance": judged}, answer.path)
+    watched = Submission({"distance": judged}, answer.path)
 
     def legal(_: int, got: int) -> bool:
         return got != -1

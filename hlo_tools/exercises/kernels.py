@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from emit_cuda.host.apart import apart, shared_array
 from hlo.errors.error import HloError
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import UNWRITTEN, Mistake, unwritten, value_text
+from hlo_tools.exercises.inside import inside
 from interpreter.numbers.compare import ROUNDING, compare
 
 if TYPE_CHECKING:
@@ -108,19 +110,19 @@ def check_kernel(
             return unwritten(name)
         file = answer.path.name if answer.path else "answer.cu"
         try:
-            library = host.compile(source, name=file, checked=True)
+            there = kernels_of(answer, "kernel", file)
         except HloError as error:
             told = str(error)
             # Compilers name the place at which they notice it.
             if re.search(r"expected .*before", told) or "expected ';'" in told:
                 told += "\n   = often a `;` is missing at the end of the line before"
             return Mistake("error", f"{name} does not compile", told)
-        if name not in library.kernels:
+        if name not in there:
             return Mistake("missing", f"there is no kernel {name} in it")
         for launch in launches:
-            found, result = run_launch(library, name, launch, want)
+            found, result = judged(answer, file, name, launch, want)
             if found is None and launch.then is not None:
-                found, result = run_launch(library, name, launch.then(result), want)
+                found = judged(answer, file, name, launch.then(result), want)[0]
             if found:
                 return found
         return None
@@ -128,10 +130,24 @@ def check_kernel(
     return check
 
 
+@cache
+def library_of(source: str, file: str) -> host.HostLibrary:
+    """The kernels of a text, compiled with all that watches them."""
+    return host.compile(source, name=file, checked=True)
+
+
+@inside
+def kernels_of(answer: Submission, name: str, file: str) -> list[str]:
+    """The names of a student's kernels."""
+    return list(library_of(answer[name], file).kernels)
+
+
+@inside
 def run_launch(
-    library: host.HostLibrary, name: str, launch: KernelCall, want: Callable[..., Array]
-) -> tuple[Mistake | None, Array]:
-    """The findings of one call, and its result."""
+    answer: Submission, name: str, file: str, kernel: str, launch: KernelCall
+) -> tuple[tuple[str, str, str] | None, Array]:
+    """The mistake of one call, as its kind, its message and how it is shown; and the result."""
+    library = library_of(answer[name], file)
     arrays = [shared(x) for x in launch.inputs]
     result = shared_array(launch.result, np.dtype(np.float32))
     memory = [
@@ -140,22 +156,42 @@ def run_launch(
     ]
     given: list[Any] = [a.ctypes.data for a in [*arrays, result]]
     given += [np.int32(size) for size in launch.sizes]
-    shown = f"// grid {launch.grid}, block {launch.block}, sizes {launch.sizes}"
     try:
         found = apart(
-            lambda: library.launch(name, launch.grid, launch.block, 0, given, memory=memory, seed=1)
+            lambda: library.launch(
+                kernel, launch.grid, launch.block, 0, given, memory=memory, seed=1
+            )
         )
     except HloError as error:
-        return Mistake("error", f"{name} does not run", f"{shown}\n\n{error}"), result
+        return ("error", f"{kernel} does not run", f"{shown_launch(launch)}\n\n{error}"), result
     if found:
-        return Mistake("wrong", f"{name}: {found[0].fault}", f"{shown}\n\n{found[0]}"), result
+        told = f"{kernel}: {found[0].fault}"
+        return ("wrong", told, f"{shown_launch(launch)}\n\n{found[0]}"), result
+    return None, result
+
+
+def judged(
+    answer: Submission, file: str, name: str, launch: KernelCall, want: Callable[..., Array]
+) -> tuple[Mistake | None, Array]:
+    """The mistake of one call, and its result."""
+    given = replace(launch, then=None)
+    found, result = run_launch(answer, "kernel", file, name, given)
+    if found is not None:
+        kind, message, shown = found
+        return Mistake("error" if kind == "error" else "wrong", message, shown), result
     if launch.then is not None:
         return None, result
     wanted = want(*launch.inputs) if launch.wanted is None else launch.wanted
     if compare(result, wanted, ROUNDING):
         told = f"// expected  {value_text(wanted)}\n// yours     {value_text(result)}"
-        return Mistake("wrong", f"{name} gives another result", f"{shown}\n\n{told}"), result
+        shown = f"{shown_launch(launch)}\n\n{told}"
+        return Mistake("wrong", f"{name} gives another result", shown), result
     return None, result
+
+
+def shown_launch(launch: KernelCall) -> str:
+    """How a launch is shown."""
+    return f"// grid {launch.grid}, block {launch.block}, sizes {launch.sizes}"
 
 
 def shared(array: Array) -> Array:

@@ -17,6 +17,7 @@ from hlo_tools.exercises.cases import Watched, Wrong
 from hlo_tools.exercises.emitting import tell
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake
+from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.meaning import differs
 from hlo_tools.generate.values import tame
 from hlo_tools.shrink.case import Case
@@ -98,27 +99,35 @@ def kernel_pass(run: Callable[[Body, Sequence[Statement]], Any]) -> Generator[No
         passes.PASSES = before
 
 
-def check_written_out(answer: Submission, _: SearchEffort) -> Mistake | None:
-    """C with a student's pass among those of kernels, compiled, against the interpreter."""
-    watched = Watched(answer[NAME])
-    left: list[int] = []
+@inside
+def compiled_with(answer: Submission, name: str, case: Case) -> tuple[Any, int]:
+    """The value of a module's C with a student's pass, and the short loops that this leaves."""
+    watched, left = Watched(answer[name]), list[int]()
 
     def run(body: Body, statements: Sequence[Statement]) -> Any:
         made = watched(body, statements)
         left.append(short_loops(made))
         return made
 
+    with kernel_pass(run):
+        try:
+            made = emit_c.compile(case.module, optimize=False, remember=False, subnormals="keep")
+            return made(*case.arguments or ()), sum(left)
+        except Exception as error:
+            raise watched.error or error from None
+
+
+def check_written_out(answer: Submission, _: SearchEffort) -> Mistake | None:
+    """C with a student's pass among those of kernels, compiled, against the interpreter."""
+    left: list[int] = []
+
     def wrong(case: Case) -> Wrong | None:
         want = evaluate(case.module, *case.arguments or ())
-        watched.error = None
-        with kernel_pass(run):
-            try:
-                made = emit_c.compile(
-                    case.module, optimize=False, remember=False, subnormals="keep"
-                )
-                got = made(*case.arguments or ())
-            except Exception as error:
-                return Wrong(error=watched.error or error)
+        try:
+            got, short = compiled_with(answer, NAME, case)
+        except Exception as error:
+            return Wrong(error=error)
+        left.append(short)
         return Wrong(want, got) if differs(got, want) else None
 
     def found(case: Case) -> Mistake | None:

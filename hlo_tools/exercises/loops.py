@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake
-from hlo_tools.exercises.passes import Demand, check_pass
+from hlo_tools.exercises.inside import inside
+from hlo_tools.exercises.passes import Demand, PassApart, wrong_pass
 from optimizer.log import Log
 from optimizer.loops import while_loop_invariant_code_motion as motion
 from optimizer.loops.trip_count import InductionVariable
@@ -113,17 +114,22 @@ def replaced(function: Any) -> Generator[None]:
 
 def check_invariants(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Hold the pass against the interpreter, and see that it hoists."""
+    pass_, module = PassApart(answer, "invariants", hoisted), HOISTED.module()
+    if found := left_inside(module, pass_.run(module, Log())):
+        return found
+    ours = WhileLoopInvariantCodeMotion()
+    return wrong_pass(answer, pass_, effort, [DECODING, HOISTED], ours)
+
+
+@inside
+def hoisted(answer: Submission, name: str, given: Module, fuel: int | None) -> Module:
+    """The module after the project's pass, which asks a student's function what is invariant."""
 
     def invariants(site: Any, ratio: float) -> dict[Any, None]:
-        return dict.fromkeys(answer["invariants"](site, ratio))
+        return dict.fromkeys(answer[name](site, ratio))
 
     with replaced(invariants):
-        module = HOISTED.module()
-        after = WhileLoopInvariantCodeMotion().run(module, Log())
-        if found := left_inside(module, after):
-            return found
-        pass_answer = type(answer)({"invariants": WhileLoopInvariantCodeMotion}, answer.path)
-        return check_pass(pass_answer, "invariants", effort, [DECODING, HOISTED])
+        return WhileLoopInvariantCodeMotion().run(given, Log(fuel=fuel))
 
 
 def left_inside(module: Module, after: Module) -> Mistake | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import wraps
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,8 @@ from hlo_tools.exercises.calls import ShownCall, compare_calls, same_truth
 from hlo_tools.exercises.cases import Watched, Wrong, compare_cases, one_instruction, run_with
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake, unwritten, value_text
+from hlo_tools.exercises.inside import inside
+from hlo_tools.exercises.limits import CallTooLongError
 from hlo_tools.generate.trials import broken_by, trials
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, PROMISES, compare
@@ -28,7 +29,7 @@ from optimizer.catalogue import all_rules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hlo.instruction import Instruction
+    from hlo.instruction import Instruction, Module
     from hlo_tools.exercises.exercise import SearchEffort, Submission
     from hlo_tools.shrink.case import Case
     from optimizer.rewriting.rule import Rule
@@ -36,20 +37,44 @@ if TYPE_CHECKING:
 PLAIN = (F32, S32, U8, PRED)
 
 
+@inside
+def evaluated(answer: Submission, name: str, opcode: str, case: Case) -> Any:
+    """The value of a module where a student's function is the meaning of an opcode."""
+    watched = Watched(answer[name])
+    got, error = run_with(
+        evaluates, opcode, watched, lambda: evaluate(case.module, *case.arguments or ()), watched
+    )
+    if error is not None:
+        raise error
+    return got
+
+
+@inside
+def inferred(answer: Submission, name: str, opcode: str, given: Module) -> list[Shape]:
+    """The shapes that a student's function infers, one for each instruction of an opcode."""
+    watched, found = Watched(answer[name], Shape, "a Shape"), list[Shape]()
+    for instr in of_opcode(given, opcode):
+        got, error = run_with(infers, opcode, watched, lambda of=instr: infer(of), watched)
+        if error is not None:
+            raise error
+        found.append(got)
+    return found
+
+
+def of_opcode(given: Module, opcode: str) -> list[Instruction]:
+    """The instructions of an opcode."""
+    return [instr for instr in given.instructions() if instr.opcode == opcode]
+
+
 def check_evaluate(opcode: str, name: str) -> Callable[[Submission, SearchEffort], Mistake | None]:
     """The check of a student's meaning of an opcode: against the interpreter's, on modules."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
-        watched = Watched(answer[name])
-
         def wrong(case: Case) -> Wrong | None:
             want = evaluate(case.module, *case.arguments or ())
-
-            def run() -> Any:
-                return evaluate(case.module, *case.arguments or ())
-
-            got, error = run_with(evaluates, opcode, watched, run, watched)
-            if error is not None:
+            try:
+                got = evaluated(answer, name, opcode, case)
+            except (Exception, CallTooLongError) as error:
                 return Wrong(error=error)
             return Wrong(want, got) if differs(got, want) else None
 
@@ -72,23 +97,14 @@ def check_infer(opcode: str, name: str) -> Callable[[Submission, SearchEffort], 
     """The check of a student's shape inference: against the project's, on modules."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
-        watched = Watched(answer[name], Shape, "a Shape")
-
         def wrong(case: Case) -> Wrong | None:
-            for instr in case.module.instructions():
-                if instr.opcode != opcode:
-                    continue
-                want = infer(instr)
-
-                def run(of: Instruction = instr) -> Any:
-                    return infer(of)
-
-                got, error = run_with(infers, opcode, watched, run, watched)
-                if error is not None:
-                    return Wrong(error=error)
-                if str(got) != str(want):
-                    return Wrong(want, got)
-            return None
+            wanted = [infer(instr) for instr in of_opcode(case.module, opcode)]
+            try:
+                given = inferred(answer, name, opcode, case.module)
+            except (Exception, CallTooLongError) as error:
+                return Wrong(error=error)
+            pairs = zip(wanted, given, strict=True)
+            return next((Wrong(w, g) for w, g in pairs if str(w) != str(g)), None)
 
         cases = one_instruction(opcode, effort.examples, PLAIN)
         message = f"{name} infers another shape"
@@ -112,16 +128,19 @@ def check_divide(answer: Submission, effort: SearchEffort) -> Mistake | None:
         with np.errstate(all="ignore"):
             return divide(x, y)
 
-    # A float that is no s32 becomes another number on each kind of processor.
-    @wraps(answer["divide"])
-    def converting_soundly(x: Any, y: Any) -> Any:
-        with warnings.catch_warnings(), np.errstate(invalid="warn"):
-            warnings.simplefilter("ignore")
-            warnings.filterwarnings("error", ".*encountered in cast")
-            return answer["divide"](x, y)
+    return compare_calls(answer, "divide", own, calls, via=converting_soundly, same=same_numbers)
 
-    watched = type(answer)({"divide": converting_soundly}, answer.path)
-    return compare_calls(watched, "divide", own, calls, same=same_numbers)
+
+@inside
+def converting_soundly(answer: Submission, name: str, x: Any, y: Any) -> Any:
+    """The result of a function in which no float that is no s32 becomes one.
+
+    It becomes another number on each kind of processor.
+    """
+    with warnings.catch_warnings(), np.errstate(invalid="warn"):
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", ".*encountered in cast")
+        return answer[name](x, y)
 
 
 def same_numbers(want: Any, got: Any) -> bool:

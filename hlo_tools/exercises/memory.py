@@ -13,8 +13,9 @@ from hlo.verify import verify
 from hlo.walk import names_of, rebuild, rebuild_module
 from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.cases import one_instruction
-from hlo_tools.exercises.exercise import Exercise, course_folder
+from hlo_tools.exercises.exercise import Exercise, Submission, course_folder
 from hlo_tools.exercises.finding import Mistake
+from hlo_tools.exercises.inside import inside
 from hlo_tools.generate.values import tame
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, compare
@@ -28,7 +29,7 @@ from optimizer.memory.heap import Block, pack, peak
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
-    from hlo_tools.exercises.exercise import SearchEffort, Submission
+    from hlo_tools.exercises.exercise import SearchEffort
 
 
 def own_dot_cost(dot: Instruction) -> tuple[int, int]:
@@ -37,14 +38,21 @@ def own_dot_cost(dot: Instruction) -> tuple[int, int]:
     return found.flops, found.bytes_accessed
 
 
+@inside
+def of_root(answer: Submission, name: str, given: Module) -> Any:
+    """The result of a function of the entry computation's root."""
+    return answer[name](given.entry.root)
+
+
 def check_dot_cost(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Random products, with batches and several contracted dimensions."""
     calls = [
-        ShownCall((case.module.entry.root,), str(case.module).rstrip())
+        ShownCall((case.module,), str(case.module).rstrip())
         for case in one_instruction("dot", min(effort.examples, 60), (F32, BF16), plain=True)
         if case.module.entry.root.opcode == "dot"
     ]
-    return compare_calls(answer, "dot_cost", own_dot_cost, calls, same=same_pair, show=repr)
+    name, own = "dot_cost", own_dot_cost
+    return compare_calls(answer, name, own, calls, via=of_root, same=same_pair, show=repr)
 
 
 def same_pair(want: Any, got: Any) -> bool:
@@ -94,7 +102,7 @@ def check_pack(answer: Submission, effort: SearchEffort) -> Mistake | None:
     def judged(blocks: list[Block]) -> str | None:
         return overlap(blocks, *answer["pack"](blocks))
 
-    watched = type(answer)({"pack": judged}, answer.path)
+    watched = Submission({"pack": judged}, answer.path)
     found = compare_calls(watched, "pack", nothing_wrong, calls, same=legal, show=str)
     if found:
         return found
@@ -129,6 +137,7 @@ def overlap(blocks: list[Block], offsets: list[int], size: int) -> str | None:
 
 Groups = "list[list[Instruction]]"
 FUSIBLE = frozenset({"constant", "reduce", *MOVEMENT})
+FOREIGN = "a group has none, or other instructions than those of the computation"
 MODELS = ("softmax.hlo", "layer_norm.hlo")
 
 
@@ -157,11 +166,21 @@ def cut_at_reduces(group: list[Instruction]) -> list[list[Instruction]]:
     return found
 
 
+@inside
+def groups_by_name(answer: Submission, name: str, given: Module) -> list[list[str]]:
+    """The groups of the entry computation, by the names of their instructions."""
+    return [[i.name for i in group] for group in answer[name](given.entry)]
+
+
 def check_groups(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Groups must be legal, and move no more bytes than the project's own."""
     for name in MODELS:
         module = hlo.load(str(course_folder() / "models" / name))
-        groups = [list(group) for group in answer["groups"](module.entry)]
+        named = {i.name: i for i in module.entry.instructions}
+        found = groups_by_name(answer, "groups", module)
+        if any(each not in named for group in found for each in group):
+            return Mistake("wrong", f"{name}: {FOREIGN}")
+        groups = [[named[each] for each in group] for group in found]
         if told := illegal(module.entry, groups):
             return Mistake("wrong", f"{name}: {told}")
         after = fused_module(module, groups)
@@ -187,7 +206,7 @@ def illegal(computation: Computation, groups: list[list[Instruction]]) -> str | 
     roots: set[Instruction] = set()
     for group in groups:
         if not group or any(i not in order for i in group):
-            return "a group has none, or other instructions than those of the computation"
+            return FOREIGN
         root, inside = max(group, key=lambda i: order[i]), set(group)
         if root in roots:
             return f"two groups compute %{root.name}"

@@ -3,42 +3,105 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import hlo
+from hlo_tools.checking.aim import aim_of
 from hlo_tools.checking.search import search, smallest
-from hlo_tools.exercises.finding import Mistake, raised, unwritten
+from hlo_tools.exercises.finding import Mistake, ToldError, raised, unwritten
+from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.limits import CallTooLongError, call_limited
-from hlo_tools.own_passes import as_pass
+from hlo_tools.own_passes import Promising, as_pass
+from interpreter.numbers.compare import BITS
 from optimizer.log import Log
+from optimizer.observers import promise_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from hlo.instruction import Module
     from hlo_tools.checking.failure import Failure
     from hlo_tools.exercises.exercise import SearchEffort, Submission
+    from interpreter.numbers.compare import Promise
     from optimizer.log import Pass
 
 
+@cache
 def student_pass(answer: Submission, name: str) -> Pass:
     """A student's pass, class of a pass, rule or list of rules, as a pass."""
     value = answer[name]
     return as_pass(str(answer.path or name), name, value)
 
 
+@inside
+def rewritten(answer: Submission, name: str, given: Module, fuel: int | None) -> Any:
+    """The module that a student's pass makes."""
+    return student_pass(answer, name).run(given, Log(fuel=fuel))
+
+
+@dataclass(frozen=True)
+class PassApart:
+    """A student's pass that runs where the answer is.
+
+    Attributes
+    ----------
+    runs : it there, on a module and with fuel.
+    """
+
+    answer: Submission
+    name: str
+    runs: Callable[..., Any] = rewritten
+    promise: Promise = BITS
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module that the pass makes."""
+        return self.runs(self.answer, self.name, module, log.fuel)
+
+
 def check_pass(
-    answer: Submission, name: str, effort: SearchEffort, demands: Sequence[Demand] = ()
+    answer: Submission, name: str, own: Any, effort: SearchEffort, demands: Sequence[Demand] = ()
 ) -> Mistake | None:
-    """The mistake of a pass: a value that it changes, or work that it leaves undone."""
+    """The mistake of a pass: a value that it changes, or work that it leaves undone.
+
+    Parameters
+    ----------
+    own : the project's, whose promise the student's must keep.
+    """
     if answer[name] is None:
         return unwritten(name)
-    pass_ = student_pass(answer, name)
+    ours = as_pass(name, name, own)
+    if answer.is_apart:
+        apart = PassApart(answer, name, promise=promise_of(ours))
+        return wrong_pass(answer, apart, effort, demands, ours)
+    pass_ = Promising(student_pass(answer, name), promise_of(ours))
+    return wrong_pass(answer, pass_, effort, demands, pass_, name)
+
+
+def wrong_pass(
+    answer: Submission,
+    pass_: Pass,
+    effort: SearchEffort,
+    demands: Sequence[Demand],
+    like: Pass,
+    name: str = "",
+) -> Mistake | None:
+    """The mistake of a pass.
+
+    Parameters
+    ----------
+    like : a pass for which modules are made; one that is apart cannot be read.
+    name : in the answer; by default the pass's own.
+    """
+    name = name or pass_.name
     for demand in demands:
         if found := demand.unmet(pass_, name, answer.path):
             return found
-    failure, _ = search(pass_, effort.examples, given=[d.module() for d in demands])
+    failure, _ = search(
+        pass_, effort.examples, given=[d.module() for d in demands], aim=aim_of(like)
+    )
     if failure is None:
         return None
     if "NotImplementedError" in failure.message:
@@ -85,10 +148,9 @@ class Demand:
             with call_limited():
                 after: Any = pass_.run(before, Log())
             left = Counter(i.opcode for i in after.instructions())
-        except NotImplementedError:
-            return unwritten(name)
-        except CallTooLongError as error:
-            return raised(name, error, path, f"// before\n{before}".rstrip())
+        except (NotImplementedError, ToldError, CallTooLongError) as error:
+            found = raised(name, error, path, f"// before\n{before}".rstrip())
+            return found if found.kind != "error" else None
         except Exception:
             # The search tells it better.
             return None

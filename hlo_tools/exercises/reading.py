@@ -20,6 +20,7 @@ from hlo.walk import post_order, users
 from hlo_tools.exercises.calls import ShownCall, compare_calls, same_truth
 from hlo_tools.exercises.exercise import Exercise, course_folder
 from hlo_tools.exercises.finding import Mistake
+from hlo_tools.exercises.inside import inside
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.random_shapes import random_shape
 from hlo_tools.generate.values import tame
@@ -192,26 +193,22 @@ def check_mended(answer: Submission, effort: SearchEffort) -> Mistake | None:
 UNMENDED = re.compile(r"ENTRY main \(scores: f32\[4,8\]\) -> f32\[4,9\]")
 
 
-def names(found: Any) -> list[str]:
-    """Instructions as they are shown."""
-    return [f"%{i.name}" for i in found]
+@inside
+def users_by_name(answer: Submission, name: str, given: Module) -> dict[str, list[str]]:
+    """The users of every instruction of the entry computation, by name."""
+    return {i.name: [u.name for u in found] for i, found in answer[name](given.entry).items()}
 
 
 def check_users(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare users on random computations."""
 
-    def show(found: dict[Instruction, list[Instruction]]) -> str:
-        return "; ".join(f"%{i.name}: {', '.join(names(u)) or 'none'}" for i, u in found.items())
+    def show(found: dict[str, list[str]]) -> str:
+        return "; ".join(
+            f"%{i}: {', '.join(f'%{n}' for n in u) or 'none'}" for i, u in found.items()
+        )
 
-    calls = [
-        ShownCall((m.entry,), str(m).rstrip()) for m in random_modules(min(effort.examples, 60))
-    ]
-    return compare_calls(answer, "users", users, calls, same=same_users, show=show)
-
-
-def same_users(want: Any, got: Any) -> bool:
-    """The same users of every instruction, in order."""
-    return {i: list(u) for i, u in got.items()} == want
+    calls = [ShownCall((m,), str(m).rstrip()) for m in random_modules(min(effort.examples, 60))]
+    return compare_calls(answer, "users", users, calls, via=users_by_name, show=show)
 
 
 def shuffled(given: Module, random: Random) -> Computation:
@@ -222,22 +219,34 @@ def shuffled(given: Module, random: Random) -> Computation:
     )
 
 
+@inside
+def names_in_order(answer: Submission, name: str, given: Module) -> list[str]:
+    """The order of what the entry computation's root needs, by name."""
+    return [i.name for i in answer[name](given.entry.root)]
+
+
+def in_order(answer: Submission, name: str, given: Module) -> list[Instruction | str]:
+    """The instructions of that order; a name where there is none of it."""
+    named: dict[str, Any] = {i.name: i for i in given.entry.instructions}
+    return [named.get(each, each) for each in names_in_order(answer, name, given)]
+
+
 def check_post_order(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare orders, of a chain too that is deeper than Python recurses."""
-    calls = [
-        ShownCall((m.entry.root,), f"{m}".rstrip())
-        for m in random_modules(min(effort.examples, 60))
-    ]
-    found = compare_calls(answer, "post_order", post_order, calls, same=is_order, show=show_order)
-    if found:
-        return found
-    deep = ShownCall((deep_module().entry.root,), f"// the root of a chain of {DEEP} negations")
-    return compare_calls(answer, "post_order", post_order, [deep], same=is_order, show=show_order)
+    calls = [ShownCall((m,), f"{m}".rstrip()) for m in random_modules(min(effort.examples, 60))]
+    deep = ShownCall((deep_module(),), f"// the root of a chain of {DEEP} negations")
+    for each in (calls, [deep]):
+        found = compare_calls(
+            answer, "post_order", post_order, each, via=in_order, same=is_order, show=show_order
+        )
+        if found:
+            return found
+    return None
 
 
 def show_order(found: Any) -> str:
     """The first names of an order."""
-    some = names(list(found)[:12])
+    some = [f"%{getattr(each, 'name', each)}" for each in list(found)[:12]]
     return ", ".join(some) + (" ..." if len(found) > len(some) else "")
 
 
@@ -256,17 +265,23 @@ def own_depth(given: Computation) -> int:
     return stats(module(given)).depth
 
 
+@inside
+def of_entry(answer: Submission, name: str, given: Module) -> Any:
+    """The result of a function of the entry computation."""
+    return answer[name](given.entry)
+
+
 def check_depth(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare depths, of a long chain too."""
     modules = random_modules(min(effort.examples, 60))
     # An earlier root leaves something behind that it does not need.
     calls = [
-        ShownCall((part,), f"{module(part)}".rstrip())
+        ShownCall((module(part),), f"{module(part)}".rstrip())
         for m in modules
         for part in (m.entry, replace(m.entry, root=m.entry.instructions[0]))
     ]
-    calls.append(ShownCall((deep_module().entry,), f"// a chain of {DEEP} negations"))
-    return compare_calls(answer, "depth", own_depth, calls, show=repr)
+    calls.append(ShownCall((deep_module(),), f"// a chain of {DEEP} negations"))
+    return compare_calls(answer, "depth", own_depth, calls, via=of_entry, show=repr)
 
 
 EXERCISES = (

@@ -156,9 +156,11 @@ ENTRY main {
 )
 
 
-def check_with(name: str, *demands: Demand) -> Callable[[Submission, SearchEffort], Mistake | None]:
+def check_with(
+    name: str, own: Callable[[], Any], *demands: Demand
+) -> Callable[[Submission, SearchEffort], Mistake | None]:
     """The check of a pass or rule."""
-    return lambda answer, effort: check_pass(answer, name, effort, demands)
+    return lambda answer, effort: check_pass(answer, name, own(), effort, demands)
 
 
 def own_differences() -> list[Rule]:
@@ -289,23 +291,23 @@ EXERCISES = (
         16, "merge two transposes", 6, "easy",
         {"transpose_of_transpose": lambda: transpose_of_transpose},
         "optimizer/rules/transpose.py:transpose_of_transpose",
-        check_with("transpose_of_transpose", TWO_TRANSPOSES),
+        check_with("transpose_of_transpose", lambda: transpose_of_transpose, TWO_TRANSPOSES),
     ),
     Exercise(
         17, "merge two reverses", 6, "easy",
         {"reverse_of_reverse": lambda: reverse_of_reverse},
         "optimizer/rules/reverse.py:reverse_of_reverse",
-        check_with("reverse_of_reverse", TWO_REVERSES),
+        check_with("reverse_of_reverse", lambda: reverse_of_reverse, TWO_REVERSES),
     ),
     Exercise(
         18, "merge two slices with strides", 6, "medium",
         {"slice_of_slice": lambda: slice_of_slice}, "optimizer/rules/slice.py:slice_of_slice",
-        check_with("slice_of_slice", TWO_SLICES, ENDS),
+        check_with("slice_of_slice", lambda: slice_of_slice, TWO_SLICES, ENDS),
     ),
     Exercise(
         19, "make two rules come to an end", 6, "medium",
         {"DIFFERENCES": own_differences}, "optimizer/rules/add.py:RULES",
-        check_with("DIFFERENCES", *DIFFERENCES),
+        check_with("DIFFERENCES", own_differences, *DIFFERENCES),
     ),
     Exercise(
         20, "say when a conversion may be left out", 6, "hard",
@@ -314,11 +316,13 @@ EXERCISES = (
     ),
     Exercise(
         21, "remove dead code", 7, "medium",
-        {"DeadCode": lambda: Dce}, "optimizer/cleanup/dce.py:Dce", check_with("DeadCode", *DEAD),
+        {"DeadCode": lambda: Dce}, "optimizer/cleanup/dce.py:Dce",
+        check_with("DeadCode", lambda: Dce, *DEAD),
     ),
     Exercise(
         22, "keep the first of equal instructions", 7, "hard",
-        {"Common": lambda: Cse}, "optimizer/cleanup/cse.py:Cse", check_with("Common", *EQUAL),
+        {"Common": lambda: Cse}, "optimizer/cleanup/cse.py:Cse",
+        check_with("Common", lambda: Cse, *EQUAL),
     ),
     Exercise(
         23, "find the wrong rewrite", 7, "easy",

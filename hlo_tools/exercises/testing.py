@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo_tools.exercises.calls import ShownCall, compare_calls
-from hlo_tools.exercises.exercise import Exercise
+from hlo_tools.exercises.exercise import Exercise, Submission
 from hlo_tools.exercises.finding import Mistake, raised, unwritten
 from interpreter.engine.frame import quiet
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hlo_tools.exercises.exercise import SearchEffort, Submission
+    from hlo_tools.exercises.exercise import SearchEffort
 
 MOST_NUMBERS = 8
 F = np.float32
@@ -113,7 +113,7 @@ def check_first_wrong(answer: Submission, effort: SearchEffort) -> Mistake | Non
 
         return found
 
-    watched = type(answer)({"first_wrong": on(answer["first_wrong"])}, answer.path)
+    watched = Submission({"first_wrong": on(answer["first_wrong"])}, answer.path)
     wrong = compare_calls(watched, "first_wrong", on(own_first_wrong), calls, show=repr)
     if wrong:
         return wrong

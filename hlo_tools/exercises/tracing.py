@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +14,7 @@ from hlo.operators import BUILDING, Operators
 from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake
+from hlo_tools.exercises.inside import inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
@@ -48,6 +50,14 @@ SECOND = (
 )  # fmt: skip
 
 
+@inside
+def is_one(
+    answer: Submission, name: str, first: Any, second: Any, constants: Collection[int]
+) -> bool:
+    """Whether two calls have one key."""
+    return len({answer[name](first, constants), answer[name](second, constants)}) == 1
+
+
 def check_signature(answer: Submission, _: SearchEffort) -> Mistake | None:
     """Pairs of calls: whether both run one program."""
     x = np.zeros(2, np.float32)
@@ -61,17 +71,10 @@ def check_signature(answer: Submission, _: SearchEffort) -> Mistake | None:
         for constants in ((), (1,))
     ]
 
-    def on(function: Callable[..., Any]) -> Callable[..., bool]:
-        def is_one(first: Any, second: Any, constants: Collection[int]) -> bool:
-            return len({function(first, constants), function(second, constants)}) == 1
-
-        return is_one
-
     def told(is_one: Any) -> str:
         return "one program" if is_one else "two programs"
 
-    watched = type(answer)({"signature": on(answer["signature"])}, answer.path)
-    return compare_calls(watched, "signature", on(own_signature), calls, show=told)
+    return compare_calls(answer, "signature", own_signature, calls, via=is_one, show=told)
 
 
 class Placeholder(Operators):
@@ -132,23 +135,26 @@ def random_function(random: Random) -> tuple[Callable[..., Any], int, str]:
         lines.append(f"    v{len(names)} = {random.choice([text, text, f'-{value}'])}")
         names.append(f"v{len(names)}")
     text = "\n".join([f"def f({given}):", *lines, f"    return {random.choice(names)}"])
-    return function_of([line.split() for line in lines], text.split()[-1]), count, text
+    return StraightLine([line.split() for line in lines], text.split()[-1]), count, text
 
 
-def function_of(lines: Sequence[Sequence[str]], result: str) -> Callable[..., Any]:
-    """The function of some lines, such as `v2 = v0 + 3`, as words."""
+@dataclass(frozen=True)
+class StraightLine:
+    """A function of some lines, such as `v2 = v0 + 3`, as words."""
 
-    def function(*values: Any) -> Any:
+    lines: Sequence[Sequence[str]]
+    result: str
+
+    def __call__(self, *values: Any) -> Any:
+        """The result for some values."""
         known: dict[str, Any] = {f"v{n}": value for n, value in enumerate(values)}
-        for name, _, first, *rest in lines:
+        for name, _, first, *rest in self.lines:
             if rest:
                 operands = (known[w] if w in known else int(w) for w in (first, rest[1]))
                 known[name] = OPERATORS[rest[0]](*operands)
             else:
                 known[name] = -known[first[1:]]
-        return known[result]
-
-    return function
+        return known[self.result]
 
 
 def check_trace(answer: Submission, effort: SearchEffort) -> Mistake | None:
