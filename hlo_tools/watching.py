@@ -97,7 +97,7 @@ def table(found: Profile) -> Table:
     rows = found.rows()
     spent = sum(row.seconds for row in rows)
     made = table_of(_COLUMNS[:2], _COLUMNS[2:])
-    made.caption = "\n".join(_notes(rows))
+    made.caption = "\n".join((*_notes(rows), *_subnormal(found)))
     for row in rows[:MOST_ROWS]:
         made.add_row(*_cells(row, spent))
     return made
@@ -122,6 +122,11 @@ def _notes(rows: Sequence[ProfileRow]) -> Iterator[str]:
         yield f"{counted(len(rest), 'more kernel')}, together {spent}"
     yield "roofline: the least time that memory and arithmetic allow, of the time that was taken;"
     yield "over 100% where data lay in caches, which are faster than memory"
+
+
+def _subnormal(found: Profile) -> Iterator[str]:
+    for kernel, ratio in found.slowed.items():
+        yield f"{kernel}: subnormal numbers make it {ratio:.1f} times as slow (--subnormals flush)"
 
 
 def _cells(row: ProfileRow, spent: float) -> list[str]:

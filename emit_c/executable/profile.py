@@ -11,12 +11,13 @@ from __future__ import annotations
 import ctypes
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emit_c.conditions import conditions_for
 from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
 from emit_c.executable.libraries import library
@@ -26,13 +27,15 @@ from emit_c.program.emit import emit
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from emit_c.conditions import Conditions
     from emit_c.program.call_sites import KernelSite
     from hlo.instruction import Module
 
 SECONDS = 0.2  # in which a module is run again and again
 MOST_EVENTS = 1 << 20
+SLOWED = 1.25  # times as long: less may be noise
 _EVENT = np.dtype([("site", "i8"), ("begin", "i8"), ("end", "i8"), ("thread", "i8")])
 _COPIED = 2 * (64 << 20)  # bytes that roofline_copy reads and writes
 _ITERATIONS, _OPERATIONS = 1 << 19, 2 * 12 * 16
@@ -92,6 +95,8 @@ class Profile:
     events : numbers of sites, begins and ends in ns, and threads, as columns.
     lost : events for which there was no room.
     threads : on how many of them calls run, and why.
+    slowed : kernels that subnormal numbers slow down, where they are kept: how many times as long
+        each takes as where they are zeros.
     """
 
     value: Any
@@ -101,6 +106,7 @@ class Profile:
     lost: int
     roofline: Roofline
     threads: str = ""
+    slowed: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def rows(self) -> list[ProfileRow]:
         """The kernels, those first that took longest."""
@@ -157,6 +163,7 @@ def profile(
     """Run an optimized module again and again for a moment, and take the times of the fastest run.
 
     The first run finds nothing in the caches, and any run may be interrupted by other programs.
+    Where subnormal numbers are kept, the module is run without them as well.
 
     Parameters
     ----------
@@ -168,8 +175,31 @@ def profile(
     HloError
         as `Executable` and its call.
     """
+    chosen, call = conditions_for(), partial(_profiled, prepare(module), arguments, per_device)
+    found = call(chosen)
+    if chosen.subnormals == "flush":
+        return found
+    return replace(found, slowed=slowed(found, call(replace(chosen, subnormals="flush"))))
+
+
+def slowed(kept: Profile, flushed: Profile) -> dict[str, float]:
+    """The kernels that take longer where subnormal numbers are kept, and how many times as long."""
+    least = {row.sites[0].kernel: row.seconds for row in flushed.rows()}
+    times = {
+        k: row.seconds / least[k] for row in kept.rows() if least.get(k := row.sites[0].kernel)
+    }
+    return {kernel: ratio for kernel, ratio in times.items() if ratio >= SLOWED}
+
+
+def _profiled(
+    module: Module,
+    arguments: Iterable[Any],
+    per_device: Sequence[Sequence[Any]] | None,
+    conditions: Conditions,
+) -> Profile:
+    """The fastest run of a module, as emitters need it."""
     recorder = _recorder()
-    program = emit(prepare(module), profile=True)
+    program = emit(module, profile=True, conditions=conditions)
     told = partial(str, module)
     executable = Executable(module.entry, build(program), lambda: program.source, told)
     call = partial(executable, *arguments, per_device=per_device)

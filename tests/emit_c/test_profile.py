@@ -1,6 +1,7 @@
 """What a profile says about kernels."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import hlo
 from emit_c.executable import profile as profiling
 from emit_c.executable.profile import Profile, Roofline, profile, roofline
 from emit_c.program.call_sites import site
+from hlo_tools.watching import table
 from interpreter import evaluate
 
 SOFTMAX = """HloModule m
@@ -64,10 +66,32 @@ def test_the_fastest_of_several_runs_is_shown(monkeypatch):
         runs.append(once(*arguments))
         return runs[-1]
 
+    monkeypatch.setenv("PYHLO_SUBNORMALS", "flush")
     monkeypatch.setattr(profiling, "_once", kept)
     result = profile(hlo.parse(SOFTMAX), [np.ones(s, np.float32) for s in ((64, 32), (32, 16))])
     assert len(runs) > 1
     assert result.seconds == min(run.seconds for run in runs)
+
+
+def test_subnormal_numbers_that_slow_a_kernel_are_told(found, monkeypatch):
+    """Where they are kept, a profile compares with a run that flushes: here the dot alone gains."""
+    result, arrays = found
+    events = result.events.copy()
+    events["begin"] = [0, 20_000, 30_000]
+    events["end"] = [10_000, 21_000, 31_000]
+    fast = replace(result, events=events)
+    events = events.copy()
+    events["end"] = [40_000, 21_100, 31_000]
+    slow = replace(result, events=events)
+    runs = {"keep": slow, "flush": fast}
+    monkeypatch.setattr(profiling, "_profiled", lambda *given: runs[given[-1].subnormals])
+    monkeypatch.setenv("PYHLO_SUBNORMALS", "keep")
+    told = profile(hlo.parse(SOFTMAX), arrays)
+    (kernel,) = {row.sites[0].kernel for row in told.rows() if row.calls} & told.slowed.keys()
+    assert told.slowed == {kernel: 4.0}
+    assert f"{kernel}: subnormal numbers make it 4.0 times as slow" in str(table(told).caption)
+    monkeypatch.setenv("PYHLO_SUBNORMALS", "flush")
+    assert not profile(hlo.parse(SOFTMAX), arrays).slowed
 
 
 def test_the_trace_is_chromes(found):
