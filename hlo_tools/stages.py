@@ -58,6 +58,7 @@ def stage_text(
     kernel: str | None = None,
     until: str | None = None,
     steps: bool = False,
+    prove: bool = False,
     schedule: str | None = None,
     architecture: str | None = None,
     explain_launch: str | None = None,
@@ -69,7 +70,7 @@ def stage_text(
     stage : one of `STAGES`.
     plain : of C and assembly: scalar loops as one would write them by hand.
     kernel : of loops and assembly: the instruction whose kernel is shown; all are if none is named.
-    until, target, steps : of loops, as of `hlo_tools.views.loops`.
+    until, target, steps, prove : of loops, as of `hlo_tools.views.loops`.
     schedule : of loops, C and assembly: the schedule of the user's own, as `FILE.py:NAME` names it.
     architecture : of CUDA: a GPU such as sm_80.
     explain_launch : of CUDA: the GPU for which the launches' resources are told instead.
@@ -90,7 +91,7 @@ def stage_text(
 
         own = own_schedule(schedule, kernel)
     if stage == "loops":
-        return loops(module, kernel, until, target, steps=steps, schedule=own)
+        return loops(module, kernel, until, target, steps=steps, prove=prove, schedule=own)
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 

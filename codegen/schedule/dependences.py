@@ -13,9 +13,10 @@ Allen and Kennedy, *Optimizing Compilers for Modern Architectures*, 2001, chapte
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from fractions import Fraction
 from math import ceil, floor, gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from codegen.schedule.linear import Linear
 
@@ -64,12 +65,34 @@ def distances(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range |
     low, high = shift + here.low - there.high, shift + here.high - there.low
     step = gcd(here.factor, there.factor)
     if step and -(-low // step) * step > high:
-        return None
+        return _answered(loop, one, other, None)
     ends = [
         second - first for first, second in _corners(-here.factor, there.factor, low, high, most)
     ]
     least, greatest = ceil(min(ends, default=1)), floor(max(ends, default=0))
-    return range(least, greatest + 1) if least <= greatest else None
+    return _answered(loop, one, other, range(least, greatest + 1) if least <= greatest else None)
+
+
+class Obligation(NamedTuple):
+    """What is taken for granted where two accesses are said to meet at no other distances."""
+
+    loop: LoopView
+    one: MemoryAccess
+    other: MemoryAccess
+    distances: range | None
+
+
+# The answers that somebody has asked to be told, as `codegen.schedule.trace` does.
+OBLIGATIONS: ContextVar[list[Obligation] | None] = ContextVar("obligations", default=None)
+
+
+def _answered(
+    loop: LoopView, one: MemoryAccess, other: MemoryAccess, made: range | None
+) -> range | None:
+    told = OBLIGATIONS.get()
+    if told is not None:
+        told.append(Obligation(loop, one, other, made))
+    return made
 
 
 def _corners(

@@ -10,11 +10,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from codegen.schedule.dependences import OBLIGATIONS
 from codegen.schedule.legality import IllegalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from codegen.schedule.dependences import Obligation
     from codegen.statements import For, Statement
 
 
@@ -28,12 +30,14 @@ class AppliedPrimitive:
     reason : why no value changes.
     before : the loop.
     after : the statements in its place, or the part of them that the primitive makes.
+    obligations : the distances between accesses on which its legality rests.
     """
 
     primitive: str
     reason: str
     before: For
     after: tuple[Statement, ...]
+    obligations: tuple[Obligation, ...] = ()
 
 
 _T = TypeVar("_T")
@@ -44,27 +48,30 @@ _heard: ContextVar[list[AppliedPrimitive] | None] = ContextVar("heard", default=
 def listening() -> Generator[list[AppliedPrimitive]]:
     """The list to which each primitive appends its application while the block runs."""
     heard: list[AppliedPrimitive] = []
-    token = _heard.set(heard)
+    tokens = _heard.set(heard), OBLIGATIONS.set([])
     try:
         yield heard
     finally:
-        _heard.reset(token)
+        _heard.reset(tokens[0])
+        OBLIGATIONS.reset(tokens[1])
 
 
 def applied(primitive: str, reason: str, before: For, after: Sequence[Statement]) -> None:
     """Tell the listener, if there is one, that a primitive was applied."""
-    heard = _heard.get()
-    if heard is not None:
-        heard.append(AppliedPrimitive(primitive, reason, before, tuple(after)))
+    heard, obligations = _heard.get(), OBLIGATIONS.get()
+    if heard is not None and obligations is not None:
+        heard.append(AppliedPrimitive(primitive, reason, before, tuple(after), tuple(obligations)))
+        obligations.clear()
 
 
 def attempt(schedule: Callable[[], _T]) -> _T | None:
     """The result of a schedule; None where it is not legal, and then nobody hears of it."""
-    heard = _heard.get()
+    heard, obligations = _heard.get(), OBLIGATIONS.get()
     count = len(heard or ())
     try:
         return schedule()
     except IllegalError:
-        if heard is not None:
+        if heard is not None and obligations is not None:
             del heard[count:]
+            obligations.clear()
         return None

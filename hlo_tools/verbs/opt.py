@@ -10,6 +10,7 @@
     hlo opt m.hlo --stage loops --schedule my_schedule.py:tiled
     hlo opt m.hlo --dump-to dumps
     hlo opt m.hlo --prove
+    hlo opt m.hlo --stage loops --prove
 
 The verifier looks at the module after every pass that changed it.
 
@@ -20,7 +21,8 @@ with arguments for which the interpreter gives something else. Then the exit sta
 is written. A rewrite is proved if both sides have the same elements, if the SMT solver finds no
 difference whatever its operands are, or if a rule made it that `hlo rules` records as proved. Of
 loops it is proved what they give when they end, and of sums that they add the same in an order that
-is XLA's to choose.
+is XLA's to choose. With --stage loops it also shows the loop transformations of each kernel, as
+--steps does, and proves of each at which distances, in iterations, two accesses meet.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from codegen.schedule.legality import IllegalError
 from emit_c.program.assigned import assigned
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
@@ -208,6 +211,18 @@ def run(arguments: Namespace) -> int:
         results = [optimized(module, arguments, timer) for module in modules]
     except PassRefuted:
         return WRONG
+    try:
+        write_results(results, arguments)
+    except IllegalError as error:
+        tell(f"a loop transformation is refuted: {error}")
+        return WRONG
+    if arguments.time:
+        print(timer.report(), file=sys.stderr)
+    return FINE
+
+
+def write_results(results: Sequence[tuple[Module, str | None]], arguments: Namespace) -> None:
+    """Write each module at the stage that is asked for."""
     if is_text(arguments.output) or arguments.stage != "hlo":
         texts = [
             stage_text(
@@ -218,6 +233,7 @@ def run(arguments: Namespace) -> int:
                 kernel=arguments.kernel,
                 until=last,
                 steps=arguments.steps,
+                prove=arguments.prove,
                 schedule=arguments.schedule,
                 architecture=arguments.arch,
                 explain_launch=arguments.explain_launch,
@@ -230,9 +246,6 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO204", message)
     else:
         write_module(arguments.output, results[0][0])
-    if arguments.time:
-        print(timer.report(), file=sys.stderr)
-    return FINE
 
 
 def _refuse_other_stages(arguments: Namespace) -> None:

@@ -23,6 +23,7 @@ def loops(
     target: str = "cpu",
     *,
     steps: bool = False,
+    prove: bool = False,
     schedule: KernelPass | None = None,
 ) -> str:
     """The loops of a module's kernels as they are written, and after each pass that changes them.
@@ -33,12 +34,15 @@ def loops(
     until : the last pass that is shown.
     target : "cpu" for kernels of C, "gpu" for those of CUDA.
     steps : before the loops after a pass, show each loop transformation that the pass has applied.
+    prove : show these, and prove the distances between accesses on which their legality rests.
     schedule : as of `kernel_states`.
 
     Raises
     ------
     HloError
         HLO204 if there is no such kernel or pass.
+    IllegalError
+        if two accesses meet at another distance.
     """
     names = [*([schedule.name] if schedule else []), *pass_names(target)]
     if until is not None and until not in names:
@@ -52,8 +56,8 @@ def loops(
         if kernel in (None, state.kernel) and state.pass_ in shown and state.lines:
             title = f"after {state.pass_}" if state.pass_ else "as it is written"
             why = [f"//   {line}" for line in (*state.computes, *wrap(state.why, 95))]
-            if steps:
-                found += (_step(state, number) for number in range(len(state.steps)))
+            if steps or prove:
+                found += (_step(state, n, prove=prove) for n in range(len(state.steps)))
             found.append("\n".join([f"// {state.kernel}: {title}", *why, *state.lines, ""]))
     return "\n".join(found)
 
@@ -71,11 +75,16 @@ def expect_kernel(kernel: str | None, seen: Collection[str]) -> None:
         raise HloError("HLO204", f"no kernel is that of `{kernel}`", notes=[note])
 
 
-def _step(state: KernelState, number: int) -> str:
+def _step(state: KernelState, number: int, *, prove: bool) -> str:
     """A loop transformation: its name and its reason, the loop, and the statements in its place."""
     from codegen.printer import text  # noqa: PLC0415 - a second of imports
 
     step = state.steps[number]
     head = f"// {state.kernel}: in {state.pass_}, step {number + 1} of {len(state.steps)}"
-    parts = f"{head}: {step.primitive}", f"//   legal, as {step.reason}", text([step.before])
-    return "\n".join([*parts[:2], parts[2].rstrip(), "// becomes", text(step.after)])
+    lines = [f"{head}: {step.primitive}", f"//   legal, as {step.reason}"]
+    if prove:
+        # The solver is loaded only here.
+        from hlo_tools.proofs.distances import prove_obligations  # noqa: PLC0415
+
+        lines += [f"//   {each}" for each in prove_obligations(step.obligations)]
+    return "\n".join([*lines, text([step.before]).rstrip(), "// becomes", text(step.after)])
