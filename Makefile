@@ -99,6 +99,7 @@ pycuda: .venv/tests
 docs: .venv/tests
 	$(BIN)/hlo explain --all > docs/codes.md
 	$(BIN)/python -m hlo_tools.views.railroad docs
+	$(BIN)/python -m hlo_tools.graphs.house docs
 	$(BIN)/python -m hlo_tools.reference docs
 
 # Proves the rules that are new or were changed, and writes down what came of it.

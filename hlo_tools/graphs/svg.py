@@ -57,10 +57,15 @@ class PlacedScene:
     panels: tuple[tuple[PlacedScene, ...], ...]
 
 
-def draw(scene: Scene, title: str, subtitle: str = "") -> str:
-    """An SVG file of a scene under a title."""
+def draw(scene: Scene, title: str, subtitle: str = "", *, legend: bool = True) -> str:
+    """An SVG file of a scene under a title.
+
+    Parameters
+    ----------
+    legend : whether the families of the colours are named at the foot.
+    """
     placed = place(scene)
-    families = [name for name in COLOURS if name in scene.families]
+    families = [name for name in COLOURS if legend and name in scene.families]
     key_width = sum(34 + 7 * len(name) for name in families)
     heading = max(10 * len(title), 7 * len(subtitle))
     width = max(placed.layout.width, key_width, heading, 200) + 2 * _MARGIN
