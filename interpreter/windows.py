@@ -60,7 +60,7 @@ def evaluate_reduce_window(
 def _fold_known(monoid: Monoid, array: Array, initial: Array, window: Window) -> Array:
     """Fold one dimension of the window after the other, by an operation that commutes."""
     numbers, first = monoid.encode(array), monoid.encode(initial)
-    result = pad(numbers, monoid.encoded_identity(numbers.dtype), _padding(window))
+    result = pad(numbers, monoid.encoded_identity(numbers.dtype), padding_of(window))
     for axis, dim in enumerate(window):
         result = np.moveaxis(result, axis, 0)
         result = _slide(monoid.ufunc, result, dim.size, dim.window_dilation)[:: dim.stride]
@@ -98,28 +98,29 @@ def _fold_in_order(
     window: Window,
 ) -> tuple[Array, ...]:
     """Fold each window's elements in row-major order, at all positions at once."""
-    padding = _padding(window)
+    padding = padding_of(window)
     padded = [pad(x, i, padding) for x, i in zip(arrays, initials, strict=True)]
     exists = pad(np.ones(arrays[0].shape, np.bool_), np.zeros((), np.bool_), padding)
-    counts = _counts(arrays[0], window)
+    counts = positions_of(arrays[0], window)
     results = tuple(np.broadcast_to(initial, counts) for initial in initials)
-    for at in _offsets(window, counts):
+    for at in offsets_of(window, counts):
         folded = lifted(frame, computation, *results, *(x[at] for x in padded))
         pairs = zip(folded, results, strict=True)
         results = tuple(np.where(exists[at], new, old) for new, old in pairs)
     return results
 
 
-def _padding(window: Window) -> tuple[PaddingDim, ...]:
+def padding_of(window: Window) -> tuple[PaddingDim, ...]:
+    """The padding around and between the elements of an array, under a window."""
     return tuple(PaddingDim(w.pad_low, w.pad_high, w.base_dilation - 1) for w in window)
 
 
-def _counts(array: Array, window: Window) -> tuple[int, ...]:
+def positions_of(array: Array, window: Window) -> tuple[int, ...]:
     """The number of positions of the window along each dimension."""
     return tuple(w.positions(n) for w, n in zip(window, array.shape, strict=True))
 
 
-def _offsets(window: Window, counts: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+def offsets_of(window: Window, counts: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
     """For each element of the window, where the padded array holds it at all positions."""
     for offset in np.ndindex(*(w.size for w in window)):
         firsts = [o * w.window_dilation for o, w in zip(offset, window, strict=True)]
@@ -152,13 +153,13 @@ def evaluate_select_and_scatter(
         the operand's shape
     """
     select, scatter = instr.called
-    padding = _padding(attrs.window)
+    padding = padding_of(attrs.window)
     values = pad(operand, initial, padding)
     numbers = pad(np.arange(operand.size).reshape(operand.shape), np.array(-1), padding)
-    counts = _counts(operand, attrs.window)
+    counts = positions_of(operand, attrs.window)
     chosen_value = np.zeros(counts, operand.dtype)
     chosen = np.full(counts, -1)
-    for at in _offsets(attrs.window, counts):
+    for at in offsets_of(attrs.window, counts):
         kept = lifted(frame, select, chosen_value, values[at])[0] & (chosen >= 0)
         replaced = (numbers[at] >= 0) & ~kept
         chosen_value = np.where(replaced, values[at], chosen_value)

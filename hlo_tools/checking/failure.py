@@ -21,6 +21,7 @@ from hlo_tools.checking.effects import (
     different_effects,
     fed_devices,
     lost_effect,
+    lost_sharding,
 )
 from hlo_tools.checking.judging import difference
 from hlo_tools.checking.left_open import leaves_open, malicious
@@ -70,8 +71,7 @@ class Failure:
 
     Attributes
     ----------
-    kind : "error", "invalid", "value", "effect", "contract", "order", "memory", "unstable" or
-        "fuel".
+    kind : "error", "invalid", "value", "unstable", "fuel", or one of `PROMISES`.
     message : what is wrong, in a line.
     before, after : the module and what the pass made of it; None where it raised.
     arguments : of the module.
@@ -386,18 +386,23 @@ def steps(module: Module) -> int:
     return sum(count * len(c.instructions) for c, count in runs_of(noted).items())
 
 
+# By kind; each tells how it is broken, or nothing.
+PROMISES = {
+    "effect": lost_effect,
+    "contract": broken_contract,
+    "order": broken_order,
+    "memory": broken_memory,
+    "sharding": lost_sharding,
+}
+
+
 def broken_promise(module: Module, after: Module) -> tuple[str, str] | None:
     """Kind and message if a result breaks a promise of all passes besides values."""
     if after is module:
         return None
-    if gone := lost_effect(module, after):
-        return "effect", gone
-    if broken := broken_contract(module, after):
-        return "contract", broken
-    if lost := broken_order(module, after):
-        return "order", lost
-    if overwritten := broken_memory(module, after):
-        return "memory", overwritten
+    for kind, check in PROMISES.items():
+        if broken := check(module, after):
+            return kind, broken
     return None
 
 

@@ -28,7 +28,7 @@ from hlo_tools.proofs.meanings import (
     number,
     unknown,
 )
-from hlo_tools.proofs.numbering import as_bytes_lie
+from hlo_tools.proofs.opcodes import as_bytes_lie
 from hlo_tools.proofs.solver import Solved, z3
 from hlo_tools.proofs.term_arrays import (
     Value,

@@ -1,9 +1,10 @@
-"""Loops as arrays of elements' numbers: only what an element of the state depends on tells it.
+"""Loops as arrays of elements' numbers: an array of the state, with those that it is computed from.
 
-What the body hands on unchanged is what it was before the loop, and elements of the state that
-begin alike and go on alike are one. Both are assumed of all elements first, and given up where the
-body does not bear it out, so that loops whose state has fewer elements, or others in between, give
-the same numbers. A loop whose condition is false at first is its initial state.
+An array that the body does not change is the same after the loop. Two arrays that are equal before
+the loop, and that the body changes in the same way, are equal after it. Both are assumed of all
+arrays first, and given up where the body contradicts, so that loops whose state has fewer arrays,
+or others in between, give the same numbers. If the condition is false at first, the result of a
+loop is its initial state.
 
 References
 ----------

@@ -1,12 +1,10 @@
 """Modules as arrays of elements' numbers: what computes the same has the same numbers.
 
-Calls and fusions are inlined and tuples are taken apart. What moves elements moves their numbers;
-what computes element by element, folds or contracts makes new ones; any other opcode makes an array
-of what its operands' arrays are, as a whole. What is constant is evaluated. A computation that an
-opcode calls again and again is what it makes of unknown arguments.
-
-The order in which a fold or a contraction adds is XLA's to choose: of the same elements in the same
-order, two are equal.
+Calls and fusions are inlined and tuples are taken apart. An opcode that moves elements moves their
+numbers. One that computes element by element makes new ones; `opcodes`, `places` and `loops` say
+what others make. All other opcodes make an array of their operands' arrays, as a whole. Constants
+are evaluated. A computation that an opcode calls again and again is what it makes of unknown
+arguments.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from hlo.build import alone, instruction
 from hlo.build import module as module_of
 from hlo.infer.precision import mixed_precision
 from hlo.instruction import Instruction
-from hlo.opcode import COMPILE_TIME, FORWARDING, GIVEN, having
+from hlo.opcode import FORWARDING, having
 from hlo.table import OpTable
 from hlo.types.element_type import PRED
 from hlo.types.shape import array
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
-    from hlo_tools.proofs.elements import Array, Ids, NumberedElements
+    from hlo_tools.proofs.elements import Ids, NumberedElements
 
 Value = Any  # an array of elements' numbers, or a tuple of values
 Rewrites = tuple[tuple["Instruction", "Instruction"], ...]
@@ -313,215 +311,3 @@ def scalar_operation(
         for n, t in enumerate(types)
     )
     return Instruction(opcode, opcode, array(result, dims), operands, attrs)
-
-
-@numbers("constant")
-def _constant(here: Numbering, instr: Instruction, attrs: a.Constant, *_: Any) -> Value:
-    if attrs.literal.elided:
-        return here.symbols(instr.shape, "elided", attrs.literal.first)
-    return here.literal(attrs.literal.value, instr.shape)
-
-
-@numbers("iota")
-def _iota(here: Numbering, instr: Instruction, attrs: a.Iota, *_: Any) -> Value:
-    return here.literal(evaluates["iota"](instr, attrs), instr.shape)
-
-
-@numbers("tuple")
-def _tuple(
-    _here: Numbering, _instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
-) -> Value:
-    return tuple(operands)
-
-
-@numbers("get-tuple-element")
-def _element(
-    _here: Numbering, _instr: Instruction, attrs: a.GetTupleElement, operands: list[Value], _: int
-) -> Value:
-    return operands[0][attrs.index]
-
-
-@numbers("call", "fusion")
-def _call(
-    here: Numbering, instr: Instruction, _attrs: a.Attrs, operands: list[Value], depth: int
-) -> Value | None:
-    return here.inlined(instr.called[0], operands, depth)
-
-
-@numbers("bitcast")
-def _bitcast(
-    _here: Numbering, instr: Instruction, _attrs: a.Attrs, operands: list[Ids], _: int
-) -> Value | None:
-    source, target = instr.operands[0].shape, instr.shape
-    if source.element_type is not target.element_type or source.size != target.size:
-        return None
-    return as_bytes_lie(source, target, operands[0])
-
-
-def as_bytes_lie(source: Shape, target: Shape, operand: Array) -> Array:
-    """The elements of an array under another shape with the same bytes."""
-    order = target.memory_order
-    in_memory = operand.transpose(source.memory_order)
-    dims = [target.dims[d] for d in order]
-    return in_memory.reshape(dims).transpose(np.argsort(order))
-
-
-@numbers("bitcast-convert")
-def _bitcast_convert(
-    here: Numbering, instr: Instruction, attrs: a.Attrs, operands: list[Ids], _: int
-) -> Value | None:
-    if instr.shape.element_type.bits != instr.operands[0].shape.element_type.bits:
-        return None
-    return here.elementwise(instr, attrs, operands)
-
-
-@numbers("conditional")
-def _conditional(
-    here: Numbering, instr: Instruction, _attrs: a.Attrs, operands: list[Value], depth: int
-) -> Value | None:
-    if has_effect(instr):
-        return None
-    index, *given = operands
-    element_type = instr.operands[0].shape.element_type
-    values = [here.computed(c, [v], depth)[0] for c, v in zip(instr.called, given, strict=True)]
-    if element_type is PRED:
-        return here.select(index, values[0], values[1], instr.shape)
-    chosen = values[-1]
-    for n, value in enumerate(values[:-1]):
-        number = here.elements.constants(np.array([n], element_type.dtype), element_type)
-        step = scalar_operation("compare", Compare(direction="EQ"), [element_type] * 2, PRED)
-        taken = here.elementwise(step, step.attrs, [index, number.reshape(())])
-        chosen = here.select(taken, value, chosen, instr.shape)
-    return chosen
-
-
-@numbers("async-start")
-def _async_start(
-    here: Numbering, instr: Instruction, _attrs: a.Attrs, operands: list[Value], depth: int
-) -> Value | None:
-    if not instr.called or any(map(has_effect, instr.called[0].instructions)):
-        return None
-    if len(instr.called[0].parameters) != len(operands):
-        return None
-    rest = [here.symbols(e, "context") for e in instr.shape.elements[2:]]
-    return (tuple(operands), here.computed(instr.called[0], operands, depth)[0], *rest)
-
-
-@numbers("async-update")
-def _async_update(
-    _here: Numbering, _instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
-) -> Value:
-    return operands[0]
-
-
-@numbers("async-done")
-def _async_done(
-    _here: Numbering, _instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
-) -> Value:
-    return operands[0][1]
-
-
-@numbers("copy-start")
-def _copy_start(
-    here: Numbering, instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
-) -> Value:
-    return (operands[0], operands[0], here.symbols(instr.shape.elements[2], "context"))
-
-
-@numbers("copy-done")
-def _copy_done(
-    _here: Numbering, _instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
-) -> Value:
-    return operands[0][0]
-
-
-@numbers("map")
-def _map(
-    here: Numbering, instr: Instruction, _attrs: a.Attrs, operands: list[Ids], depth: int
-) -> Value | None:
-    body = instr.called[0]
-    if not all(i.row.elementwise or i.opcode in GIVEN | COMPILE_TIME for i in body.instructions):
-        return None
-    value: Ids = here.computed(body, operands, depth)[0]
-    return np.broadcast_to(value, instr.shape.dims)
-
-
-@numbers("reduce")
-def _reduce(
-    here: Numbering, instr: Instruction, attrs: a.Dimensions, operands: list[Ids], depth: int
-) -> Value:
-    half = len(operands) // 2
-    kept = [d for d in range(operands[0].ndim) if d not in attrs.dimensions]
-    dims = [operands[0].shape[d] for d in kept]
-    order = [*kept, *sorted(attrs.dimensions)]
-    count = prod(operands[0].shape[d] for d in attrs.dimensions)
-    rows = [x.transpose(order).reshape(prod(dims), count) for x in operands[:half]]
-    initial = [np.broadcast_to(x, (prod(dims),)) for x in operands[half:]]
-    body = instr.called[0]
-    if count <= 1:
-        elements = [row.reshape(-1) for row in rows]
-        value = here.computed(body, [*initial, *elements], depth)[0] if count else tuple(initial)
-        made = list(leaves(value))
-    else:
-        if exact_in_any_order(body):
-            rows = [np.sort(rows[0], axis=1)]
-        together = np.concatenate([np.stack(initial, axis=1), *rows], axis=1)
-        key = ("reduce", here.body(body, depth), half)
-        made = [
-            here.elements.of_rows((*key, n, x.shape.element_type), x.shape.element_type, together)
-            for n, x in enumerate(instr.operands[:half])
-        ]
-    values = tuple(np.broadcast_to(x, (prod(dims),)).reshape(dims) for x in made)
-    return values if instr.shape.is_tuple else values[0]
-
-
-def exact_in_any_order(computation: Computation) -> bool:
-    """Whether a fold by a computation gives the same bits in any order."""
-    monoid = monoid_of(computation)
-    if monoid is None:
-        return False
-    return monoid.compares or not computation.root.shape.element_type.real.is_floating
-
-
-@numbers("dot")
-def _dot(
-    here: Numbering, instr: Instruction, attrs: a.DotDims, operands: list[Ids], _: int
-) -> Value | None:
-    x, y = operands
-    if not x.size or not y.size:
-        return None
-    # Which of the summed dimensions comes first is left open; the left side's order decides.
-    summed = sorted(zip(attrs.lhs_contracting_dims, attrs.rhs_contracting_dims, strict=True))
-    left = rows_of(here, x, attrs.lhs_batch_dims, [pair[0] for pair in summed])
-    right = rows_of(here, y, attrs.rhs_batch_dims, [pair[1] for pair in summed])
-    pairs = np.broadcast_arrays(left[:, :, None], right[:, None, :])
-    first, second = (pair.reshape(-1) for pair in pairs)
-    types = [operand.shape.element_type for operand in instr.operands]
-    if types[0] is types[1] and len(set(attrs.operand_precision)) <= 1:
-        first, second = np.minimum(first, second), np.maximum(first, second)
-    key = ("dot", *types, instr.shape.element_type, attrs.algorithm, attrs.operand_precision)
-    made = here.elements.number(key, instr.shape.element_type, first, second)
-    return made.reshape(instr.shape.dims)
-
-
-def rows_of(here: Numbering, x: Ids, batch: Sequence[int], summed: Sequence[int]) -> Ids:
-    """The numbers of the rows over which a dot sums: by batch, and by the other dimensions."""
-    free = [d for d in range(x.ndim) if d not in batch and d not in summed]
-    count = prod(x.shape[d] for d in summed)
-    batches = prod(x.shape[d] for d in batch)
-    rows = x.transpose([*batch, *free, *summed]).reshape(x.size // count, count)
-    return here.elements.of_rows(("elements of a row",), None, rows).reshape(batches, -1)
-
-
-@numbers("dynamic-slice", "dynamic-update-slice", "gather")
-def _at_known_places(
-    here: Numbering, instr: Instruction, attrs: a.Attrs, operands: list[Ids], _: int
-) -> Value | None:
-    places = 2 if instr.opcode == "dynamic-update-slice" else 1
-    if not all(here.elements.is_constant[o].all() for o in operands[places:]):
-        return None
-    known = [
-        here.elements.values(value.reshape(-1), operand.shape.element_type).reshape(value.shape)
-        for value, operand in zip(operands[places:], instr.operands[places:], strict=True)
-    ]
-    return np.asarray(evaluates[instr.opcode](instr, attrs, *operands[:places], *known))

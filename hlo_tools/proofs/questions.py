@@ -21,14 +21,16 @@ from hlo.opcode import ELEMENTWISE
 from hlo_tools.proofs.arrays import translates
 from hlo_tools.proofs.conversions import converted
 from hlo_tools.proofs.decide import SolverAnswer, decide, difference_at, in_model
-from hlo_tools.proofs.meanings import UntranslatedError, meaning, number, symbol
+from hlo_tools.proofs.meanings import UntranslatedError, choose, meaning, number, symbol
 from hlo_tools.proofs.numbering import scalar_operation
 from hlo_tools.proofs.solver import Solved, z3
+from hlo_tools.proofs.term_arrays import clamped_cases
 from interpreter.numbers.compare import BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator, Sequence
 
+    from hlo.types.element_type import ElementType
     from hlo_tools.proofs.elements import Ids, Made, NumberedElements
     from interpreter.numbers.compare import Promise
 
@@ -164,7 +166,7 @@ class Questions:
         if key == "dot":
             rows = [self.elements.definition(each)[1] for each in operands]
             operands = (*rows[0], *rows[1])
-        elif key not in KNOWN and not (key == "reduce" and folds(made)):
+        elif key not in KNOWN | {"one of"} and not (key == "reduce" and folds(made)):
             return ()
         few = key in KNOWN or len(operands) <= MOST_FOLDED
         return tuple(self.elements.leader[list(operands)].tolist()) if few else ()
@@ -175,66 +177,62 @@ class Questions:
         """The content of a question, but for the names of unknown elements."""
         names: dict[int, int] = {}
         lines: list[Any] = []
-        together = inside[0] | inside[1]
-
-        def visit(top: int) -> None:
-            stack = [top]
-            while stack:
-                each = stack[-1]
-                if each in names:
-                    stack.pop()
-                    continue
-                made, _ = self.elements.definition(each)
-                opened = each not in cut and each in together
-                operands = self.operands(each) if opened else ()
-                opened = opened and all(o in together for o in operands)
-                pending = [o for o in operands if o not in names] if opened else []
-                if pending:
-                    stack += reversed(pending)
-                    continue
-                stack.pop()
-                names[each] = len(names)
-                if self.elements.is_constant[each]:
-                    lines.append((made.key, int(self.elements.first[each])))
-                elif operands and opened:
-                    lines.append((made.key, tuple(names[o] for o in operands)))
-                else:
-                    lines.append(made.element_type)
-
-        for top in tops:
-            visit(top)
+        for each, made, operands in self.below(tops, inside[0] | inside[1], cut, names):
+            if self.elements.is_constant[each]:
+                lines.append((made.key, int(self.elements.first[each])))
+            elif operands:
+                lines.append((made.key, tuple(names[o] for o in operands)))
+            else:
+                lines.append(made.element_type)
+            names[each] = len(names)
         return (tuple(lines), tuple(names[top] for top in tops))
 
     def term(
         self, top: int, inside: Container[int], cut: Container[int], known: dict[int, Solved]
     ) -> Solved:
         """An element as a term of those that are cut."""
-        stack = [top]
-        while stack:
-            each = stack[-1]
-            if each in known:
-                stack.pop()
-                continue
-            made, _ = self.elements.definition(each)
-            opened = each not in cut and each in inside
-            operands = self.operands(each) if opened else ()
-            opened = opened and all(o in inside for o in operands)
-            pending = [o for o in operands if o not in known] if opened else []
-            if pending:
-                stack += pending
-                continue
-            stack.pop()
+        for each, made, operands in self.below((top,), inside, cut, known):
             element_type = made.element_type
             if element_type is None:
                 raise UntranslatedError("a value that is no number")
             if self.elements.is_constant[each]:
                 value = self.elements.values(np.array([each]), element_type)[0]
                 known[each] = number(value, element_type)
-            elif operands and opened:
+            elif operands:
                 known[each] = applied(made, [known[o] for o in operands])
             else:
                 known[each] = symbol(f"element {each}", element_type)
         return known[top]
+
+    def below(
+        self,
+        tops: tuple[int, ...],
+        inside: Container[int],
+        cut: Container[int],
+        done: Container[int],
+    ) -> Iterator[tuple[int, Made, tuple[int, ...]]]:
+        """The elements of which some are made, operands first; none of an element that is unknown.
+
+        Parameters
+        ----------
+        inside, cut : the elements that are looked into, and those that are not.
+        done : holds each element once the caller has gone on.
+        """
+        stack = list(reversed(tops))
+        while stack:
+            each = stack[-1]
+            if each in done:
+                stack.pop()
+                continue
+            operands = self.operands(each) if each not in cut and each in inside else ()
+            if not all(o in inside for o in operands):
+                operands = ()
+            pending = [o for o in operands if o not in done]
+            if pending:
+                stack += reversed(pending)
+                continue
+            stack.pop()
+            yield each, self.elements.definition(each)[0], operands
 
     def arguments(self, one: int, other: int, promise: Promise) -> dict[int, Any] | None:
         """Values of unknown elements for which two elements differ, if the solver finds some."""
@@ -297,6 +295,8 @@ def applied(made: Made, operands: list[Solved]) -> Solved:
         for each in rest:
             total = combine(total, each)
         return total
+    if opcode == "one of":
+        return one_of(cast("Any", made.key[1]), operands)
     _, attrs, *types, result = cast("Any", made.key)
     step = scalar_operation(opcode, attrs, types, result)
     boxed: list[Any] = []
@@ -308,3 +308,23 @@ def applied(made: Made, operands: list[Solved]) -> Solved:
     if function is None:
         raise UntranslatedError(f"the solver has no terms for {opcode}")
     return function(step, attrs, *boxed)[()]
+
+
+def one_of(starts: Sequence[tuple[int, ElementType]], operands: Sequence[Solved]) -> Solved:
+    """The element at a place, of the elements at all places.
+
+    Parameters
+    ----------
+    starts : the highest of each start of the place, and its type.
+    operands : the starts, and then the elements in the order of places.
+    """
+    if not starts:
+        return operands[0]
+    (limit, element_type), *rest = starts
+    start, others, elements = operands[0], operands[1 : len(starts)], operands[len(starts) :]
+    count = len(elements) // (limit + 1)
+    found: Solved = None
+    for value, condition in clamped_cases(start, limit, element_type.kind == "signed"):
+        part = one_of(rest, [*others, *elements[value * count : (value + 1) * count]])
+        found = part if found is None else choose(condition, part, found)
+    return found

@@ -134,11 +134,13 @@ def summary(proof: ModuleProof) -> str:
     if proof.failure is not None:
         return "refuted"
     count, left = counted(len(proof.every), "rewrite"), len(proof.left)
+    be = "was" if left == 1 else "were"
     if not proof.every:
         return "proved"
     if left:
-        run = "which were sampled" if proof.sampled else "which could not be run either"
-        return f"proved but for {left} of {count}, {run}"
+        run = f"which {be} sampled" if proof.sampled else "which could not be run either"
+        none = left == len(proof.every)
+        return f"{'no proof of' if none else f'proved but for {left} of'} {count}, {run}"
     weaker = Counter(str(each.promise) for each in proof.every if each.promise != BITS)
     told = "".join(f", {n} of them as {promise} promises" for promise, n in sorted(weaker.items()))
     return f"proved ({count}{told})"
