@@ -18,6 +18,7 @@ from hlo_tools.exercises import (
     parsing,
     reading,
     rewriting,
+    searching,
     several_devices,
     testing,
     tracing,
@@ -44,6 +45,7 @@ FILES = (
     tracing,
     analyses,
     testing,
+    searching,
 )
 EXERCISES: dict[int, Exercise] = {
     e.number: e for e in sorted((e for f in FILES for e in f.EXERCISES), key=lambda e: e.number)
