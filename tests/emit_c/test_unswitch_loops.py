@@ -2,17 +2,10 @@
 
 import numpy as np
 import pytest
-from written import Assign, Let
 
 import emit_c
 import hlo
 from interpreter import evaluate
-
-LOOP = (
-    Let("f32", "x", "a[j]"),
-    Let("f32", "y", "sine(x)"),
-    Assign("b[j]", "c ? y : x"),
-)
 
 
 @pytest.mark.parametrize("size", [3, 100, 200_000])

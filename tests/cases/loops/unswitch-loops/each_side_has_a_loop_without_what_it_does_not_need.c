@@ -1,6 +1,6 @@
 // Each side has a loop without what it does not need.
 #pragma omp simd
-for (s64 j = 0; j < 100; j++) {
+for (s64 j = 0; j < 200; j++) {
   const f32 x = a[j];
   const f32 y = sine(x);
   b[j] = c ? y : x;
@@ -8,14 +8,14 @@ for (s64 j = 0; j < 100; j++) {
 // EXPECT
 if (c) {
   #pragma omp simd
-  for (s64 j = 0; j < 100; j++) {
+  for (s64 j = 0; j < 200; j++) {
     const f32 x = a[j];
     const f32 y = sine(x);
     b[j] = y;
   }
 } else {
   #pragma omp simd
-  for (s64 j = 0; j < 100; j++) {
+  for (s64 j = 0; j < 200; j++) {
     const f32 x_1 = a[j];
     b[j] = x_1;
   }

@@ -1,5 +1,5 @@
 // Loops one after the other stay.
-for (s64 j = 0; j < 100; j++) {
+for (s64 j = 0; j < 200; j++) {
   const f32 x = a[j];
   const f32 y = sine(x);
   b[j] = c ? y : x;

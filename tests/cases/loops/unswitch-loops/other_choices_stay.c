@@ -1,6 +1,6 @@
 // Other choices stay. (Of the loop's own.)
 #pragma omp simd
-for (s64 j = 0; j < 100; j++) {
+for (s64 j = 0; j < 200; j++) {
   const pred d = e[j];
   const f32 x = a[j];
   const f32 y = sine(x);
@@ -10,7 +10,7 @@ for (s64 j = 0; j < 100; j++) {
 
 // Other choices stay. (Of its counter.)
 #pragma omp simd
-for (s64 j = 0; j < 100; j++) {
+for (s64 j = 0; j < 200; j++) {
   const pred d = e[j];
   const f32 x = a[j];
   const f32 y = sine(x);
@@ -20,7 +20,7 @@ for (s64 j = 0; j < 100; j++) {
 
 // Other choices stay. (Of two sides that are as long.)
 #pragma omp simd
-for (s64 j = 0; j < 100; j++) {
+for (s64 j = 0; j < 200; j++) {
   const pred d = e[j];
   const f32 x = a[j];
   const f32 y = sine(x);
