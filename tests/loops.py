@@ -179,6 +179,15 @@ class _Loops:
 
     def _indices(self, tree: Expr) -> Expr:
         """A tree whose numbers of elements, and whose other sums of counters, are such sums."""
+        match tree:
+            # So it is asked whether a number is a multiple of another one.
+            case Op(
+                "==", (Op("%", (Group() | Op() as number, Literal() as by)), Literal() as left)
+            ):
+                inside = number.inside if isinstance(number, Group) else number
+                return Op("==", (Group(self._indices(inside)) % by, left))
+            case _:
+                pass
         if not isinstance(tree, Name | Literal):
             with suppress(LookupError):
                 number = self._sum(tree)

@@ -2,80 +2,13 @@
 
 import numpy as np
 import pytest
-from written import Assign, For, If, Let
 
 import emit_c
 import hlo
 import interpreter
-from codegen.expressions import Index, Load, Name
 from emit_c import emit
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import optimize
-from optimizer.analysis.indexing import Sum, counter
-
-
-def element(array, constant=0, **factors):
-    """An element whose index is a sum of multiples of counters."""
-    number = Sum(constant)
-    for name, factor in factors.items():
-        number = number + counter(name, 10_000) * factor
-    return Load(Name(array), Index(number))
-
-
-def columns(*inside, width=7):
-    return For("c", width, inside, simd=True)
-
-
-STORE = Assign(element("y", i=7, c=1), element("x", i=7, c=1))
-EXP = Let("f32", "e", "exp_f32(n)")
-SIDE = Assign(element("y", i=7, c=1), "i > 3 ? x[c] : 0")
-LOOPS = {
-    "iterations in turn": For("i", 300, (columns(STORE),)),
-    "few rows": For("i", 63, (columns(STORE),), parallel=True),
-    "whole vectors": For("i", 300, (columns(STORE, width=16),), parallel=True),
-    "many columns": For("i", 300, (columns(STORE, width=99),), parallel=True),
-    "columns that fill a vector, for few operations": For(
-        "i", 300, (columns(STORE, width=17),), parallel=True
-    ),
-    "copies for few operations": For(
-        "i", 300, (columns(Assign(element("y", i=9, c=1), "n")),), parallel=True
-    ),
-    "a choice between statements": For(
-        "i", 300, (columns(If("x[i] > 0", (STORE,))),), parallel=True
-    ),
-    "a number of the row, for few operations": For(
-        "i",
-        300,
-        (Let("f32", "a", "x[i]"), columns(Assign(element("y", i=7, c=1), "a"))),
-        parallel=True,
-    ),
-    "a number of the row as an index": For(
-        "i",
-        300,
-        (Let("s64", "n", "z[i]"), columns(EXP, Assign(STORE.target, element("x", n=1, c=1)))),
-        parallel=True,
-    ),
-    "a number of the row that the loop writes": For(
-        "i", 300, (Let("f32", "a", "y[i]"), columns(EXP, Assign(STORE.target, "a"))), parallel=True
-    ),
-    "the counter of columns as a number": For(
-        "i", 300, (columns(Assign(element("y", i=7, c=1), "c + 1")),), parallel=True
-    ),
-    "an element that may not be loaded": For("i", 300, (columns(EXP, SIDE),), parallel=True),
-    "an index that is computed": For(
-        "i",
-        300,
-        (columns(EXP, Let("s64", "n", "z[0]"), Assign(STORE.target, element("x", n=1, c=1))),),
-        parallel=True,
-    ),
-    "rows that are folded": For(
-        "i", 300, (For("c", 7, (STORE,), simd=True, reductions=(("+", "n"),)),), parallel=True
-    ),
-    "columns of several widths": For(
-        "i", 300, (columns(STORE), columns(STORE, width=3)), parallel=True
-    ),
-}
-
 
 # ----------------------------------------------------------------------------------------- programs
 

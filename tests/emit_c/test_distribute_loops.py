@@ -2,16 +2,9 @@
 
 import numpy as np
 import pytest
-from written import Assign, For, Let, Variable
 
 import emit_c
 import hlo
-
-FOLD = (
-    Variable("f32", "s", "0.0"),
-    For("j", 32, (Assign("s", "s + x[i * 32 + j]"),), reductions=(("+", "s"),)),
-)
-LOGARITHM = (Let("f32", "l", "log_f32(s)"), Assign("y[i]", "l"))
 
 
 @pytest.mark.parametrize("rows", [4, 63, 64, 67, 130, 1000])

@@ -6,10 +6,6 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from codegen.expressions import Name, item
-from optimizer.analysis.indexing import counter
-
-X = item(Name("x"), counter("i", 64))
 
 
 @pytest.mark.parametrize("kind", ["s64", "u64"])

@@ -1,16 +1,6 @@
 """A value that is used once stands at its use, if it means the same there."""
 
 from strategies.compiled import check
-from written import Let
-
-from codegen.kinds import Pointer
-
-ARGUMENTS = {
-    "y": Pointer("f32", restrict=True),
-    "x": Pointer("f32", const=True, restrict=True),
-    "b": Pointer("bf16", const=True),
-}
-X = Let("f32", "a", "x[i]")
 
 
 def test_a_reader_sees_arrays_in_a_kernel():

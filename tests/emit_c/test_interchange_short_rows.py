@@ -5,8 +5,6 @@ import pytest
 
 import emit_c
 import hlo
-from codegen.kinds import Pointer
-from codegen.schedule.types import KernelTypes
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, compare
@@ -57,9 +55,3 @@ def test_folds_that_wait_for_folds(kind, size):
         assert compare(mine, meant, BITS) is None
     assert "_block += 16" in executable.source
     assert f"for (s64 j = 0; j < {size}; j++) {{\n      #pragma omp simd" in executable.source
-
-
-F32 = Pointer("f32", const=True)
-TYPES = KernelTypes(
-    {"x": F32, "y": Pointer("f32"), "least": F32, "mask": Pointer("pred", const=True)}
-)

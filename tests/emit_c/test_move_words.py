@@ -2,55 +2,12 @@
 
 import numpy as np
 import pytest
-from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
 import interpreter
-from codegen.elements.constants import Constants
-from codegen.elements.kernel import Scope
-from codegen.kinds import Pointer
-from codegen.printer import text
 from emit_c import emit
-from emit_c.code.names import CNames
-from emit_c.kernels.kernel import CKernel
-from emit_c.kernels.move_words import move_words, with_given_pointers
 from optimizer import optimize
-
-
-def moved(*statements):
-    """Statements of a kernel from `x` to `y`, both of complex numbers, after both passes."""
-    kernel = CKernel(Constants(CNames()), Scope())
-    kernel.argument(Pointer("c64", restrict=True), "out", "y", 9)
-    kernel.argument(Pointer("c64", const=True, restrict=True), "in", "x", 9)
-    kernel.argument(Pointer("f32", const=True, restrict=True), "n", "z", 9)
-    return text(with_given_pointers(kernel, move_words(kernel, statements)))
-
-
-def test_words_are_moved():
-    reversed_ = For("i", 9, (Let("c64", "a", "x[8 - i]"), Assign("y[i]", "a")), simd=True)
-    assert (
-        moved(reversed_)
-        == """\
-  u64 *restrict y_words = (u64 *)y;
-  const u64 *restrict x_words = (const u64 *)x;
-  #pragma omp simd
-  for (s64 i = 0; i < 9; i++) {
-    const u64 a = x_words[8 - i];
-    y_words[i] = a;
-  }
-"""
-    )
-
-
-def test_words_are_chosen():
-    sides = (Assign("a", "x[i]"),), (Assign("a", "x[i + 1]"),)
-    assert "u64 a;" in moved(For("i", 8, (Variable("c64", "a"), If("z[i] > 0", *sides))))
-    chosen = Assign("y[i]", "choose_c64(z[i] > 0, x[i], x[0])")
-    assert "= z[i] > 0 ? x_words[i] : x_words[0];" in moved(For("i", 8, (chosen,)))
-
-
-# ----------------------------------------------------------------------------------------- programs
 
 PROGRAMS = {
     "reversed": "ROOT r = c64[70,7] reverse(x), dimensions={1}",

@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
-from written import Assign, Let
 
 import emit_c
 import hlo
 import interpreter
-from codegen.kinds import Pointer
 from interpreter.numbers.compare import BITS, compare
-
-KINDS = {name: Pointer("f32", restrict=True) for name in "xyz"}
-KINDS |= {"b": Pointer("u8", restrict=True), "d": Pointer("f64", restrict=True)}
-SUM = (Let("f32", "v", "x[j] + x[j + 2]"), Assign("y[i * 43 + j]", "v"))
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64", "s32"])

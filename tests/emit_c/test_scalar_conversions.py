@@ -5,11 +5,6 @@ import numpy as np
 import emit_c
 import hlo
 import interpreter
-from codegen.expressions import Apply, Name, item
-from optimizer.analysis.indexing import counter
-
-X = item(Name("x"), counter("i", 7))
-ROUNDED = Apply("narrow_f16", (Apply("load_f16", (X,)) + Apply("load_f16", (X,)),))
 
 
 def test_every_number_is_rounded_as_in_lanes():

@@ -8,13 +8,9 @@ from hypothesis import strategies as st
 import emit_c
 import hlo
 import interpreter
-from codegen.kinds import Pointer
 from emit_c import emit
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import optimize
-
-KINDS = dict.fromkeys("xyz", Pointer("f32"))
-
 
 # ----------------------------------------------------------------------------------------- programs
 

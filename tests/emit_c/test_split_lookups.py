@@ -3,7 +3,6 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from written import Let
 
 import emit_c
 import hlo
@@ -27,12 +26,6 @@ ENTRY e {{
 def written(module: hlo.Module) -> str:
     """The C of a module that was optimized."""
     return emit(optimize(module, target="cpu")).source
-
-
-LOOKED_UP = (Let("s32", "place", "x[i]"), Let("u8", "found", "t[place]"))
-
-
-ALIKE = Let("s32", "n", "x[0]")
 
 
 def test_a_table_that_the_kernel_writes_stays():

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from written import Let
 
 import emit_c
 import hlo
 import interpreter
-from codegen.expressions import Apply, Name, item
 from interpreter.numbers.compare import BITS, compare
-from optimizer.analysis.indexing import counter
 
 COMPUTATIONS = """HloModule m
 ENTRY e {{
@@ -68,12 +65,3 @@ def test_results_in_the_place_of_operands():
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(executable(x.copy()), x * x + x)
     assert "narrow_each_f16" in executable.source
-
-
-NUMBER = counter("i", 300)
-PRODUCT = (
-    Let("f16", "bits", item(Name("x"), NUMBER)),
-    Let("f32", "v", Apply("load_f16", (Name("bits"),))),
-    Let("f32", "w", Apply("narrow_f16", (Name("v") * Name("v"),))),
-)
-SUM = Apply("store_f16", (Name("w") + Name("v"),))

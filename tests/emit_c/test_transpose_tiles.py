@@ -8,9 +8,6 @@ import hlo
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, compare
-from optimizer.analysis.indexing import counter
-
-ROW, COLUMN = counter("i", 16), counter("j", 16)
 
 
 @pytest.mark.parametrize("rows", [16, 48, 50, 128])

@@ -3,16 +3,12 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from written import Assign, For, Let
+from written import For
 
 import emit_c
 import hlo
 import interpreter
-from codegen.kinds import Pointer
 from hlo.types.element_type import ELEMENT_TYPES
-
-KINDS = {"x": Pointer("u8"), "y": Pointer("u8"), "wide": Pointer("f32"), "places": Pointer("s32")}
-TAKEN = (Let("s32", "place", "places[j]"), Assign("y[i * 3 + j]", "x[i * 3 + place]"))
 
 
 def rows(*inside, columns=3, count=900, **options):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from written import Assign, Let
 
 import emit_c
 import hlo
@@ -44,12 +43,6 @@ def test_short_rows(kind, size, rows):
     promises = (BITS, ROUNDING, BITS)
     for mine, meant, promise in zip(ours, wanted, promises, strict=True):
         assert compare(mine, meant, promise) is None
-
-
-SUM = (Let("f32", "v", "x[i * 4 + j]"), Assign("t", "t + v"))
-
-
-WINDOW = (Let("f32", "v", "x[i * 4 + j * 2 + l]"), Assign("t", "t + v"))
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])

@@ -3,7 +3,6 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from written import Variable
 
 import emit_c
 import hlo
@@ -61,9 +60,6 @@ def test_extremes_meet_nan_in_every_lane():
     module = fold("f32", [37, 37], "maximum", [1])
     x = np.where(np.eye(37, dtype=bool), np.float32(np.nan), np.float32(1))
     assert np.isnan(emit_c.compile(module, optimize=False)(x, np.float32(0))).all()
-
-
-TOTAL = Variable("f32", "t", "0")
 
 
 @given(st.integers(1, 140), st.sampled_from(["f32", "f64"]))

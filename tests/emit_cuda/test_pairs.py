@@ -40,7 +40,6 @@ OPERATIONS = {
     "clamp": "clamp({x}, {y}, b)",
     "select": "select(p, {x}, {y})",
 }
-NUMBERS = st.integers(0, 100)
 
 
 @pytest.fixture(autouse=True)

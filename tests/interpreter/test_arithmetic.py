@@ -164,7 +164,6 @@ BY_PYTHON: dict[str, Any] = {
     "count-leading-zeros": lambda x, bits: bits - (x % 2**bits).bit_length(),
 }
 UNARY = [opcode for opcode in BY_PYTHON if OPCODES[opcode].arity == 1]
-BINARY = [opcode for opcode in BY_PYTHON if OPCODES[opcode].arity == 2]
 
 
 def check_integers(opcode: str, element_type: str, *operands: list[int]) -> None:

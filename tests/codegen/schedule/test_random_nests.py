@@ -27,8 +27,6 @@ from codegen.schedule.unswitch import unswitch
 from codegen.statements import Assign, For, If, LocalVariable
 from emit_c.kernels.kernel import CKernel
 
-HERE = Name("k")
-
 
 def body():
     return CKernel(None, Scope()).body
