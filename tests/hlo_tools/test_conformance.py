@@ -4,8 +4,8 @@ import pytest
 from strategies.wrong import habits, opcodes
 
 from emit_cuda.gpu import missing
-from hlo_tools.conformance.probes import OPCODES, opcode_probes
-from hlo_tools.conformance.suite import CRASHED, EQUAL, WRONG, Suite
+from hlo_tools.conformance.probes import OPCODES, Probe, opcode_probes
+from hlo_tools.conformance.suite import CRASHED, EQUAL, WRONG, Reference, Suite, known_modules
 
 FAULTS = {
     f"{file.__file__}:{name}": about
@@ -79,6 +79,19 @@ def test_backends_may_flush_subnormal_numbers(monkeypatch) -> None:
 def asked(name: str, about: str) -> Suite:
     """The suite, on an opcode or on all but the opcodes, up to the first fault."""
     return Suite(name, opcodes=(about,) if about in OPCODES else (), early=True)
+
+
+def test_another_module_is_drawn_for_one_that_the_reference_refuses() -> None:
+    """XLA refuses some random modules, and the backend is asked as many questions as ever."""
+
+    class Choosy(Reference):
+        def knows(self, probe: Probe) -> bool:
+            return len(probe.module.entry.instructions) % 3 == 0
+
+    drawn = [str(p.module) for p in known_modules(9, 0, Choosy("interpreter"))]
+    assert len(set(drawn)) == 9
+    taken = [len(p.module.entry.instructions) for p in known_modules(9, 0, Choosy("interpreter"))]
+    assert not any(count % 3 for count in taken)
 
 
 @pytest.mark.slow
