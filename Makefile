@@ -77,16 +77,17 @@ releases: .venv/tests
 
 # The front ends with the frameworks themselves, each in an environment of its own, .venv-NAME:
 # hundreds of MB to download, once. `make frontends FRONTENDS=tf` runs one of them.
+# tests/hlo_NAME/requirements.txt says which build is tested: torch without CUDA.
 FRONTENDS ?= tf torch
 frontends: $(FRONTENDS:%=.venv-%/tests)
 	@for name in $(FRONTENDS); do \
 	    echo ".venv-$$name/bin/pytest -q tests/hlo_$$name $(ARGS)"; \
 	    .venv-$$name/bin/pytest -q tests/hlo_$$name $(ARGS) || exit 1; done
 
-.venv-%/tests: pyproject.toml
+.venv-%/tests: pyproject.toml tests/hlo_%/requirements.txt
 	test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install --quiet $(INSTALL) --editable '.[$*]' \
-	    pytest pytest-xdist hypothesis sybil
+	.venv-$*/bin/python -m pip install --quiet --no-deps --requirement tests/hlo_$*/requirements.txt
+	.venv-$*/bin/python -m pip install --quiet --editable '.[$*]' pytest pytest-xdist hypothesis sybil
 	@touch $@
 
 # PyCUDA, for a machine without a GPU or a toolkit, some minutes; tests then drive it on a stand-in
