@@ -11,6 +11,7 @@ pytest.importorskip("torch", reason="torch is not installed: make frontends")
 
 import torch as pytorch
 from torch_models import MODELS, Generator
+from torch_networks import NETWORKS, Size
 
 
 def trained(function: Any, model: Any, inputs: list[Any]) -> list[Any]:
@@ -26,21 +27,31 @@ def trained(function: Any, model: Any, inputs: list[Any]) -> list[Any]:
     return found + [p.grad for p in model.parameters()] + list(model.buffers())
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_model_trains_as_in_eager_torch(torch: Any, name: str) -> None:
+def check(torch: Any, model: Any, inputs: list[Any], **close: float) -> None:
+    """Compare steps with eager torch's; no operation may be left to torch."""
     torch._dynamo.config.allow_rnn = True  # else torch never hands over an LSTM
-    torch.manual_seed(0)
-    make, arguments = MODELS[name]
-    model, inputs = make(), [a() for a in arguments]
     eager = copy.deepcopy(model)
     found = trained(torch.compile(model, backend="pyhlo"), model, inputs)
     wanted = trained(eager, eager, inputs)
-    # bf16 has 8 bits, and eager torch rounds after each operation.
-    close = {"rtol": 0.05, "atol": 0.02} if name == "bf16" else {"rtol": 2e-4, "atol": 1e-5}
     torch.testing.assert_close(found, wanted, **close)
     assert "in torch" not in report(), report()
     assert "forward" in report()
     assert "backward" in report()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_trains_as_in_eager_torch(torch: Any, name: str) -> None:
+    torch.manual_seed(0)
+    make, arguments = MODELS[name]
+    # bf16 has 8 bits, and eager torch rounds after each operation.
+    close = {"rtol": 0.05, "atol": 0.02} if name == "bf16" else {"rtol": 2e-4, "atol": 1e-5}
+    check(torch, make(), [a() for a in arguments], **close)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_trains_as_in_eager_torch(torch: Any, name: str) -> None:
+    torch.manual_seed(0)
+    check(torch, *NETWORKS[name](Size()), rtol=2e-4, atol=1e-5)
 
 
 def test_a_gpt_writes_with_a_cache(torch: Any) -> None:
