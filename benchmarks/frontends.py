@@ -1,7 +1,7 @@
 """Times of the front ends beside the frameworks' own compilers.
 
     python -m benchmarks.frontends tf
-    python -m benchmarks.frontends torch --beside eager inductor --names mlp gpt
+    python -m benchmarks.frontends torch --beside eager inductor --names mlp gpt --width 128
 
 The programs are those of the tests, which compare values. All contenders run in turn in one
 process; each has the least of its rounds, in CPU time of all threads and in wall time. `tf` needs
@@ -34,10 +34,13 @@ def main(words: list[str] | None = None) -> None:
         "--beside", nargs="+", default=["eager", "inductor"], help="backends of torch.compile"
     )
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--size", type=int, default=1, help="factor of a batch's size, for torch")
+    parser.add_argument("--width", type=int, default=64, help="of torch's layers")
+    parser.add_argument("--batch", type=int, default=16, help="of torch's examples")
+    parser.add_argument("--length", type=int, default=32, help="words, or pixels of a side")
     given = parser.parse_args(words)
     sys.path.append(str(Path(__file__).parents[1] / "tests"))
-    rows = of_tensorflow() if given.framework == "tf" else of_torch(given.beside, given.size)
+    size = given.width, given.batch, given.length
+    rows = of_tensorflow() if given.framework == "tf" else of_torch(given.beside, size)
     for name, make in rows:
         if not given.names or name in given.names:
             print(row(name, make(), given.rounds), flush=True)
@@ -75,17 +78,19 @@ def of_tensorflow() -> Iterator[tuple[str, Callable[[], Contenders]]]:
         yield name, partial(contenders, program)
 
 
-def of_torch(beside: list[str], size: int) -> Iterator[tuple[str, Callable[[], Contenders]]]:
-    """Training steps of the models of the tests, forward and backward."""
+def of_torch(
+    beside: list[str], size: tuple[int, int, int]
+) -> Iterator[tuple[str, Callable[[], Contenders]]]:
+    """Training steps of the networks of the tests, forward and backward."""
     torch: Any = import_module("torch")
     dynamo: Any = import_module("torch._dynamo")
     dynamo.config.allow_rnn = True
+    networks: Any = import_module("torch_networks")
 
-    def contenders(make: Any, arguments: Any) -> Contenders:
+    def contenders(make: Any) -> Contenders:
         dynamo.reset()
         torch.manual_seed(0)
-        model: Any = make()
-        inputs = [torch.cat([a()] * size) for a in arguments]
+        model, inputs = make(networks.Size(*size))
         found: dict[str, Callable[[], Any]] = {}
         for key in ("pyhlo", *beside):
             own = copy.deepcopy(model)
@@ -97,11 +102,11 @@ def of_torch(beside: list[str], size: int) -> Iterator[tuple[str, Callable[[], C
         made = compiled(*inputs)
         parts: Any = [made] if hasattr(made, "shape") else made
         model.zero_grad()
-        loss: Any = sum((p.float() ** 2).mean() for p in parts if p is not None and p.requires_grad)
+        loss: Any = sum((p.float() ** 2).mean() for p in parts if p.requires_grad)
         loss.backward()
 
-    for name, (make, arguments) in import_module("torch_models").MODELS.items():
-        yield name, partial(contenders, make, arguments)
+    for name, make in networks.NETWORKS.items():
+        yield name, partial(contenders, make)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,9 @@ _UNSUPPORTED = re.compile(
     r"graph .*? on XLA_CPU_JIT: (?P<what>.*?)(?: compatible with node|\{\{node)", re.DOTALL
 )
 _WRONG_ARGUMENT = re.compile(r"XLA_CPU_JIT: _Arg .*?\bT=DT_(?P<type>\w+)", re.DOTALL)
+_OWN = Path(__file__).parent
 # Frames of libraries, of PyHLO itself, and of Python's start.
-_OTHERS = re.compile(rf"site-packages/|dist-packages/|/?{Path(__file__).parent}/|^<")
+_OTHERS = re.compile(rf"site-packages/|dist-packages/|{re.escape(str(_OWN))}/|^<")
 
 
 def invalid(name: str, text: str) -> Exception:
@@ -64,25 +65,37 @@ def stack_of(graph: Any, operation: str) -> str:
 def user_lines(text: str) -> list[str]:
     """The last frame of each operation's stack that is the user's: `file:line: the line`."""
     lines: list[str] = []
-    last: Any = None
+    stack: list[re.Match[str]] = []
     for line in [*text.splitlines(), ""]:
         frame = _FRAME.match(line.strip())
         if frame is not None:
-            if not _OTHERS.search(frame["file"]):
-                last = frame
-        elif last is not None:
-            lines.append(_place(last["file"], int(last["line"]), last["name"]))
-            last = None
+            stack.append(frame)
+            continue
+        folder = _left_out([f["file"] for f in stack])
+        users = [f for f in stack if not _OTHERS.search(folder + f["file"])]
+        if users:
+            last = users[-1]
+            lines.append(_place(folder + last["file"], int(last["line"]), last["name"]))
+        stack = []
     return list(dict.fromkeys(lines))
 
 
+def _left_out(files: list[str]) -> str:
+    """The folders that all files of a stack share: TensorFlow leaves them out.
+
+    PyHLO has called TensorFlow, so that one of its own files is among them.
+    """
+    for file in files:
+        own = str(_OWN / Path(file).name)
+        if file.endswith(f"{_OWN.name}/{Path(file).name}") and own.endswith(file):
+            return own.removesuffix(file)
+    return ""
+
+
 def _place(file: str, line: int, name: str) -> str:
-    path = Path(file)
-    if not path.exists() and Path(f"/{file}").exists():
-        path = Path(f"/{file}")  # TensorFlow leaves out the root
     try:
-        text = path.read_text().splitlines()[line - 1].strip()
+        text = Path(file).read_text().splitlines()[line - 1].strip()
     except (OSError, IndexError, UnicodeDecodeError):
         text = ""
     told = f", in {name}" if name else ""
-    return f"{path}:{line}{told}" + (f": {text}" if text else "")
+    return f"{file}:{line}{told}" + (f": {text}" if text else "")

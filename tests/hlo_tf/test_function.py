@@ -1,5 +1,7 @@
 """`hlo_tf.function`: recompilation, its explanation, errors with lines, gradients, Keras."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ tf = pytest.importorskip("tensorflow", reason="needs TensorFlow: make frontends"
 import keras  # noqa: E402
 
 import hlo_tf  # noqa: E402
+from hlo_tf.errors import user_lines  # noqa: E402
 
 
 def test_each_new_shape_and_each_new_constant_is_compiled_once() -> None:
@@ -76,6 +79,17 @@ def test_an_operation_that_cannot_be_compiled_is_named_with_its_line() -> None:
     assert f"{__file__}:" in raised.value.message
     assert "return tf.strings.as_string(x)  # here" in raised.value.message
     assert count.numpy() == 0
+
+
+def test_a_line_is_found_where_tensorflow_leaves_out_folders() -> None:
+    """Those that all files of a stack share: here PyHLO lies beside the script."""
+    here, package = Path(__file__), Path(hlo_tf.__file__).parent
+    stack = [
+        f'File "{path.relative_to(package.parent)}", line 1, in f'
+        for path in (here, package / "functions.py")
+    ]
+    (line,) = user_lines("\n".join(stack))
+    assert line.startswith(f"{here}:1, in f: ")
 
 
 def test_a_line_inside_of_a_branch_is_found() -> None:
