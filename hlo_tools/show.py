@@ -22,31 +22,46 @@ FIRST = 5  # elements that are shown of larger arrays
 WIDTH = 96  # columns
 
 
-def spell(value: Value, index: tuple[int, ...] = ()) -> Iterator[str]:
-    """The lines of a value: each array under its shape, with its index in nested tuples."""
+def spell(value: Value, index: tuple[int, ...] = (), whole: int = WHOLE) -> Iterator[str]:
+    """The lines of a value: each array under its shape, with its index in nested tuples.
+
+    Parameters
+    ----------
+    whole : elements up to which an array is shown element by element.
+    """
     path = "".join(f"{{{i}}}" for i in index) + " " if index else ""
     if isinstance(value, tuple):
         if not value:
             yield path + "()"
         for i, element in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-            yield from spell(element, (*index, i))
+            yield from spell(element, (*index, i), whole)
     elif value is None:
         yield path + "token[]"
     else:
-        yield from (path + spell_array(value)).splitlines()
+        yield from (path + spell_array(value, whole)).splitlines()
 
 
-def spell_in_a_line(value: Value) -> str:
-    """The value in one line, however long."""
-    return " ".join(" ".join(spell(value)).split())
+def spell_in_a_line(value: Value, whole: int = WHOLE) -> str:
+    """The value in one line, however long.
+
+    Parameters
+    ----------
+    whole : as of `spell`.
+    """
+    return " ".join(" ".join(spell(value, whole=whole)).split())
 
 
-def spell_array(array: Array) -> str:
-    """The shape, and the elements or a summary of them."""
+def spell_array(array: Array, whole: int = WHOLE) -> str:
+    """The shape, and the elements or a summary of them.
+
+    Parameters
+    ----------
+    whole : elements up to which all are shown.
+    """
     element_type = element_type_of(array.dtype)
     shape = f"{element_type or array.dtype}[{','.join(map(str, array.shape))}]"
     numbers = printable(array)
-    if array.size > WHOLE:
+    if array.size > whole:
         return f"{shape} {summary(numbers)}"
     text = np.array2string(numbers, max_line_width=WIDTH, separator=", ")
     return f"{shape} {text}" if "\n" not in text else f"{shape}\n{text}"

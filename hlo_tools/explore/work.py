@@ -1,6 +1,8 @@
-"""A text becomes a page of the viewer, or errors with their places: in a process with limits.
+"""Makes the viewer's page of a text, or a list of its errors, in a process with limits.
 
-Workers are forked from a process that has imported everything, so one starts in some milliseconds.
+`shown` does it, and `Workers` call it, each in a process of its own: a new text ends the process of
+the one before. Processes are forked from one that has loaded everything and has shown a text
+already, so that each starts in some milliseconds.
 """
 
 from __future__ import annotations
@@ -147,6 +149,8 @@ def python_problem(text: str, error: Exception) -> Problem:
 
 # ------------------------------------------------------------------- processes
 
+# The module from whose process workers are forked.
+WARMED: Final = "hlo_tools.explore.warmed"
 # Memory for a worker beyond what it begins with, in bytes.
 MEMORY: Final = 4 << 30
 
@@ -164,7 +168,11 @@ class Workers:
         method = "forkserver" if sys.platform != "win32" else "spawn"
         self._context: Any = multiprocessing.get_context(method)
         if method == "forkserver":
-            self._context.set_forkserver_preload([__name__])
+            self._context.set_forkserver_preload([WARMED])
+            from multiprocessing import forkserver  # noqa: PLC0415  not on Windows
+
+            # It loads while the browser starts.
+            forkserver.ensure_running()
         self._lock = Lock()
         self._running: BaseProcess | None = None
 

@@ -41,6 +41,8 @@ FORMAT: Final = "pyhlo-trace"
 VERSION: Final = 1
 # Characters of a value that are kept.
 LONGEST_VALUE = 240
+# Elements up to which an array's are all shown, as far as the line goes.
+WHOLE = 24
 
 
 class Document:
@@ -189,11 +191,11 @@ class Document:
     def _spelled(self, value: Any) -> str:
         """A value in a short line; most values occur in the module after each pass."""
         if not isinstance(value, np.ndarray):
-            return shortened(spell_in_a_line(value))
+            return shortened(spell_in_a_line(value, WHOLE))
         array = cast("np.ndarray[Any, Any]", value)
         key = array.dtype, array.shape, array.tobytes()
         if key not in self._spellings:
-            self._spellings[key] = shortened(spell_in_a_line(array))
+            self._spellings[key] = shortened(spell_in_a_line(array, WHOLE))
         return self._spellings[key]
 
     # -------------------------------------------------------------------------- the last module

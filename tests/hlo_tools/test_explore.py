@@ -1,6 +1,8 @@
 """`hlo explore`: texts become pages or errors, for this machine alone."""
 
 import json
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -174,3 +176,15 @@ def test_chapters_are_beside_the_editor(client: Client) -> None:
 def test_a_port_that_is_taken_is_an_error(client: Client) -> None:
     with pytest.raises(HloError, match="cannot listen on port"):
         Explorer(Workers(), client.explorer.port)
+
+
+def test_workers_have_loaded_everything() -> None:
+    """A worker that imports would take three times as long for its text."""
+    text = f"""import sys
+from hlo_tools.explore import warmed
+from hlo_tools.explore.work import ExploredText, shown
+before = set(sys.modules)
+assert shown(ExploredText({GOOD!r})).page
+print(sorted(set(sys.modules) - before))"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
