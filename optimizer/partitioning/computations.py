@@ -18,7 +18,7 @@ from hlo.opcode import FORWARDING
 from hlo.sharded import CUTS
 from hlo.types.shape import tuple_of
 from optimizer.expanders.op_expander import element
-from optimizer.partitioning import indexing, reductions, windows
+from optimizer.partitioning import indexing, pooling, reductions, windows
 from optimizer.partitioning.building import PartsBuilder
 from optimizer.partitioning.custom import DIVIDERS
 from optimizer.partitioning.cuts import (
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from optimizer.partitioning.building import Cuts, Devices
 
 # The strategies register themselves.
-_ = indexing, reductions, windows
+_ = indexing, pooling, reductions, windows
 
 
 class ComputationDivision(PartsBuilder):

@@ -272,7 +272,7 @@ def _convolution_windows(site: DivisionSite, dim: int, out: int, axis: CutAxis) 
     return [Window(0, dim, starts, size, zero, window.base_dilation)]
 
 
-_WINDOWS: dict[str, Callable[[DivisionSite, int, int, CutAxis], list[Window]]] = {
+WINDOWS: dict[str, Callable[[DivisionSite, int, int, CutAxis], list[Window]]] = {
     "convolution": _convolution_windows,
     "pad": _pad_windows,
     "reduce-window": _reduce_windows,
@@ -289,7 +289,7 @@ def windows_of(site: DivisionSite, plan: FactorPlan) -> list[Window]:
         dim, out = factor.operands[0], factor.results[0]
         assert dim is not None, "a dimension of the operand"
         assert out is not None, "a dimension of the result"
-        found += _WINDOWS[site.instr.opcode](site, dim, out, axis)
+        found += WINDOWS[site.instr.opcode](site, dim, out, axis)
     return found
 
 

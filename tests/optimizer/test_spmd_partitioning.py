@@ -7,11 +7,12 @@ import pytest
 
 import hlo
 import interpreter
+from interpreter.numbers.compare import BITS
 from optimizer.log import Event, Log, Silent
 from optimizer.observers import Verify
 from optimizer.partitioning.sharding_propagation import ShardingPropagation
 from optimizer.partitioning.spmd_partitioning import SpmdPartitioning
-from tests.sharded import SHARDED, X, part
+from tests.sharded import SHARDED, X, check, part, values
 
 # The dot is computed whole; the sum needs only the parts that each device is given.
 ENTRY = """HloModule m
@@ -281,3 +282,34 @@ ENTRY e {
     sharding = made.entry.parameters[0].annotations.sharding
     assert sharding
     assert [s.kind for s in sharding.elements] == ["tiled", "replicated"]
+
+
+POOLING = """HloModule m, num_partitions=4
+select {{ a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT p = pred[] compare(a, b), direction={direction} }}
+add {{ a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }}
+ENTRY e {{
+  x = f32[{rows},64] parameter(0), sharding={{devices=[4,1]<=[4]}}
+  g = f32[{windows},64] parameter(1), sharding={source}
+  begin = f32[] constant(1.5)
+  ROOT r = f32[{rows},64] select-and-scatter(x, g, begin), select=select, scatter=add,
+    window={{size={size}x1 stride={stride}x1 pad={low}_{high}x0_0}}, sharding={{devices=[4,1]<=[4]}}
+}}"""
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("stride", [1, 2, 4])
+@pytest.mark.parametrize("direction", ["GE", "LT"])
+def test_windows_of_a_gradient_may_overlap(size: int, stride: int, direction: str) -> None:
+    """Or leave rows out, reach past the ends, and be as many as no number of devices divides."""
+    rows, low, high = 17 + stride, size - 1, size // 2
+    text = POOLING.format(
+        direction=direction, size=size, stride=stride, low=low, high=high, rows=rows,
+        windows=(rows + low + high - size) // stride + 1,
+        source="{replicated}" if size == 3 else "{devices=[4,1]<=[4]}",
+    )  # fmt: skip
+    made = check(hlo.parse(text), values(hlo.parse(text)), BITS)
+    assert "all-gather(%x" not in str(made)
