@@ -64,7 +64,7 @@ class Compilation:
             self.module.entry,
             built,
             lambda: self._building().written().program.source,
-            lambda: str(self.module),
+            lambda: f"{self.conditions.subnormals}\n{self.module}",
         )
 
     def _building(self) -> Building:

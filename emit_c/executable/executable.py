@@ -89,7 +89,7 @@ class Executable:
     ----------
     entry : what arguments it takes, and what result it gives.
     written : writes the C that was compiled.
-    told : writes the module that was compiled.
+    told : writes all that the values depend on: the module, and the treatment of subnormals.
 
     Attributes
     ----------
@@ -190,8 +190,12 @@ class Executable:
     @cached_property
     def program(self) -> SharedProgram:
         """The module as all processes know it that run it together."""
+        return self.shared(self._told())
+
+    def shared(self, told: str) -> SharedProgram:
+        """The module as processes know it that are told the same of it."""
         plans = self._together.meetings.plans.values()
-        about = "\n".join([self._told(), *(str(plan.numbers) for plan in plans)])
+        about = "\n".join([told, *(str(plan.numbers) for plan in plans)])
         digest = hashlib.sha256(about.encode()).digest()
         return SharedProgram(int.from_bytes(digest[:8], "little") >> 1, self._together)
 

@@ -14,14 +14,16 @@ from __future__ import annotations
 import itertools
 import os
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from emit_c.code.foreign import fail
 from emit_c.custom_calls.table import kernel
+from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
+from hlo.walk import rebuild, rebuild_module
 from hlo_jax.called_from_c import array_at, write_call
 from hlo_jax.shim import shim
 from interpreter.custom_calls.options import config
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Name
-    from hlo.instruction import Instruction
+    from hlo.instruction import Computation, Instruction, Module
     from hlo.types.shape import Shape
     from interpreter.engine.frame import Frame
     from interpreter.table import Value
@@ -131,3 +133,17 @@ def call(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     if not instr.shape.is_tuple:
         return next(results, None)
     return tuple(next(results) if s.is_array else None for s in instr.shape.elements)
+
+
+def without_numbers(module: Module) -> Module:
+    """The module without the numbers of functions, which differ from process to process."""
+
+    def changed(computation: Computation) -> Computation:
+        plan = {
+            i: i.with_(annotations=replace(i.annotations, backend_config=""))
+            for i in computation.instructions
+            if isinstance(i.attrs, CustomCall) and i.attrs.custom_call_target in (WHOLE, SHARDS)
+        }
+        return rebuild(computation, plan) if plan else computation
+
+    return rebuild_module(module, changed)

@@ -28,11 +28,7 @@ class OnBackend:
         # A call of a foreign function holds a number that only this process knows.
         forget = "remember" in backend.options and foreign_calls(program.module.instructions())
         options: dict[str, Any] = {"remember": False} if forget else {}
-        given = program.options.overrides
-        if "subnormals" in backend.options:
-            options["subnormals"] = given.get("pyhlo_subnormals")
-        if "threads" in backend.options and "pyhlo_threads" in given:
-            options["threads"] = int(given["pyhlo_threads"])
+        options |= {k: v for k, v in program.conditions.items() if k in backend.options}
         self._loaded = backend.load(program.module, **options)
         self._donors = {r.donor for r in program.results if r.donor >= 0}
         self.name, self.note = backend.name, note

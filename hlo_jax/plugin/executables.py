@@ -145,6 +145,8 @@ def _result(
 def _argument_handles(self: Loaded, args: s.LoadedExecutableExecute) -> list[tuple[int, ...]]:
     """The buffers that are given, by device."""
     wanted = len(self.program.parameters)
+    if args.num_devices == len(self.local) == 0:
+        return []
     if args.num_devices != len(self.local) or args.num_args != wanted:
         given = f"{args.num_args} arguments for {args.num_devices} devices"
         message = f"{given}; the program has {wanted} parameters on {len(self.local)} devices"
@@ -281,7 +283,7 @@ def output_dimensions(args: s.ExecutableOutputDimensions) -> None:
 def output_memory_kinds(args: s.ExecutableOutputMemoryKinds) -> None:
     """The kind of memory of each result."""
     self = loaded(args.executable)
-    kinds = [text(memory.kind) for memory in self.memories[0]]
+    kinds = [text(kind) for kind in self.kinds]
     args.num_outputs = len(kinds)
     args.memory_kinds = self.keep(numbers_array([address for address, _ in kinds]))
     args.memory_kind_sizes = self.keep(numbers_array([length for _, length in kinds]))

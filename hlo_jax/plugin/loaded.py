@@ -12,7 +12,7 @@ from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.proto import hlo_with_config
 from hlo_jax.engines.choice import engine_for
 from hlo_jax.engines.length import has_effects, is_short
-from hlo_jax.engines.processes import AcrossProcesses
+from hlo_jax.engines.processes import AcrossProcesses, Elsewhere
 from hlo_jax.ffi.calls import prepare_calls
 from hlo_jax.plugin.client import MEMORY_KINDS, client
 from hlo_jax.plugin.errors import PjrtError
@@ -38,6 +38,7 @@ class Loaded:
     Attributes
     ----------
     devices : that run it, by replica and then by partition.
+    kinds : of memory, of each result.
     calls : that Python made; those that C made are in the record.
     """
 
@@ -49,6 +50,7 @@ class Loaded:
             self._instances = prepare_calls(program.module.instructions())
             self.engine = self._engine(program)
         self.memories = [self._memories(program, device) for device in self.local]
+        self.kinds = [memory.kind for memory in self._memories(program, self.devices[0])]
         self.record = records.ExecutableRecord()
         self._kept: list[Any] = []
         self._queries = self.calls = 0
@@ -64,6 +66,8 @@ class Loaded:
         others = client().others
         if others is None or len(self.local) == len(self.devices):
             return engine_for(program)
+        if not self.local:
+            return Elsewhere()
         places = [(device.number, device.process) for device in self.devices]
         return others.engine(program, *zip(*places, strict=True))
 

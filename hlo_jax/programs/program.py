@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hlo.types.shape import Layout, row_major, tuple_of
 from hlo.types.values import ComputationLayout
@@ -93,6 +93,16 @@ class JaxProgram:
     def num_devices(self) -> int:
         """The number of devices that run it."""
         return self.options.num_replicas * self.options.num_partitions
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """The options `subnormals` and `threads` of a backend, as the user gave them."""
+        given = self.options.overrides
+        threads = given.get("pyhlo_threads")
+        return {
+            "subnormals": given.get("pyhlo_subnormals"),
+            "threads": None if threads is None else int(threads),
+        }
 
     @property
     def fingerprint(self) -> str:

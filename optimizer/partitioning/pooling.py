@@ -1,4 +1,4 @@
-"""select-and-scatter along a dimension that is cut: the gradient of pooling by windows that overlap.
+"""select-and-scatter along a dimension that is cut: gradients of pooling by overlapping windows.
 
     y = f32[8] select-and-scatter(x, g, 0), window={size=3 stride=2 pad=1_0}
     =>  each device takes all windows that reach into its rows, with their rows of x and of g,

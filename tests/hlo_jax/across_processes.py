@@ -50,4 +50,20 @@ say("turned", np.array_equal(gathered, numbers.reshape(8, -1).T.reshape(-1)))
 gathered = multihost_utils.process_allgather(ring, tiled=True)
 say("ring", np.array_equal(gathered, np.roll(numbers, 8)))
 say("told", multihost_utils.broadcast_one_to_all(np.int32(7 + number)))
+heard = []
+jax.debug.callback(heard.append, 0) if number else None  # its number differs among processes
+
+
+@jax.jit
+def telling(x):
+    jax.debug.callback(lambda total: heard.append(float(total)), jnp.sum(x))
+    return x + 1
+
+
+jax.block_until_ready(telling(x))
+jax.effects_barrier()
+say("heard", len(heard) > 0)
+first = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+of_one = jax.jit(lambda x: x + 1)(jax.device_put(np.float32(1), first))
+say("of one process", [float(shard.data) for shard in of_one.addressable_shards])
 multihost_utils.sync_global_devices("end")
