@@ -70,22 +70,16 @@ ENTRY e {
 """
 
 
+@pytest.mark.parametrize("platform", ["c", "cuda-host"])
 @pytest.mark.parametrize("words", [(), ("--replicas", 3)])
-def test_several_devices_call_one_program_of_c(hlo, words) -> None:
+def test_several_devices_call_one_compiled_program(hlo, words, platform) -> None:
     text = REPLICAS.replace(b", replica_count=3", b"") if words else REPLICAS
-    result = hlo("run", "-", "--fill", 1, "--platform", "c", *words, stdin=text)
+    result = hlo("run", "-", "--fill", 1, "--platform", platform, *words, stdin=text)
     assert result.status == 0
     assert result.out.count("6.") == 3
 
 
-def test_devices_that_are_run_by_themselves_can_t_meet(hlo) -> None:
-    result = hlo("run", "-", "--platform", "cuda-host", stdin=REPLICAS)
-    assert result.status == 2
-    assert "HLO203" in result.err
-    assert "replica-id needs the other devices" in result.err
-
-
-@pytest.mark.parametrize("platform", ["interpreter", "c"])
+@pytest.mark.parametrize("platform", ["interpreter", "c", "cuda-host"])
 def test_a_program_on_whole_arrays_is_given_each_once(hlo, platform) -> None:
     text = sum_over_y.text.replace("HloModule m", "HloModule m, num_partitions=8").encode()
     out = hlo("run", "-", "--fill", 2, "--platform", platform, stdin=text).out
