@@ -3,6 +3,8 @@
 Loop transformations are checked by it: run before and after, a kernel must leave the same memory.
 Numbers are integers, so that sums may be taken in another order; a function is a hash of its name
 and its arguments; an element that nobody has written yet is one of the array's name and its index.
+A function that is called for its effect is run, if its body is given; else it is remembered how
+often it is called with which numbers.
 
 A promise can be tested, too: on request, iterations of `parallel` loops run in a random order, and
 loops in lanes do each statement for all iterations before the next one.
@@ -11,6 +13,8 @@ loops in lanes do each statement for all iterations before the next one.
 from __future__ import annotations
 
 import operator
+from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -23,21 +27,40 @@ from codegen.expressions import (
     Index,
     Literal,
     Load,
+    Member,
     Name,
     Op,
+    Struct,
 )
-from codegen.statements import Assign, Break, For, Forever, If, Let, LocalVariable, each_side
-from codegen.walk import spelled_out
+from codegen.kinds import Pointer
+from codegen.statements import (
+    Assign,
+    Break,
+    Call,
+    For,
+    Forever,
+    If,
+    Let,
+    LocalVariable,
+    Try,
+    each_side,
+    renamed,
+)
+from codegen.walk import spelled_out, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from random import Random
 
     from codegen.expressions import Expr
+    from codegen.functions import Function
     from codegen.statements import Statement
 
 # Numbers are kept below it: sums and products stay the same, whatever their order.
 _PRIME = (1 << 61) - 1
+_EXTREMES: dict[str, Callable[..., int]] = {"maximum_f32": max, "minimum_f32": min}
+# Beyond all numbers here.
+_LIMITS = {inf: 1 << 60, -inf: -(1 << 60)}
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
     **COMPARISONS,
     "+": operator.add, "-": operator.sub, "*": operator.mul,
@@ -52,7 +75,7 @@ _OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 
 class UnsupportedError(Exception):
-    """A statement has no meaning here: it calls a function for its effect, or takes too long."""
+    """A statement has no meaning here: a function changes something, or it takes too long."""
 
 
 class Machine:
@@ -64,6 +87,7 @@ class Machine:
     random : makes the order of `parallel` loops; None to run them as all others.
     lanes : loops in lanes run statement by statement.
     steps : statements to run at most.
+    functions : those that statements call, by name.
 
     Attributes
     ----------
@@ -77,11 +101,13 @@ class Machine:
         random: Random | None = None,
         lanes: bool = False,
         steps: int = 100_000,
+        functions: Mapping[str, Function] | None = None,
     ) -> None:
         self.memory: dict[str, dict[int, int]] = {}
         self._names: dict[str, int] = dict(values or {})
         self._local: set[str] = set()
         self._random, self._lanes, self._steps = random, lanes, steps
+        self._functions = functions or {}
 
     @property
     def result(self) -> dict[str, dict[int, int]]:
@@ -123,8 +149,47 @@ class Machine:
             case For():
                 self._loop(statement)
             case _:
-                raise UnsupportedError(f"it calls {statement.function}")
+                self._effect(statement)
         return False
+
+    def _effect(self, call: Call | Try) -> None:
+        match call:
+            case Call("hlo_parallel", (Name(part), given, count, _)):
+                self._run_in_threads(part, given, count)
+            case Call(function, arguments):
+                self._call(function, arguments)
+            case _:
+                raise UnsupportedError(f"it calls {call.function}")
+
+    def _call(self, name: str, arguments: Sequence[Expr]) -> None:
+        """Run a function; remember the call of one that is not known, which has numbers only."""
+        function = self._functions.get(name)
+        if function is None:
+            if any(isinstance(a, Name) and a.name in self.memory for a in arguments):
+                raise UnsupportedError(f"it calls {name}")
+            calls = self.memory.setdefault(f"{name}()", {})
+            which = _hash(name, *map(self._value, arguments))
+            calls[which] = calls.get(which, 0) + 1
+            return
+        given: dict[str, Expr] = {}
+        for each, argument in zip(function.parameters, arguments, strict=True):
+            is_array = isinstance(each.kind, Pointer)
+            given[each.name] = argument if is_array else Literal(self._value(argument))
+        outer = {**self._names}
+        self.run(renamed(s, given) for s in function.body)
+        self._names = outer
+
+    def _run_in_threads(self, part: str, given: Expr, count: Expr) -> None:
+        """Run all iterations of a loop that threads share: those of one part."""
+        function = self._functions[part]
+        call = function.body[-1]
+        assert isinstance(call, Call)
+        record = given.args[0] if isinstance(given, Op) else None
+        values = record.values if isinstance(record, Struct) else ()
+        fields = (Member(Name("given"), each.name) for each in function.record or ())
+        known: dict[Expr, Expr] = dict(zip(fields, values, strict=True))
+        bounds = {"begin": Literal(0), "end": count, "slot": Literal(0)}
+        self._call(call.function, [known.get(a) or substitute(a, bounds) for a in call.arguments])
 
     def _declare(self, name: str, value: Expr | None, size: int | None) -> None:
         if size is not None:
@@ -137,8 +202,9 @@ class Machine:
         match target:
             case Name(name):
                 self._names[name] = value
-            case Load(Name(name), index):
-                self.memory.setdefault(name, {})[self._value(index)] = value
+            case Load(pointer, index):
+                name, place = self._place(pointer, index)
+                self.memory.setdefault(name, {})[place] = value
             case _:
                 raise UnsupportedError("it assigns to more than a variable or an element")
 
@@ -187,25 +253,36 @@ class Machine:
             case int(number):
                 made = number
             case Name(name):
-                made = self._names[name] if name in self._names else _hash(name)
+                # Small, as it may be a bound of a loop.
+                made = self._names[name] if name in self._names else _hash(name) % 7
             case Literal(value):
                 is_whole = abs(value) < 1 << 53 and value == int(value)
-                made = int(value) if is_whole else _hash(repr(value))
+                made = int(value) if is_whole else _LIMITS.get(value) or _hash(repr(value))
             case Index(total):
                 made = self._value(spelled_out(total))
             case Group(inside) | Cast(_, inside):
                 made = self._value(inside)
-            case Load(Name(name), index):
-                made = self._element(name, self._value(index))
+            case Load(pointer, index):
+                made = self._element(*self._place(pointer, index))
             case Choose(condition, then, otherwise):
                 made = self._value(then if self._value(condition) else otherwise)
             case Op(sign, args):
                 made = _operation(sign, [self._value(each) for each in args])
             case Apply(function, args):
-                made = _hash(function, *(self._value(each) for each in args))
+                made = _EXTREMES.get(function, partial(_hash, function))(*map(self._value, args))
             case _:
                 raise UnsupportedError("it has a value that is no number")
         return made
+
+    def _place(self, pointer: Expr, index: Expr) -> tuple[str, int]:
+        """The array and the index of an element, by a pointer that may be one into an array."""
+        place = self._value(index)
+        while isinstance(pointer, Op) and pointer.op == "+":
+            pointer, more = pointer.args
+            place += self._value(more)
+        if not isinstance(pointer, Name):
+            raise UnsupportedError("it reaches an element by more than an array and an index")
+        return pointer.name, place
 
     def _element(self, name: str, place: int) -> int:
         array = self.memory.get(name, {})
@@ -234,18 +311,19 @@ def final_memory(
     random: Random | None = None,
     lanes: bool = False,
     steps: int = 100_000,
+    functions: Mapping[str, Function] | None = None,
 ) -> dict[str, dict[int, int]]:
     """The elements that statements leave in memory, by array and index.
 
     Parameters
     ----------
-    values, random, lanes, steps : as of `Machine`.
+    values, random, lanes, steps, functions : as of `Machine`.
 
     Raises
     ------
     UnsupportedError
         if the statements can't be run here.
     """
-    machine = Machine(values, random=random, lanes=lanes, steps=steps)
+    machine = Machine(values, random=random, lanes=lanes, steps=steps, functions=functions)
     machine.run(statements)
     return machine.result

@@ -2,14 +2,14 @@
 // GIVEN: f32 x[], const f32 y[]
 #pragma parallel
 #pragma omp simd
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 200; i++) {
   x[i] = y[i] + 1;
 }
 // STAYS
 
 // GIVEN: f32 x[], const f32 y[]
 #pragma omp simd
-for (s64 i = 0; i < 1048576; i++) {
+for (s64 i = 0; i < 2048; i++) {
   x[i] = y[i] + 1;
 }
 // STAYS
@@ -19,7 +19,7 @@ for (s64 i = 0; i < 1048576; i++) {
 #pragma omp simd
 for (s64 i = 0; i < 1; i++) {
   #pragma omp simd
-  for (s64 i = 0; i < 1048576; i++) {
+  for (s64 i = 0; i < 2048; i++) {
     x[i] = y[i] + 1;
   }
 }

@@ -1,6 +1,6 @@
 // A short fold over a window is written out.
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   f32 t = 0;
   for (s64 j = 0; j < 2; j++) {
     #pragma omp simd reduction(+ : t)
@@ -14,7 +14,7 @@ for (s64 i = 0; i < 1000; i++) {
 // EXPECT
 #pragma parallel
 #pragma omp simd
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   f32 t = 0;
   const f32 v_2 = x[i * 4];
   t = t + v_2;

@@ -1,6 +1,6 @@
 // Later passes find what a name stands for by the name alone.
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   f32 t = 0;
   #pragma omp simd reduction(+ : t)
   for (s64 j = 0; j < 2; j++) {
@@ -18,7 +18,7 @@ for (s64 i = 0; i < 1000; i++) {
 // EXPECT
 #pragma parallel
 #pragma omp simd
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   f32 t = 0;
   f32 v_1;
   if (i < 9) {

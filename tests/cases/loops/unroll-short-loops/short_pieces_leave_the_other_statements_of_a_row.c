@@ -1,6 +1,6 @@
 // A piece that reads what comes to change later in the row stays before that.
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   #pragma omp simd
   for (s64 j = 0; j < 7; j++) {
     y[i * 10 + j] = x[i * 7 + j];
@@ -15,7 +15,7 @@ for (s64 i = 0; i < 1000; i++) {
 
 // Other statements of a row stay with the pieces that are not short.
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   #pragma omp simd
   for (s64 j = 0; j < 7; j++) {
     y[i * 10 + j] = x[i * 7 + j];
@@ -28,7 +28,7 @@ for (s64 i = 0; i < 1000; i++) {
 }
 // EXPECT
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   #pragma omp simd
   for (s64 j = 0; j < 7; j++) {
     y[i * 10 + j] = x[i * 7 + j];
@@ -37,13 +37,13 @@ for (s64 i = 0; i < 1000; i++) {
 }
 #pragma parallel
 #pragma omp simd
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   y[i * 10 + 7] = exp_f32(x[0]);
   y[i * 10 + 8] = exp_f32(x[1]);
 }
 
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   #pragma omp simd
   for (s64 j = 0; j < 7; j++) {
     y[i * 10 + j] = x[i * 7 + j];
@@ -57,7 +57,7 @@ for (s64 i = 0; i < 1000; i++) {
 }
 // EXPECT
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   #pragma omp simd
   for (s64 j = 0; j < 7; j++) {
     y[i * 10 + j] = x[i * 7 + j];
@@ -67,13 +67,13 @@ for (s64 i = 0; i < 1000; i++) {
 }
 #pragma parallel
 #pragma omp simd
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   y[i * 10 + 7] = exp_f32(x[0]);
   y[i * 10 + 8] = exp_f32(x[1]);
 }
 
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   #pragma omp simd
   for (s64 j = 0; j < 7; j++) {
     y[i * 10 + j] = x[i * 7 + j];
@@ -88,7 +88,7 @@ for (s64 i = 0; i < 1000; i++) {
 }
 // EXPECT
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   #pragma omp simd
   for (s64 j = 0; j < 7; j++) {
     y[i * 10 + j] = x[i * 7 + j];
@@ -99,7 +99,7 @@ for (s64 i = 0; i < 1000; i++) {
 }
 #pragma parallel
 #pragma omp simd
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   y[i * 10 + 7] = exp_f32(x[0]);
   y[i * 10 + 8] = exp_f32(x[1]);
 }

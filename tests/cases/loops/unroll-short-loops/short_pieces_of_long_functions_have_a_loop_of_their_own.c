@@ -1,6 +1,6 @@
 // Short pieces of long functions have a loop of their own.
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   #pragma omp simd
   for (s64 j = 0; j < 7; j++) {
     y[i * 10 + j] = x[i * 7 + j];
@@ -14,7 +14,7 @@ for (s64 i = 0; i < 1000; i++) {
 }
 // EXPECT
 #pragma parallel
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   #pragma omp simd
   for (s64 j = 0; j < 7; j++) {
     y[i * 10 + j] = x[i * 7 + j];
@@ -24,7 +24,7 @@ for (s64 i = 0; i < 1000; i++) {
 }
 #pragma parallel
 #pragma omp simd
-for (s64 i = 0; i < 1000; i++) {
+for (s64 i = 0; i < 100; i++) {
   y[i * 10 + 7] = exp_f32(x[0]);
   y[i * 10 + 8] = exp_f32(x[1]);
 }
