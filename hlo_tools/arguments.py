@@ -1,4 +1,4 @@
-"""The parser of every verb's words: what it would ignore, it refuses.
+"""The command-line parser of every verb: it refuses options that would have no effect.
 
 A number that makes no sense, an empty word, and an option that has no effect beside the others are
 bad usage, with a message that says why. This file imports nothing of the project, so that the
@@ -105,7 +105,7 @@ class Parser(argparse.ArgumentParser):
         self._choices.append(options)
 
     def behind_dashes(self, name: str) -> None:
-        """Let the words behind `--` be the value of a name, and not this parser's."""
+        """Let the words after `--` be the value of a name, and not this parser's."""
         self._behind = name
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""The `hlo` command: finds the verb, runs it, and turns whatever goes wrong into one message.
+"""The `hlo` command: finds the verb, runs it, and prints any error as one message.
 
 Verbs are imported when they are used, and this file imports nothing of the project but a parser
 that imports nothing, so that `hlo --help` answers at once.

@@ -1,4 +1,4 @@
-"""The distances of floats from their values in f64: of each instruction, and after each pass.
+"""How far floats are from their values in f64, for each instruction and after each pass.
 
 The module is run a second time with every float in f64 (complex numbers in c128). The f64 value,
 rounded once, is taken for the right one; distances are in ULPs of the type that the module has, and

@@ -1,4 +1,4 @@
-"""The failures that a module can be made smaller for: each tells whether a case fails, too.
+"""Kinds of failure to minimize a module for: each tells whether a smaller case still fails.
 
 A failure is found once on the whole module, and then asked about smaller ones. It must stay the
 same one: a pass that gives a wrong value on the whole module must not end up raising on a part.

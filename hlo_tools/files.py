@@ -69,7 +69,7 @@ def read_module(path: str, entry: str = "") -> Module:
 
 
 def read_modules(path: str) -> list[Module]:
-    """Parse and verify the modules of a file in which lines of `// -----` stand between them."""
+    """Parse and verify the modules of a file that lines of `// -----` part."""
     name = name_of(path)
     raw = sys.stdin.buffer.read() if path == STANDARD else read_bytes(path)
     lines = decoded(raw, name).splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""The elements of the arguments that each element of a result comes from, found by trying.
+"""Finds which elements of the arguments each element of a result depends on, by changing them.
 
 One element of one argument is changed at a time, and the module runs again: whatever changes in the
 result depends on it. That needs no table of opcodes, and says what the interpreter does.
@@ -91,7 +91,7 @@ def influence(
 
 
 def influence_of(example: Module, given: Sequence[Any]) -> Influence | None:
-    """Operand elements behind each element of a result, where all are few and can be computed."""
+    """Operand elements that each element of a result depends on, where all are few."""
     sizes = [p.shape.size if p.shape.is_array else 0 for p in example.entry.parameters]
     if not given or not all(sizes) or sum(sizes) > MOST_ELEMENTS:
         return None

@@ -103,7 +103,7 @@ def way(
 
 
 def without(passes: Pipeline, names: Collection[str]) -> Pipeline:
-    """A pipeline that leaves out some passes, wherever they stand in it."""
+    """A pipeline that leaves out some passes, wherever they are in it."""
     return replace(passes, passes=_without(passes.passes, names))
 
 

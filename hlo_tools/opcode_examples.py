@@ -75,7 +75,7 @@ def example_of(name: str) -> Example:
 
 def module_with(name: str) -> Module:
     """A small module with an opcode; of several the one of which a picture says most."""
-    # An opcode that ends or updates an operation stands where that begins.
+    # An opcode that ends or updates an operation is where that begins.
     for written in (name, re.sub("-(done|update)$", "-start", name)):
         if (path := FOLDER / f"{written}.hlo").exists():
             return load(path)
@@ -136,7 +136,7 @@ def numbers_for(module: Module, above: int = 0) -> list[Any]:
 
     Parameters
     ----------
-    above : which number to begin behind.
+    above : which number to begin after.
     """
     root = module.entry.root
     # Of two equal operands, the difference says nothing.

@@ -1,4 +1,4 @@
-"""Passes and rules of the user's own: `my_pass.py:MyPass`, found in a Python file and looked at.
+"""Loads passes and rules of the user from a Python file: `my_pass.py:MyPass`.
 
 Whatever is wrong with the file is told as an error of the file, with its line; what is wrong with
 the pass is told before it runs.
@@ -177,7 +177,7 @@ def as_maker(path: str, name: str, value: Any) -> PassMaker:
 
 
 def as_pass(path: str, name: str, value: Any, **options: Any) -> Pass:
-    """The pass for which a name stands.
+    """The pass that a name refers to.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
     python -m hlo_tools.reference docs
 
-Everything stands in the tables already; nothing is typed by hand. A test says whether the pages are
+Everything is in the tables already; nothing is typed by hand. A test says whether the pages are
 fresh.
 """
 

@@ -1,4 +1,4 @@
-"""Whether Python finds PyHLO's own packages, or files of the same names that are in their way."""
+"""Checks that imports find PyHLO's packages, and not other files of the same names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluates modules that nobody has read: on all devices that they name, each loop with an end."""
+"""Evaluates generated modules safely: on all devices that they name, with bounded loops."""
 
 from __future__ import annotations
 

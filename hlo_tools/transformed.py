@@ -1,4 +1,4 @@
-"""Modules after a pass that makes them compute something else, for verbs named after it."""
+"""Modules after a transformation that changes their function, such as `grad` and `vmap`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verb that several processes run together: one of them speaks for all."""
+"""Verbs that run in several processes under mpiexec: one process prints for all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hlo run --profile`, `--sanitize`: what a module took, and what it did wrong."""
+"""`hlo run --profile` and `--sanitize`: times of kernels, and memory errors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Holding passes against the interpreter: what may differ, what must not, and where to look."""
+"""Tests of passes against the interpreter: modules to try, and differences that are allowed."""

@@ -128,7 +128,7 @@ class PassReader:
 
     Attributes
     ----------
-    folder : of the file in which its class stands. What is defined in files elsewhere is not its
+    folder : of the file that defines its class. What is defined in files elsewhere is not its
         own, and read only where it is data.
     """
 
@@ -144,7 +144,7 @@ class PassReader:
             self.value(getattr(self.pass_, name, None))
 
     def value(self, value: Any) -> None:
-        """Read whatever a name of the code stands for."""
+        """Read the code that a name refers to."""
         if id(value) in self.seen:
             return
         self.seen.add(id(value))

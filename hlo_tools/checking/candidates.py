@@ -323,7 +323,7 @@ def is_sound(module: Module) -> bool:
     """Whether a module is well-formed, and each opcode in it defined for its type.
 
     The verifier takes a maximum of complex numbers, as XLA's does. It fails where it runs; so it
-    may stand in a branch that nobody takes, and nothing follows from a pass that computes it.
+    may be in a branch that nobody takes, and nothing follows from a pass that computes it.
     """
     try:
         verify(module)

@@ -1,4 +1,4 @@
-"""Evaluation that uses every freedom which XLA leaves to those who run a module, maliciously.
+"""Evaluates a module in the worst way that XLA allows: ties shuffled, false claims exploited.
 
 An unstable sort may put equal elements in any order, so here it starts from a random one. What may
 give anything gives wrong elements here: indices that claim to be sorted or unique, and are not, and

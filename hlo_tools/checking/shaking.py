@@ -1,4 +1,4 @@
-"""Evaluates modules with every float shaken that they compute: moved as far as a promise allows.
+"""Evaluates modules with every float perturbed as far as a promise allows.
 
 A pass that promises less than every bit may change a value a little, and what comes after makes of
 that little anything: a difference of 0 and 1e-8 becomes 0 and 1 by a comparison. How much follows
@@ -107,7 +107,7 @@ def narrowest_eps(instr: Instruction) -> float:
 
 
 def flops_per_element(instr: Instruction) -> float:
-    """The number of operations behind each element of a result."""
+    """The number of operations on which each element of a result depends."""
     size = max((s.size for _, s in instr.shape.leaves()), default=0)
     return operations(instr)[0] / max(size, 1)
 

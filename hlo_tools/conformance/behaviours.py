@@ -1,4 +1,4 @@
-"""Questions that one call does not answer: threads, donation, aliasing, memory, errors, layouts.
+"""Tests of a backend that need several calls: threads, donation, aliasing, memory, errors.
 
 Each behaviour runs where the backend is. It gives the values of its calls, which are compared with
 the reference's afterwards, or raises `BrokenPromiseError` with what the backend has done.

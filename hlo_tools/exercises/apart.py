@@ -1,4 +1,4 @@
-"""Checks an answer in a process of its own, with limits, so that nothing it does can stop us.
+"""Checks an answer in a process of its own, with limits on time and memory.
 
     python -m hlo_tools.exercises.apart WHAT NAME FILE RESULT SECONDS MEGABYTES EXAMPLES [PIPES]
 

@@ -1,4 +1,4 @@
-"""Looks for a module that means something else once a student's function stands in a table."""
+"""Looks for a module on which a student's function changes the result."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Submission:
         return function(self, name, *given)
 
     def location(self, name: str) -> FunctionLocation | None:
-        """The location of a function, or of a method of a class: the line behind its docstring."""
+        """The location of a function, or of a method of a class: the line after its docstring."""
         value = self.values.get(name)
         function: Any = getattr(value, "run", value)
         function = getattr(function, "right", function)
@@ -86,8 +86,8 @@ class Submission:
         if self.path is None or Path(code.co_filename) != self.path:
             return None
         lines = sorted({line for _, _, line in code.co_lines() if line})
-        behind = [line for line in lines if line > code.co_firstlineno]
-        return FunctionLocation(self.path.name, (behind or lines)[0], function.__qualname__)
+        rest = [line for line in lines if line > code.co_firstlineno]
+        return FunctionLocation(self.path.name, (rest or lines)[0], function.__qualname__)
 
 
 Check = "Callable[[Submission, SearchEffort], Mistake | None]"
@@ -101,7 +101,7 @@ class Exercise:
     ----------
     level : "easy", "medium" or "hard".
     wants : the names that an answer defines, with the project's own.
-    replaces : where the project's own stands, as `file:name`.
+    replaces : where the project's own is, as `file:name`.
     check : what is wrong with an answer; None if nothing is.
     suffix : of an answer's file: ".py"; ".hlo" where it is a module, ".cu" where it is a kernel.
     """

@@ -126,7 +126,7 @@ def overlap(blocks: list[Block], offsets: list[int], size: int) -> str | None:
     for i, block in enumerate(blocks):
         end = offsets[i] + block.size
         if block.size and (offsets[i] < 0 or end > size):
-            return f"block {i} ends at byte {end}, behind the end of the memory at {size}"
+            return f"block {i} ends at byte {end}, past the end of the memory at {size}"
         for j in range(i):
             other = blocks[j]
             apart = end <= offsets[j] or offsets[j] + other.size <= offsets[i]

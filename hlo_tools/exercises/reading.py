@@ -274,7 +274,7 @@ def of_entry(answer: Submission, name: str, given: Module) -> Any:
 def check_depth(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare depths, of a long chain too."""
     modules = random_modules(min(effort.examples, 60))
-    # An earlier root leaves something behind that it does not need.
+    # An earlier root leaves something that it does not need.
     calls = [
         ShownCall((module(part),), f"{module(part)}".rstrip())
         for m in modules

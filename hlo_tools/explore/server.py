@@ -1,4 +1,4 @@
-"""Carries texts and pages between a browser on this machine and the workers.
+"""The web server of `hlo explore`: takes texts from a browser, and answers with pages.
 
 It listens on the loopback interface alone. Every address begins with a token that nobody else
 knows, and requests for another host are refused, so other pages of the browser reach nothing. The

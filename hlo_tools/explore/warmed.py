@@ -1,4 +1,4 @@
-"""Loads all that a text needs, by showing one: workers are forked from a process that has it."""
+"""Loads every module that a worker of `hlo explore` needs, by making one page."""
 
 from hlo_tools.explore.work import ExploredText, shown
 

@@ -49,7 +49,7 @@ def shown(module: Module, *new: Instruction, value: Instruction | None = None) -
 
     Parameters
     ----------
-    new : instructions that come behind all others.
+    new : instructions that come after all others.
     value : the last of the new ones if None.
     """
     entry, root = module.entry, module.entry.root

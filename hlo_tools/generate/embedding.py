@@ -76,7 +76,7 @@ class InstructionMaker:
     def computation(
         self, name: str, parameters: Sequence[Instruction], root: Instruction
     ) -> Computation:
-        """All that a root needs, behind the parameters."""
+        """All that a root needs, after the parameters."""
         needed = [i for i in post_order(root) if i.opcode != "parameter"]
         return Computation(self.names.unique(name), (*parameters, *needed), root)
 

@@ -80,7 +80,7 @@ class Instance:
         return self.application(side, shape)
 
     def variable(self, side: Variable, shape: Shape) -> Instruction:
-        """The parameter that a variable stands for."""
+        """The parameter for a variable."""
         known = self.found.get(side.name)
         if known is None:
             known = self.found[side.name] = self.builder.parameter(shape, side.name)
@@ -88,7 +88,7 @@ class Instance:
         return known
 
     def constant(self, side: ConstantVariable, shape: Shape) -> Instruction:
-        """The constant that a variable stands for: a splat or an array."""
+        """The constant for a variable: a splat or an array."""
         known = self.found.get(side.name)
         if known is None:
             value = self.fixed.get(side.name)

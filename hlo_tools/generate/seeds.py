@@ -1,7 +1,7 @@
-"""Modules that come with the project: what passes are for, written by hand or taken from models.
+"""Modules that come with the project: the golden cases of passes, and models.
 
 They are the golden cases of the tests, `tests/cases/<pass>/<case>.hlo`, which a wheel carries too.
-Each is an input of the pass after which its folder is called, and behind `// EXPECT` its result.
+Each is an input of the pass that its folder is named for, and after `// EXPECT` its result.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Seed:
     Attributes
     ----------
     pass_name : of the pass for which it was written.
-    name : of the case; with `/after` behind it, of what the pass makes of it.
+    name : of the case; with `/after` at its end, of what the pass makes of it.
     """
 
     pass_name: str

@@ -1,4 +1,4 @@
-"""Random trials of rules: a left side, what becomes of it, and values to compare both on."""
+"""Random trials of rules: a left side, its right side, and values to compare them on."""
 
 from __future__ import annotations
 

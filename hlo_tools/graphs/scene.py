@@ -1,4 +1,4 @@
-"""The boxes and edges of a module's picture, whoever draws it.
+"""The boxes and edges of a module's picture, for SVG and for Graphviz.
 
 An instruction is a box, and an edge leads from each operand to it. What runs a computation as it is
 (a fusion, a call, a loop, a branch) is a box with that computation's own picture inside; of what

@@ -121,7 +121,7 @@ def _frame(panel: PlacedScene) -> tuple[float, float]:
 
 
 def _drawn(placed: PlacedScene, left: float, top: float) -> Iterator[str]:
-    """The elements of a scene and of all inside of it, those behind first."""
+    """The elements of a scene and of all inside of it, the outermost first."""
     pending = [(placed, left, top)]
     while pending:
         current, x, y = pending.pop(0)

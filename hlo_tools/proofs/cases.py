@@ -212,7 +212,7 @@ class WithUnknown(dict[Any, Value]):
 
 
 def for_these_constants(rule: Rule, before: Module) -> Question | None:
-    """The question of a left side as it stands; None where the rule does not apply."""
+    """The question of a left side as it is; None where the rule does not apply."""
     after = applied(rule, before)
     if after is None:
         return None

@@ -1,4 +1,4 @@
-"""Proofs of loop transformations of one kernel: of all that their legality takes for granted.
+"""Proves the dependence distances on which the legality of loop transformations rests.
 
 Whether a loop may be changed is decided by dependences: at which distances, in iterations, two
 accesses meet (`codegen.schedule.dependences`). There indices are linear forms and bounds. Here the

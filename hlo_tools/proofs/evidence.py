@@ -1,4 +1,4 @@
-"""All that can be shown of a rule now: proofs, and trials on random values."""
+"""Collects the evidence for a rule: proofs, and trials on random values."""
 
 from __future__ import annotations
 

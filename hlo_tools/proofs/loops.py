@@ -1,4 +1,4 @@
-"""Loops as arrays of elements' numbers: an array of the state, with those that it is computed from.
+"""Value numbers for `while` loops: a number for each element of the state after the loop.
 
 An array that the body does not change is the same after the loop. Two arrays that are equal before
 the loop, and that the body changes in the same way, are equal after it. Both are assumed of all

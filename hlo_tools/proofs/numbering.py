@@ -1,4 +1,4 @@
-"""Modules as arrays of elements' numbers: what computes the same has the same numbers.
+"""Value numbering by elements: elements that compute the same get the same number.
 
 Calls and fusions are inlined and tuples are taken apart. An opcode that moves elements moves their
 numbers. One that computes element by element makes new ones; `opcodes`, `places` and `loops` say

@@ -1,4 +1,4 @@
-"""The elements of each opcode's result that has a way of its own: a function an opcode.
+"""Value numbers of each opcode's result: a function for each opcode that is not elementwise.
 
 The order in which a fold or a contraction adds is XLA's to choose: of the same elements in the same
 order, two are equal.

@@ -20,7 +20,7 @@ def names_a_file(word: str) -> bool:
 
 
 def find_rules(word: str) -> list[Rule]:
-    """The rule, or the rules, that a name in a file stands for.
+    """The rule, or the rules, that a name in a file refers to.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Proves one rule, or finds a counterexample: every kind of number by the means that fit it.
+"""Proves one rule, or finds a counterexample: integers, floats and bits each by their own method.
 
 An elementwise rule is proved on scalars, for each kind of number by itself: preds and integers by
 the solver at every width, floats by the solver in IEEE formats and by trying every value of small

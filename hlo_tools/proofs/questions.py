@@ -1,4 +1,4 @@
-"""Asks the solver whether two elements are equal, whatever the elements are that both are made of.
+"""Asks the solver whether two elements are equal, for all values of their common operands.
 
 What two elements have in common is unknown to the solver, and so is what lies too deep: if they are
 equal then, they are equal for all arguments. A difference that it finds may be of operands that no

@@ -1,4 +1,4 @@
-"""Random choices that never lead to the same place twice, and know when they have been everywhere.
+"""Random choices without repetition: enumerates all outcomes of a generator in random order.
 
 A generator that draws from a `Tour` instead of `random.Random` makes another thing each time, in
 random order, until there is nothing that it has not made.

@@ -1,1 +1,1 @@
-"""Makes a module smaller, as long as something holds of it."""
+"""Makes a module smaller while a given property of it holds."""

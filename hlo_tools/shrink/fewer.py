@@ -76,7 +76,7 @@ def roots(case: Case) -> Iterator[Case]:
 def dead_alone(case: Case) -> Iterator[Case]:
     """An instruction that the result does not need, beside one of its operands as the result.
 
-    Without operands, it stands beside a parameter or constant.
+    Without operands, it is put beside a parameter or constant.
     """
     entry = case.module.entry
     alive = set(without_dead(entry).instructions)

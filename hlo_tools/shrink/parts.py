@@ -1,4 +1,4 @@
-"""Small parts of a large module: what is wrong with hundreds of instructions often is with few.
+"""Cuts small parts out of a large module, which often show the same failure.
 
 A part is an instruction with its operands to some depth; what lies further away becomes a
 parameter, whose argument is the value that was there when the whole module ran. So a part does by
@@ -101,7 +101,7 @@ def part_of(root: Instruction, depth: int) -> set[Instruction]:
 
 
 def is_fixed(instr: Instruction) -> bool:
-    """Whether a value stands in the text: a constant, or one that is only moved."""
+    """Whether a value is in the text: a constant, or one that is only moved."""
     if not instr.operands:
         return instr.opcode != "parameter" and instr.row.pure
     return "movement" in instr.row.traits and all(o.opcode == "constant" for o in instr.operands)

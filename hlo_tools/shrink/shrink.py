@@ -1,4 +1,4 @@
-"""The shrinker: the smallest module that can be found of which something still holds.
+"""The shrinker: finds the smallest module that still has a given property.
 
 `shrink(case, holds)` makes one change after the other and keeps those after which `holds` says yes,
 until none is left that does: first it leaves out instructions, then it makes shapes smaller, then

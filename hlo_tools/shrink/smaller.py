@@ -1,4 +1,4 @@
-"""Cases of smaller shapes, and of types that everybody knows."""
+"""Cases of smaller shapes and of common element types."""
 
 from __future__ import annotations
 

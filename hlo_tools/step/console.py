@@ -1,4 +1,4 @@
-"""The stepper behind a prompt, with the commands of pdb, and from a script."""
+"""The stepper at a prompt, with the commands of pdb, and from a script."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Console(cmd.Cmd):
     Parameters
     ----------
     colours : whether the output is a terminal that shows them.
-    echo : write each command behind the prompt, as if it had been typed: scripts are read so.
+    echo : write each command after the prompt, as if it had been typed: scripts are read so.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The sentences and lines in which the stepper speaks."""
+"""The text that the stepper prints."""
 
 from __future__ import annotations
 

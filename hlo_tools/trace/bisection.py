@@ -1,7 +1,7 @@
 """Bisection of the optimizer: which rewrite makes a module's value wrong.
 
 A rewrite whose promise is weaker than BITS is judged where it is done: if the new instruction's
-value is the old one's as far as it promises, the search goes on behind it. What rounding becomes
+value is the old one's as far as it promises, the search goes on after it. What rounding becomes
 later in the module is no mistake of the rewrite.
 """
 
@@ -130,7 +130,7 @@ def first_difference(
 
 
 def fewest(right: int, wrong: int, is_wrong: Callable[[int], bool]) -> int:
-    """The least number behind `right` from which on something is wrong."""
+    """The least number after `right` from which on something is wrong."""
     while wrong - right > 1:
         middle = (right + wrong) // 2
         right, wrong = (right, middle) if is_wrong(middle) else (middle, wrong)

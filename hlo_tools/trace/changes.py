@@ -1,4 +1,4 @@
-"""Differences between two modules, line by line: which lines went, and which came where."""
+"""Differences between two modules, line by line: removed lines and inserted lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ModuleLine:
 
     Attributes
     ----------
-    computation : in which it stands.
+    computation : in which it is.
     instr : None for a computation's first and last line.
     """
 

@@ -1,6 +1,6 @@
 """A trace as one JSON document: what `hlo opt --trace FILE` writes and `hlo view` shows.
 
-Everything that is said often stands in a table once, and elsewhere by its index in the table,
+Everything that is said often is in a table once, and elsewhere by its index in the table,
 counted from 0. `docs/trace.md` tells what each key means.
 """
 

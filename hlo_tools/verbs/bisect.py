@@ -6,7 +6,7 @@ shown, and the exit status is 1. `hlo opt --fuel N` does rewrites 1 to N, and `-
 that one.
 
 A rewrite whose promise is weaker than BITS is judged where it is done: if the new instruction's
-value is the old one's as far as it promises, the rewrite is listed, and the search goes on behind
+value is the old one's as far as it promises, the rewrite is listed, and the search goes on after
 it. What rounding becomes later in the module is no mistake of the rewrite.
 """
 

@@ -1,6 +1,6 @@
 r"""Run a kernel of CUDA C on the processor; with --checked, look for the mistakes that it makes.
 
-The file is what a GPU would get: kernels, without a main() and without `<<< >>>`. Arguments stand
+The file is what a GPU would get: kernels, without a main() and without `<<< >>>`. Arguments are
 in the order of the kernel's parameters:
   --arg x.npy             the array of a file; the kernel changes a copy
   --arg 'f32[1000]'       a new array, which is an output; it begins with zeros

@@ -1,6 +1,6 @@
 """Run a script that uses JAX with PyHLO as its backend.
 
-The script runs unchanged, as `python SCRIPT` would run it; its own words go behind `--`, as in
+The script runs unchanged, as `python SCRIPT` would run it; its own words go after `--`, as in
 `hlo jax train.py --compare -- --epochs 3`. Each function that it compiles is a module of HLO, which
 can be written to files, watched, compared or stepped through.
 `hlo step` and `hlo run` take such files.
@@ -47,7 +47,7 @@ def add_arguments(parser: Parser) -> None:
         "--engine",
         metavar="ENGINE",
         help=f"how modules run: auto (by the interpreter until their C is compiled), {known}, or "
-        "your own FILE.py:NAME; behind a name, -only makes a module that can't be compiled an "
+        "your own FILE.py:NAME; after a name, -only makes a module that can't be compiled an "
         "error, else it is interpreted",
     )
     parser.add_argument("--devices", type=at_least(1), metavar="N", help="number of devices")

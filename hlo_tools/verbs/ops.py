@@ -1,6 +1,6 @@
 """List the opcodes of HLO, or show one of them with its attributes.
 
-The columns behind the summary say which tables know the opcode: `infers` its result's shape,
+The columns after the summary say which tables know the opcode: `infers` its result's shape,
 `evaluates` its value, `emits_c` its C, `differentiates` its derivative, `batches` its batched form.
 Of a single opcode, the file and line are told where each of them is defined:
 

@@ -4,7 +4,7 @@ BITS keeps every bit. ZERO_SIGN may flip the sign of a zero, FINITE may also cha
 infinities become, ROUNDING also the last digits, LOSSY many digits and what becomes 0 on the way,
 MAGNITUDE all digits but a number's size to a factor of four. Each keeps integers exactly.
 
-Below each rule stands what was shown of it. A rule is "proved" if its promise holds for all values:
+Below each rule is what was shown of it. A rule is "proved" if its promise holds for all values:
 by an SMT solver (integers at every width, IEEE floats), by trying every value of small types, or
 because elements are only moved; a rule about arrays, at the shapes that were tried. It is "partly"
 proved for some types or constants, "sampled" if it was only tried on random values, and "not run

@@ -5,7 +5,7 @@ j(ump), b(reak) at a rule, an instruction, an opcode, `nan`, `divergence` or `ch
 l(ist), p(rint) a value, a(rgs), source, why, whatis, bisect, q(uit). `help` tells more.
 
 Commands come from the terminal, from standard input (`hlo step m.hlo < script`), or from a file
-(--script). From the latter two each is written behind the prompt, and the exit status is 2 if one
+(--script). From the latter two each is written after the prompt, and the exit status is 2 if one
 makes no sense.
 """
 

@@ -3,7 +3,7 @@
     hlo tf train.py --auto-cluster --explain
     hlo tf train.py --auto-cluster --dump-to new --since old -- --epochs 3
 
-The script runs unchanged, as `python SCRIPT` would run it; its own words go behind `--`. Functions
+The script runs unchanged, as `python SCRIPT` would run it; its own words go after `--`. Functions
 of `tf.function` are divided into clusters as `TF_XLA_FLAGS=--tf_xla_auto_jit=2` does, and all else
 runs in TensorFlow. The report tells of each node outside why it is in no cluster.
 """

@@ -3,7 +3,7 @@
     hlo torch train.py --report
     hlo torch train.py --dump-to modules -- --epochs 3
 
-The script runs unchanged, as `python SCRIPT` would run it; its own words go behind `--`. PyHLO is
+The script runs unchanged, as `python SCRIPT` would run it; its own words go after `--`. PyHLO is
 the backend wherever the script names none, or `inductor`, whose modes and options are left out;
 another backend stays. The report lists the graphs, and why operations ran in PyTorch.
 """

@@ -7,7 +7,7 @@
     hlo why remat FILE A      why A could be computed again, or not
     hlo why shard FILE A      who decided how devices cut A, and the bytes sent
 
-The answer names the rule and its numbers; below it stands where the instructions come from. The
+The answer names the rule and its numbers; below it is where the instructions come from. The
 file is taken as it is; `hlo opt` shows what the passes before that one make of it.
 """
 
@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> int:
 
 
 def runs_in(module: Module, name: str) -> str:
-    """An instruction, where it stands in the text, and where the user wrote it."""
+    """An instruction, where it is in the text, and where the user wrote it."""
     instr = next(i for i in module.instructions() if i.name == name)
     where = f"{instr.span.source.name}:{instr.span.line}: " if instr.span else ""
     user = source_location(module, instr)

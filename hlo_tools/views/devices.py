@@ -1,4 +1,4 @@
-"""Draws the exchange of several devices: a row each, arguments, an arrow, and the result."""
+"""Draws a collective: a row for each device, with its argument and its result."""
 
 from __future__ import annotations
 

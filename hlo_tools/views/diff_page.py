@@ -94,7 +94,7 @@ def rows_of(
     rows: list[DiffRow] = []
     matcher = SequenceMatcher(None, old_names, new_names, autojunk=False)
     for _, first, last, start, end in matcher.get_opcodes():
-        # A line that stands elsewhere on the right is shown there.
+        # A line that is elsewhere on the right is shown there.
         rows += [DiffRow(olds[n], None) for n in old_names[first:last] if n not in news]
         rows += [DiffRow(olds.get(n), news[n]) for n in new_names[start:end]]
     return rows

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-# Behind numbers below zero, above zero, not a number, and behind true.
+# Backgrounds of numbers below zero, above zero, not a number, and of true.
 BELOW, ABOVE, NAN, TRUE = "#dbe9f6", "#fde5d3", "#e6e9ed", "#d9f0d3"
 HEADS = "#f6f8fa"
 
@@ -70,7 +70,7 @@ def named(left: float, top: float, name: str) -> list[str]:
 
 
 def colours(value: Any) -> list[str]:
-    """The colours behind numbers; none behind zero, false, and complex numbers."""
+    """The background colours of numbers; none for zero, false, and complex numbers."""
     if np.iscomplexobj(value):
         return []
     if isinstance(value, np.bool_):

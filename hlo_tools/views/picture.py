@@ -1,4 +1,4 @@
-"""A picture of an assignment: across, when each value is needed; upwards, where it lies.
+"""Draws a buffer assignment: time to the right, addresses upwards.
 
 Three panels above each other: how many bytes of the arena are in use, what lies at which of its
 addresses, and what lies where the results will be until they are there. Only instructions that
