@@ -62,7 +62,7 @@ def test_whole_change_is_printed(mnist) -> None:
     assert len(mnist.all("#before .row")) < shown
 
 
-@pytest.mark.parametrize("size", [(1600, 1000), (1000, 700), (420, 900)])
+@pytest.mark.parametrize("size", [(1600, 1000), (900, 700), (420, 900)])
 def test_page_fits_the_window(mnist, size) -> None:
     mnist.browser.set_window_size(*size)
     mnist.run("viewer.go({pass: viewer.trace.changing[3], step: 15})")
