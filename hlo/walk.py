@@ -88,13 +88,7 @@ def users_of(
 
 def called_first(*starts: Computation) -> list[Computation]:
     """Some computations and all that they call, callees before callers."""
-    order: dict[Computation, None] = {}
-    for start in starts:
-        if all(callee in order for callee in start.callees):
-            order[start] = None  # the order of a module's computations
-        else:
-            order.update(dict.fromkeys(needed_first((start,), lambda c: c.callees, order)))
-    return list(order)
+    return needed_first(starts, lambda c: c.callees)
 
 
 def called_besides(known: Container[Computation], *starts: Computation) -> list[Computation]:

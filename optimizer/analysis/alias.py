@@ -81,7 +81,7 @@ class AliasInfo:
             return False
         if instr.opcode == "fusion":
             called = instr.called[0]
-            return leaf in _elementwise(called, operand) and self.is_one_kernel(called)
+            return leaf in _elementwise(called)[operand] and self.is_one_kernel(called)
         return instr.row.elementwise
 
     def is_one_kernel(self, computation: Computation) -> bool:  # noqa: ARG002
@@ -179,14 +179,25 @@ def _feeds_elementwise(
 
 
 @lru_cache(maxsize=4096)
-def _elementwise(computation: Computation, number: int) -> frozenset[int]:
-    """The results that read parameter `number`, if they all do so element by element.
+def _elementwise(computation: Computation) -> tuple[frozenset[int], ...]:
+    """For each parameter, the results that read it, if they all do so element by element.
 
     The elements of several results are computed together, and then stored; but where something is
     folded, one result may be finished before another one is begun.
     """
-    parameter = computation.parameters[number]
+    instructions, nothing = computation.instructions, frozenset[int]()
+    if any(i.opcode in _PRODUCTS for i in instructions):
+        return (nothing,) * len(computation.parameters)
     using = users(computation)
+    folds = any(not i.row.elementwise and i.called for i in instructions)
+    reached = [_reached(parameter, computation, using) for parameter in computation.parameters]
+    return tuple(leaves if len(leaves) == 1 or not folds else nothing for leaves in reached)
+
+
+def _reached(
+    parameter: Instruction, computation: Computation, using: dict[Instruction, list[Instruction]]
+) -> frozenset[int]:
+    """The results that a parameter reaches; none if it is not element by element."""
     stack, seen = [parameter], {parameter}
     while stack:
         for user in using[stack.pop()]:
@@ -197,11 +208,7 @@ def _elementwise(computation: Computation, number: int) -> frozenset[int]:
             if user not in seen:
                 seen.add(user)
                 stack.append(user)
-    reached = frozenset(leaf for leaf, root in enumerate(_roots(computation)) if root in seen)
-    if any(i.opcode in _PRODUCTS for i in computation.instructions):
-        return frozenset()
-    folds = any(not i.row.elementwise and i.called for i in computation.instructions)
-    return reached if len(reached) == 1 or not folds else frozenset()
+    return frozenset(leaf for leaf, root in enumerate(_roots(computation)) if root in seen)
 
 
 def _keeps_indices(user: Instruction, shape: Shape) -> bool:
