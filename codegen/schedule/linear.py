@@ -40,6 +40,11 @@ class Linear:
         """The factor of a name."""
         return self.terms.get(name, 0)
 
+    def stride(self, name: str) -> int | None:
+        """The factor of a name; None where the name is in another atom as well."""
+        is_inside = any(atom != name and name in names_in(atom) for atom in self.terms)
+        return None if is_inside else self.factor(name)
+
     def depends_on(self, names: Iterable[str]) -> bool:
         """Whether one of some names is in an atom."""
         asked = set(names)

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Load
 from codegen.schedule.fission import expect_computable
 from codegen.schedule.legality import IllegalError, expect_distributable
-from codegen.schedule.loop import LoopView
+from codegen.schedule.loop import LoopView, has_loads
 from codegen.schedule.trace import applied
 from codegen.statements import Assign, For
-from codegen.walk import names_of
+from codegen.walk import names_of, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from codegen.expressions import Expr
 
 
 def loading(loop: For, elements: Mapping[Load, Load]) -> list[For]:
@@ -77,6 +79,11 @@ def storing(loop: For, elements: Mapping[Load, Load]) -> For:
 def _outside(loop: LoopView, element: Load) -> Load:
     """An element as a loop names it that has the counter and no other value of the iteration."""
     index = loop.at_once(element.index)
+    same: dict[str, Expr] = {}
+    for s in loop.slice([index]):
+        if s.name not in loop.varying and not has_loads(s.value):
+            same[s.name] = substitute(s.value, same)
+    index = substitute(index, same)
     if not loop.declared.isdisjoint(names_of(index)):
         raise IllegalError("an index is computed in the iteration of more than the counter")
     return Load(element.pointer, index)

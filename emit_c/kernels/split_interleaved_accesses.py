@@ -34,11 +34,11 @@ from codegen.expressions import Load, Name
 from codegen.loops.work import work
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import reading
+from codegen.schedule.linear import linear
 from codegen.schedule.loop import LoopView, has_loads
 from codegen.schedule.stage import loading, storing
 from codegen.statements import Assign, For, Let, LocalVariable, Statement, base, in_lanes
 from codegen.walk import names_of
-from emit_c.kernels.strides import factor, is_power_of_two
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class _Columns:
             return stride not in self.left_apart
         fills_vectors = stride < machine.LANES or (self.loop.trips or 0) > machine.LANES
         is_left_out = stride in self.left_apart and fills_vectors
-        keeps_from_lanes = is_power_of_two(stride) and not is_left_out
+        keeps_from_lanes = stride.bit_count() == 1 and not is_left_out
         return keeps_from_lanes and self.all_known and self._computes_much()
 
     def _is_known(self, element: Load) -> bool:
@@ -150,7 +150,7 @@ class _Columns:
         """The stride of an element's index; 0 if it is not known."""
         index = self.loop.at_once(element.index)
         names = names_of(index)
-        stride = abs(factor(self.loop.name, index) or 0)
+        stride = abs(linear(index).stride(self.loop.name) or 0)
         known = isinstance(element.pointer, Name) and base(element) in self.types.arguments
         if not known or has_loads(index) or not self._changing.isdisjoint(names):
             return 0
@@ -176,7 +176,7 @@ class _Columns:
             stores = {waiting[element]: element for element in self.stored}
             for element, copy in zip(self.loaded, loading(block, loads), strict=True):
                 # At a power of two there are no lanes, but then the loop only loads.
-                yield replace(copy, simd=not is_power_of_two(self._stride(element)))
+                yield replace(copy, simd=self._stride(element).bit_count() != 1)
             yield fresh(body, reading(block, *(_by_element(each) for each in (loads, stores))))
             if stores:
                 yield storing(block, stores)

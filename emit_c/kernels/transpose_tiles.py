@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name, indexed
 from codegen.kinds import number_of
+from codegen.schedule.linear import linear
 from codegen.schedule.loop import has_loads
 from codegen.statements import Assign, For, Let, LocalVariable, changed_in, replaced
 from codegen.walk import names_of, substitute
-from emit_c.kernels.strides import factor, is_power_of_two
 from emit_c.kernels.transposed_rows import transposed
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
@@ -104,10 +104,11 @@ class _TransposedTile:
         own = {self.rows.name, self.columns.name}
         if array in self.inside or not self.inside.intersection(names_of(number)) <= own:
             return False
-        apart = abs(factor(self.columns.name, number) or 0)
-        if has_loads(number) or factor(self.rows.name, number) != 1 or apart < machine.LANES:
+        form = linear(number)
+        apart = abs(form.stride(self.columns.name) or 0)
+        if has_loads(number) or form.stride(self.rows.name) != 1 or apart < machine.LANES:
             return False
-        return is_power_of_two(apart) or known.bytes < min(machine.GATHERED_BYTES)
+        return apart.bit_count() == 1 or known.bytes < min(machine.GATHERED_BYTES)
 
     def _loaded(self, let: Let, columns: str) -> Iterator[Statement]:
         """Statements that load a tile row by row, and transpose it."""

@@ -96,3 +96,10 @@ def test_values_that_grow_are_not_spelled_out():
     element = Load(Name("x"), Name("v59"))
     with pytest.raises(IllegalError, match="an index is computed in the iteration"):
         loading(For("i", 9, (*lets, Let("f32", "a", element))), {WAITING: element})
+
+
+def test_values_that_all_iterations_share_are_spelled_out_in_a_staged_index():
+    """The row's number is computed again in each iteration, as `interchange` leaves it."""
+    row, load = Let("s64", "r", "k + block"), Let("f32", "a", "x[i * 64 + r]")
+    (copy,) = loading(For("i", 9, (row, load, Assign("y[i]", "a"))), {WAITING: load.value})
+    assert copy.body == (Assign("waiting[i]", "x[i * 64 + (k + block)]"),)
