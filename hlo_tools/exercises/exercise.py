@@ -125,6 +125,11 @@ class Exercise:
         """The stub with which a student begins."""
         return (self.folder / f"stub{self.suffix}").read_text()
 
+    @property
+    def harder(self) -> str:
+        """A harder variant, for who has answered rightly."""
+        return (self.folder / "harder.txt").read_text().strip()
+
     def own(self) -> Submission:
         """The project's own solution."""
         return Submission({name: make() for name, make in self.wants.items()})

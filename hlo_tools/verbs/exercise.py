@@ -13,7 +13,8 @@ mistake is shown on the smallest module found, with its inputs, both results, an
 
 The answer runs in a process of its own, with --seconds of time, --megabytes of memory, and without
 network; on Linux in a sandbox, if the system allows one. The exit status is 0 if it is right, 1 if
-it is not. After a right answer, the project's own is shown beside yours, if it is short.
+it is not. After a right answer, the project's own is shown beside yours, if it is short, and a
+harder variant to think about.
 """
 
 from __future__ import annotations
@@ -151,7 +152,8 @@ def described(exercise: Exercise) -> str:
 def outcome_text(exercise: Exercise, report: GradedAnswer, file: str) -> str:
     """The outcome of an answer."""
     if report.is_right:
-        return f"{report.message}: {exercise.title}{own_text(exercise)}"
+        own, harder = own_text(exercise), exercise.harder
+        return f"{report.message}: {exercise.title}{own}\n\nharder: {harder}"
     parts = [f"exercise {report.number}: {report.message}"]
     parts += [report.shown] if report.shown else []
     if report.breakpoint and report.status in ("wrong", "error"):

@@ -61,6 +61,7 @@ def test_a_wrong_answer_is_told_what_is_wrong(path: Path) -> None:
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: str(e.number))
 def test_an_exercise_has_three_wrong_answers_and_replaces_something(exercise: Exercise) -> None:
+    assert exercise.harder.endswith((".", "?"))
     wrong = [path for path in WRONG if path.parts[-3] == exercise.folder.name]
     assert len(wrong) >= 3
     assert all(map(promised, wrong))

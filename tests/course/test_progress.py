@@ -6,6 +6,7 @@ import pytest
 
 from hlo_tools.cli import main
 from hlo_tools.exercises import progress
+from hlo_tools.exercises.catalogue import EXERCISES
 from hlo_tools.verbs import exercise
 
 RIGHT = """
@@ -32,6 +33,7 @@ def test_a_right_answer_is_remembered_and_the_own_shown(
     shown = capsys.readouterr().out
     assert shown.startswith("exercise 29 is right: find the worst moment\n")
     assert "the project's own is in optimizer/memory/heap.py\n\ndef peak(blocks" in shown
+    assert shown.endswith(f"\n\nharder: {EXERCISES[29].harder}\n")
     assert main(["exercise", "--done"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert next(line for line in lines if "(done on " in line).strip().startswith("29 ")
