@@ -119,13 +119,27 @@ def scatter(instr: Instruction, tangents: Sequence[Leaves]) -> Leaves | Dual | I
         if is_unique(instr):
             return again(instr, filled(dx, x.shape), indices, filled(du, updates.shape))
         return of_winners(instr, dx, du)
-    if opcode == "multiply" and du is None:
-        return again(instr, filled(dx, x.shape), indices, updates)
+    if opcode == "multiply" and (du is None or is_unique(instr)):
+        return of_products(instr, dx, du)
     raise refusal(
         instr,
         f"updates of one element would be combined ({opcode or 'by several opcodes'})",
         "unique_indices=true says that there is one update for each element at most",
     )
+
+
+def of_products(
+    instr: Instruction, dx: Instruction | None, du: Instruction | None
+) -> Instruction | None:
+    """The tangent of elements that are multiplied by one update each, if theirs change."""
+    x, indices, updates = instr.operands
+    scaled = None if dx is None else again(instr, dx, indices, updates)
+    if du is None:
+        return scaled
+    new = make("multiply", slices(instr, x), du)
+    add = adder(x.shape.element_type)
+    more = make("scatter", zeros(x.shape), indices, new, called=(add,), **fields(instr))
+    return more if scaled is None else make("add", scaled, more)
 
 
 def replacer(kind: ElementType) -> Computation:
@@ -251,7 +265,7 @@ def combined_first(instr: Instruction) -> Instruction | None:
     None for one that has a rule as it is, or may update an element twice.
     """
     computation, opcode = instr.called[0], operation_of(instr.called[0], instr)
-    if len(instr.operands) != 3 or opcode == "add" or is_set(computation):
+    if len(instr.operands) != 3 or opcode in ("add", "multiply") or is_set(computation):
         return None
     if not is_unique(instr) or not is_elementwise(computation):
         return None

@@ -13,8 +13,8 @@ from hlo.verify import verify
 from hlo_tools.generate.modules import random_module
 from interpreter import evaluate
 from optimizer import optimize, parse_pipeline, pipeline_text
-from optimizer.derivative import custom_call_derivative
-from optimizer.derivative.custom_calls import CUSTOM_CALL_DERIVATIVES
+from optimizer.derivative import custom_call_derivative, custom_call_transpose
+from optimizer.derivative.custom_calls import CUSTOM_CALL_DERIVATIVES, CUSTOM_CALL_TRANSPOSES
 from optimizer.rewriting.make import make
 
 SUM = "sum { a = f64[] parameter(0)\n b = f64[] parameter(1)\n ROOT c = f64[] add(a, b) }\n"
@@ -171,6 +171,31 @@ def test_a_custom_call_with_a_rule_of_its_own() -> None:
         custom_call_derivative("test.square")(square)
     del CUSTOM_CALL_DERIVATIVES["test.square"]
     del interpreter.custom_calls.registry.CUSTOM_CALLS["test.square"]
+
+
+def test_a_custom_call_that_is_linear_has_a_transpose_of_its_own() -> None:
+    """Its derivative is a call of the tangent, as LAPACK's of a triangular system."""
+    made = module(
+        'x = f64[2] parameter(0)\n ROOT y = f64[2] custom-call(x), custom_call_target="test.turned"'
+    )
+
+    @custom_call_derivative("test.turned")
+    def turned(instr, tangents):
+        return instr.with_(operands=(tangents[0][0],))
+
+    with pytest.raises(HloError, match="no transpose is registered"):
+        derivative(made, "{mode=vjp}")
+
+    @custom_call_transpose("test.turned")
+    def turned_back(_instr, cotangents, _linear):
+        return [make("reverse", cotangents[0], dimensions=(0,))]
+
+    back = derivative(made, "{mode=vjp}")
+    opcodes = [i.opcode for i in back.entry.instructions]
+    assert opcodes.count("reverse") == 1
+    assert opcodes.count("custom-call") == 1
+    del CUSTOM_CALL_DERIVATIVES["test.turned"]
+    del CUSTOM_CALL_TRANSPOSES["test.turned"]
 
 
 CALLS = """
