@@ -45,6 +45,10 @@ Value = Any  # an array, None for a token, or a tuple of values
 _KEPT: list[Any] = []
 
 
+# Seconds of silence after which a machine is asked whether it is there; then so often, each second.
+IDLE, QUESTIONS = 3, 5
+
+
 @dataclass(frozen=True)
 class SharedProgram:
     """A compiled module, as all processes know it.
@@ -309,7 +313,23 @@ def connected(
             made.close()
         found[int.from_bytes(_read(made, 4), "little")] = made
     listener.close()
+    for each in found:
+        if each is not None:
+            _notice_silence(each)
     return [host for host, *_ in told], found
+
+
+def _notice_silence(made: socket.socket) -> None:
+    """Let a connection end soon after the machine at its other end has vanished.
+
+    A machine that is there answers, however busy its processes are. TCP_USER_TIMEOUT would also
+    end the connection of a process that computes for long and reads nothing meanwhile.
+    """
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    seconds = {"TCP_KEEPIDLE": IDLE, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": QUESTIONS}
+    for name, value in seconds.items():
+        if hasattr(socket, name):  # not every system has all
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _read(made: socket.socket, count: int) -> bytes:

@@ -7,9 +7,10 @@ import ctypes
 import itertools
 import os
 import signal
+import socket
 import subprocess
 import threading
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import emit_c
 import hlo
 import interpreter
 from emit_c.executable.devices import explained
-from emit_c.executable.processes import StoppedError, run_by_messages
+from emit_c.executable.processes import StoppedError, connected, run_by_messages
 from emit_c.executable.runtime import FOLDER, LIBRARY, PROCESSES, runtime
 from hlo.errors.error import HloError
 from hlo.support.compiler import find_compiler
@@ -191,3 +192,31 @@ def test_as_many_devices_as_the_module_is_for() -> None:
     with pytest.raises(HloError, match="arguments for 3 devices") as caught:
         executable(per_device=[(np.zeros(4, np.int32),)] * 3)
     assert caught.value.code == "HLO116"
+
+
+def test_a_machine_that_vanishes_is_noticed_within_seconds() -> None:
+    """It closes nothing. So the system asks it, and ends the connection if no answer comes."""
+    told: dict[int, bytes] = {}
+    all_there = threading.Barrier(2)
+    found: dict[int, Any] = {}
+
+    def connect(rank: int) -> None:
+        def tell_all(record: bytes) -> list[bytes]:
+            told[rank] = record
+            all_there.wait(60)
+            return [told[0], told[1]]
+
+        found[rank] = connected(tell_all, rank)[1]
+
+    other = threading.Thread(target=connect, args=(1,))
+    other.start()
+    connect(0)
+    other.join()
+    for rank in range(2):
+        (made,) = filter(None, found[rank])
+        ask = partial(made.getsockopt, socket.IPPROTO_TCP)
+        silent = ask(socket.TCP_KEEPIDLE)
+        asked = ask(socket.TCP_KEEPINTVL) * ask(socket.TCP_KEEPCNT)
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert silent + asked < 10
+        made.close()
