@@ -9,7 +9,7 @@ from hlo.attributes import GetTupleElement
 from hlo.attributes.annotations import Annotations
 from hlo.errors.error import HloError
 from hlo.frontends.stablehlo.operation import Tagged
-from hlo.read.quoting import quote
+from hlo.read.quoting import keep_json, quote
 from hlo.read.value_text import read
 from hlo.sharded import SHARDING
 from hlo.types.sharding import Sharding
@@ -102,7 +102,7 @@ def frontend_attributes(
     written = shardy_text(attributes.get("sdy.sharding"))
     if written and several_devices(meshes):
         entries[SHARDING] = written
-    spelled = sorted((k, v if v.startswith("{") else quote(v)) for k, v in entries.items())
+    spelled = sorted((key, keep_json(quote(value))) for key, value in entries.items())
     return FrontendAttributes(tuple(spelled)) if spelled else None
 
 

@@ -274,3 +274,14 @@ def test_tokens_pass_through_a_block_on_parts() -> None:
     hlo.verify(module)
     found, token = interpreter.evaluate(module, np.float32([1, 2, 3, 4]), None)
     assert (found.tolist(), token) == ([-1, -2, -3, -4], None)
+
+
+def test_attributes_that_only_look_like_a_dictionary_have_quotes() -> None:
+    """As XLA prints them: what has a quote that no other closes is no dictionary."""
+    text = r"""
+    module @m attributes {mhlo.frontend_attributes = {a = "{b = [c\22]}", d = "{e = [1]}"}} {
+      func.func public @main(%x: tensor<1xf32>) -> tensor<1xf32> { return %x : tensor<1xf32> }
+    }"""
+    printed = str(stablehlo.parse(text))
+    assert r'frontend_attributes={a="{b = [c\"]}",d={e = [1]}}' in printed
+    assert str(hlo.parse(printed)) == printed
