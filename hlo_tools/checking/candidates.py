@@ -7,6 +7,7 @@ excerpts of these: what it changed, alone. Some of each are laid out, as a compi
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
 
 # How often to try for an instance to which a rule applies.
 PATIENCE = 25
+# The same of the types that a pass names, if they are few: they are drawn so many times before a
+# rule is hard to meet. A guard may want each of three in its place, which one try of 75 gives.
+NAMED, PATIENT = 4, 12
 # So many types for a chain of conversions, drawn in so many of about ten tries.
 FEW_TYPES = 3
 # Left sides in one module.
@@ -105,7 +109,7 @@ class Candidates:
         self.seeds = (own + others)[:MOST_SEEDS]
         self.first = own + [s for s in self.seeds if s not in own][:FIRST_SEEDS]
         self.rules = self._in_turn()
-        self.hard: set[tuple[str, Types]] = set()
+        self.missed: Counter[tuple[str, Types]] = Counter()
         self.palettes = palettes(self.types, aim.types)
         # Each with the chance that a module gets it.
         gives = bool({"input_output_alias", "buffer_donor"} & aim.words)
@@ -222,10 +226,10 @@ class Candidates:
             # Among few types, a chain of conversions soon comes back to the first.
             known += [tuple(random.sample(all_types, FEW_TYPES))] * FEW_TYPES
         # Each kind of number that the rule takes gets its share; others are tried in between.
-        easy = [types for types in known if (rule.name, types) not in self.hard]
+        easy = [types for types in known if not self._is_hard(rule, types)]
         types = random.choice(easy if easy and random.random() < 0.9 else known)
         made: Module | None = None
-        for _ in range(1 if (rule.name, types) in self.hard else PATIENCE):
+        for _ in range(1 if self._is_hard(rule, types) else PATIENCE):
             try:
                 if rule.name in SAMPLERS:
                     made = SAMPLERS[rule.name](random, options["values"])
@@ -240,10 +244,15 @@ class Candidates:
                 # Whatever else goes wrong is the rule's own doing: the pass will show it.
                 return made
             if applies:
-                self.hard.discard((rule.name, types))
+                del self.missed[rule.name, types]
                 return made
-        self.hard.add((rule.name, types))
+        self.missed[rule.name, types] += 1
         return None
+
+    def _is_hard(self, rule: Rule, types: Types) -> bool:
+        """Whether instances of some types have not met a rule often enough."""
+        named = len(self.aim.types) <= NAMED and {*types} == {*self.aim.types, PRED}
+        return self.missed[rule.name, types] >= (PATIENT if named else 1)
 
 
 def conversions(side: Term) -> int:
