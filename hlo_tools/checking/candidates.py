@@ -21,9 +21,11 @@ from hlo_tools.generate.instances import instance
 from hlo_tools.generate.layouts import laid_out
 from hlo_tools.generate.modules import LAID_OUT, random_module
 from hlo_tools.generate.mutation import (
+    CLAIMS,
     another_window,
     mutated,
     one_acts,
+    one_claims,
     one_given_up,
     one_put_out,
     one_retupled,
@@ -121,6 +123,7 @@ class Candidates:
             (another_window, 0.5 if "window" in aim.words else 0),
             (one_acts, 0.5 if "custom_call_has_side_effect" in aim.words else 0),
             (one_sharded, 0.5 if "sharding" in aim.words else SHARDED),
+            *([(one_claims, 0.5)] if {*CLAIMS} & aim.words else []),
         )
         self.waits = bool({"copy", "is_scheduled", "copy_insertion"} & aim.words)
 

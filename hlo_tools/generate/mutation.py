@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 Mutation = Callable[[Module, "Random"], Module]
 # How many mutations to try in vain.
 TRIES = 12
+# What gathers and scatters may say of their indices.
+CLAIMS = ("indices_are_sorted", "unique_indices")
 # Fields of a dimension of a window, and values that are not the usual ones.
 MOVES: tuple[tuple[str, Any], ...] = (
     *(("reversal", True), ("base_dilation", 2), ("window_dilation", 2)),
@@ -298,6 +300,14 @@ def one_acts(module: Module, random: Random) -> Module:
     where, instr = some(module, random, lambda i: i.opcode == "custom-call")
     acting = replace(CustomCall.of(instr), custom_call_has_side_effect=True)
     return changed(module, where, {instr: instr.with_(attrs=acting)})
+
+
+def one_claims(module: Module, random: Random) -> Module:
+    """A gather or scatter says something of its indices, true or not."""
+    where, instr = some(module, random, lambda i: i.opcode in ("gather", "scatter"))
+    claim = random.choice([name for name in CLAIMS if hasattr(instr.attrs, name)])
+    claiming = replace(instr.attrs, **{claim: True})
+    return changed(module, where, {instr: instr.with_(attrs=claiming)})
 
 
 def another_window(module: Module, random: Random) -> Module:
