@@ -54,9 +54,12 @@ class TensorProgram:
             (number, _type(arguments[number], parameter.shape.element_type.dtype))
             for number, parameter in zip(self.lowered.taken, parameters, strict=True)
         ]
-        self._types = [spec.dtype for spec in private.flat_outputs(function)]
-        kinds = dict(zip(self.lowered.taken, (kind for _, kind in self._taken), strict=True))
-        self._types += [kinds[k] for k in self.lowered.updates.values()]
+        kinds = {number: kind for number, kind in self._taken if kind is not None}
+        self._variables = list(kinds)
+        self._read = private.reader_of_variables(list(kinds.values()))
+        updated = [kinds[number] for number in self.lowered.updates.values()]
+        self._write = private.writer_of_variables(updated)
+        self._types = [*(spec.dtype for spec in private.flat_outputs(function)), *updated]
         self._draws = any(i.opcode == "rng" for i in self.module.instructions())
         self._single = not self.module.entry.root.shape.is_tuple
 
@@ -78,8 +81,9 @@ class TensorProgram:
         tf.errors.InvalidArgumentError
             if the run fails; no variable has changed then.
         """
+        held = iter(self._read([arguments[k] for k in self._variables]))
         arrays = [
-            private.array_of(arguments[k] if kind is None else _read(arguments[k], kind))
+            private.array_of(arguments[k] if kind is None else next(held))
             for k, kind in self._taken
         ]
         if self._draws:
@@ -92,8 +96,9 @@ class TensorProgram:
         tensors = [
             private.tensor_of(value, kind) for value, kind in zip(found, self._types, strict=True)
         ]
-        for number, argument in self.lowered.updates.items():
-            tf.raw_ops.AssignVariableOp(resource=arguments[argument], value=tensors[number])
+        if updates := self.lowered.updates:
+            resources = [arguments[argument] for argument in updates.values()]
+            self._write(resources, [tensors[number] for number in updates])
         return tensors[: self.lowered.results]
 
     def _told(self, error: HloError) -> str:
@@ -103,10 +108,6 @@ class TensorProgram:
             return told
         name = _OPERATION.search(error.span.source.line(error.span.start))
         return told + (stack_of(private.graph_of(self._function), name[1]) if name else "")
-
-
-def _read(resource: Any, kind: Any) -> Any:
-    return tf.raw_ops.ReadVariableOp(resource=resource, dtype=kind)
 
 
 def _type(argument: Any, dtype: Any) -> Any:
