@@ -94,7 +94,7 @@ def apart_works() -> Iterator[Work]:
 def _traced(kernels: Mapping[str, Kernel]) -> Iterator[Work]:
     """Functions as JAX writes them."""
     for name, kernel in kernels.items():
-        with jax.enable_x64(any("64[" in shape for shape in kernel.shapes)):
+        with jax.enable_x64(any(shape.startswith(("f64", "s64")) for shape in kernel.shapes)):
             arguments = kernel.arguments()
             text = jax.jit(kernel.function, keep_unused=True).lower(*arguments).as_text("hlo")
         yield Work(name, text, arguments, kernel.by_hand)

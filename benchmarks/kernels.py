@@ -45,6 +45,8 @@ def _array(text: str, high: int, generator: np.random.Generator) -> Arrays:
     dims = tuple(int(n) for n in rest.split(",") if n)
     if kind in _INTEGERS:
         return np.asarray(generator.integers(0, high, dims), _INTEGERS[kind])
+    if kind == "c64":
+        return generator.standard_normal((*dims, 2), np.float32).view(np.complex64)[..., 0]
     return generator.standard_normal(dims).astype(_FLOATS[kind])
 
 

@@ -16,7 +16,8 @@ only where both are inlined.
 
 A function of both parts of a complex number, its magnitude, is always called. Where it is inlined,
 and both parts of a result need it, gcc computes it for each of them: the lanes of both are those of
-one vector in memory, and gcc makes all vectors alike that lead to them (SLP).
+one vector in memory, and gcc makes all vectors alike that lead to them (SLP). Without this, a Julia
+set takes 2.4 times as long.
 """
 
 from __future__ import annotations

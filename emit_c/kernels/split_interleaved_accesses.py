@@ -16,7 +16,8 @@ without lanes; at a large power of two they find thousands, and compile for seco
 alone at its stride is done element by element, which disturbs no other statement; unless the stride
 is such a power of two, where gcc 12 runs the whole loop without lanes. Without this, three
 functions of the columns of rows of 5, 7 or 10 take 3 to 5 times as long, those that store 5, 6 or 7
-columns 4 times, and the loss of proximal policy optimization (of a transposed array) 4 times.
+columns 4 times, the exponentials of one column of rows of 64 more than 3 times, and the loss of
+proximal policy optimization (of a transposed array) 4 times.
 
 Three columns are shuffled by compilers, but where a choice leaves out loads, gcc 12 loads all of
 them under the masks of the first vector, and stores wrong numbers: so these are stored row after
