@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -12,6 +13,9 @@ from emit_c.executable import module_cache
 
 # Most tests hold C to the interpreter, bit for bit; those of flushing say so themselves.
 os.environ["PYHLO_SUBNORMALS"] = "keep"
+
+# A shell lets what it runs in the background ignore Ctrl+C; tests of interrupts would never end.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=20, deadline=None, derandomize=True)
