@@ -40,7 +40,7 @@ static $T *radix_sort_$T($T *words, $T *spare, s64 n, int low, int digits, int b
   return words;
 }
 
-// The same, for modules to call.
+// The sort that modules call: compiled once, and shared by them.
 static $T *hlo_radix_sort_$T($T *words, $T *spare, s64 n, int low, int digits, int bits) {
   return radix_sort_$T(words, spare, n, low, digits, bits);
 }

@@ -60,9 +60,14 @@ def test_bits_are_kept(name):
         after = run.run(before)
         for seed in range(20):
             random = Random(f"{name}/{seed}")
-            given = [nasty(p.shape, random) for p in before.entry.parameters]
-            broken = compare(evaluate(after, *given), evaluate(before, *given))
-            assert broken is None, f"{broken}\n{before}\n{after}"
+            given = [
+                [nasty(p.shape, random) for p in before.entry.parameters]
+                for _ in range(before.header.replica_count)
+            ]
+            found, want = (evaluate(module, per_device=given) for module in (after, before))
+            for one, other in zip(found, want, strict=True):
+                broken = compare(one, other)
+                assert broken is None, f"{broken}\n{before}\n{after}"
 
 
 @pytest.mark.parametrize("name", sorted(REMOVES))

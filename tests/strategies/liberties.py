@@ -87,13 +87,13 @@ def quotients_by_reciprocals():
 def folds_from_the_end():
     """Fold elements, windows, updates and devices from the last to the first."""
     in_order, combine, gather = windows._fold_in_order, indexing.combine_at, collectives._gathered
-    offsets = windows._offsets
+    offsets = windows.offsets_of
 
     def fold_pairs(_frame, _computation, rows):
         return [row[::-1] for row in rows]
 
     def fold_windows(*arguments):
-        with patch.object(windows, "_offsets", lambda *a: reversed(list(offsets(*a)))):
+        with patch.object(windows, "offsets_of", lambda *a: reversed(list(offsets(*a)))):
             return in_order(*arguments)
 
     def combine_at(frame, computation, arrays, places, updates):
