@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from emit_c.conditions import conditions_for
 from hlo.support.lazily import names_of
-from hlo.verify import verify
+from hlo.verify import Sound, verify
 from interpreter.engine.elided import warn_of_elided
 from interpreter.engine.memory import refuse_elided
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from emit_c.executable.runtime import set_threads
     from emit_c.program.emit import Program, emit
     from emit_c.table import emits_c
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Module
 
 __getattr__ = names_of(
     __name__,
@@ -137,7 +137,7 @@ def compile(  # noqa: A001 - so it is named
     """
     from emit_c.executable.compilation import Compilation  # noqa: PLC0415
 
-    sound: set[Instruction] = set()
+    sound = Sound()
     verify(module, sound)
     warn_of_elided(module)
     refuse_elided(module)

@@ -39,7 +39,7 @@ from emit_cuda.together import DevicesExecutable
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
 from hlo.support.garbage import no_collection
-from hlo.verify import trust, verify
+from hlo.verify import Sound, trust, verify
 from interpreter.engine.memory import refuse_elided
 from interpreter.precision import with_explicit_precision
 from optimizer.dynamic_padder.boundary import to_static
@@ -50,7 +50,7 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from codegen.subnormals import Subnormals
     from emit_cuda.devices import CudaDevice
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Module
 
 __all__ = [
     "CudaExecutable",
@@ -106,7 +106,7 @@ def compile(  # noqa: A001 - so it is named
         HLO204 for another word of `subnormals`.
     """
     flushes = flushes_on_gpus(subnormals)
-    sound: set[Instruction] = set()
+    sound = Sound()
     verify(module, sound)
     refuse_elided(module)
     header = module.header
@@ -138,7 +138,7 @@ class _Compilation:
     libraries: Libraries
     optimize: bool
     flushes: bool
-    sound: set[Instruction]
+    sound: Sound
 
     def alone(self) -> CudaExecutable:
         """The module on one device."""
@@ -191,10 +191,10 @@ class _Compilation:
         return emit(module, None, libraries or self.libraries, self.device.most_shared, grid)
 
 
-def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
+def optimized(module: Module, sound: Sound | None = None) -> Module:
     """The module that `compile` emits, if it is for one device and has no dynamic sizes."""
     result = optimizer.optimize(row_major_entry(module), target="gpu", observers=())
-    verify(result, sound or set())
+    verify(result, sound)
     return result
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo.names import sanitize
-from hlo.verify import verify
+from hlo.verify import Sound, verify
 from hlo.wording import counted
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, Promise, compare
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hlo.errors.error import Span
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Module
 
 _EVERY = re.compile("")
 # The end of the name of the file that tells where arrays lie.
@@ -37,7 +37,7 @@ class Verify(Silent):
 
     def __init__(self) -> None:
         self.rules: dict[Span, str] = {}
-        self.sound: set[Instruction] = set()
+        self.sound = Sound()
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
         """Verify the module given to the outermost pass, and forget the events of other passes."""

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from emit_c.conditions import Conditions
     from emit_c.executable.built import Built, StridedView
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Module
+    from hlo.verify import Sound
 
 
 class ModuleInC(NamedTuple):
@@ -57,7 +58,7 @@ class Building:
     """
 
     module: Module
-    sound: set[Instruction]
+    sound: Sound
     optimize: bool
     plain: bool
     conditions: Conditions

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from emit_c.conditions import Conditions
     from emit_c.executable.building import Building
     from emit_c.executable.built import Built
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Module
+    from hlo.verify import Sound
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Compilation:
     """
 
     module: Module
-    sound: set[Instruction]
+    sound: Sound
     optimize: bool
     remember: bool
     plain: bool

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hlo.instruction import Instruction, Module
+    from hlo.types.shape import Shape
 
-__all__ = ["errors_of", "trust", "verifies", "verify", "verify_once"]
+__all__ = ["Sound", "errors_of", "trust", "verifies", "verify", "verify_once"]
 
 # The families that fill the table; naming this one keeps its import from looking unused.
 FAMILIES = (calls,)
@@ -35,14 +36,44 @@ FAMILIES = (calls,)
 # Modules that are well formed; they never change.
 _sound_modules: WeakSet[Module] = WeakSet()
 
+# A shape follows from nothing but these, and parts of a model are alike.
+ShapeKey = tuple[str, int, int, tuple[int, ...]]
 
-def verify(module: Module, sound: set[Instruction] | None = None) -> None:
+
+class Sound:
+    """Shapes that need no check, as an earlier call of the verifier found them right.
+
+    Attributes
+    ----------
+    instructions : that are well formed. They are kept, so that no other object gets the identities
+        of their fields.
+    shapes : that are well formed, by identity.
+    alike : keys of the instructions.
+    """
+
+    def __init__(self) -> None:
+        self.instructions: set[Instruction] = set()
+        self.shapes: dict[int, Shape] = {}
+        self.alike: set[ShapeKey] = set()
+
+    def verify_shape_of(self, instr: Instruction) -> None:
+        """Check the shape of an instruction, unless it is like one before."""
+        if instr in self.instructions:
+            return
+        operands = tuple([id(operand.shape) for operand in instr.operands])
+        key = instr.opcode, id(instr.attrs), id(instr.shape), operands
+        if instr.called or key not in self.alike:
+            verify_shape(instr, self.shapes)
+            self.alike.add(key)
+        self.instructions.add(instr)
+
+
+def verify(module: Module, sound: Sound | None = None) -> None:
     """Check that a module is well formed.
 
     Parameters
     ----------
-    sound : instructions whose shapes need no check, as an earlier call found them right. This
-        module's instructions are added to the set, for a call on a later version of the module.
+    sound : of earlier versions of the module; this version's instructions are added.
 
     Raises
     ------
@@ -54,7 +85,7 @@ def verify(module: Module, sound: set[Instruction] | None = None) -> None:
     XLA, `xla/service/hlo_verifier.cc`.
     """
     module = module_of(module)
-    for error in _errors(module, set() if sound is None else sound):
+    for error in _errors(module, sound or Sound()):
         raise error from None
     trust(module)
 
@@ -65,7 +96,7 @@ def errors_of(module: Module) -> list[HloError]:
     `verify` raises the first of them; an editor shows all.
 
     """
-    return list(_errors(module_of(module), set()))
+    return list(_errors(module_of(module), Sound()))
 
 
 def verify_once(module: Module) -> None:
@@ -86,7 +117,7 @@ def trust(module: Module) -> Module:
     return module
 
 
-def _errors(module: Module, sound: set[Instruction]) -> Iterator[HloError]:
+def _errors(module: Module, sound: Sound) -> Iterator[HloError]:
     """The errors of a module; where its structure is broken, nothing after that is looked at."""
     try:
         verify_structure(module)
@@ -102,21 +133,17 @@ def _errors(module: Module, sound: set[Instruction]) -> Iterator[HloError]:
             yield error.at(module.span)
 
 
-def _instruction_errors(module: Module, sound: set[Instruction]) -> Iterator[HloError]:
+def _instruction_errors(module: Module, sound: Sound) -> Iterator[HloError]:
     """The errors of shapes, and of the rules of each opcode."""
     outer = ModuleScope(module)
     buffers = has_buffers(module)
-    known: set[int] = set()
-    alike: set[ShapeKey] = set()
     all_reduce: Instruction | None = None
     for computation in module.computations:
         scope = VerifiedScope(outer, computation)
         paired = not PAIRED.isdisjoint(computation.opcodes)
         for instr in computation.instructions:
             try:
-                if instr not in sound:
-                    _verify_new_shape(instr, known, alike)
-                    sound.add(instr)
+                sound.verify_shape_of(instr)
                 rule = verifies.get(instr.opcode)
                 if rule is not None:
                     rule(scope, instr, instr.attrs)
@@ -131,16 +158,3 @@ def _instruction_errors(module: Module, sound: set[Instruction]) -> Iterator[Hlo
             all_reduce = verify_constrained_layouts(scope, all_reduce)
         except HloError as error:
             yield error
-
-
-# A shape follows from nothing but these, and parts of a model are alike.
-ShapeKey = tuple[str, int, int, tuple[int, ...]]
-
-
-def _verify_new_shape(instr: Instruction, known: set[int], alike: set[ShapeKey]) -> None:
-    """Check the shape of an instruction, unless it is like one before."""
-    operands = tuple([id(operand.shape) for operand in instr.operands])
-    key = instr.opcode, id(instr.attrs), id(instr.shape), operands
-    if instr.called or key not in alike:
-        verify_shape(instr, known)
-        alike.add(key)

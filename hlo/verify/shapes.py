@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-def verify_shape(instr: Instruction, known: set[int]) -> None:
+def verify_shape(instr: Instruction, known: dict[int, Shape]) -> None:
     """Check an instruction's declared shape.
 
     Parameters
     ----------
-    known : identities of shapes that were found well formed before.
+    known : shapes that were found well formed before, by identity.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def verify_shape(instr: Instruction, known: set[int]) -> None:
     declared = instr.shape
     if id(declared) not in known:
         _verify_form(instr, declared)
-        known.add(id(declared))
+        known[id(declared)] = declared
     inferred = infer(instr)
     if compatible(declared, inferred, precision=instr.opcode in EXACT):
         return
