@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 # Up to so many blocks that can be live together, Python compares one by one; of more, NumPy all.
 _FEW = 200
+# Of so few blocks in all, nobody need ask which can be live together.
+_FEWEST = 20
 
 
 def aligned(size: int) -> int:
@@ -129,7 +131,7 @@ class Heap:
         order = np.argsort(starts[meets])
         return starts[meets][order], ends[meets][order]
 
-    def _gap_among(self, near: list[int], block: Block) -> int:
+    def _gap_among(self, near: Sequence[int], block: Block) -> int:
         """The offset of that gap among few blocks, for which NumPy would take longer."""
         needed, free, first, last = aligned(block.size), 0, block.first, block.last
         best: tuple[int, int] | None = None
@@ -145,12 +147,14 @@ class Heap:
             free = max(free, end)
         return free if best is None else best[1]
 
-    def _near(self, block: Block) -> list[int] | None:
+    def _near(self, block: Block) -> Sequence[int] | None:
         """The numbers of all blocks that may be live together with a block; None for all of them.
 
         A number may be in the list twice, which changes nothing.
         """
         count, first, last = len(self._blocks), block.first, block.last
+        if count <= _FEWEST:
+            return range(count)
         looks = sum(((last - first) >> step) + 2 for step in self._steps)
         if max(looks, _FEW) >= count:
             return None
