@@ -34,8 +34,8 @@ MOST_AGAIN = 20_000
 Splice = tuple[int, int, list[int]]
 
 
-# Rows around the last rewrite, where the next one most often is.
-NEAR = 300
+# Rows of a block, among which a row is looked for.
+BLOCK = 256
 
 
 def splices(before: Sequence[int], after: Sequence[int], start: int = 0) -> list[Splice]:
@@ -104,9 +104,11 @@ class Replay:
         self.became: dict[str, Instruction] = {}
         for instr in module.instructions():
             self._uses(instr)
-        # The rows that the rewrite touched, in order, and the position of the last of them.
+        # The rows that the rewrite touched, in order.
         self.touched: list[TouchedRows] = []
-        self.near = len(self.rows)
+        # The list in blocks: which each row is in, and how many rows each has.
+        self.block = {row: i // BLOCK for i, row in enumerate(self.rows)}
+        self.lengths = [len(self.rows[i : i + BLOCK]) for i in range(0, len(self.rows), BLOCK)]
 
     def _uses(self, instr: Instruction) -> None:
         for operand in instr.operands:
@@ -116,12 +118,11 @@ class Replay:
         return self.table.instruction(self.instrs[name], is_root=name in self.roots)
 
     def _position_of(self, name: str) -> int:
-        """The row of an instruction; most often near the last one requested."""
-        row, near = self._row(name), max(min(self.near, len(self.rows)) - NEAR, 0)
-        try:
-            return self.rows.index(row, near, near + 2 * NEAR)
-        except ValueError:
-            return self.rows.index(row)
+        """The position of an instruction's row, which is looked for in its block."""
+        row = self._row(name)
+        block = self.block[row]
+        start = sum(self.lengths[:block])
+        return self.rows.index(row, start, start + self.lengths[block])
 
     def _exchange(self, at: int, count: int, *rows: int) -> None:
         """Replace rows by others, and note where."""
@@ -141,19 +142,22 @@ class Replay:
             old += self.rows[copied : each.start] + each.old
             copied = each.end
         old += self.rows[copied:high]
+        block = self.block[self.rows[at]]
+        for row in self.rows[at:end]:
+            self.lengths[self.block.pop(row)] -= 1
         self.rows[at:end] = rows
+        self.lengths[block] += len(rows)
+        self.block.update(dict.fromkeys(rows, block))
         for each in touched[last:]:
             each.start += grown
             each.end += grown
         touched[first:last] = [TouchedRows(low, high + grown, old)]
-        self.near = at
 
     def rewrite(self, event: Event) -> list[Splice]:
         """Do one rewrite; gives the edits."""
         self.touched = []
         old = event.old.name
         if old in self.instrs:
-            self.near = self._position_of(old)
             self._do(event)
         found: list[Splice] = []
         grown = 0

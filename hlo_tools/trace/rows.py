@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo.read.stack_frames import source_location
+from hlo.write.print import print_instruction
 from hlo.write.print_order import computation_order, fused_computations
-from hlo_tools.trace.changes import Printer, ordered
+from hlo_tools.trace.changes import SHOWN, ordered
 from hlo_tools.trace.shards import shard_grid
 from hlo_tools.trace.source import user_line
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Computation, Instruction, Module
     from hlo_tools.trace.shards import Grid
 
 # The kinds of rows.
@@ -43,13 +44,15 @@ class RowTable:
 
     def __init__(self, origin: Module) -> None:
         self.origin = origin
-        self.printer = Printer()
         self.names, self.shapes, self.opcodes = Strings(), Strings(), Strings()
         self.rests, self.sources = Strings(), Strings()
         self.bytes: dict[str, int] = {}
         self.shards: dict[int, Grid] = {}
         self._numbers: dict[tuple[Any, ...], int] = {}
-        self._known: dict[tuple[Instruction, bool], int] = {}
+        # Passes rebuild most instructions with fields of which all that is printed is the same.
+        self._known: tuple[dict[Instruction, int], dict[Instruction, int]] = {}, {}
+        self._alike: dict[tuple[Any, ...], int] = {}
+        self._computations: dict[tuple[Computation, int, bool], list[int]] = {}
         self.sources.number("")
 
     def _number(self, key: tuple[Any, ...]) -> int:
@@ -57,24 +60,53 @@ class RowTable:
 
     def instruction(self, instr: Instruction, *, is_root: bool) -> int:
         """The number of an instruction's row."""
-        known = self._known.get((instr, is_root))
-        if known is not None:
-            return known
-        text = self.printer.text(instr)
+        known = self._known[is_root].get(instr)
+        if known is None:
+            alike = self._printed_alike(instr, is_root=is_root)
+            known = self._alike.get(alike)
+            if known is None:
+                known = self._new(instr, is_root=is_root)
+                self._alike[alike] = known
+            self._known[is_root][instr] = known
+        return known
+
+    def _printed_alike(self, instr: Instruction, *, is_root: bool) -> tuple[Any, ...]:
+        """A key that only instructions with the same line have, and that is quickly made.
+
+        Its instruction is kept, so that no other object gets the identities of its fields.
+        """
+        # Their lines also tell of instructions in what they call, or of operands' shapes.
+        if instr.opcode.startswith(("async-", "conditional")):
+            return is_root, instr
+        return (
+            is_root,
+            instr.name,
+            instr.opcode,
+            id(instr.shape),
+            id(instr.attrs),
+            id(instr.annotations),
+            tuple([operand.name for operand in instr.operands]),
+            tuple([computation.name for computation in instr.called]),
+            tuple([other.name for other in instr.control_predecessors]),
+        )
+
+    def _new(self, instr: Instruction, *, is_root: bool) -> int:
+        text = print_instruction(instr, SHOWN)
         head, shape = f"%{instr.name} = ", str(instr.shape)
         rest = text.removeprefix(head).removeprefix(shape).lstrip()
         self.bytes[shape] = instr.shape.bytes
-        key = (
-            ROOT if is_root else INSTRUCTION,
-            self.names.number(instr.name),
-            self.shapes.number(shape),
-            self.opcodes.number(instr.opcode),
-            self.rests.number(rest),
-            tuple([self.names.number(o.name) for o in instr.operands]),
-            tuple([self.names.number(c.name) for c in instr.called]),
-            self.sources.number(self._source(instr)),
+        number = self._number(
+            (
+                ROOT if is_root else INSTRUCTION,
+                self.names.number(instr.name),
+                self.shapes.number(shape),
+                self.opcodes.number(instr.opcode),
+                self.rests.number(rest),
+                tuple([self.names.number(o.name) for o in instr.operands]),
+                tuple([self.names.number(c.name) for c in instr.called]),
+                self.sources.number(self._source(instr)),
+            )
         )
-        number = self._known[instr, is_root] = self._number(key)
         if grid := shard_grid(instr):
             self.shards[number] = grid
         return number
@@ -91,14 +123,21 @@ class RowTable:
         """The rows of a module, in the order in which it is printed."""
         made: list[int] = []
         fused = fused_computations(module)
+        scheduled = module.header.is_scheduled
         for computation in computation_order(module):
-            name = self.names.number(computation.name)
-            made.append(self._number((ENTRY if computation is module.entry else HEAD, name)))
-            made += [
-                self.instruction(instr, is_root=instr is computation.root)
-                for instr in ordered(module, computation, fused)
-            ]
-            made.append(self._number((END, name)))
+            kind = ENTRY if computation is module.entry else HEAD
+            key = computation, kind, scheduled and computation not in fused
+            if key not in self._computations:
+                name, root = self.names.number(computation.name), computation.root
+                self._computations[key] = [
+                    self._number((kind, name)),
+                    *[
+                        self.instruction(instr, is_root=instr is root)
+                        for instr in ordered(module, computation, fused)
+                    ],
+                    self._number((END, name)),
+                ]
+            made += self._computations[key]
         return made
 
     def as_data(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from hlo.support.garbage import no_collection
 from hlo_tools.trace.document import Document
 from hlo_tools.trace.recording import record
 
@@ -33,7 +34,9 @@ def trace_data(
     ----------
     values, target, assembly : as of `Document`.
     """
-    return Document(record(module, passes), values, target=target, assembly=assembly).as_data()
+    with no_collection():
+        recording = record(module, passes)
+        return Document(recording, values, target=target, assembly=assembly).as_data()
 
 
 def trace_text(data: dict[str, Any]) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from optimizer.pipelines import Target
 
 PARTS: Final = Path(__file__).with_name("parts")
+# The best takes gzip twice as long, and makes the page 2 % smaller.
+COMPRESSION: Final = 6
 # In the order in which the page has them: each may use those before it.
 SCRIPTS: Final = (
     "dom",
@@ -62,7 +64,8 @@ def page(data: Mapping[str, Any]) -> str:
     opcodes = [
         [name, summary, families[family_of_opcode(name)]] for name, summary in data["opcodes"]
     ]
-    packed = gzip.compress(trace_text({**data, "opcodes": opcodes}).encode(), mtime=0)
+    text = trace_text({**data, "opcodes": opcodes})
+    packed = gzip.compress(text.encode(), COMPRESSION, mtime=0)
     script = '"use strict";\n' + "\n".join(_part(f"{name}.js") for name in SCRIPTS)
     # Browsers hash the text between the tags, the line breaks at both ends included.
     digest = hashlib.sha256(f"\n{script}\n".encode()).digest()
