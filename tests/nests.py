@@ -6,25 +6,25 @@ from codegen.statements import Assign, For, If, Let
 ARRAYS = "abc"
 
 
-def nest(choose, *, straight=False):
+def nest(choose, kinds=("", "", "inner", "if")):
     """A loop of a few statements.
 
     Parameters
     ----------
     choose : gives one of some things: `random.choice`, or what Hypothesis draws.
-    straight : without a loop inside, and without choices.
+    kinds : of statements: `inner` is a loop, and `if` a choice.
     """
     start = choose([0, 0, 2])
     loop = _Nest(choose)
     statements = []
     for _ in range(choose([1, 2, 3, 4])):
-        statements += loop.statement(None if straight else choose(["", "", "inner", "if"]))
+        statements += loop.statement(choose(kinds) if len(kinds) > 1 else kinds[0])
     return For("i", start + choose(range(3, 10)), tuple(statements), start)
 
 
 def perfect(choose):
     """A loop around one other loop of a few statements; values may come before that one."""
-    outer = nest(choose, straight=True)
+    outer = nest(choose, [None])
     loop = _Nest(choose)
     values = [loop.let() for _ in range(choose([0, 0, 1]))]
     inside = []

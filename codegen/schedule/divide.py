@@ -15,15 +15,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name, as_expr
-from codegen.schedule.legality import IllegalError, expect_jammable, expect_repeatable_iterations
+from codegen.expressions import Name
+from codegen.schedule.legality import IllegalError, expect_repeatable_iterations
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
 from codegen.statements import For, Let
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -110,42 +110,3 @@ def overlap(body: Body, loop: For, size: int) -> list[For]:
 def fresh(body: Body, loop: For) -> For:
     """A loop whose iterations have names of their own, so that it may be there beside another."""
     return replace(loop, body=tuple(copied(body, loop.body, {})))
-
-
-def unroll_and_jam(body: Body, loop: For, times: int) -> list[Statement]:
-    """Several iterations at once: each statement is done for all of them, before the next one.
-
-        for k < 9: a = x[k]; y[k] = a
-
-    becomes, two at a time,
-
-        for k < 8 by 2: a = x[k]; a_1 = x[k + 1]; y[k] = a; y[k + 1] = a_1
-        a_2 = x[8]; y[8] = a_2
-
-    Raises
-    ------
-    IllegalError
-        if the loop does not count by 1 from 0, or if an iteration needs what one of those has
-        stored that are now done with it.
-    """
-    view = LoopView(loop)
-    if view.bounds is None or (view.bounds.start, view.bounds.step) != (0, 1):
-        raise IllegalError(f"the loop over {loop.name} does not count from 0 to a known number")
-    reason = expect_jammable(view, times)
-    made: list[Statement] = []
-    left = len(view.bounds) % times
-    whole = len(view.bounds) - left
-    if whole:
-        lane = Name(loop.name)
-        numbers = [lane + k if k else lane for k in range(times)]
-        statements = tuple(_jammed(body, loop, numbers))
-        made.append(replace(loop, stop=whole, step=times, body=statements))
-    made += _jammed(body, loop, range(whole, whole + left))
-    applied(f"unroll_and_jam by {times}", reason, loop, made)
-    return made
-
-
-def _jammed(body: Body, loop: For, numbers: Sequence[Expr | int]) -> Iterator[Statement]:
-    copies = [list(copied(body, loop.body, {loop.name: as_expr(n)})) for n in numbers]
-    for together in zip(*copies, strict=True):
-        yield from together

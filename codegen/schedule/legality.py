@@ -8,17 +8,30 @@ with unique indices.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.schedule.dependences import distances
-from codegen.statements import Assign, Break, Forever, Let, Try, base, values
+from codegen.schedule.loop import LoopView
+from codegen.statements import (
+    Assign,
+    Break,
+    For,
+    Forever,
+    Let,
+    LocalVariable,
+    Try,
+    base,
+    names_in,
+    nested,
+    values,
+)
 from codegen.walk import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from codegen.schedule.accesses import MemoryAccess
-    from codegen.schedule.loop import LoopView
     from codegen.statements import Statement
 
 
@@ -215,6 +228,8 @@ def expect_repeatable_iterations(loop: LoopView, count: int) -> str:
 def expect_jammable(loop: LoopView, times: int) -> str:
     """Raise unless each statement may run for several iterations before the next statement does.
 
+    Of a loop inside, each iteration runs for all of them before its next one.
+
     Parameters
     ----------
     times : the number of these iterations.
@@ -228,20 +243,79 @@ def expect_jammable(loop: LoopView, times: int) -> str:
     ------
     IllegalError
         if a statement of an iteration needs a later statement of one that is done with it now, or
-        if an iteration chooses or loops.
+        if an iteration chooses, or loops how often no other one does.
     """
-    if not all(isinstance(s, Let | Assign) for s in loop.body):
-        raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
+    _expect_same_turns(loop)
     if loop.statement.parallel or loop.statement.simd:
         return _PROMISED
-    for late in loop.accesses:
-        for ahead in loop.accesses:
-            meeting = _meeting(loop, late, ahead)
-            if not meeting or ahead.statement >= late.statement:
-                continue
-            if meeting[0] < times and meeting[-1] > 0:
-                raise IllegalError(f"{ahead} may need {late} in an earlier iteration")
+    _expect_turns_kept(loop, times, range(len(loop.body)))
     return f"none of {times} iterations needs what another one of them stores"
+
+
+def _expect_same_turns(loop: LoopView) -> None:
+    """Raise unless all iterations do the same statements, and their loops the same iterations."""
+    for s in nested(loop.body):
+        if not isinstance(s, Let | Assign | LocalVariable | For):
+            raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
+        bounds = names_in([replace(s, body=(), reductions=())]) if isinstance(s, For) else ()
+        if isinstance(s, For) and not loop.varying.isdisjoint(bounds):
+            raise IllegalError(f"the bounds of the loop over {s.name} differ for each {loop.name}")
+
+
+def _expect_turns_kept(loop: LoopView, times: int, numbers: range) -> None:
+    """Raise unless some statements see the same if each runs for several iterations at once.
+
+    Parameters
+    ----------
+    numbers : of the statements. Those of a loop inside do so at each iteration of that one.
+    """
+    asked = [a for a in loop.accesses if a.statement in numbers]
+    for late in asked:
+        for ahead in asked:
+            if _is_soon(_meeting(loop, late, ahead), times) and ahead.statement < late.statement:
+                raise IllegalError(f"{ahead} may need {late} in an earlier iteration")
+    for n in numbers:
+        inner = loop.body[n]
+        if isinstance(inner, For):
+            flat = loop.statement.with_body((*loop.body[:n], *inner.body, *loop.body[n + 1 :]))
+            inside, swapped = LoopView(flat), LoopView(inner.with_body([flat]))
+            among = range(n, n + len(inner.body))
+            # The same accesses in the same order, after those of the bounds.
+            again = [
+                turn
+                for turn, a in zip(
+                    reversed(swapped.accesses), reversed(inside.accesses), strict=False
+                )
+                if a.statement in among
+            ]
+            here = reversed([a for a in asked if a.statement == n])
+            _expect_inner_turns_kept(loop, swapped, list(zip(here, again, strict=False)), times)
+            _expect_turns_kept(inside, times, among)
+
+
+def _expect_inner_turns_kept(
+    loop: LoopView,
+    swapped: LoopView,
+    accesses: Sequence[tuple[MemoryAccess, MemoryAccess]],
+    times: int,
+) -> None:
+    """Raise if an access in a later iteration comes earlier in those of a loop inside.
+
+    Parameters
+    ----------
+    accesses : those in the loop inside, each in the loop and in `swapped`, where that is outside.
+    """
+    for one, again in accesses:
+        for other, second in accesses:
+            if _is_soon(_meeting(loop, one, other), times):
+                turns = distances(swapped, again, second)
+                if turns and turns[0] < 0:
+                    raise IllegalError(f"{other} may need {one} in an earlier iteration")
+
+
+def _is_soon(meeting: range | None, times: int) -> bool:
+    """Whether an access may meet another one less than so many iterations later."""
+    return meeting is not None and meeting[0] < times and meeting[-1] > 0
 
 
 def _meeting(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range | None:

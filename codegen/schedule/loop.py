@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -107,12 +106,19 @@ class LoopView:
     @cached_property
     def varying(self) -> set[str]:
         """The names of values that may differ from iteration to iteration."""
-        found = {self.name, *self.written, *self.variables}
+        found = {self.name, *self.written, *self.variables, *self._ambiguous}
         found |= {s.name for s in self.every if isinstance(s, For)}
         for s in self.every:
             if isinstance(s, Let) and not found.isdisjoint(names_of(s.value)):
                 found.add(s.name)
         return found
+
+    @cached_property
+    def _ambiguous(self) -> set[str]:
+        """The names of several values, each in a block of its own."""
+        first: dict[str, Let] = {}
+        lets = [s for s in self.every if isinstance(s, Let)]
+        return {s.name for s in lets if first.setdefault(s.name, s).value != s.value}
 
     # ------------------------------------------------------------------------------ elements
 
@@ -136,12 +142,11 @@ class LoopView:
     @cached_property
     def forms(self) -> dict[str, Linear]:
         """The linear forms of the values that an iteration names, where nothing is loaded."""
-        lets = [s for s in self.every if isinstance(s, Let)]
-        times = Counter(s.name for s in lets)
         found: dict[str, Linear] = {}
+        lets = [s for s in self.every if isinstance(s, Let) and s.name not in self._ambiguous]
         for s in lets:
             # Other integers may wrap around, as those of HLO do.
-            if s.kind == "s64" and times[s.name] == 1 and not has_loads(s.value):
+            if s.kind == "s64" and not has_loads(s.value):
                 found[s.name] = linear(s.value, found)
         return found
 

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Index, Load, Name, Op, indexed, total_of
 from codegen.kinds import element_of, number_of
 from codegen.loops.narrow_indices import MOST
-from codegen.schedule.divide import divide, fresh, unroll_and_jam
+from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import computed, reading
 from codegen.schedule.loop import LoopView, certain_loads
+from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.statements import Assign, For, Let, LocalVariable, Statement, base, in_lanes, values
 from codegen.walk import children, names_of, walk
 from hlo.types.element_type import ELEMENT_TYPES

@@ -1,15 +1,20 @@
 """What is refused names the two accesses, and leaves the loop as it was."""
 
 import pytest
-from written import Assign, For, Let
+from written import Assign, For, If, Let, Variable
 
+from codegen.elements.kernel import Scope
 from codegen.expressions import Load, Name
+from codegen.printer import text
 from codegen.schedule.dependences import distances
+from codegen.schedule.expand import expand
 from codegen.schedule.fission import computed, fission
 from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.stage import loading, storing
+from codegen.schedule.unroll_and_jam import unroll_and_jam
+from emit_c.kernels.kernel import CKernel
 
 WAITING = Load(Name("waiting"), Name("i"))
 
@@ -103,3 +108,68 @@ def test_values_that_all_iterations_share_are_spelled_out_in_a_staged_index():
     row, load = Let("s64", "r", "k + block"), Let("f32", "a", "x[i * 64 + r]")
     (copy,) = loading(For("i", 9, (row, load, Assign("y[i]", "a"))), {WAITING: load.value})
     assert copy.body == (Assign("waiting[i]", "x[i * 64 + (k + block)]"),)
+
+
+def body():
+    return CKernel(None, Scope()).body
+
+
+def rows():
+    """Sums of the rows of a matrix."""
+    total = For("k", 9, (Assign("t", "t + x[9 * i + k]"),), reductions=(("+", "t"),))
+    return For("i", 5, (Variable("f32", "t", "0"), total, Assign("y[i]", "t")))
+
+
+TWO_ROWS = """\
+  for (s64 i = 0; i < 4; i += 2) {
+    f32 t = 0;
+    f32 t_1 = 0;
+    for (s64 k = 0; k < 9; k++) {
+      t = t + x[9 * i + k];
+      t_1 = t_1 + x[9 * (i + 1) + k];
+    }
+    y[i] = t;
+    y[i + 1] = t_1;
+  }
+  f32 t_2 = 0;
+  for (s64 k = 0; k < 9; k++) {
+    t_2 = t_2 + x[9 * 4 + k];
+  }
+  y[4] = t_2;
+"""
+
+
+def test_the_loops_inside_of_several_iterations_become_one():
+    """Each sum has a variable of its own; of five rows, two at a time, one is left over."""
+    assert text(unroll_and_jam(body(), rows(), 2)) == TWO_ROWS
+
+
+SUMS_IN_AN_ARRAY = """\
+  f32 t[5];
+  for (s64 i = 0; i < 5; i++) {
+    t[i] = 0;
+    for (s64 k = 0; k < 9; k++) {
+      t[i] = t[i] + x[9 * i + k];
+    }
+    y[i] = t[i];
+  }
+"""
+
+
+def test_a_variable_of_each_iteration_becomes_an_array():
+    arrays, loop = expand(body(), rows())
+    assert text([*arrays, loop]) == SUMS_IN_AN_ARRAY
+
+
+@pytest.mark.parametrize(
+    ("inner", "match"),
+    [
+        # Row i reads what row i - 1 has stored one column further on: after it, now before it.
+        (For("k", 8, (Assign("y[10 * i + k + 11]", "y[10 * i + k + 2]"),)), r"y\[10 \* i"),
+        (For("k", "i", (Assign("y[9 * i + k]", "0"),)), "bounds of the loop over k differ"),
+        (If("c", (For("k", 8, ()),)), "no straight code"),
+    ],
+)
+def test_a_nest_is_not_jammed_where_an_iteration_needs_the_one_before(inner, match):
+    with pytest.raises(IllegalError, match=match):
+        unroll_and_jam(body(), For("i", 8, (inner,)), 2)

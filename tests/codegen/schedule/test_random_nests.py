@@ -16,13 +16,15 @@ from codegen.schedule import legality
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.conditions import turning_points
 from codegen.schedule.cut import cut
-from codegen.schedule.divide import divide, fresh, overlap, unroll_and_jam
+from codegen.schedule.divide import divide, fresh, overlap
+from codegen.schedule.expand import expand
 from codegen.schedule.fission import computed, reading
 from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import parallelize, vectorize
 from codegen.schedule.rfactor import rfactor
+from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.schedule.unswitch import unswitch
 from codegen.statements import Assign, For, If, LocalVariable
 from emit_c.kernels.kernel import CKernel
@@ -51,6 +53,15 @@ def jammed(choose, loop):
     return divide(names, loop, 16, inside)
 
 
+def jammed_whole(choose, loop):
+    return unroll_and_jam(body(), loop, choose([2, 3]))
+
+
+def expanded(_, loop):
+    arrays, made = expand(body(), loop)
+    return [*arrays, made]
+
+
 def staged(choose, loop):
     """The loads of one element ahead of the loop."""
     loads = LoopView(loop).certain_loads
@@ -71,6 +82,24 @@ def staged(choose, loop):
 def reordered(choose, loop):
     """The iterations in another order, as in lanes and on threads."""
     return [choose([vectorize, parallelize])(loop)]
+
+
+def of_loops(choose):
+    """A loop from 0 around loops, some of them deep, and statements between them."""
+    loop = nest(choose, [None, "inner", "inner"])
+    deep = perfect(choose).body
+    more = choose([(), deep, of_sums(choose).body[-3:], (For("m", 2, deep),)])
+    return replace(loop, start=0, body=choose([(*loop.body, *more), more or loop.body]))
+
+
+def of_sums(choose):
+    """A loop from 0 that adds up in a variable of each iteration."""
+    loop = nest(choose, [None, "inner"])
+    added = Assign(Name("own"), Name("own") + Load(Name("a"), Name("i") + Name("j")))
+    total = For("j", choose([1, 3]), (added,), reductions=(("+", "own"),))
+    last = Assign(Load(Name("b"), Name("i") * choose([0, 1])), Name("own"))
+    body = (*loop.body, LocalVariable("s64", "own", Name("i")), total, last)
+    return replace(loop, start=0, body=body)
 
 
 def around(choose):
@@ -134,17 +163,19 @@ def parted(choose, loop):
 # Each with the loops that it is tried on, and the part of them that it must take at least.
 PRIMITIVES = {
     divided: (nest, 1.0),
-    jammed: (partial(nest, straight=True), 0.3),
-    overlapped: (partial(nest, straight=True), 0.2),
+    jammed: (partial(nest, kinds=[None]), 0.3),
+    jammed_whole: (of_loops, 0.2),
+    expanded: (of_sums, 1.0),
+    overlapped: (partial(nest, kinds=[None]), 0.2),
     staged: (nest, 0.3),
-    reordered: (partial(nest, straight=True), 0.05),
+    reordered: (partial(nest, kinds=[None]), 0.05),
     parted: (nest, 1.0),
     interchanged: (perfect, 0.3),
     coalesced: (around, 1.0),
     unswitched: (choosing, 0.4),
     factored: (folding, 0.5),
 }
-CHECKED = [jammed, overlapped, staged, reordered, interchanged]
+CHECKED = [jammed, jammed_whole, overlapped, staged, reordered, interchanged]
 
 
 def same(loop, made):
