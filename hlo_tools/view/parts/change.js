@@ -33,8 +33,9 @@ class ChangeView {
     this.shown = folded(this.lines, this.opened, this.framesOfChanges());
     const width = Math.max(this.width(0), this.width(1));
     const letters = app.options.isOn("wrap") ? (n) => Math.max(this.letters(n, 0), this.letters(n, 1)) : null;
-    this.lists.forEach((list) => list.fill(this.shown.length, width, letters));
-    if (isNew) this.revealChange();
+    const first = isNew ? this.shown.findIndex(({ line, fold }) => fold === undefined && line[2] === CHANGED) : -1;
+    this.lists.forEach((list) => list.fill(this.shown.length, width, letters, first));
+    this.lists.forEach((list) => list.draw(true));
     app.quiz.cover(pass, step);
   }
 
@@ -83,14 +84,9 @@ class ChangeView {
     return Math.min(longest, 600);
   }
 
-  revealChange() {
-    const first = this.shown.findIndex(({ line, fold }) => fold === undefined && line[2] === CHANGED);
-    if (first >= 0) this.lists.forEach((list) => list.reveal(first, true));
-  }
-
   line(n, side) {
     const { fold, count, line } = this.shown[n], place = line[side];
-    const state = this.states[side], gutter = this.gutters[side], height = this.lists[side].tall(n);
+    const state = this.states[side], gutter = this.gutters[side], height = this.lists[side].heightOf(n);
     if (fold !== undefined) {
       return el("div", { class: "row fold", role: "option", "data-fold": fold, id: `${side}-${n}` },
         gutter.draw(place, height, { isFold: true }),

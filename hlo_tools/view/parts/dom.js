@@ -28,8 +28,10 @@ function show(element, isShown) {
   element.hidden = !isShown;
 }
 
+const GROUPED = new Intl.NumberFormat("en");
+
 function plural(count, noun) {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  return `${GROUPED.format(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function bytes(count) {
@@ -53,32 +55,44 @@ function letterWidth() {
   return letterWidth.found;
 }
 
-// A list of which only those lines are in the page that can be seen.
+// A list of which only those lines are in the page that can be seen. To ask the page for a place or
+// a size lays out all that has changed in it, so that the list knows its own.
 class VirtualList {
   constructor(element, label, makeLine, { height = 20 } = {}) {
-    Object.assign(this, { element, makeLine, height, count: 0, first: -1, last: -1, tops: null });
+    Object.assign(this, { element, makeLine, height, count: 0, first: -1, last: -1, tops: null, top: 0, tall: 0, wide: 0 });
     this.sheet = el("div", { class: "sheet" });
     element.replaceChildren(this.sheet);
     filled(element, { role: "listbox", tabindex: 0, "aria-label": label }, []);
-    element.addEventListener("scroll", () => this.draw());
+    element.addEventListener("scroll", () => {
+      this.top = element.scrollTop;
+      this.draw();
+    });
     new ResizeObserver(() => this.resized()).observe(element);
     VirtualList.all.push(this);
   }
 
   // Show so many lines. `width` is of the longest, in letters. Where lines are wrapped, `letters`
   // gives the lists that must have equal heights, and the number of letters of each line there.
-  fill(count, width, letters = null) {
+  // The line `at`, if there is one, comes into view. To be drawn, after all that has to be laid out.
+  fill(count, width, letters = null, at = -1) {
     this.count = count;
     this.letters = letters;
+    if (!this.tall || letters) this.look();
     this.measure();
     this.sheet.style.minWidth = width && !letters ? `calc(${width}ch + 8rem)` : "";
     this.element.classList.toggle("wrapped", Boolean(letters));
-    this.draw(true);
+    this.top = Math.min(this.top, Math.max(0, this.topOf(count) - this.tall));
+    if (at >= 0) this.scrollTo(at);
+  }
+
+  // Ask the page for the list's size.
+  look() {
+    [this.tall, this.wide] = [this.element.clientHeight, this.element.clientWidth];
   }
 
   // How many letters fit into a line beside its mark and its gutter.
   get columns() {
-    return Math.max(20, Math.floor((this.element.clientWidth - 108) / letterWidth()));
+    return Math.max(20, Math.floor((this.wide - 108) / letterWidth()));
   }
 
   // The top of each line, for lines of different heights.
@@ -95,8 +109,9 @@ class VirtualList {
   }
 
   resized() {
+    this.look();
     if (this.letters) this.measure();
-    this.draw(true);
+    this.draw(Boolean(this.letters));
   }
 
   topOf(n) {
@@ -117,9 +132,8 @@ class VirtualList {
 
   // Draw the lines in view, or, to be printed, so many from the first.
   draw(anew = false, printed = 0) {
-    const top = this.element.scrollTop, tall = this.element.clientHeight;
-    const first = printed ? 0 : Math.max(0, this.at(top) - 8);
-    const last = Math.min(this.count, printed || this.at(top + tall) + 9);
+    const first = printed ? 0 : Math.max(0, this.at(this.top) - 8);
+    const last = Math.min(this.count, printed || this.at(this.top + this.tall) + 9);
     if (!anew && first === this.first && last === this.last) return;
     this.first = first;
     this.last = last;
@@ -136,16 +150,24 @@ class VirtualList {
   }
 
   // The height of a line, in pixels.
-  tall(n) {
+  heightOf(n) {
     return this.topOf(n + 1) - this.topOf(n);
   }
 
   // Bring a line into view, unless it is there.
-  reveal(n, always = false) {
-    const top = this.element.scrollTop, tall = this.element.clientHeight, at = this.topOf(n);
-    if (always || at < top + this.height || at > top + tall - 2 * this.height) {
-      this.element.scrollTop = Math.max(0, at - tall / 3);
-    }
+  reveal(n) {
+    const at = this.topOf(n);
+    if (at >= this.top + this.height && at <= this.top + this.tall - 2 * this.height) return;
+    this.scrollTo(n);
+    this.draw();
+  }
+
+  // Scroll to a line. What is there is laid out for that, so it goes: it is drawn anew anyway.
+  scrollTo(n) {
+    this.sheet.replaceChildren();
+    this.first = this.last = -1;
+    this.element.scrollTop = Math.max(0, this.topOf(n) - this.tall / 3);
+    this.top = this.element.scrollTop;
   }
 }
 VirtualList.all = [];

@@ -59,8 +59,10 @@ class LoopsView {
     const width = Math.max(...sides.flat().map((line) => texts[line].length), 40);
     const length = (n, side) => (this.shown[n][side] < 0 ? 0 : texts[sides[side][this.shown[n][side]]].length);
     const letters = this.app.options.isOn("wrap") ? (n) => Math.max(length(n, 0), length(n, 1)) : null;
-    this.lists.forEach((list) => list.fill(this.shown.length, Math.min(width, 300), letters));
-    this.revealNews(`${this.kernel}/${this.state}`, this.app.name);
+    const at = this.news(`${this.kernel}/${this.state}`, this.app.name);
+    this.lists.forEach((list) => list.fill(this.shown.length, Math.min(width, 300), letters, at.isNew ? at.line : -1));
+    this.lists.forEach((list) => list.draw(true));
+    if (!at.isNew && at.line >= 0) this.lists.forEach((list) => list.reveal(at.line));
   }
 
   // The primitives that the pass applied, in order: the schedule. A click shows the loop before and after one.
@@ -72,18 +74,14 @@ class LoopsView {
     this.primitive >= 0 ? el("p", {}, `Legal, since ${steps[this.primitive].reason}`) : ""];
   }
 
-  // Scroll to the line of an instruction that is newly chosen, else to the first change.
-  revealNews(at, name) {
+  // The line of an instruction that is newly chosen, else, of other loops, the first change; -1 if there is no news.
+  news(at, name) {
     const [isNew, isChosen] = [at !== this.at, name !== null && name !== this.shownName];
     [this.at, this.shownName] = [at, name];
     const places = (side) => this.shown.findIndex((line) => line[side] >= 0 && this.shownStates[side].names[line[side]].includes(name));
     const chosen = isChosen ? [places(1), places(0)].find((place) => place >= 0) : undefined;
-    if (chosen === undefined && !isNew) return;
-    const first = chosen ?? Math.max(this.shown.findIndex((line) => line[2] === CHANGED), 0);
-    for (const list of this.lists) {
-      list.reveal(first, isNew);
-      list.draw();
-    }
+    const first = isNew ? Math.max(this.shown.findIndex((line) => line[2] === CHANGED), 0) : -1;
+    return { isNew, line: chosen ?? first };
   }
 
   line(n, side) {
@@ -169,6 +167,7 @@ class CodeView {
     const longest = this.lines.reduce((most, line) => Math.max(most, length(line)), 40);
     this.lists[0].fill(rows.length, Math.min(300, rows.reduce((most, row) => Math.max(most, words.lettersOf(row)), 40)), isWrapped ? (n) => words.lettersOf(rows[n]) : null);
     this.lists[1].fill(this.lines.length, Math.min(longest, 300), isWrapped ? (n) => length(this.lines[n]) : null);
+    this.lists.forEach((list) => list.draw(true));
     const place = name === null ? -1 : this.state.place(name);
     if (place >= 0) this.lists[0].reveal(place);
     const speaks = (each) => each.names && each.names.includes(name);
@@ -183,7 +182,7 @@ class CodeView {
     const isChosen = app.trace.isInstruction(row) && name === app.name;
     return el("div", { class: `row ${isChosen ? "chosen" : ""}`, role: "option", "aria-selected": isChosen ? "true" : "false",
       "data-name": app.trace.isInstruction(row) ? name : null },
-      this.gutter.draw(n, this.lists[0].tall(n), { isLit: isChosen }), el("code", {}, ...app.words.ofRow(row, app.name, null)));
+      this.gutter.draw(n, this.lists[0].heightOf(n), { isLit: isChosen }), el("code", {}, ...app.words.ofRow(row, app.name, null)));
   }
 
   codeLine(n) {

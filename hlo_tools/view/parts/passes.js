@@ -13,7 +13,7 @@ class PassList {
         onclick: (event) => (event.shiftKey ? this.compareWith(run.number) : app.go({ pass: run.number, step: 0, tab: app.isOfModule() ? app.tab : "hlo" })) },
         el("span", { class: "number" }, String(run.number + 1)),
         el("span", { class: "title" }, ...breakable(run.name), path ? el("small", {}, path) : ""),
-        el("span", { class: "count", "aria-label": plural(run.steps.length, "rewrite") }, run.steps.length ? run.steps.length.toLocaleString("en") : ""),
+        el("span", { class: "count", "aria-label": plural(run.steps.length, "rewrite") }, run.steps.length ? GROUPED.format(run.steps.length) : ""),
         el("span", { class: "verdict", title: mark[1], "aria-label": mark[1] }, mark[0])));
     });
     byId("passes").replaceChildren(...this.items);
@@ -44,17 +44,11 @@ class PassList {
 
   render() {
     const { app } = this, { trace, pass, step, from } = app, run = trace.passes[pass];
-    this.items.forEach((item, number) => {
-      const isHere = number === pass;
-      item.classList.toggle("here", isHere);
-      item.classList.toggle("from", number === from);
-      item.firstChild.setAttribute("aria-current", isHere ? "step" : "false");
-      if (isHere) item.scrollIntoView({ block: "nearest" });
-    });
+    if (`${pass}/${from}` !== this.at) this.mark(pass, from);
     const slider = byId("slider"), steps = run ? run.steps.length : 0;
     slider.max = steps;
     slider.value = step;
-    const count = (n) => n.toLocaleString("en");
+    const count = (n) => GROUPED.format(n);
     const told = step ? `rewrite ${count(step)} of ${count(steps)}` : `all ${plural(steps, "rewrite")}`;
     slider.setAttribute("aria-valuetext", told);
     byId("where").textContent = told;
@@ -62,6 +56,18 @@ class PassList {
     byId("compare").value = from === null ? "" : String(from);
     byId("before-title").textContent = from === null ? "Before" : `Before pass ${from + 1}, ${trace.passes[from].name}`;
     byId("after-title").textContent = from === null ? "After" : `After pass ${pass + 1}, ${run.name}`;
+  }
+
+  // Mark the pass that is shown, and the one that the left side is before.
+  mark(pass, from) {
+    this.at = `${pass}/${from}`;
+    this.items.forEach((item, number) => {
+      const isHere = number === pass;
+      item.classList.toggle("here", isHere);
+      item.classList.toggle("from", number === from);
+      item.firstChild.setAttribute("aria-current", isHere ? "step" : "false");
+      if (isHere) item.scrollIntoView({ block: "nearest" });
+    });
   }
 
   // One rewrite after the other, until the last, or until somebody does anything.

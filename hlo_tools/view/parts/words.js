@@ -2,6 +2,31 @@
 
 const NAME = /%[\w.\-]+/g;
 
+// Letters up to which a line is laid out as a whole, and those of a piece of a longer one.
+const MOST_LETTERS = 2000, PIECE = 400;
+
+// Words in pieces of which the browser lays out those that can be seen: a tuple of all results may
+// have 30,000 letters. A letter's width is known, so that nothing moves.
+function inPieces(words) {
+  const pieces = [];
+  let piece = [], letters = 0;
+  const end = () => {
+    pieces.push(el("span", { class: "piece", style: `contain-intrinsic-width: ${letters}ch` }, ...piece));
+    [piece, letters] = [[], 0];
+  };
+  for (const word of words) {
+    const text = typeof word === "string" ? word : word.textContent;
+    for (let from = 0; from < text.length; from += PIECE) {
+      const part = text.slice(from, from + PIECE);
+      if (letters + part.length > PIECE) end();
+      piece.push(text.length <= PIECE ? word : typeof word === "string" ? part : el("span", { class: word.className }, part));
+      letters += part.length;
+    }
+  }
+  end();
+  return pieces;
+}
+
 class Words {
   // options: what is shown of a line.
   constructor(trace, options) {
@@ -43,7 +68,8 @@ class Words {
       ...this.ofText(text.slice(at + opcodeName.length), selected, bound),
     ];
     const besides = this.besides(row);
-    return besides ? [...made, el("span", { class: "beside" }, besides)] : made;
+    if (besides) made.push(el("span", { class: "beside" }, besides));
+    return text.length > MOST_LETTERS ? inPieces(made) : made;
   }
 
   // A text in which names of instructions can be clicked.
