@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from emit_c.executable.executable import Executable
     from emit_c.executable.pending import PendingExecutable
     from emit_c.executable.runtime import set_threads
+    from emit_c.kernels.passes import KernelPass
     from emit_c.program.emit import Program, emit
     from emit_c.table import emits_c
     from hlo.instruction import Module
@@ -71,6 +72,7 @@ def compile(  # noqa: A001 - so it is named
     donate: bool = False,
     remember: bool = True,
     plain: bool = False,
+    schedule: KernelPass | None = None,
     subnormals: Subnormals | None = None,
     threads: int | None = None,
     wait: Literal[True] = True,
@@ -83,6 +85,7 @@ def compile(  # noqa: A001 - so it is named
     donate: bool = False,
     remember: bool = True,
     plain: bool = False,
+    schedule: KernelPass | None = None,
     subnormals: Subnormals | None = None,
     threads: int | None = None,
     wait: Literal[False],
@@ -94,6 +97,7 @@ def compile(  # noqa: A001 - so it is named
     donate: bool = False,
     remember: bool = True,
     plain: bool = False,
+    schedule: KernelPass | None = None,
     subnormals: Subnormals | None = None,
     threads: int | None = None,
     wait: bool = True,
@@ -112,6 +116,7 @@ def compile(  # noqa: A001 - so it is named
         store the new one. The cache's keys know the files of PyHLO, but not the changes that a
         running program has made to its tables.
     plain : loops as one would write them by hand, to be read: see `emit`.
+    schedule : a pass of the user's over such loops. The user's cache is not used then.
     subnormals : "flush": results that are subnormal numbers are zeros, and such operands count as
         zeros, as in XLA's code for CPUs, because many processors compute with them a hundred times
         as slowly. "keep": as IEEE 754 says, and as the interpreter does. By default as
@@ -143,7 +148,7 @@ def compile(  # noqa: A001 - so it is named
     refuse_elided(module)
     taken = module if donate else _without_donations(module)
     chosen = conditions_for(subnormals, threads)
-    make = Compilation(taken, sound, optimize, remember, plain, chosen).executable
+    make = Compilation(taken, sound, optimize, remember, plain, chosen, schedule).executable
     if wait:
         return make()
     from emit_c.executable.pending import PendingExecutable  # noqa: PLC0415

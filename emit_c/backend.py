@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from codegen.subnormals import Subnormals
     from emit_c.executable.profile import Profile
     from emit_c.executable.sanitize import SanitizerReport
+    from emit_c.kernels.passes import KernelPass
     from hlo.instruction import Module
 
 
@@ -84,13 +85,14 @@ class CCompiler(ModuleCompiler):
         subnormals: Subnormals | None = None,
         threads: int | None = None,
         transport: str | None = None,
+        schedule: KernelPass | None = None,
     ) -> CompiledC:
         """The module as C.
 
         Parameters
         ----------
         remember : use the user's cache of libraries.
-        subnormals, threads : as of `emit_c.compile`.
+        subnormals, threads, schedule : as of `emit_c.compile`.
         transport : as of `CompiledC`.
 
         Raises
@@ -99,7 +101,12 @@ class CCompiler(ModuleCompiler):
             as `emit_c.compile`.
         """
         return CompiledC(
-            module, transport, remember=remember, subnormals=subnormals, threads=threads
+            module,
+            transport,
+            remember=remember,
+            subnormals=subnormals,
+            threads=threads,
+            schedule=schedule,
         )
 
 

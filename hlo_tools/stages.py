@@ -95,7 +95,7 @@ def stage_text(
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    made = emit_c.emit(prepare(static_form(module)), plain=plain or own is not None, schedule=own)
+    made = emit_c.emit(prepare(static_form(module)), plain=plain, schedule=own)
     expect_kernel(kernel, made.kernels)
     return assembly(made, kernel) if stage == "asm" else made.source
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from emit_c.conditions import Conditions
     from emit_c.executable.built import Built, StridedView
+    from emit_c.kernels.passes import KernelPass
     from hlo.instruction import Module
     from hlo.verify import Sound
 
@@ -62,6 +63,7 @@ class Building:
     optimize: bool
     plain: bool
     conditions: Conditions
+    schedule: KernelPass | None = None
 
     def dynamic(self) -> DynamicExecutable:
         """The callable of a module with sizes that are known at run time."""
@@ -70,7 +72,7 @@ class Building:
             precise = optimizer.optimize(precise, target="cpu", observers=())
             verify(precise, self.sound)
         static = to_static(precise)
-        program = emit(prepare(static.module), plain=self.plain, conditions=self.conditions)
+        program = self._emitted(prepare(static.module))
         return DynamicExecutable(self.module, static, build(program), lambda: program.source)
 
     def built(self, key: str) -> Built:
@@ -106,8 +108,16 @@ class Building:
         viewed, views = without_last_bitcasts(made)
         prepared = trust(prepare(viewed, log=log))
         try:
-            program = emit(prepared, units=units, plain=self.plain, conditions=self.conditions)
-            return ModuleInC(made, program, views)
+            return ModuleInC(made, self._emitted(prepared, units), views)
         except Exception:
             verify(made)  # its error says more, where there is one
             raise
+
+    def _emitted(self, prepared: Module, units: Units | None = None) -> Program:
+        return emit(
+            prepared,
+            units=units,
+            plain=self.plain,
+            schedule=self.schedule,
+            conditions=self.conditions,
+        )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from emit_c.conditions import Conditions
     from emit_c.executable.building import Building
     from emit_c.executable.built import Built
+    from emit_c.kernels.passes import KernelPass
     from hlo.instruction import Module
     from hlo.verify import Sound
 
@@ -34,6 +35,7 @@ class Compilation:
     remember: bool
     plain: bool
     conditions: Conditions
+    schedule: KernelPass | None = None
 
     @no_collection()
     def executable(self) -> Executable:
@@ -47,7 +49,7 @@ class Compilation:
         if is_dynamic(self.module):
             return self._building().dynamic()
         key = ""
-        if self.remember:
+        if self.remember and self.schedule is None:  # it may do anything
             key = module_cache.cache_key(self.module, self.optimize, self.plain, self.conditions)
         built = module_cache.load_built(key, self.module) if key else None
         built = built or self._building().built(key)
@@ -72,4 +74,6 @@ class Compilation:
         """The maker of the library, with the optimizer and the emitter."""
         from emit_c.executable.building import Building  # noqa: PLC0415  the cache may be enough
 
-        return Building(self.module, self.sound, self.optimize, self.plain, self.conditions)
+        return Building(
+            self.module, self.sound, self.optimize, self.plain, self.conditions, self.schedule
+        )

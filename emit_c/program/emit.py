@@ -110,7 +110,7 @@ def emit(
     watch : is shown the statements that each pass makes of a kernel: see `emit_c.kernels.passes`.
     plain : write loops as one would by hand, to be read: without the passes over kernels, except
         the last, and without tiles.
-    schedule : with `plain`, a pass of the user's over these loops.
+    schedule : a pass of the user's over plain loops.
     exported : let other files call `call` and `load_constants`.
     conditions : with subnormal numbers or without, and on how many threads; by default as the
         environment says.
@@ -127,7 +127,13 @@ def emit(
     check(module, emits_c, custom_calls, "C")
     sites: list[KernelSite] | None = [] if profile else None
     writer = ModuleWriter(
-        module, write_function, sites, units, watch, plain=plain, schedule=schedule
+        module,
+        write_function,
+        sites,
+        units,
+        watch,
+        plain=plain or schedule is not None,
+        schedule=schedule,
     )
     if any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)

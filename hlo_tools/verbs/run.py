@@ -4,6 +4,7 @@
     hlo run m.hlo --platform c --input x.npy --expect y.npy --rtol 1e-5
     hlo run m.hlo --platform c --reference interpreter
     hlo run m.hlo --platform c --profile --quiet
+    hlo run m.hlo --platform c --schedule mine.py:tiled --repeat 9
     hlo run m.hlo --platform cuda-host --checked
     hlo run dump --platform c --reference interpreter
     hlo run m.hlo --platform my_backend.py:Mine --reference interpreter
@@ -107,6 +108,11 @@ def add_arguments(parser: Parser) -> None:
         help="list the time of each kernel; with --platform cuda, too",
     )
     watched.add_argument("--profile-trace", metavar="FILE", help="write them as a trace for Chrome")
+    watched.add_argument(
+        "--schedule",
+        metavar="FILE.py:NAME",
+        help="transform plain loops as this function of yours says, as `hlo opt` does",
+    )
     watched.add_argument("--threads", type=at_least(1), metavar="N", help="use at most N threads")
     watched.add_argument(
         "--transport",
@@ -168,6 +174,7 @@ WATCHING = {
     "checked": "checked",
     "no_library": "libraries",
     "transport": "transport",
+    "schedule": "schedule",
 }
 # Those that may be about --reference, too.
 LIMITS = {
@@ -188,6 +195,7 @@ def _restrict(parser: Parser) -> None:
     parser.not_with("--iterations", "--input", "--fill", "--expect", "--output")
     parser.not_with("--split-input", "--output", "--expect", "--trace", "--profile-trace")
     parser.not_with("--sanitize", "--profile", "--profile-trace", "--threads")
+    parser.not_with("--schedule", *watching, *observed, "--checked", "--no-library")
     parser.not_with("--transport", *watching, *observed, "--checked", "--no-library")
     for watch in watching[:2]:
         parser.not_with(watch, "--checked", "--no-library")
@@ -298,6 +306,10 @@ def chosen_runner(
         return partial(run_watched, arguments, backend)
     if arguments.transport:
         options["transport"] = arguments.transport
+    if arguments.schedule:
+        from hlo_tools.own_schedules import own_schedule  # noqa: PLC0415 - imports emit_c
+
+        options["schedule"] = own_schedule(arguments.schedule)
     if arguments.no_library:
         options["libraries"] = False
     if arguments.checked:

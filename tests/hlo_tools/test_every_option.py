@@ -197,6 +197,7 @@ ELSEWHERE = {
         "--sanitize",
         "--checked",
         "--no-library",
+        "--schedule",  # test_own_schedules.py
         "--transport",  # emit_c/test_processes.py
     },  # test_watching.py
     "opt": {

@@ -66,6 +66,15 @@ def test_the_c_has_the_loops_of_the_schedule(hlo) -> None:
     assert "i_block" in hlo("opt", "m.hlo", "--stage", "c", "--schedule", "mine.py:blocks").out
 
 
+def test_a_scheduled_program_runs_and_is_timed(hlo) -> None:
+    words = ("--platform", "c", "--schedule", "mine.py:blocks", "--repeat", "2", "--seed", "1")
+    result = hlo("run", "m.hlo", *words, "--quiet", "--reference", "interpreter")
+    assert result.status == 0, result.err
+    assert "2 runs: best" in result.err
+    changed = hlo("run", "m.hlo", "--platform", "c", "--schedule", "mine.py:shorter")
+    assert "error[HLO153]: `shorter` changes what the kernel of sums leaves" in changed.err
+
+
 def refused(hlo, name, *options):
     result = hlo("opt", "m.hlo", "--stage", "loops", "--schedule", f"mine.py:{name}", *options)
     assert result.status == 2

@@ -55,6 +55,7 @@ BESIDE = {
     "cuda-host --explain-launch": "--arg f32[2]",
     "run --profile-trace": "--platform c",
     "run --ablate": "--platform c",
+    "run --schedule": "--platform c",
 }
 # Instead of what the verb needs elsewhere.
 ALONE = {
