@@ -30,9 +30,8 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        # They are old at once, so that no collection of young objects walks over them either.
+        # Nor does any later collection walk over them.
         gc.freeze()
-        gc.unfreeze()
         gc.enable()
 
 
@@ -40,14 +39,6 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave some examples of long tests to the slow run, before those are deselected."""
     thin(items)
-
-
-@pytest.fixture
-def only_new_objects() -> Iterator[None]:
-    """Let the garbage collector look at what the test makes, and not at all tests: a second."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture

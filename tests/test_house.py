@@ -5,6 +5,7 @@ import importlib
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -32,18 +33,25 @@ FILES = {
     for room in ROOMS
     for path in sorted((ROOT / room).rglob("*.py"))
 }
-TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    """Every file that a tree imports, or the package where it is none of ours."""
-    for node in ast.walk(tree):
+@cache
+def nodes(name: str) -> tuple[ast.AST, ...]:
+    """The syntax tree of a file, node by node: the file itself first."""
+    return tuple(ast.walk(ast.parse(FILES[name].read_text())))
+
+
+@cache
+def imports(name: str) -> frozenset[str]:
+    """Every file that a file imports, or the package where it is none of ours."""
+    found: set[str] = set()
+    for node in nodes(name):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                name = f"{node.module}.{alias.name}"
-                yield name if name in FILES else node.module
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            found.update(n if n in FILES else node.module for n in inside)
+    return frozenset(found)
 
 
 def test_the_house_has_no_other_rooms() -> None:
@@ -76,14 +84,14 @@ def files_of(*begins: str) -> list[str]:
 @pytest.mark.parametrize("room", ROOMS)
 def test_rooms_import_only_from_rooms_before_them(room: str) -> None:
     behind = ROOMS[ROOMS.index(room) + 1 :]
-    imported = {(n, i) for n in files_of(room) for i in imports(TREES[n])}
+    imported = {(n, i) for n in files_of(room) for i in imports(n)}
     wrong = sorted(f"{n} imports {i}" for n, i in imported if i.partition(".")[0] in behind)
     assert not wrong, f"files import from rooms behind their own: {wrong}"
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
     """Not even for types: who reads a file must have read what it stands on before."""
-    graph = {n: {i for i in imports(t) if i in FILES} - {n} for n, t in TREES.items()}
+    graph = {name: (imports(name) & FILES.keys()) - {name} for name in FILES}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -100,9 +108,9 @@ def room(name: str) -> str:
 def test_rooms_inside_a_package_have_an_order(package: str) -> None:
     """No two folders of a package import each other, directly or through others."""
     graph: dict[str, set[str]] = {}
-    for name, tree in TREES.items():
+    for name in FILES:
         if name.startswith(f"{package}."):
-            inside = {i for i in imports(tree) if i.startswith(f"{package}.") and i in FILES}
+            inside = {i for i in imports(name) & FILES.keys() if i.startswith(f"{package}.")}
             graph.setdefault(room(name), set()).update({room(i) for i in inside} - {room(name)})
     try:
         TopologicalSorter(graph).prepare()
@@ -130,7 +138,7 @@ def test_meanings_cite_their_source(folder: str) -> None:
     silent = [
         f"{name}: {node.name}"
         for name in files_of(folder)
-        for node in TREES[name].body
+        for node in nodes(name)
         if isinstance(node, ast.FunctionDef)
         and not node.name.startswith("_")
         and defines_an_opcode_or_rule(node)
@@ -152,7 +160,7 @@ READS_TEXT = "codegen.prelude.paragraph"
 
 @pytest.mark.parametrize("folder", EMISSION)
 def test_nothing_on_the_way_to_the_printer_looks_at_text(folder: str) -> None:
-    looking = {name for name in files_of(folder) if "re" in set(imports(TREES[name]))}
+    looking = {name for name in files_of(folder) if "re" in imports(name)}
     assert not looking - {READS_TEXT}
 
 
@@ -160,8 +168,8 @@ def test_a_trait_is_asked_for_and_not_listed() -> None:
     """No set of names is just what a trait of `hlo.opcode` says."""
     traits = {having(trait): trait for trait in TRAITS}
     found: list[str] = []
-    for name, tree in TREES.items():
-        for node in ast.walk(tree):
+    for name in FILES:
+        for node in nodes(name):
             names = node.elts if isinstance(node, ast.Set | ast.Tuple | ast.List) else ()
             listed = frozenset(n.value for n in names if isinstance(n, ast.Constant))
             if len(listed) == len(names) > 1 and listed in traits and OPCODES.keys() >= listed:
@@ -169,9 +177,9 @@ def test_a_trait_is_asked_for_and_not_listed() -> None:
     assert not found
 
 
-def opcodes_listed(tree: ast.AST) -> Iterator[int]:
-    """The lines of statements in which three or more opcodes are listed, tables aside."""
-    for statement in ast.walk(tree):
+def opcodes_listed(name: str) -> Iterator[int]:
+    """The lines of a file's statements that list three or more opcodes, tables aside."""
+    for statement in nodes(name):
         if not isinstance(statement, ast.stmt) or hasattr(statement, "body"):
             continue
         for node in ast.walk(statement):
@@ -187,7 +195,7 @@ def test_a_list_of_opcodes_has_its_reason(room: str) -> None:
     bare: list[str] = []
     for name in files_of(room):
         lines = FILES[name].read_text().splitlines()
-        listed = sorted(opcodes_listed(TREES[name]))
+        listed = sorted(opcodes_listed(name))
         bare += [f"{name}:{n}" for n in listed if not lines[n - 2].lstrip().startswith("#")]
     assert not bare, f"lists of opcodes without a reason: {bare}"
 
@@ -201,8 +209,8 @@ def test_a_class_name_means_one_thing() -> None:
     """No two classes share a name: an emitter's say whose they are."""
     found: dict[str, str] = {}
     twice: list[str] = []
-    for name, tree in TREES.items():
-        for node in ast.walk(tree) if name.startswith(NAMED) else ():
+    for name in FILES:
+        for node in nodes(name) if name.startswith(NAMED) else ():
             if not isinstance(node, ast.ClassDef):
                 continue
             title = node.name.lstrip("_")
@@ -218,9 +226,9 @@ CODE = re.compile(r"HLO\d{3}")
 def test_every_error_code_has_its_story_and_its_place() -> None:
     raised = {
         node.value
-        for name, tree in TREES.items()
+        for name in FILES
         if not name.endswith("codes")
-        for node in ast.walk(tree)
+        for node in nodes(name)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and CODE.fullmatch(node.value)

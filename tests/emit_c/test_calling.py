@@ -177,7 +177,6 @@ def test_the_memory_of_a_dropped_result_is_used_again(way):
     assert len({first, *(executable(x).ctypes.data for _ in range(5))}) == 1
 
 
-@pytest.mark.usefixtures("only_new_objects")
 def test_results_outlive_their_module():
     executable = double("100000")
     result = executable(np.ones(100000, np.float32))
@@ -240,7 +239,6 @@ def test_a_capsule_of_another_type_is_refused(monkeypatch):
     assert caught.value.code == "HLO112"
 
 
-@pytest.mark.usefixtures("only_new_objects")
 def test_modules_of_equal_text_keep_their_own_constants():
     text = """HloModule m
 ENTRY e {{

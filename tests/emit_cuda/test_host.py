@@ -132,7 +132,6 @@ def test_threads_may_launch_at_once():
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux tells what is mapped")
-@pytest.mark.usefixtures("only_new_objects")
 def test_libraries_share_their_stacks_and_are_unloaded():
     def mapped():
         gc.collect()

@@ -265,7 +265,6 @@ def test_streams_and_graphs_keep_the_values(text, captures):
     assert bool(device.replayed) == captures
 
 
-@pytest.mark.usefixtures("only_new_objects")
 def test_results_stay_on_the_device_and_are_arguments_again():
     device = HostDevice()
     executable = emit_cuda.compile(hlo.parse(BRANCHES), device)
@@ -314,7 +313,6 @@ def test_donated_memory_holds_the_result():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_, np.complex64])
-@pytest.mark.usefixtures("only_new_objects")
 def test_capsules_are_what_numpy_reads(dtype):
     device = HostDevice()
     x = np.arange(6).reshape(2, 3).astype(dtype)
@@ -331,7 +329,6 @@ def test_capsules_are_what_numpy_reads(dtype):
     assert address not in device._allocated
 
 
-@pytest.mark.usefixtures("only_new_objects")
 def test_a_capsule_of_small_floats_comes_back():
     x = np.arange(6).astype(ml_dtypes.bfloat16)
     tensor = dlpack.Tensor(x.ctypes.data, (2, 3), None, x.dtype, (dlpack.CPU, 0), x)

@@ -3,8 +3,6 @@
 import gc
 from weakref import ref
 
-import pytest
-
 import hlo
 from hlo.support.memo import remembered
 
@@ -24,7 +22,6 @@ def test_answer_is_found_once():
     assert asked == [one, other]
 
 
-@pytest.mark.usefixtures("only_new_objects")
 def test_answer_goes_with_the_computation():
     @remembered
     def root(computation):

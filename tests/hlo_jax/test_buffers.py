@@ -48,7 +48,6 @@ def test_an_array_can_not_be_donated_and_used(jax: Any, jnp: Any) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.usefixtures("only_new_objects")
 def test_memory_is_counted(jax: Any, jnp: Any) -> None:
     device = jax.devices()[0]
     gc.collect()
@@ -73,7 +72,6 @@ def test_a_numpy_array_that_looks_at_a_buffer_keeps_it(jnp: Any) -> None:
     assert seen.tolist() == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.usefixtures("only_new_objects")
 def test_an_array_of_the_host_is_read_where_it_lies(jax: Any) -> None:
     numbers = np.arange(1000, dtype=np.float32)
     before = sys.getrefcount(numbers)
@@ -115,7 +113,6 @@ def test_dlpack_copies_where_it_must(jnp: Any) -> None:
         jnp.from_dlpack(odd, copy=False)
 
 
-@pytest.mark.usefixtures("only_new_objects")
 def test_memory_that_came_in_is_given_back(jax: Any) -> None:
     numbers = np.arange(64, dtype=np.float32)
     before = sys.getrefcount(numbers)

@@ -48,7 +48,6 @@ def test_an_exception_of_a_callback_reaches_the_caller(jax: Any) -> None:
         called(1.0).block_until_ready()
 
 
-@pytest.mark.usefixtures("only_new_objects")
 def test_functions_are_forgotten_with_their_programs(jax: Any) -> None:
     shape = jax.ShapeDtypeStruct((), "float32")
     called = jax.jit(lambda x: jax.pure_callback(lambda a: np.float32(a) + 1, shape, x))

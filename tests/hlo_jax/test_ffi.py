@@ -89,7 +89,6 @@ def test_what_a_handler_wants_and_is_not_given_is_named(jax: Any) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.usefixtures("only_new_objects")
 def test_a_state_lives_as_long_as_its_program(jax: Any, handlers: ctypes.CDLL) -> None:
     header = Path(jax.ffi.include_dir(), "xla/ffi/api/c_api.h").read_text()
     if f"#define XLA_FFI_API_MINOR {ffi.MINOR}" not in header:

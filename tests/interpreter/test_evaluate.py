@@ -82,7 +82,6 @@ def test_computations_nested_a_hundred_deep() -> None:
     assert interpreter.evaluate(module(body, "\n".join(names)), 7) == 7
 
 
-@pytest.mark.usefixtures("only_new_objects")
 def test_values_are_freed_after_their_last_use() -> None:
     seen: list[weakref.ref[np.ndarray]] = []
     alive: list[int] = []
