@@ -34,7 +34,8 @@ def conditions(graph: TensorGraph) -> dict[str, Condition]:
             if i.node in of_node
         ]
         if node.op == _MERGE:
-            condition = _merged(node, given[: sum(i.node in of_node for i in node.data_inputs)])
+            data = given[: sum(i.node in of_node for i in node.data_inputs)]
+            condition = _of_loop(node, data, graph) or _merged(node, data)
         else:
             condition = frozenset[tuple[str, bool]]().union(*given)
         if node.op == _ENTER:
@@ -53,22 +54,29 @@ def _is_of_loop(name: str, graph: TensorGraph) -> bool:
     """Whether a literal says that a loop runs, or that it goes on."""
     kind, _, rest = name.rpartition(" ")
     node = graph.by_name.get(rest.partition(":")[0])
-    if kind == "merge" and node is not None:
-        return any(graph.by_name[i.node].op == BACK_EDGE for i in node.inputs)
-    return kind == "loop" or (node is not None and node.op == "LoopCond")
+    return kind in ("loop", "turn") or (node is not None and node.op == "LoopCond")
+
+
+def _of_loop(node: Node, given: Sequence[Condition], graph: TensorGraph) -> Condition | None:
+    """The condition of a merge of a loop's variable; None for other merges.
+
+    All variables of a loop have a new value in each of its turns, so that it is the same for all.
+    """
+    if not any(graph.by_name[i.node].op == BACK_EDGE for i in node.data_inputs):
+        return None
+    enter = graph.by_name[node.data_inputs[0].node]
+    return given[0] | {(f"turn {enter.string('frame_name')}", True)}
 
 
 def _merged(node: Node, given: Sequence[Condition]) -> Condition:
     """The condition of a merge: both ways of one switch together are no condition."""
-    if len(given) == 1:  # of a loop, whose other input comes later
-        return given[0] | {(f"merge {node.name}", True)}
     common = given[0].intersection(*given[1:])
     rests = [condition - common for condition in given]
     if len(rests) == 2 and all(len(rest) == 1 for rest in rests):
         ((left, a),), ((right, b),) = rests
         if left == right and a != b:
             return common
-    return common if not any(rests) else common | {(f"merge {node.name}", True)}
+    return common | {(f"merge {node.name}", True)} if all(rests) else common
 
 
 def told(condition: Condition) -> str:

@@ -36,9 +36,13 @@ _RANDOM = frozenset(
         *("RandomShuffle", "Multinomial", "RandomGamma", "RandomPoissonV2"),
     }
 )
+# After TensorFlow's list of operations that XLA runs slowly.
+_SLOW = frozenset(
+    {"SelfAdjointEigV2", "Svd", "Qr", "MatrixInverse", "MatrixSolve", "ResizeBilinearGrad"}
+)
 # A cluster with one of them is worth its call, however few nodes it has.
 _CONTROL = frozenset({"If", "StatelessIf", "While", "StatelessWhile"})
-_BORDERS = frozenset({"_Arg", "_Retval", "Placeholder", "NoOp"})
+_BORDERS = frozenset({"_Arg", "_Retval", "Placeholder"})
 
 
 @dataclass(frozen=True)
@@ -47,17 +51,16 @@ class ClusterOptions:
 
     Attributes
     ----------
-    level : 0, off; 1, only nodes whose `_XlaCompile` is true; 2, all.
+    level : 0, only nodes whose `_XlaCompile` is true, and those of different `_XlaScope` stay
+        apart; 1 and 2, all nodes, between which TensorFlow makes no difference.
     least, most : numbers of nodes of a cluster.
-    devices : the kinds of devices whose nodes are clustered.
-    scopes : keep nodes of different `_XlaScope` apart.
+    devices : the kinds of devices whose nodes are clustered unasked; on others `_XlaCompile` asks.
     """
 
     level: int = 2
     least: int = 4
     most: int = 2**31 - 1
     devices: frozenset[str] = frozenset({"CPU"})
-    scopes: bool = True
 
 
 @dataclass(eq=False)
@@ -149,18 +152,31 @@ class _Marking:
     def _refused(self, node: Node, refusal: Callable[[Node], str], constant: set[str]) -> str:
         """The reason why a node is no candidate; "" if it is one."""
         device = _device(node)
-        wanted = node.flag("_XlaCompile") or node.flag("_XlaMustCompile")
+        unasked = not (node.flag("_XlaCompile") or node.flag("_XlaMustCompile"))
+        is_listed = device in self._options.devices
         reasons = {
-            "auto-clustering is off": self._options.level == 0,
-            "it is outside of any scope that asks for XLA": self._options.level == 1 and not wanted,
             "its `_XlaCompile` is false": node.flag("_XlaCompile") is False,
-            f"nodes on {device} are not clustered": device not in self._options.devices,
+            "it is outside of any scope that asks for XLA": self._options.level == 0 and unasked,
+            f"nodes on {device} are clustered only if asked": unasked and not is_listed,
             "it is a border of the graph": node.op in _BORDERS,
+            "constants of a loop wait for it": self._starts_constants(node),
             "it has a state, and its value must be constant": node.name in constant
             and access(node) is not None,
         }
         why = next((why for why, holds in reasons.items() if holds), "")
         return why or self._not_compiled(node, refusal)
+
+    def _starts_constants(self, node: Node) -> bool:
+        """Whether a node lets a loop's constants begin, which no cluster may wait for."""
+        by_name = self._graph.by_name
+        if node.op != "Identity" or not (given := node.data_inputs) or given[0].number != 1:
+            return False
+        switch = by_name[given[0].node]
+        return (
+            switch.op == "Switch"
+            and by_name[switch.data_inputs[1].node].op == "LoopCond"
+            and any(by_name[user].op == "Const" for user in self._graph.users[node.name])
+        )
 
     def _not_compiled(
         self, node: Node, refusal: Callable[[Node], str], inside: tuple[str, ...] = ()
@@ -169,6 +185,7 @@ class _Marking:
         reasons = {
             "the size of its result depends on values": node.op in _VALUE_SIZED,
             "it draws random numbers from a state that is no variable": node.op in _RANDOM,
+            "XLA runs it slowly": node.op in _SLOW,
             "it takes or gives lists of tensors": _has_variants(node),
             "it is a constant string": node.op == "Const" and node.type_of("dtype") == "DT_STRING",
         }
@@ -188,7 +205,7 @@ class _Marking:
         return ""
 
     def _alone(self, node: Node) -> _Cluster:
-        scope = node.string("_XlaScope") if self._options.scopes else ""
+        scope = node.string("_XlaInternalScope" if self._options.level else "_XlaScope")
         condition = self._conditions[node.name]
         is_candidate = node.name not in self._reasons
         return _Cluster([node.name], condition, _device(node), scope, is_candidate)

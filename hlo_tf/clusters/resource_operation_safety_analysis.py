@@ -46,10 +46,13 @@ def access(node: Node) -> VariableAccess | None:
         return ACCESSES[node.op]
     of_variables = node.op.endswith("VariableOp") or node.op.startswith(_ALSO_READ[1:])
     stateful = node.op.startswith(_RANDOM) and node.op not in _CALLS
-    return VariableAccess.READ_WRITE if of_variables or stateful else None
+    # A call's body comes into its place, and so do the ways of a loop or conditional that says so.
+    stays = node.op not in _CALLS and not node.flag("_lower_using_switch_merge")
+    any_effect = stays and any("func" in value for value in node.attrs.values())
+    return VariableAccess.READ_WRITE if of_variables or stateful or any_effect else None
 
 
-_CALLS = ("StatefulPartitionedCall", "StatefulRandomBinomial")
+_CALLS = ("PartitionedCall", "StatefulPartitionedCall", "StatefulRandomBinomial")
 
 
 def unsafe_pairs(graph: TensorGraph) -> dict[str, set[str]]:

@@ -3,11 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
+jit_scope: Any = tf.xla.experimental.jit_scope
+
 FUNCTIONS: dict[str, Callable[[], Any]] = {}
 ROWS = np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 6)
+STEPS = np.linspace(-1, 1, 40, dtype=np.float32).reshape(2, 5, 4)
+IMAGES = np.linspace(0, 1, 384, dtype=np.float32).reshape(2, 8, 8, 3)
 
 
 def graph(*arguments: Any) -> Callable[[Callable[..., Any]], None]:
@@ -254,3 +259,226 @@ def image_file(x):
 def top_values(x):
     best, where = tf.math.top_k(tf.sin(x) * x + 1.0, 2)
     return tf.exp(best) * best, tf.cumsum(x) * 2.0, where
+
+
+def network(make: Callable[[], tuple[Callable[..., Any], Any]]) -> None:
+    """Enter a function with variables of its own, which are new in each run."""
+
+    def call() -> Any:
+        keras.utils.set_random_seed(0)
+        function, *arguments = make()
+        return tf.function(function)(*map(tf.constant, arguments))
+
+    FUNCTIONS[make.__name__] = call
+
+
+def trained(model: Any, optimizer: Any, loss_of: Any, x: Any, y: Any) -> tuple[Any, ...]:
+    """A training step, and its arguments."""
+    model(x)
+    optimizer.build(model.trainable_variables)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True))
+        variables = model.trainable_variables
+        optimizer.apply(tape.gradient(loss, variables), variables)
+        return loss
+
+    return step, x, y
+
+
+@network
+def keras_dense_layers():
+    model = keras.Sequential([keras.layers.Dense(8, activation="relu"), keras.layers.Dense(1)])
+    return trained(
+        model, keras.optimizers.Adam(), keras.losses.MeanSquaredError(), ROWS, ROWS[:, :1]
+    )
+
+
+@network
+def keras_convolutions():
+    model = keras.Sequential(
+        [
+            keras.layers.Conv2D(4, 3, activation="relu"),
+            keras.layers.BatchNormalization(),
+            keras.layers.GlobalAveragePooling2D(),
+            keras.layers.Dense(3),
+        ]
+    )
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    return trained(model, keras.optimizers.SGD(0.1), loss, IMAGES, np.int32([0, 2]))
+
+
+@network
+def keras_lstm():
+    """A loop over time, whose gradient keeps lists of tensors."""
+    model = keras.Sequential([keras.layers.LSTM(3), keras.layers.Dense(1)])
+    return trained(
+        model, keras.optimizers.RMSprop(), keras.losses.MeanSquaredError(), STEPS, STEPS[:, 0, :1]
+    )
+
+
+@network
+def keras_attention():
+    layer = keras.layers.MultiHeadAttention(2, 4)
+    layer(STEPS, STEPS)
+    return lambda x: layer(x, x, use_causal_mask=True), STEPS
+
+
+@network
+def keras_mixed_precision():
+    layers = [keras.layers.Dense(n, dtype="mixed_float16") for n in (8, 4)]
+    model = keras.Sequential([*layers, keras.layers.Activation("softmax", dtype="float32")])
+    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1))
+    loss = keras.losses.SparseCategoricalCrossentropy()
+    return trained(model, optimizer, loss, ROWS, np.int32([0, 1, 2, 3]))
+
+
+@network
+def keras_dropout():
+    """Its seed is a variable, which each run changes."""
+    model = keras.Sequential([keras.layers.Dense(8, activation="gelu"), keras.layers.Dropout(0.5)])
+    model(ROWS)
+    return lambda x: model(x, training=True), ROWS
+
+
+@network
+def random_generator():
+    generator = tf.random.Generator.from_seed(3)
+    return lambda x: x * generator.normal((4, 6)) + generator.uniform((4, 6)), ROWS
+
+
+@network
+def a_variable_in_a_loop():
+    variable = tf.Variable(0.0)
+
+    def count(x):
+        for k in tf.range(4):
+            variable.assign_add(tf.reduce_sum(tf.sin(x)) * tf.cast(k, tf.float32))
+        return variable * 2.0 + tf.exp(x)
+
+    return count, ROWS
+
+
+@graph(STEPS)
+def connectionist_loss(x):
+    """A loss of sequences whose alignment with labels is unknown."""
+    labels = tf.constant([[1, 2, 2], [3, 1, 0]])
+    lengths = tf.constant([3, 2])
+    logits = tf.transpose(tf.concat([x, x * 2.0], 1), (1, 0, 2))
+    frames = tf.fill([tf.shape(x)[0]], tf.shape(logits)[0])
+    return tf.nn.ctc_loss(labels, logits, lengths, frames, blank_index=0)
+
+
+@graph(STEPS)
+def connectionist_loss_of_sparse_labels(x):
+    """On a processor it is an operation of its own, which XLA does not have."""
+    labels = tf.sparse.from_dense(tf.constant([[1, 2, 2], [3, 1, 0]]))
+    logits = tf.transpose(tf.concat([x, x * 2.0], 1), (1, 0, 2))
+    frames = tf.fill([tf.shape(x)[0]], tf.shape(logits)[0])
+    loss = tf.nn.ctc_loss(labels, logits, None, frames, blank_index=-1)
+    return tf.reduce_mean(loss * 0.5) + tf.reduce_sum(tf.sin(x) * x)
+
+
+@graph(ROWS)
+def nested_control_flow(x):
+    """Branches in a loop in a branch."""
+    total = tf.constant(0.0)
+    if tf.reduce_max(x) > 0.5:
+        for row in x:
+            if tf.reduce_sum(row) > 0:
+                total += tf.reduce_sum(tf.sin(row) * row + tf.exp(row))
+            else:
+                total -= tf.reduce_sum(tf.cos(row) * row - tf.tanh(row))
+    return total * 2.0 + tf.exp(total) * total
+
+
+@graph(ROWS)
+def a_loop_that_breaks(x):
+    total = tf.constant(0.0)
+    for row in x:
+        total += tf.reduce_sum(tf.exp(row) * row)
+        if total > 1.0:
+            break
+    return tf.sin(total) * total + tf.cos(total)
+
+
+@graph(ROWS)
+def gradient_of_a_loop(x):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for _ in tf.range(3):
+            y = tf.sin(y) * y + tf.tanh(y)
+        loss = tf.reduce_sum(y * y)
+    return tape.gradient(loss, x)
+
+
+@graph(ROWS, np.int32(1))
+def one_of_several(x, choice):
+    y = tf.sin(x) * x + tf.exp(x)
+    ways = [lambda: tf.exp(y) * y - 1.0, lambda: tf.cos(y) + y * y, lambda: text_of(y) * y]
+    return tf.switch_case(choice, ways) * 2.0 + y
+
+
+@graph(ROWS)
+def a_map_of_rows(x):
+    found = tf.map_fn(lambda row: tf.cumsum(tf.sin(row)) * row, x)
+    return tf.exp(found) * found + 1.0
+
+
+@graph(ROWS, np.int32([[0, 2], [3, 3]]))
+def embedding_gradient(table, ids):
+    """The gradient is sparse: places and rows."""
+    with tf.GradientTape() as tape:
+        tape.watch(table)
+        loss = tf.reduce_sum(tf.nn.embedding_lookup(table, ids) ** 2)
+    return tf.convert_to_tensor(tape.gradient(loss, table)) * 0.5 + table
+
+
+@graph(ROWS)
+def a_mask_of_rows(x):
+    kept = tf.boolean_mask(x, tf.reduce_sum(x, 1) > 0)
+    return tf.exp(kept) * kept + tf.sin(kept) - 1.0
+
+
+@graph(ROWS)
+def segments_and_order(x):
+    ids = tf.constant([0, 1, 0, 2])
+    sums = tf.math.unsorted_segment_sum(tf.sin(x) * x, ids, 3)
+    return tf.gather(sums, tf.argsort(sums[:, 0])) + tf.sort(sums, axis=1)
+
+
+@graph(ROWS)
+def linear_algebra(x):
+    square = tf.matmul(x, x, transpose_b=True) + tf.eye(4) * 2.0
+    lower = tf.linalg.cholesky(square)
+    return tf.linalg.triangular_solve(lower, x) + tf.linalg.inv(square) @ x
+
+
+@graph(ROWS)
+def spectrum(x):
+    found = tf.signal.rfft(x * tf.signal.hann_window(6))
+    return tf.math.log(tf.abs(found) + 1.0) * 2.0
+
+
+@graph(ROWS)
+def ragged_rows(x):
+    rows = tf.RaggedTensor.from_row_splits(tf.reshape(tf.sin(x) * x, (-1,)), [0, 5, 9, 24])
+    return tf.reduce_sum(rows * 2.0, axis=1) + tf.exp(tf.reduce_max(rows, axis=1))
+
+
+@graph(IMAGES)
+def image_changes(x):
+    y = tf.image.resize(tf.image.flip_left_right(x), (12, 12))
+    return tf.image.rgb_to_grayscale(tf.image.adjust_contrast(y, 2.0)) * 0.5
+
+
+@graph(ROWS)
+def manual_scopes(x):
+    """Two scopes that ask for XLA: `experimental_jit_scope`."""
+    with jit_scope():
+        y = tf.sin(x) * x + tf.exp(x)
+    with jit_scope():
+        z = tf.cos(y) * y + tf.tanh(y)
+    return tf.sqrt(z * z) + z * 3.0 - tf.exp(z)

@@ -11,18 +11,29 @@ import re
 import subprocess
 import sys
 import tempfile
+from itertools import chain
 from pathlib import Path
+from typing import Any
+
+from hlo_tf.clusters.graph import read_graph
 
 HERE = Path(__file__).parent
-FLAGS = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit --tf_xla_clustering_debug"
+FLAGS = {
+    2: "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit",
+    1: "--tf_xla_auto_jit=1 --tf_xla_cpu_global_jit",
+    0: "--tf_xla_auto_jit=0",
+}
+# The levels at which a graph is marked; all others only at the highest.
+LEVELS = {"manual_scopes": (2, 1, 0)}
 
 # Attributes that say nothing of what compiles.
 UNUSED = "_output_shapes|_user_specified_name|_construction_context|shape|value|_class|_has_manual"
 
 
-def dumped(name: str, folder: str) -> tuple[str, str]:
+def dumped(name: str, level: int, folder: str) -> tuple[str, str]:
     """The graph of a function before and after the pass."""
-    environment = {**os.environ, "TF_XLA_FLAGS": FLAGS, "TF_DUMP_GRAPH_PREFIX": folder}
+    flags = f"{FLAGS[level]} --tf_xla_clustering_debug"
+    environment = {**os.environ, "TF_XLA_FLAGS": flags, "TF_DUMP_GRAPH_PREFIX": folder}
     call = "import sys; from graph_functions import FUNCTIONS; FUNCTIONS[sys.argv[1]]()"
     subprocess.run(
         [sys.executable, "-c", call, name],
@@ -42,26 +53,31 @@ def without_values(text: str) -> str:
     text = re.sub(r"\n  experimental_debug_info \{.*?\n  \}", "", text, flags=re.DOTALL)
     text = re.sub(rf'\n  attr \{{\n    key: "(?:{UNUSED})"\n(?:    .*\n)*?  \}}', "", text)
     text = re.sub(r"\n +tensor_content: \"[^\n]*", "", text)
-    return re.sub(r"\nlibrary \{.*?\n\}(?=\n\w|\n*$)", "", text, flags=re.DOTALL)
+    shorter = re.sub(r"\nlibrary \{.*?\n\}(?=\n\w|\n*$)", "", text, flags=re.DOTALL)
+    return text if any(node.called for node in read_graph(shorter).nodes) else shorter
 
 
 def main() -> None:
     from graph_functions import FUNCTIONS  # noqa: PLC0415
 
-    from hlo_tf.clusters.graph import read_graph  # noqa: PLC0415
     from hlo_tf.clusters.kernels import refusal  # noqa: PLC0415
 
-    marks: dict[str, dict[str, dict[str, str]]] = {}
+    marks: dict[str, dict[str, Any]] = {}
     chosen = sys.argv[1:] or list(FUNCTIONS)
-    for name in chosen:
+    for name, level in [(each, level) for each in chosen for level in LEVELS.get(each, (2,))]:
         with tempfile.TemporaryDirectory() as folder:
-            before, after = dumped(name, folder)
+            before, after = dumped(name, level, folder)
         text = without_values(before)
         (HERE / "graphs" / f"{name}.pbtxt").write_text(text)
         clusters = {n.name: n.string("_XlaCluster") for n in read_graph(after).nodes}
-        refused = {n.name: why for n in read_graph(text).nodes if (why := refusal(n))}
-        marks[name] = {"clusters": {n: c for n, c in clusters.items() if c}, "refused": refused}
-        sys.stdout.write(f"{name}: {len(clusters)} nodes, {len(marks[name]['clusters'])} marked\n")
+        graph = read_graph(text)
+        nodes = [*chain.from_iterable(graph.functions.values()), *graph.nodes]
+        refused = {n.name: why for n in nodes if (why := refusal(n))}
+        found = {"clusters": {n: c for n, c in clusters.items() if c}, "refused": refused}
+        if name in LEVELS:
+            found = {"graph": name, "level": level, **found}
+        marks[f"{name} at level {level}" if name in LEVELS else name] = found
+        sys.stdout.write(f"{name}: {len(clusters)} nodes, {len(found['clusters'])} marked\n")
     path = HERE / "graphs" / "marks.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     path.write_text(json.dumps({**known, **marks}, indent=1) + "\n")

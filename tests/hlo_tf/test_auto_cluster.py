@@ -18,7 +18,10 @@ sys.path.append(str(Path(__file__).parent))
 import graph_functions  # noqa: E402
 
 # TensorFlow's random numbers depend on the device, XLA's too: these are compared by their kinds.
-RANDOM = {"random_numbers", "stateless_random_numbers", "shape_of_a_random_number"}
+RANDOM = {
+    *("random_numbers", "stateless_random_numbers", "shape_of_a_random_number"),
+    *("random_generator", "keras_dropout"),
+}
 VARIABLES = (graph_functions.VARIABLE, graph_functions.OTHER, graph_functions.COUNT)
 
 

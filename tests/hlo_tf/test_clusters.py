@@ -17,8 +17,10 @@ MARKS = json.loads((GRAPHS / "marks.json").read_text())
 
 
 def marked(name: str, options: ClusterOptions | None = None) -> Marks:
-    refused = MARKS[name]["refused"]
-    graph = read_graph((GRAPHS / f"{name}.pbtxt").read_text())
+    recorded = MARKS[name]
+    refused, file = recorded["refused"], recorded.get("graph", name)
+    graph = read_graph((GRAPHS / f"{file}.pbtxt").read_text())
+    options = options or ClusterOptions(level=recorded.get("level", 2))
     return mark_for_compilation(graph, lambda node: refused.get(node.name, ""), options)
 
 
@@ -73,12 +75,16 @@ def test_a_cluster_that_would_close_a_cycle_is_not_made() -> None:
 @pytest.mark.parametrize(
     ("options", "attribute", "clusters"),
     [
-        (ClusterOptions(level=0), "", set()),
-        (ClusterOptions(level=1), "", set()),
-        (ClusterOptions(level=1), 'attr { key: "_XlaCompile" value { b: true } }', {"b"}),
+        (ClusterOptions(level=0), "", set[str]()),
+        (
+            ClusterOptions(least=2, devices=frozenset[str]()),
+            'attr { key: "_XlaCompile" value { b: true } }',
+            {"b"},
+        ),
+        (ClusterOptions(level=0), 'attr { key: "_XlaCompile" value { b: true } }', {"b"}),
         (ClusterOptions(), 'attr { key: "_XlaCompile" value { b: true } }', {"b", "c"}),
         (ClusterOptions(least=1), 'attr { key: "_XlaCompile" value { b: false } }', {"a", "c"}),
-        (ClusterOptions(least=1, devices=frozenset({"GPU"})), "", set()),
+        (ClusterOptions(least=1, devices=frozenset({"GPU"})), "", set[str]()),
         (ClusterOptions(least=1), 'device: "/job:a/device:GPU:0"', {"a", "c"}),
         (ClusterOptions(least=1, most=1), "", {"a", "b", "c"}),
     ],
@@ -88,6 +94,35 @@ def test_options_and_scopes_decide(
 ) -> None:
     found = mark_for_compilation(read_graph(SQUARE % attribute), no_strings, options)
     assert set(found.clusters) == clusters
+
+
+LOOP = """
+node { name: "x" op: "Placeholder" }
+node { name: "enter" op: "Enter" input: "x" attr { key: "frame_name" value { s: "w" } } }
+node { name: "start" op: "Enter" input: "x" attr { key: "frame_name" value { s: "w" } } }
+node { name: "merge" op: "Merge" input: "enter" input: "next" }
+node { name: "count" op: "Merge" input: "start" input: "again" }
+node { name: "go" op: "LoopCond" input: "count" }
+node { name: "switch" op: "Switch" input: "merge" input: "go" }
+node { name: "turns" op: "Switch" input: "count" input: "go" }
+node { name: "turn" op: "Identity" input: "turns:1" }
+node { name: "half" op: "Const" input: "^turn" }
+node { name: "a" op: "Sin" input: "switch:1" }
+node { name: "b" op: "Mul" input: "a" input: "half" }
+node { name: "c" op: "AddV2" input: "b" input: "turns:1" }
+node { name: "next" op: "NextIteration" input: "c" }
+node { name: "again" op: "NextIteration" input: "turns:1" }
+"""
+
+
+def test_the_variables_of_a_loop_run_together() -> None:
+    """One turn gives all of them a value; what starts the turn's constants stays outside."""
+    refused = {"Enter", "Merge", "LoopCond", "Switch", "NextIteration"}
+    found = mark_for_compilation(
+        read_graph(LOOP), lambda node: "no" if node.op in refused else "", ClusterOptions(least=1)
+    )
+    assert partition(found.clusters) == {frozenset({"half", "a", "b", "c"})}
+    assert found.reasons["turn"] == "constants of a loop wait for it"
 
 
 CALLS = """
