@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Literal
 
 import optimizer
 from codegen.subnormals import flushes_on_gpus
+from emit_cuda.divided import DevicesExecutable
 from emit_cuda.executable import CudaExecutable, DynamicCudaExecutable
 from emit_cuda.gpu.shared import shared_gpu
 from emit_cuda.host.bounds import refuse_too_much
@@ -35,7 +36,6 @@ from emit_cuda.libraries import Libraries, carrying
 from emit_cuda.libraries import libraries as find_libraries
 from emit_cuda.program.emit import CudaProgram, emit
 from emit_cuda.table import emits_cuda
-from emit_cuda.together import DevicesExecutable
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
 from hlo.support.garbage import no_collection

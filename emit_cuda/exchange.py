@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emit_cuda.libraries.nccl import ADVICE
+from emit_cuda.libraries.nccl import ADVICE, Nccl
 from emit_cuda.transport import Move, Seat, SharedMemory
 from hlo import attributes as a
 from hlo.errors.error import HloError
@@ -135,5 +135,6 @@ def _exchange(
     elif isinstance(instr.attrs, a.AllGather) or step.folds:
         transport.gather(seats, ends, sizes)
     else:
+        assert isinstance(transport, Nccl), "kernels combine what is gathered in shared memory"
         made = [shape for _, shape in instr.shape.leaves()]
         transport.reduce(seats, ends, made, instr.called[0], scatters=scatters)

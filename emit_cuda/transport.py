@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from emit_cuda.devices import CudaDevice
-    from hlo.instruction import Computation
-    from hlo.types.shape import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +46,11 @@ Ends = Sequence[Sequence[tuple[int, int]]]
 
 
 class Transport(Protocol):
-    """A way for arrays from device to device; see `emit_cuda.libraries.nccl.Nccl`."""
+    """A way for arrays from device to device; `emit_cuda.libraries.nccl.Nccl` also sums them."""
 
     def move(self, seats: Sequence[Seat], moves: Sequence[Move]) -> None: ...  # noqa: D102
     def gather(self, seats: Sequence[Seat], arrays: Ends, sizes: list[int]) -> None: ...  # noqa: D102
     def broadcast(self, seats: Sequence[Seat], arrays: Ends, sizes: list[int]) -> None: ...  # noqa: D102
-    def reduce(  # noqa: D102
-        self,
-        seats: Sequence[Seat],
-        arrays: Ends,
-        made: Sequence[Shape],
-        computation: Computation,
-        *,
-        scatters: bool,
-    ) -> None: ...
 
 
 class SharedMemory:
@@ -87,15 +76,3 @@ class SharedMemory:
             Move(0, pairs[0][0], j, pairs[j][1], size)
             for pairs, size in zip(arrays, sizes, strict=True) for j in range(len(seats))
         ])  # fmt: skip
-
-    def reduce(
-        self,
-        seats: Sequence[Seat],
-        arrays: Ends,
-        made: Sequence[Shape],
-        computation: Computation,
-        *,
-        scatters: bool,
-    ) -> None:
-        """Kernels combine what is gathered: none is emitted that asks for this."""
-        raise NotImplementedError

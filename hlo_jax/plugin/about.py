@@ -16,7 +16,7 @@ from hlo_jax.mlir import stablehlo_versions
 from hlo_jax.plugin.client import client, make_client
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import kept, kept_numbers, named_values, no_deleter, text
-from hlo_jax.plugin.others import others_of
+from hlo_jax.plugin.processes import others_of
 from hlo_jax.plugin.table import answers
 from hlo_jax.private import PLATFORM, jaxlib_version
 from hlo_jax.shim import shim

@@ -21,7 +21,7 @@ from hlo_jax.shim import records
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hlo_jax.plugin.others import OtherProcesses
+    from hlo_jax.plugin.processes import OtherProcesses
 
 MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")
 MOST_DEVICES = 1024
