@@ -176,7 +176,8 @@ def _sharding(instr: Instruction, found: Analysis, module: Module) -> Sharding |
     else:
         cuts = [found.propagation.cuts[node] for node in leaves.values()]
     if own is not None and own.kind != "tuple":
-        return own if not _was_open(instr, found) else found.reader.sharding(cuts[0])
+        stays = not _was_open(instr, found) and not found.reader.is_for_some(own)
+        return own if stays else found.reader.sharding(cuts[0])
     if own is not None and instr is not module.entry.root:
         return _of_tuple(instr, own, found)
     if any(not s.is_array for _, s in instr.shape.leaves()):
@@ -193,7 +194,7 @@ def _of_tuple(instr: Instruction, own: Sharding, found: Analysis) -> Sharding:
     made = list(said)
     for n, node in enumerate(found.flow.leaves[instr].values()):
         wish = found.propagation.wishes.get(node)
-        if wish and wish.open:
+        if (wish and wish.open) or found.reader.is_for_some(said[n]):
             made[n] = found.reader.sharding(found.propagation.cuts[node])
     return own if made == said else Sharding("tuple", elements=tuple(made))
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
 from hlo.sharded import CUTS, JOINS, MANUAL_AXES, SHARDING, cut_values, meshes_in, resharding
@@ -80,22 +78,21 @@ def _flat(sharding: Sharding) -> Iterator[Sharding]:
 def reader_of(module: Module) -> ShardingReader:
     """The reader of a module's shardings.
 
-    Its devices are those that the header says, or else those of most shardings and meshes.
+    Its devices are those that the header says, or else all that shardings and meshes name.
     """
     meshes, count = meshes_in(module), module.header.num_partitions
-    if count == 1:
-        tiled = [
-            sharding.tiles
-            for instr in module.instructions()
-            if instr.annotations.sharding is not None
-            for _, shape, sharding in leaves_of(instr)
-            if sharding and sharding.tiles and shape.is_array
-        ]
-        count = max([devices_of(mesh) for mesh in meshes.values()], default=1)
-        most = max(tiled, key=lambda tiles: prod(tiles.dims), default=None)
-        if most is not None and prod(most.dims) > count:
-            return ShardingReader(meshes, tuple(sorted(map(int, most.device_array().reshape(-1)))))
-    return ShardingReader(meshes, tuple(range(count)))
+    if count > 1:
+        return ShardingReader(meshes, tuple(range(count)))
+    used, numbers = [*meshes.values()], set[int]()
+    for instr in module.instructions():
+        if instr.opcode == "custom-call":
+            used += [named.mesh for named in _outside_of_region(instr, meshes)]
+        if instr.annotations.sharding is not None:
+            each = [(s, sharding.tiles) for _, s, sharding in leaves_of(instr) if sharding]
+            tiled = [tiles for shape, tiles in each if tiles and shape.is_array]
+            numbers.update(int(d) for tiles in tiled for d in tiles.device_array().reshape(-1))
+    numbers |= set(range(max(map(devices_of, used), default=0)))
+    return ShardingReader(meshes, tuple(sorted(numbers)) or (0,))
 
 
 @dataclass(frozen=True)
@@ -148,37 +145,44 @@ class ShardingReader:
                 yield path, Wish(cut, opened(index, sharding, shape.rank))
 
     def cut(self, sharding: Sharding, shape: Shape, instr: Instruction) -> ArrayCut | None:
-        """The cut of an array by a sharding; None if it says none."""
+        """The cut of an array by a sharding; None if it says none.
+
+        Each device runs the same program on arrays of one shape, so no cut lets some devices hold
+        nothing: a sharding for some of them says none, as one for a single device (`maximal`).
+        """
         tiles = sharding.tiles
         if sharding.kind == "unknown":
             return None
+        if tiles is not None and len(tiles.dims) < shape.rank:
+            message = f"{instr.name}: its sharding has fewer dimensions than {shape}"
+            raise HloError("HLO122", message, instr.span)
+        if self._are_some(_numbers_of(sharding), instr):
+            return None
         if tiles is not None:
-            if len(tiles.dims) < shape.rank:
-                message = f"{instr.name}: its sharding has fewer dimensions than {shape}"
-                raise HloError("HLO122", message, instr.span)
-            self._expect_all(tiles.device_array(), instr)
             places = {number: place for place, number in enumerate(self.numbers)}
             sharding = self._renumbered(sharding, places)
         if sharding.kind == "unreduced":
             return replace(whole(shape.rank), summed=everyone(self.devices))
-        cut = cut_of(sharding, shape.rank)
-        if cut and sharding.named is not None:
-            self._expect_all(np.arange(max(
-                [len(axis.places) for axis in cut.dims if axis], default=self.devices
-            )), instr)  # fmt: skip
-        return cut
+        return cut_of(sharding, shape.rank)
 
-    def _expect_all(self, devices: np.ndarray, instr: Instruction) -> None:
-        """Refuse arrays of which some devices hold no part."""
-        numbers = sorted(int(d) for d in devices.reshape(-1))
-        if numbers == list(self.numbers):
-            return
-        if len(numbers) == self.devices:
-            listed, all_of = (",".join(map(str, some)) for some in (numbers, self.numbers))
+    def is_for_some(self, sharding: Sharding) -> bool:
+        """Whether a sharding leaves some devices out."""
+        return 0 < len(_numbers_of(sharding)) < self.devices
+
+    def _are_some(self, numbers: set[int], instr: Instruction) -> bool:
+        """Whether some devices of the program are left out.
+
+        Raises
+        ------
+        HloError
+            HLO122 if there are others than the program's.
+        """
+        others = numbers.difference(self.numbers)
+        if others:
+            listed, all_of = (",".join(map(str, sorted(s))) for s in (numbers, self.numbers))
             message = f"its sharding is for the devices {{{listed}}}, not {{{all_of}}}"
-        else:
-            message = f"its sharding is for {len(numbers)} of {self.devices} devices"
-        raise HloError("HLO122", f"{instr.name}: {message}", instr.span)
+            raise HloError("HLO122", f"{instr.name}: {message}", instr.span)
+        return 0 < len(numbers) < self.devices
 
     def _open(self, instr: Instruction):
         """The dimensions that a sharding leaves open, by the index of its array."""
@@ -217,10 +221,12 @@ class ShardingReader:
                 replace(cut_of_shards(one), summed=mesh_axis(summed, named.mesh))
                 if (summed := named.unreduced)
                 else cut_of_shards(one)
-                for one, named in zip(shards, self._named(instr), strict=True)
+                for one, named in zip(shards, _outside_of_region(instr, self.meshes), strict=True)
             )
             axis = self._manual(instr)
-            self._expect_all(np.arange(len(axis.places)), instr)
+            if self._are_some(set(range(len(axis.places))), instr):
+                message = f"a region is for {len(axis.places)} of {self.devices} devices"
+                raise HloError("HLO122", f"{instr.name}: {message}", instr.span)
             return Border(axis, cuts)
         inside = instr if target in CUTS else instr.operands[0]
         sharding = inside.annotations.sharding or Sharding("manual")
@@ -263,15 +269,25 @@ class ShardingReader:
         attributes = instr.annotations.frontend_attributes
         text = (attributes.get(MANUAL_AXES) if attributes else None) or ""
         named = axes_of(text)
-        shardings = self._named(instr)
+        shardings = _outside_of_region(instr, self.meshes)
         mesh = shardings[0].mesh if shardings else next(iter(self.meshes.values()))
         return mesh_axis(map(SubAxis, named), mesh)
 
-    def _named(self, instr: Instruction) -> tuple[NamedSharding, ...]:
-        """The shardings of values outside of a region, at a call that begins or ends it."""
-        attributes, target = (
-            instr.annotations.frontend_attributes,
-            CustomCall.of(instr).custom_call_target,
-        )
-        key = CUTS.get(target) or JOINS.get(target) or ""
-        return shardings_of((attributes.get(key) if attributes else "") or "", self.meshes)
+
+def _numbers_of(sharding: Sharding) -> set[int]:
+    """The devices that a sharding names; none if it is for all, or for a single one."""
+    if sharding.tiles is not None:
+        return {int(d) for d in sharding.tiles.device_array().reshape(-1)}
+    if sharding.named is not None and sharding.named.mesh.maximal_device is None:
+        return set(range(devices_of(sharding.named.mesh)))
+    return set()
+
+
+def _outside_of_region(instr: Instruction, meshes: Mapping[str, Mesh]) -> tuple[NamedSharding, ...]:
+    """The shardings of values outside of a region, at a call of Shardy that begins or ends it."""
+    attributes, target = (
+        instr.annotations.frontend_attributes,
+        CustomCall.of(instr).custom_call_target,
+    )
+    key = CUTS.get(target) or JOINS.get(target) or ""
+    return shardings_of((attributes.get(key) if attributes else "") or "", meshes)

@@ -14,7 +14,7 @@ from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import nasty
 from interpreter.numbers.compare import BITS, ROUNDING, Promise
 from tests.random_shardings import sharded
-from tests.sharded import check, divided, values
+from tests.sharded import check, values
 
 MOVING = (
     "concatenate", "convolution", "dot", "dynamic-slice", "dynamic-update-slice", "gather", "pad",
@@ -273,11 +273,23 @@ def test_two_layers_communicate_once() -> None:
     assert "replica_groups={{0,1},{2,3}}" in str(summed)
 
 
-def test_parts_of_some_devices_are_refused() -> None:
-    text = program("f32[8,12] negate(x)").replace(ROWS, "{devices=[2,1]<=[2]}", 1)
-    with pytest.raises(hlo.HloError, match="its sharding is for 2 of 4 devices") as caught:
-        divided(hlo.parse(text))
-    assert caught.value.span
+def test_all_devices_hold_what_some_shall_have() -> None:
+    """No array of a program that all run lets devices 2 and 3 hold nothing."""
+    module = hlo.parse(program("f32[8,12] negate(x)").replace(ROWS, "{devices=[2,1]<=[2]}", 1))
+    made = check(module, values(module))
+    assert made.entry.parameters[0].shape.dims == (8, 12)
+
+
+def test_devices_are_all_that_shardings_name() -> None:
+    """Without a number in the header: {0,1} and {1,2,3} are four devices, of which all hold x."""
+    module = hlo.parse("""HloModule m
+ENTRY e {
+  x = f32[6] parameter(0), sharding={devices=[2]0,1}
+  y = f32[6] parameter(1), sharding={devices=[3]1,2,3}
+  ROOT r = f32[6] add(x, y), sharding={devices=[4]<=[4]}
+}""")
+    made = check(module, values(module))
+    assert (made.header.num_partitions, made.entry.root.shape.dims) == (4, (2,))
 
 
 def test_a_constraint_cuts_a_value_anew() -> None:

@@ -95,9 +95,6 @@ def test_a_program_of_one_device_stays() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("(f32[8], s32[]) parameter(1), sharding={{devices=[8]<=[8]}, {replicated}}",
-         "(f32[8], s32[]) parameter(1), sharding={{devices=[3]<=[3]}, {replicated}}",
-         "is for 3 of 8 devices"),
         ("f32[8,8] parameter(0), sharding={devices=[2,4]<=[8]}",
          "f32[8,8] parameter(0), sharding={devices=[4,2]<=[8]}",
          "does not cut f32[8,8] into f32[4,2]"),
