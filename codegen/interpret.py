@@ -324,6 +324,19 @@ def final_memory(
     UnsupportedError
         if the statements can't be run here.
     """
+    listed = tuple(statements)
+    if _least_steps(listed) > steps:
+        raise UnsupportedError("it takes too many steps")
     machine = Machine(values, random=random, lanes=lanes, steps=steps, functions=functions)
-    machine.run(statements)
+    machine.run(listed)
     return machine.result
+
+
+def _least_steps(statements: Sequence[Statement]) -> int:
+    """The steps that statements take at least, whatever they choose."""
+    total = len(statements)
+    for s in statements:
+        if isinstance(s, For) and not any(isinstance(each, Break) for each in s.body):
+            known = [n for n in (s.start, s.stop, s.step) if isinstance(n, int)]
+            total += len(range(*known)) * _least_steps(s.body) if len(known) == 3 else 0
+    return total
