@@ -166,11 +166,13 @@ def _written_in_c(
     passes = {each.name: each for each in (*PASSES, *((schedule,) if schedule else ()))}
     known = {instr.name: instr for instr in module.instructions()}
     found: list[KernelState] = []
-    last: dict[str, str] = {}
+    last: dict[str, tuple[Sequence[Statement], str]] = {}
 
     def watch(name: str, pass_: str, statements: Sequence[Statement], kernel: CKernel) -> None:
-        made = text(statements)
-        if not pass_ or made != last[name]:
+        # Most passes change nothing: to compare takes less time than to print.
+        before, printed = last[name] if pass_ else ((), "")
+        made = printed if pass_ and statements == before else text(statements)
+        if not pass_ or made != printed:
             why, location = "", None
             if pass_:
                 why, location = passes[pass_].why, location_of(passes[pass_].run)
@@ -181,7 +183,7 @@ def _written_in_c(
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
             found.append(KernelState(name, pass_, why, location, code, computes, tuple(heard)))
         heard.clear()
-        last[name] = made
+        last[name] = statements, made
 
     with listening() as heard:
         program = emit_c.emit(module, watch=watch, plain=plain, schedule=schedule)
