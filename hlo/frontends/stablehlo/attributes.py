@@ -92,11 +92,7 @@ class Attributes(_Types):
         word, _, kind = (part.strip() for part in typed.partition(":"))
         if "x" not in word and {".", "e", "E"} & set(word):
             return Real(word, kind)
-        value = int(word, 16 if "x" in word else 10)
-        bits = int(kind.lstrip("sui")) if kind.lstrip("sui").isdigit() else 64
-        if not -(1 << bits - 1) <= value < 1 << bits:
-            raise HloError("HLO012", f"{word} does not fit `{kind or 'i64'}`")
-        return Integer(value, kind)
+        return Integer(types.integer(word, kind), kind)
 
     def string(self, word: Token, _kind: Any = None) -> str:
         return unquoted(word)

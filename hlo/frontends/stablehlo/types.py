@@ -271,6 +271,30 @@ def _number(number: Any, kind: ElementType) -> Any:
 
 def integers(text: str) -> tuple[Any, ...]:
     """The numbers of `array<i64: 1, 2>` or `array<i1: true>`."""
-    _, _, inside = text[text.index("<") + 1 : -1].partition(":")
+    kind, _, inside = text[text.index("<") + 1 : -1].partition(":")
     words = [w.strip() for w in inside.split(",")] if inside.strip() else []
-    return tuple(w == "true" if w in ("true", "false") else int(w) for w in words)
+    return tuple(w == "true" if w in ("true", "false") else integer(w, kind) for w in words)
+
+
+def integer(word: str, kind: str) -> int:
+    """The number of `4 : i32`, or one of `array<i32: 4, 0x5>`.
+
+    Raises
+    ------
+    HloError
+        HLO012 if it does not fit the type, HLO013 if there is no such type.
+    """
+    digits = kind.strip().lstrip("sui")
+    if len(digits) > _LONGEST_WIDTH:
+        raise HloError("HLO013", f"MLIR has no type `{kind}`")
+    bits = int(digits) if digits.isdigit() else 64
+    try:
+        number = int(word, 16 if "x" in word else 10)
+    except ValueError:  # Python reads no thousands of digits
+        number = 1 << bits
+    if not -(1 << bits - 1) <= number < 1 << bits:
+        raise HloError("HLO012", f"{word[:40]} does not fit `{kind or 'i64'}`")
+    return number
+
+
+_LONGEST_WIDTH = len("16777215")  # the digits of MLIR's largest number of bits

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hlo.errors.error import HloError, did_you_mean
 from hlo.frontends.stablehlo.operation import Tagged
 from hlo.frontends.stablehlo.operations.movement import constant_integers
@@ -217,7 +219,6 @@ def batch_norm_inference(scope: RegionScope, op: Operation, operands: Operands) 
 
 
 def _batch_norm(op: Operation) -> dict[str, Any]:
-    return {
-        "epsilon": float(given(op, "epsilon")),
-        "feature_index": int(given(op, "feature_index")),
-    }
+    with np.errstate(over="ignore"):  # XLA keeps an f32
+        epsilon = float(np.float32(given(op, "epsilon")))
+    return {"epsilon": epsilon, "feature_index": int(given(op, "feature_index"))}
