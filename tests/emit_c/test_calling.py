@@ -49,6 +49,18 @@ def double(size="3", kind="f32"):
     return emit_c.compile(hlo.parse(DOUBLE.format(kind, size)), optimize=False)
 
 
+def test_results_begin_elsewhere_in_a_page_than_arguments(way):
+    """A load waits for a store before it if their addresses end in the same 12 bits."""
+    if way == "ctypes":
+        pytest.skip("there, results are arrays of NumPy")
+    text = (
+        "HloModule m\nENTRY e { x = f32[5000] parameter(0)  y = f32[5000] negate(x)\n"
+        "z = f32[5000] add(x, x)  ROOT r = (f32[5000], f32[5000]) tuple(y, z) }"
+    )
+    results = emit_c.compile(hlo.parse(text), optimize=False)(np.ones(5000, np.float32))
+    assert [r.ctypes.data % 4096 for r in results] == [960, 1920]
+
+
 @pytest.mark.parametrize("size", ["", "0", "3", "4,5", "100,200"])
 def test_arrays_of_all_ranks_and_sizes(size):
     dims = tuple(int(n) for n in size.split(",") if n)

@@ -2,14 +2,19 @@
 // trampoline.c, which includes it.
 #include "pages.h"
 
-enum { ALIGNMENT = 64 };
+// A load waits for a store shortly before it whose address has the same last 12 bits, though it is
+// another one. So results begin elsewhere in a page than arguments, which NumPy puts 16 bytes after
+// a page's or a line's begin, and than arenas, which begin with a page. Measured: where a result
+// begins 48 bytes after an argument in these bits, a sum of 4,096 numbers takes 1.4 times as long;
+// 100 steps of heat take 0.92 to 1.3 times as long, as the distance of their two arrays has it.
+enum { PAGE = 4096, APART = 960, PLACES = 3 };
 // NumPy allocates small arrays fast; larger ones come from a pool, because the pages of fresh
 // memory cost more than most kernels.
 enum { SMALL = 1 << 14, KEPT = 2 };
 
-static void *allocate(size_t bytes) {
-  size_t whole = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
-  void *memory = aligned_alloc(ALIGNMENT, whole);
+static char *allocate(size_t bytes) {
+  size_t whole = (bytes + PAGE) & ~(size_t)(PAGE - 1);
+  char *memory = aligned_alloc(PAGE, whole);
   if (memory) hlo_ask_for_large_pages(memory, whole);
   return memory;
 }
@@ -20,29 +25,33 @@ static void *allocate(size_t bytes) {
 // interpreter guards it.
 typedef struct {
   Py_ssize_t users;   // the caller, and the buffers that are in use
-  size_t bytes;
+  size_t bytes, begin; // and where the memory begins in a page
   int free_count, closed;
   void *free_memory[KEPT];
 } Pool;
 
-static Pool *pool_new(size_t bytes) {
+static Pool *pool_new(size_t bytes, size_t begin) {
   Pool *pool = calloc(1, sizeof *pool);
   if (!pool) return (Pool *)PyErr_NoMemory();
   pool->users = 1;
   pool->bytes = bytes;
+  pool->begin = begin;
   return pool;
 }
 
 static void *pool_take(Pool *pool) {
   if (pool->free_count) return pool->free_memory[--pool->free_count];
-  void *memory = allocate(pool->bytes);
-  if (!memory) PyErr_Format(PyExc_MemoryError, "a call needs %zu bytes more", pool->bytes);
-  return memory;
+  char *memory = allocate(pool->begin + pool->bytes);
+  if (memory) return memory + pool->begin;
+  PyErr_Format(PyExc_MemoryError, "a call needs %zu bytes more", pool->bytes);
+  return NULL;
 }
+
+static void pool_drop(const Pool *pool, void *memory) { free((char *)memory - pool->begin); }
 
 static void pool_give(Pool *pool, void *memory) {
   if (pool->closed || pool->free_count == KEPT) {
-    free(memory);
+    pool_drop(pool, memory);
   } else {
     pool->free_memory[pool->free_count++] = memory;
   }
@@ -53,7 +62,7 @@ static void pool_leave(Pool *pool) {
 }
 
 static void pool_close(Pool *pool) {
-  while (pool->free_count) free(pool->free_memory[--pool->free_count]);
+  while (pool->free_count) pool_drop(pool, pool->free_memory[--pool->free_count]);
   pool->closed = 1;
   pool_leave(pool);
 }

@@ -139,7 +139,8 @@ static PyObject *new_result(Caller *self, Leaf *leaf, PyObject *const *in, void 
     return new_array(leaf, pointers[leaf->partner], donated);
   }
   if (!leaf->type || leaf->bytes < SMALL) return new_array(leaf, NULL, NULL);
-  if (!leaf->pool && !(leaf->pool = pool_new(leaf->bytes))) return NULL;
+  size_t begin = (size_t)(1 + (leaf - self->out) % PLACES) * APART;
+  if (!leaf->pool && !(leaf->pool = pool_new(leaf->bytes, begin))) return NULL;
   Buffer *buffer = buffer_new(leaf->pool);
   return buffer ? new_array(leaf, buffer->memory, (PyObject *)buffer) : NULL;
 }
@@ -310,7 +311,7 @@ static PyObject *caller_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     self->vectorcall = call;
     self->in = read_leaves(in, &self->in_count);
     if (!PyErr_Occurred()) self->out = read_leaves(out, &self->out_count);
-    if (!PyErr_Occurred()) self->arenas = pool_new(arena_bytes);
+    if (!PyErr_Occurred()) self->arenas = pool_new(arena_bytes, 0);
   } else {
     self->nesting = self->convert = self->convert_one = self->failed = NULL;
   }
