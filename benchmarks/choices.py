@@ -38,7 +38,6 @@ static int hlo_clock(struct timespec *clock) {
 #define clock_gettime(kind, clock) hlo_clock(clock)
 """
 _AFTER = """
-_Thread_local struct hlo_part_of_devices hlo_own_part;
 int64_t hlo_threads(void) { return 2; }
 
 // The seconds of n calls, of which each takes one time on all threads and another on one.
@@ -65,12 +64,14 @@ class Machine(NamedTuple):
     held_up : the share of calls on all threads for which another program has a processor.
     alone_held_up : the same of calls on one thread.
     longer : seconds that such a call takes more.
+    trial_held_up : seconds that the second call of the first trial takes more on one thread.
     """
 
     on_all: float
     held_up: float = 0.0
     alone_held_up: float = 0.0
     longer: float = 4e-3
+    trial_held_up: float = 0.0
 
 
 HELPS, EVEN, HURTS = Machine(0.55), Machine(1.0), Machine(1.5)
@@ -87,6 +88,9 @@ MACHINES: dict[str, tuple[Machine, ...]] = {
     "becomes busy": (HELPS, Machine(0.8, 0.5, 0.05)),
     "becomes free": (Machine(0.8, 0.5, 0.05), HELPS),
     "threads come and go": (HELPS, HURTS, HELPS, HURTS),
+    "threads hurt, a trial is held up": (HURTS._replace(trial_held_up=1e-3),),
+    "threads hurt, a trial is held up long": (HURTS._replace(trial_held_up=0.1),),
+    "busy at times, threads hurt": (Machine(1.5, 0.002, 0.002),),
 }
 
 
@@ -101,6 +105,7 @@ def times_of(machines: tuple[Machine, ...], length: float, seed: int) -> list[np
             made[kind] = length * (1.0 if kind else machine.on_all)
             made[kind] *= random.normal(1, 0.02, calls)
             made[kind] += machine.longer * (random.random(calls) < share)
+        made[1, 6] += machine.trial_held_up
         found.append(made)
     return found
 
@@ -128,7 +133,8 @@ def policy(name: str = "", factor: float = 1.0) -> tuple[Simulated, str]:
         changed = 1 + (value - 1) * factor if name in RATIOS else value * factor
         number = f"{changed:.4g}" if "." in found[1] or "e" in found[1] else str(round(changed))
         text = pattern.sub(f"{name} = {number}", text, count=1)
-    loaded = ctypes.CDLL(str(library([_BEFORE + text + _AFTER], ("-O2",), ())))
+    sources = [_BEFORE + text + _AFTER, in_one_file("thread.c")]
+    loaded = ctypes.CDLL(str(library(sources, ("-O2",), ())))
     loaded.simulated.restype = ctypes.c_double
     return loaded.simulated, number
 

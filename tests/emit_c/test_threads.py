@@ -108,6 +108,21 @@ def test_the_number_of_threads_stays_if_the_other_takes_more_time(is_alone: int)
     assert choice.halvings == 1
 
 
+@pytest.mark.parametrize("is_alone", [0, 1])
+def test_a_trial_that_is_held_up_counts_for_no_more_than_its_threads(is_alone: int) -> None:
+    """Calls took next to nothing so far: to that, each call of the trial takes ages.
+
+    On one thread it takes as many times as long as there are threads, at most: the rest of the time
+    the system had suspended it, as it does by accident.
+    """
+    choice = ThreadChoice(is_alone=is_alone, is_shared=1, left=3)
+    choice.counted[is_alone], choice.seconds[is_alone] = 12, 1e-15
+    made_alone(choice, TRIAL)
+    threads = runtime().threads.hlo_threads()
+    assert choice.seconds[not is_alone] == pytest.approx(threads * 1e-15)
+    assert choice.is_alone == is_alone
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_that_somebody_has_chosen_are_not_tried(threads: int) -> None:
     choice = ThreadChoice(threads=threads, is_shared=1, left=3)
