@@ -209,16 +209,17 @@ class Machine:
                 raise UnsupportedError("it assigns to more than a variable or an element")
 
     def _loop(self, loop: For) -> None:
-        counted = range(*(self._value(n) for n in (loop.start, loop.stop, loop.step)))
-        if len(counted) > self._steps:
+        start, stop, step = (self._value(n) for n in (loop.start, loop.stop, loop.step))
+        if step <= 0:
+            raise UnsupportedError(f"the loop over {loop.name} counts by {step}")
+        if _trips(start, stop, step) > self._steps and not _may_end_early(loop):
             raise UnsupportedError("it takes too many steps")
-        numbers = list(counted)
+        numbers = range(start, stop, step)
         if self._lanes and loop.simd and not any(isinstance(s, For) for s in each_side(loop.body)):
             self._run_in_lanes(loop, numbers)
             return
-        if self._random and loop.parallel:
-            self._random.shuffle(numbers)
-        for number in numbers:
+        random = self._random if loop.parallel else None
+        for number in random.sample(numbers, len(numbers)) if random else numbers:
             self._names[loop.name] = number
             if self.run(loop.body):
                 return
@@ -334,9 +335,21 @@ def final_memory(
 
 def _least_steps(statements: Sequence[Statement]) -> int:
     """The steps that statements take at least, whatever they choose."""
-    total = len(statements)
-    for s in statements:
-        if isinstance(s, For) and not any(isinstance(each, Break) for each in s.body):
-            known = [n for n in (s.start, s.stop, s.step) if isinstance(n, int)]
-            total += len(range(*known)) * _least_steps(s.body) if len(known) == 3 else 0
+    total, waiting = 0, [(statements, 1)]
+    while waiting:
+        block, times = waiting.pop()
+        total += times * len(block)
+        for s in block:
+            if isinstance(s, For) and not _may_end_early(s):
+                known = [n for n in (s.start, s.stop, s.step) if isinstance(n, int)]
+                waiting += [(s.body, times * _trips(*known))] if len(known) == 3 else []
     return total
+
+
+def _may_end_early(loop: For) -> bool:
+    return any(isinstance(s, Break) for s in each_side(loop.body))
+
+
+def _trips(start: int, stop: int, step: int) -> int:
+    """The iterations of a loop, which may be more than `len` can count."""
+    return max(0, -(-(stop - start) // step))
