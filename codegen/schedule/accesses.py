@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from codegen.expressions import Load, Name
@@ -34,6 +34,10 @@ class MemoryAccess:
     is_write: bool
     statement: int
     inner: Mapping[str, range | None] = field(default_factory=dict[str, "range | None"])
+
+    def within(self, loop: For) -> MemoryAccess:
+        """The same access, where its statement is in the body of a loop."""
+        return replace(self, inner={loop.name: _bounds(loop), **self.inner})
 
     def __str__(self) -> str:
         """In words, with the element as in C."""
@@ -69,10 +73,9 @@ def _inside(
         if isinstance(s, Assign):
             index = s.target.index if isinstance(s.target, Load) else None
             yield _Found(base(s.target), index, is_write=True), inner
-        if isinstance(s, For):
-            inner = {**inner, s.name: _bounds(s)}
+        deeper = {**inner, s.name: _bounds(s)} if isinstance(s, For) else inner
         for block in blocks(s):
-            yield from _inside(block, inner)
+            yield from _inside(block, deeper)
 
 
 def _bounds(loop: For) -> range | None:

@@ -47,6 +47,6 @@ def interchange(loop: For) -> For:
         simd=False,
         reductions=(),
     )
-    reason = expect_interchangeable(LoopView(replace(loop, body=(body,))), LoopView(made))
+    reason = expect_interchangeable(loop, body)
     applied("interchange", reason, loop, [made])
     return made

@@ -1,9 +1,9 @@
 """Legality: which changes of the order of iterations, and of their statements, keep all values.
 
-Each question is asked of dependences alone. The two promises that the author of a loop may have
-given are taken as facts: `parallel` says that no iteration depends on another one, `simd` that they
-do so through reductions only. No test could find that out where an index is loaded, as in a scatter
-with unique indices.
+Dependences alone decide. The two promises that the author of a loop may give are taken as facts:
+`parallel` says that no iteration depends on another one, `simd` that iterations depend on each
+other through reductions only. No dependence test can tell this of an index that is loaded, as in a
+scatter with unique indices.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.schedule.accesses import accesses
 from codegen.schedule.dependences import distances
 from codegen.schedule.loop import LoopView
 from codegen.statements import (
@@ -29,7 +30,7 @@ from codegen.statements import (
 from codegen.walk import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from codegen.schedule.accesses import MemoryAccess
     from codegen.statements import Statement
@@ -42,7 +43,7 @@ class IllegalError(Exception):
 def expect_independent(loop: LoopView) -> str:
     """Raise unless no iteration depends on another one: they may run in any order, or at once.
 
-    What iterations fold is left aside: see `For.reductions`.
+    Reductions do not count as dependences: see `For.reductions`.
 
     Returns
     -------
@@ -76,12 +77,8 @@ def _expect_all_run(loop: LoopView) -> None:
         raise IllegalError(f"an iteration of the loop over {loop.name} may be the last one")
 
 
-def expect_interchangeable(outer: LoopView, swapped: LoopView) -> str:
-    """Raise unless a loop that is only around another one may be inside of it.
-
-    Parameters
-    ----------
-    swapped : the inner loop, around the outer one.
+def expect_interchangeable(loop: For, inner: For) -> str:
+    """Raise unless a loop may be inside of the one that is all of its body.
 
     Returns
     -------
@@ -91,24 +88,24 @@ def expect_interchangeable(outer: LoopView, swapped: LoopView) -> str:
     Raises
     ------
     IllegalError
-        if an access in a later iteration of one loop and an earlier one of the other may meet
-        another access, of which one writes.
+        if two accesses of which one writes may meet, where one is in a later iteration of one
+        loop and in an earlier iteration of the other.
     """
+    outer = LoopView(replace(loop, body=(inner,)))
     _expect_all_run(outer)
-    if outer.statement.parallel or outer.statement.simd:
+    if loop.parallel or loop.simd:
         return _PROMISED
-    inner = outer.body[0]
-    folds = {*outer.statement.reductions, *getattr(inner, "reductions", ())}
+    folds = {*loop.reductions, *inner.reductions}
     if any(op == "first" for op, _ in folds):
         raise IllegalError("the first of equal numbers is found in the order of the iterations")
     names = {name for _, name in folds}
-    # The same accesses in the same order: the body is the same.
-    for one, again in zip(outer.accesses, swapped.accesses, strict=True):
-        for other, second in zip(outer.accesses, swapped.accesses, strict=True):
-            if one.name in names or not (one.is_write or other.is_write):
-                continue
-            outside, inside = distances(outer, one, other), distances(swapped, again, second)
-            if outside and inside and outside[-1] > 0 and inside[0] < 0:
+    swapped = LoopView(inner.with_body([loop.with_body(inner.body)]))
+    asked = [a for a in accesses(inner.body) if a.name not in names]
+    for one in asked:
+        for other in asked:
+            now = _meeting(outer, one.within(inner), other.within(inner))
+            then = _meeting(swapped, one.within(loop), other.within(loop))
+            if now and then and now[-1] > 0 and then[0] < 0:
                 raise IllegalError(f"{other} may need {one} in an earlier iteration")
     return "accesses to one element stay in their order"
 
@@ -119,7 +116,7 @@ def expect_repeatable(loop: LoopView, values: Collection[Statement]) -> None:
     Raises
     ------
     IllegalError
-        if the iteration writes what one of them is computed of.
+        if the iteration writes to a variable or an element that one of the values is computed of.
     """
     asked = {k for k, s in enumerate(loop.body) if any(s is each for each in values)}
     for one in (a for a in loop.accesses if a.statement in asked):
@@ -132,15 +129,15 @@ def expect_repeatable(loop: LoopView, values: Collection[Statement]) -> None:
 def expect_distributable(
     loop: LoopView, first: Collection[Statement], again: Collection[Statement] = ()
 ) -> str:
-    """Raise unless all iterations of some statements may run before all of the others.
+    """Raise unless a loop may be two: a loop over some statements, then one over the others.
 
-    So some may when values are loaded ahead of a loop (those that compute the values are the
-    first), and when stores wait for its end (all others are).
+    A loop that loads values ahead has the statements that compute these in the first loop; a loop
+    whose stores wait for its end has the stores in the second one.
 
     Parameters
     ----------
-    first : statements of an iteration.
-    again : those of them that run once more among the others.
+    first : the statements of the first loop.
+    again : the statements of the first loop that the second one repeats.
 
     Returns
     -------
@@ -150,8 +147,8 @@ def expect_distributable(
     Raises
     ------
     IllegalError
-        if one of the others is to come before one of the first, as the loop is now, and accesses
-        the same element.
+        if a statement of the second loop runs before one of the first loop now, and both access
+        one element, or one variable, that one of them writes.
     """
     early, repeated = (
         {k for k, s in enumerate(loop.body) if any(s is each for each in some)}
@@ -176,7 +173,7 @@ def expect_distributable(
 
 
 def expect_only_folded(loop: LoopView, names: Collection[str]) -> str:
-    """Raise unless nothing reads some variables, or arrays, but the statements that change them.
+    """Raise unless only the statements that change some variables, or arrays, read them.
 
     Returns
     -------
@@ -186,7 +183,7 @@ def expect_only_folded(loop: LoopView, names: Collection[str]) -> str:
     Raises
     ------
     IllegalError
-        if an iteration reads what the iterations before it have folded.
+        if an iteration reads a partial result of the fold.
     """
     for s in loop.every:
         is_fold = isinstance(s, Assign) and base(s.target) in names
@@ -197,7 +194,11 @@ def expect_only_folded(loop: LoopView, names: Collection[str]) -> str:
 
 
 def expect_repeatable_iterations(loop: LoopView, count: int) -> str:
-    """Raise unless so many iterations in turn may run once more, after the last of them.
+    """Raise unless iterations in turn may run a second time, after the last of them.
+
+    Parameters
+    ----------
+    count : the number of these iterations.
 
     Returns
     -------
@@ -207,8 +208,8 @@ def expect_repeatable_iterations(loop: LoopView, count: int) -> str:
     Raises
     ------
     IllegalError
-        if an iteration folds, chooses or loops, or if it loads what it, or one of those after it,
-        stores later.
+        if an iteration folds, chooses or loops, or if it loads an element that it stores later, or
+        that one of the next iterations stores.
     """
     if loop.statement.reductions:
         raise IllegalError(f"the loop over {loop.name} folds, and would fold some numbers twice")
@@ -228,7 +229,7 @@ def expect_repeatable_iterations(loop: LoopView, count: int) -> str:
 def expect_jammable(loop: LoopView, times: int) -> str:
     """Raise unless each statement may run for several iterations before the next statement does.
 
-    Of a loop inside, each iteration runs for all of them before its next one.
+    A loop inside runs each of its iterations for all of these before its next one.
 
     Parameters
     ----------
@@ -242,17 +243,17 @@ def expect_jammable(loop: LoopView, times: int) -> str:
     Raises
     ------
     IllegalError
-        if a statement of an iteration needs a later statement of one that is done with it now, or
-        if an iteration chooses, or loops how often no other one does.
+        if a statement depends on a later statement of an earlier iteration, if an iteration
+        chooses, or if the bounds of a loop inside differ from iteration to iteration.
     """
-    _expect_same_turns(loop)
+    _expect_same_statements(loop)
     if loop.statement.parallel or loop.statement.simd:
         return _PROMISED
-    _expect_turns_kept(loop, times, range(len(loop.body)))
+    _expect_order_kept(loop, times, range(len(loop.body)))
     return f"none of {times} iterations needs what another one of them stores"
 
 
-def _expect_same_turns(loop: LoopView) -> None:
+def _expect_same_statements(loop: LoopView) -> None:
     """Raise unless all iterations do the same statements, and their loops the same iterations."""
     for s in nested(loop.body):
         if not isinstance(s, Let | Assign | LocalVariable | For):
@@ -262,64 +263,55 @@ def _expect_same_turns(loop: LoopView) -> None:
             raise IllegalError(f"the bounds of the loop over {s.name} differ for each {loop.name}")
 
 
-def _expect_turns_kept(loop: LoopView, times: int, numbers: range) -> None:
-    """Raise unless some statements see the same if each runs for several iterations at once.
+def _expect_order_kept(loop: LoopView, times: int, statements: range) -> None:
+    """Raise unless some statements may each run for several iterations before the next one does.
+
+    A loop among them does each of its iterations for all of these before its next one.
 
     Parameters
     ----------
-    numbers : of the statements. Those of a loop inside do so at each iteration of that one.
+    statements : their numbers in the body of the loop.
     """
-    asked = [a for a in loop.accesses if a.statement in numbers]
-    for late in asked:
-        for ahead in asked:
-            if _is_soon(_meeting(loop, late, ahead), times) and ahead.statement < late.statement:
-                raise IllegalError(f"{ahead} may need {late} in an earlier iteration")
-    for n in numbers:
+    asked = [a for a in loop.accesses if a.statement in statements]
+    for one in asked:
+        for other in asked:
+            if other.statement < one.statement and _may_meet_within(loop, one, other, times):
+                raise IllegalError(f"{other} may need {one} in an earlier iteration")
+    for n in statements:
         inner = loop.body[n]
         if isinstance(inner, For):
-            flat = loop.statement.with_body((*loop.body[:n], *inner.body, *loop.body[n + 1 :]))
-            inside, swapped = LoopView(flat), LoopView(inner.with_body([flat]))
-            among = range(n, n + len(inner.body))
-            # The same accesses in the same order, after those of the bounds.
-            again = [
-                turn
-                for turn, a in zip(
-                    reversed(swapped.accesses), reversed(inside.accesses), strict=False
-                )
-                if a.statement in among
-            ]
-            here = reversed([a for a in asked if a.statement == n])
-            _expect_inner_turns_kept(loop, swapped, list(zip(here, again, strict=False)), times)
-            _expect_turns_kept(inside, times, among)
+            _expect_inner_order_kept(loop, times, n, inner)
 
 
-def _expect_inner_turns_kept(
-    loop: LoopView,
-    swapped: LoopView,
-    accesses: Sequence[tuple[MemoryAccess, MemoryAccess]],
-    times: int,
-) -> None:
-    """Raise if an access in a later iteration comes earlier in those of a loop inside.
+def _expect_inner_order_kept(loop: LoopView, times: int, n: int, inner: For) -> None:
+    """Raise unless a loop inside may do each of its iterations for several iterations at once.
+
+    These run in the order that an interchange of the two loops gives them.
 
     Parameters
     ----------
-    accesses : those in the loop inside, each in the loop and in `swapped`, where that is outside.
+    n : the number of the loop inside, in the body of the loop.
     """
-    for one, again in accesses:
-        for other, second in accesses:
-            if _is_soon(_meeting(loop, one, other), times):
-                turns = distances(swapped, again, second)
-                if turns and turns[0] < 0:
+    flat = loop.statement.with_body((*loop.body[:n], *inner.body, *loop.body[n + 1 :]))
+    swapped = LoopView(inner.with_body([flat]))
+    asked = accesses(inner.body)
+    for one in asked:
+        for other in asked:
+            if _may_meet_within(loop, one.within(inner), other.within(inner), times):
+                meeting = distances(swapped, one.within(flat), other.within(flat))
+                if meeting and meeting[0] < 0:
                     raise IllegalError(f"{other} may need {one} in an earlier iteration")
+    _expect_order_kept(LoopView(flat), times, range(n, n + len(inner.body)))
 
 
-def _is_soon(meeting: range | None, times: int) -> bool:
-    """Whether an access may meet another one less than so many iterations later."""
+def _may_meet_within(loop: LoopView, one: MemoryAccess, other: MemoryAccess, times: int) -> bool:
+    """Whether an access may meet another one of an iteration that is less than `times` later."""
+    meeting = _meeting(loop, one, other)
     return meeting is not None and meeting[0] < times and meeting[-1] > 0
 
 
 def _meeting(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range | None:
-    """The distances at which two accesses meet of which one writes."""
+    """The distances at which two accesses may meet; None if they never do, or if both read."""
     if not one.is_write and not other.is_write:
         return None
     return distances(loop, one, other)

@@ -92,6 +92,13 @@ def test_a_value_that_is_stored_again_is_not_repeated():
         interchange(For("i", 9, (value, inner)))
 
 
+def test_a_loop_without_known_bounds_is_interchanged():
+    """The inner loop's bounds read a name, and the outer loop's none: this was an error."""
+    store = Assign("y[9 * j + i]", "x[j]")
+    made = interchange(For("i", 9, (For("j", "n", (store,)),)))
+    assert made == For("j", "n", (For("i", 9, (store,)),))
+
+
 def test_values_that_grow_are_not_spelled_out():
     """Each of 60 values is twice the one before: spelled out, the last one has 2^59 names."""
     lets = [Let("s64", f"v{k}", f"v{k - 1} + v{k - 1}" if k else "i + 1") for k in range(60)]
