@@ -99,8 +99,8 @@ pycuda: .venv/tests
 # The pages of docs/ that are written by the program itself.
 docs: .venv/tests
 	$(BIN)/hlo explain --all > docs/codes.md
-	$(BIN)/python -m hlo_tools.views.railroad docs
-	$(BIN)/python -m hlo_tools.graphs.house docs
+	$(BIN)/python -m hlo_tools.drawing.pictures.railroad docs
+	$(BIN)/python -m hlo_tools.drawing.graphs.house docs
 	$(BIN)/python -m hlo_tools.reference docs
 
 # Proves the rules that are new or were changed, and writes down what came of it.

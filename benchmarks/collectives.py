@@ -31,7 +31,7 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 
-from hlo_tools.show import spelled_bytes  # noqa: E402
+from hlo_tools.values.show import spelled_bytes  # noqa: E402
 from interpreter.engine.memory import available_bytes  # noqa: E402
 
 ROWS = PartitionSpec("x")

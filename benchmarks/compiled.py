@@ -41,7 +41,7 @@ from benchmarks.measure import Times, both_clocks, geometric_mean, rounds_for, s
 from benchmarks.processor import about_processor
 from benchmarks.programs import PROGRAMS
 from hlo.errors.error import HloError
-from hlo_tools.inputs import make_inputs
+from hlo_tools.options.inputs import make_inputs
 from interpreter.engine.arguments import checked_arguments
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 from hlo.errors.error import HloError
 from hlo.instruction import Module
 from hlo.wording import counted
-from hlo_tools.graphs.drawing import drawn
-from hlo_tools.views.picture import picture
+from hlo_tools.drawing.graphs.drawing import drawn
+from hlo_tools.drawing.pictures.picture import picture
 from optimizer.memory.buffer_assignment import BufferAssignment
 from optimizer.memory.report import report
 from optimizer.observers import promise_of

@@ -21,8 +21,8 @@ import emit_c
 import optimizer
 from hlo.infer.table import infers
 from hlo.opcode import OPCODES
-from hlo_tools.opcode_examples import example_of
-from hlo_tools.opcode_pictures import opcode_picture
+from hlo_tools.drawing.opcode_examples import example_of
+from hlo_tools.drawing.opcode_pictures import opcode_picture
 from hlo_tools.proofs.record import evidence_of, read_record
 from hlo_tools.tables import load_tables
 from hlo_tools.verbs.ops import description
@@ -35,8 +35,8 @@ from optimizer.pipeline_text import option_defaults, spelled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hlo_tools.opcode_examples import Example
-    from hlo_tools.opcode_pictures import Picture
+    from hlo_tools.drawing.opcode_examples import Example
+    from hlo_tools.drawing.opcode_pictures import Picture
     from optimizer.log import Pass
 
 MADE = "<!-- made by `make docs` from the tables of the program: change those -->\n\n"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from emit_c.executable.assembly import assembly
 from emit_c.program.assigned import assigned
-from hlo_tools.graphs.drawing import drawn
-from hlo_tools.views.loops import expect_kernel, loops
+from hlo_tools.drawing.graphs.drawing import drawn
+from hlo_tools.drawing.pictures.loops import expect_kernel, loops
 from optimizer import optimize
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.layout.row_major_entry import row_major_entry
@@ -41,7 +41,7 @@ def compiled_text(module: Module, stage: str) -> str:
         as the passes, the emitters and the pictures do.
     """
     if stage == "page":
-        from hlo_tools.view.page import page_of  # noqa: PLC0415  a page has all stages in it
+        from hlo_tools.drawing.page.page import page_of  # noqa: PLC0415  a page has all stages in it
 
         return page_of(module)
     target = "gpu" if stage in OF_CUDA else "cpu"
@@ -70,7 +70,7 @@ def stage_text(
     stage : one of `STAGES`.
     plain : of C and assembly: scalar loops as one would write them by hand.
     kernel : of loops and assembly: the instruction whose kernel is shown; all are if none is named.
-    until, target, steps, prove : of loops, as of `hlo_tools.views.loops`.
+    until, target, steps, prove : of loops, as of `hlo_tools.drawing.pictures.loops`.
     schedule : of loops, C and assembly: the schedule of the user's own, as `FILE.py:NAME` names it.
     architecture : of CUDA: a GPU such as sm_80.
     explain_launch : of CUDA: the GPU for which the launches' resources are told instead.

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hypothesis import strategies as st
 
-from hlo_tools.checking.failure import find_failure
-from hlo_tools.checking.judging import difference
 from hlo_tools.generate.instances import instance
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import UnfitError
 from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.values import STYLES, sized
+from hlo_tools.search.checking.failure import find_failure
+from hlo_tools.search.checking.judging import difference
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS
 from optimizer.log import Log

@@ -9,9 +9,9 @@ import pytest
 
 import hlo as language
 import optimizer
+from hlo_tools.drawing.page.page import page
 from hlo_tools.trace.values import Values, random_inputs
 from hlo_tools.trace.write import trace_data
-from hlo_tools.view.page import page
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
 from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402

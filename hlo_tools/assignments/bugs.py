@@ -17,9 +17,9 @@ import optimizer
 from emit_c.table import emits_c
 from hlo.errors.error import HloError
 from hlo.support.own_code import load
-from hlo_tools.checking.failure import find_failure
-from hlo_tools.checking.search import arguments_for
 from hlo_tools.exercises.exercise import course_folder
+from hlo_tools.search.checking.failure import find_failure
+from hlo_tools.search.checking.search import arguments_for
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, ROUNDING, compare
 from optimizer.memory import buffer_assignment

@@ -6,11 +6,11 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from hlo.types.element_type import F32, PRED, S32
-from hlo_tools.checking.search import search, smallest
 from hlo_tools.exercises.cases import one_instruction
 from hlo_tools.generate.modules import random_module
-from hlo_tools.shrink.case import Case
-from hlo_tools.shrink.shrink import shrink
+from hlo_tools.search.checking.search import search, smallest
+from hlo_tools.search.shrink.case import Case
+from hlo_tools.search.shrink.shrink import shrink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ import numpy as np
 
 from hlo.read.parse import parse
 from hlo_tools.generate.values import tame
-from hlo_tools.running import leaves
+from hlo_tools.values.bounded import leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

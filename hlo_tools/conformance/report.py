@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hlo.wording import counted
 from hlo_tools.conformance.suite import CRASHED, KINDS, REFUSED, WRONG
 from hlo_tools.console import print_table, table_of
-from hlo_tools.show import spell_in_a_line
+from hlo_tools.values.show import spell_in_a_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,6 @@ import numpy as np
 from hlo.backend import without_donations
 from hlo.backend_names import find
 from hlo.errors.error import HloError
-from hlo_tools.checking.judging import difference, mapped
 from hlo_tools.conformance.behaviours import BEHAVIOURS
 from hlo_tools.conformance.isolated import Answer, Isolated
 from hlo_tools.conformance.probes import (
@@ -25,8 +24,9 @@ from hlo_tools.conformance.probes import (
     structures,
 )
 from hlo_tools.generate.embedding import beside
-from hlo_tools.shrink.case import Case
-from hlo_tools.shrink.shrink import shrink
+from hlo_tools.search.checking.judging import difference, mapped
+from hlo_tools.search.shrink.case import Case
+from hlo_tools.search.shrink.shrink import shrink
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.widths import float_format, type_of, widened
 

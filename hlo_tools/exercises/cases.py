@@ -15,8 +15,8 @@ from hlo_tools.exercises.limits import CallTooLongError, call_limited
 from hlo_tools.generate.operands import UnfitError, operands_for
 from hlo_tools.generate.random_shapes import TYPES, random_shape
 from hlo_tools.generate.values import nasty, tame
-from hlo_tools.shrink.case import Case
-from hlo_tools.shrink.shrink import shrink
+from hlo_tools.search.shrink.case import Case
+from hlo_tools.search.shrink.shrink import shrink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.limits import CallTooLongError
 from hlo_tools.exercises.meaning import differs
 from hlo_tools.generate.values import nasty
-from hlo_tools.shrink.case import Case
+from hlo_tools.search.shrink.case import Case
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:

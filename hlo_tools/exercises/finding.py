@@ -15,7 +15,7 @@ from hlo_tools.exercises.limits import CALL_SECONDS, CallTooLongError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hlo_tools.shrink.case import Case
+    from hlo_tools.search.shrink.case import Case
 
 UNWRITTEN = "not written yet"
 

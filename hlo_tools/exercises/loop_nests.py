@@ -20,7 +20,7 @@ from hlo_tools.exercises.finding import Mistake
 from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.meaning import differs
 from hlo_tools.generate.values import tame
-from hlo_tools.shrink.case import Case
+from hlo_tools.search.shrink.case import Case
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:

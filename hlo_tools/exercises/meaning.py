@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction, Module
     from hlo_tools.exercises.exercise import SearchEffort, Submission
-    from hlo_tools.shrink.case import Case
+    from hlo_tools.search.shrink.case import Case
     from optimizer.rewriting.rule import Rule
 
 PLAIN = (F32, S32, U8, PRED)

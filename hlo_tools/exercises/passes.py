@@ -8,12 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import hlo
-from hlo_tools.checking.aim import aim_of
-from hlo_tools.checking.search import search, smallest
 from hlo_tools.exercises.finding import Mistake, ToldError, raised, unwritten
 from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.limits import CallTooLongError, call_limited
 from hlo_tools.own_passes import Promising, as_pass
+from hlo_tools.search.checking.aim import aim_of
+from hlo_tools.search.checking.search import search, smallest
 from interpreter.numbers.compare import BITS
 from optimizer.log import Log
 from optimizer.observers import promise_of
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hlo.instruction import Module
-    from hlo_tools.checking.failure import Failure
     from hlo_tools.exercises.exercise import SearchEffort, Submission
+    from hlo_tools.search.checking.failure import Failure
     from interpreter.numbers.compare import Promise
     from optimizer.log import Pass
 

@@ -12,15 +12,15 @@ from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.shape import array
 from hlo.verify import verify
-from hlo_tools.checking.failure import find_failure
-from hlo_tools.checking.search import arguments_for, search, smallest
 from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.exercise import Exercise, course_folder
 from hlo_tools.exercises.finding import Mistake, unwritten
 from hlo_tools.exercises.passes import Demand, check_pass, of_failure
 from hlo_tools.generate.values import nasty, tame
 from hlo_tools.own_passes import find_pass
-from hlo_tools.trace.bisection import Search
+from hlo_tools.search.bisection import Search
+from hlo_tools.search.checking.failure import find_failure
+from hlo_tools.search.checking.search import arguments_for, search, smallest
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, compare
 from optimizer.catalogue import all_rules
@@ -35,8 +35,8 @@ from optimizer.rules.transpose import transpose_of_transpose
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hlo_tools.checking.failure import Failure
     from hlo_tools.exercises.exercise import SearchEffort, Submission
+    from hlo_tools.search.checking.failure import Failure
     from optimizer.log import Pass
     from optimizer.rewriting.rule import Rule
 
@@ -327,11 +327,12 @@ EXERCISES = (
     Exercise(
         23, "find the wrong rewrite", 7, "easy",
         {"REWRITE": lambda: blamed()[0], "RULE": lambda: blamed()[1]},
-        "hlo_tools/trace/bisection.py:Search", check_blamed,
+        "hlo_tools/search/bisection.py:Search", check_blamed,
     ),
     Exercise(
         24, "write the test that kills the mutant", 7, "medium",
-        {"module": own_mutant_test}, "hlo_tools/checking/search.py:search", check_mutant_test,
+        {"module": own_mutant_test}, "hlo_tools/search/checking/search.py:search",
+        check_mutant_test,
         ".hlo",
     ),
 )  # fmt: skip

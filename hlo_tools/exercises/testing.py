@@ -278,7 +278,8 @@ EXERCISES = (
     ),
     Exercise(
         64, "leave out what is not needed", 18, "medium",
-        {"smallest": lambda: own_smallest}, "hlo_tools/shrink/shrink.py:shrink", check_smallest,
+        {"smallest": lambda: own_smallest}, "hlo_tools/search/shrink/shrink.py:shrink",
+        check_smallest,
     ),
     Exercise(
         65, "a generator of programs", 18, "hard",

@@ -16,9 +16,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hlo.errors.error import HloError
+from hlo_tools.drawing.page.page import page_of
 from hlo_tools.lsp.edited_text import EditedText
 from hlo_tools.own_passes import find_pipeline
-from hlo_tools.view.page import page_of
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

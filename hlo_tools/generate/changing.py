@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hlo.walk import names_of, rebuild, rebuild_module
 from hlo_tools.generate.operands import need
 from hlo_tools.generate.resizing import with_entry
-from hlo_tools.running import running
+from hlo_tools.values.bounded import running
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:

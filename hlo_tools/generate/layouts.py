@@ -19,7 +19,7 @@ from hlo.walk import names_of, rebuild, rebuild_module, users
 from hlo_tools.generate.changing import changed, shown, some
 from hlo_tools.generate.operands import UnfitError, need
 from hlo_tools.generate.resizing import with_entry
-from hlo_tools.running import RUNNING
+from hlo_tools.values.bounded import RUNNING
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:

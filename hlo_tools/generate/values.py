@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from hlo.types.shape import array, tuple_of
-from hlo_tools.arrays import tree
+from hlo_tools.values.arrays import tree
 from interpreter.numbers.widths import widened
 
 if TYPE_CHECKING:

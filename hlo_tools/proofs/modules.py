@@ -24,13 +24,13 @@ import hlo_tools.proofs.opcodes  # pyright: ignore[reportUnusedImport]
 import hlo_tools.proofs.places  # pyright: ignore[reportUnusedImport]  # noqa: F401  they fill the table
 from hlo.attributes import ParameterNumber
 from hlo.walk import post_order
-from hlo_tools.checking.failure import Failure, broken_promise, compare_values
-from hlo_tools.checking.search import arguments_for
 from hlo_tools.proofs.elements import NumberedElements, TooManyError
 from hlo_tools.proofs.numbering import Numbering, leaves
 from hlo_tools.proofs.record import evidence_of, read_record
-from hlo_tools.running import MOST_EVENTS, MOST_EVENTS_AFTER, rounds
-from hlo_tools.running import run as evaluated
+from hlo_tools.search.checking.failure import Failure, broken_promise, compare_values
+from hlo_tools.search.checking.search import arguments_for
+from hlo_tools.values.bounded import MOST_EVENTS, MOST_EVENTS_AFTER, rounds
+from hlo_tools.values.bounded import run as evaluated
 from interpreter.numbers.compare import BITS, ROUNDING, Promise, compare
 from optimizer.rewriting.rule import Rule
 

@@ -25,7 +25,7 @@ from hlo.table import OpTable
 from hlo.types.element_type import PRED
 from hlo.types.shape import array
 from hlo.walk import post_order
-from hlo_tools.running import EndlessError, run
+from hlo_tools.values.bounded import EndlessError, run
 from interpreter.engine.frame import quiet
 from interpreter.monoid import monoid_of
 from interpreter.table import evaluates

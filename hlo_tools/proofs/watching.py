@@ -14,7 +14,7 @@ from hlo_tools.proofs.modules import (
     ProofLimits,
     prove_modules,
 )
-from hlo_tools.show import spell_in_a_line
+from hlo_tools.values.show import spell_in_a_line
 from interpreter.numbers.compare import BITS
 from optimizer.log import Silent
 from optimizer.observers import devices_for, keeps_values, promise_of

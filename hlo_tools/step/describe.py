@@ -12,12 +12,12 @@ from hlo.read.stack_frames import source_location
 from hlo.walk import users
 from hlo.wording import counted
 from hlo.write.print import print_instruction
-from hlo_tools.show import spell
 from hlo_tools.step.shown import StyledLine
 from hlo_tools.trace.changes import SHOWN
 from hlo_tools.trace.kernels import KernelStop
 from hlo_tools.trace.rules import test_status
 from hlo_tools.trace.source import source_of
+from hlo_tools.values.show import spell
 from interpreter.numbers.compare import BITS, compare
 from optimizer.catalogue import all_rules
 from optimizer.rewriting.rule import Rule, why_not

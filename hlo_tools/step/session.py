@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from hlo_tools.drawing.page.notebook import View
 from hlo_tools.step.console import Console
 from hlo_tools.step.shown import Shown
 from hlo_tools.step.stepper import Stepper
 from hlo_tools.trace.document import Document
-from hlo_tools.view.notebook import View
 
 if TYPE_CHECKING:
     from pathlib import Path

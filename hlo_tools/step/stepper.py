@@ -20,10 +20,10 @@ from hlo.files import parse_either
 from hlo.instruction import Computation, Instruction, Module
 from hlo.wording import counted
 from hlo_tools.own_passes import find_pass
+from hlo_tools.search.bisection import Search
 from hlo_tools.step import describe
 from hlo_tools.step.breakpoints import Breakpoint, Here, breakpoint_at
 from hlo_tools.step.shown import Shown, StyledLine, folded
-from hlo_tools.trace.bisection import Search
 from hlo_tools.trace.changes import Marked, Printer, compared
 from hlo_tools.trace.kernels import KernelStop, kernel_stops, pass_names
 from hlo_tools.trace.recording import record

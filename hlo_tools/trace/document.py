@@ -14,7 +14,6 @@ from codegen.printer import text as printed
 from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction
 from hlo.opcode import OPCODES
-from hlo_tools.show import spell_in_a_line
 from hlo_tools.trace.code import LANGUAGES, MACHINE_CODE
 from hlo_tools.trace.kernels import kernel_states
 from hlo_tools.trace.memory import memory
@@ -23,6 +22,7 @@ from hlo_tools.trace.rows import RowTable, Strings
 from hlo_tools.trace.rules import described
 from hlo_tools.trace.source import shown_path
 from hlo_tools.trace.stops import Stops
+from hlo_tools.values.show import spell_in_a_line
 from optimizer.gpu.device import A100
 from optimizer.gpu.timeline import simulate
 from optimizer.pipeline_text import pipeline_text

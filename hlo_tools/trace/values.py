@@ -10,8 +10,8 @@ import numpy as np
 from hlo.errors.error import HloError
 from hlo.sharded import devices_given
 from hlo.wording import counted
-from hlo_tools.arrays import leaves, random_values
-from hlo_tools.show import printable
+from hlo_tools.values.arrays import leaves, random_values
+from hlo_tools.values.show import printable
 from interpreter import evaluate
 
 if TYPE_CHECKING:

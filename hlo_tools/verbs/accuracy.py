@@ -21,10 +21,10 @@ from hlo.backend_names import find
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import print_table, table_of
-from hlo_tools.exact import instruction_errors, pass_errors
-from hlo_tools.files import add_file, read_sound_module
-from hlo_tools.inputs import add_input_options, make_inputs
-from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
+from hlo_tools.options.files import add_file, read_sound_module
+from hlo_tools.options.inputs import add_input_options, make_inputs
+from hlo_tools.options.pipelines import add_pipeline_options, chosen_pipeline
+from hlo_tools.search.exact import instruction_errors, pass_errors
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hlo_tools.arguments import Parser
-    from hlo_tools.exact import InstructionError, PassError
+    from hlo_tools.search.exact import InstructionError, PassError
 
 
 def add_arguments(parser: Parser) -> None:

@@ -16,8 +16,8 @@ from emit_c.conditions import conditions_for
 from emit_c.executable.ahead import files
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.files import add_file, read_sound_module, write_text
-from hlo_tools.tolerances import add_subnormals_option
+from hlo_tools.options.files import add_file, read_sound_module, write_text
+from hlo_tools.options.tolerances import add_subnormals_option
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -25,7 +25,7 @@ from hlo_tools.assignments.assignment import WORDS, make_folder, read_folder
 from hlo_tools.assignments.grade import FORMATS, grade
 from hlo_tools.exercises import sandbox
 from hlo_tools.exercises.apart import Limits
-from hlo_tools.files import read_sound_module
+from hlo_tools.options.files import read_sound_module
 from hlo_tools.trace.changes import Tell
 from optimizer.log import Log
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from hlo.wording import counted
 from hlo.write.print import print_instruction
-from hlo_tools.files import add_file, read_sound_module
-from hlo_tools.inputs import add_input_options, make_inputs
-from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, expect_same_values
-from hlo_tools.tolerances import add_tolerance_options, chosen_tolerance, spell_tolerance
-from hlo_tools.trace.bisection import Search
+from hlo_tools.options.files import add_file, read_sound_module
+from hlo_tools.options.inputs import add_input_options, make_inputs
+from hlo_tools.options.pipelines import add_pipeline_options, chosen_pipeline, expect_same_values
+from hlo_tools.options.tolerances import add_tolerance_options, chosen_tolerance, spell_tolerance
+from hlo_tools.search.bisection import Search
 
 if TYPE_CHECKING:
     from argparse import Namespace

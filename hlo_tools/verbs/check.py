@@ -38,17 +38,17 @@ from hlo.errors.error import HloError, did_you_mean
 from hlo.support.own_code import blamed
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
-from hlo_tools.checking.search import Tally, search, smallest
 from hlo_tools.console import console
-from hlo_tools.files import read_sound_module
-from hlo_tools.own_passes import Own, Promising, find_pass
-from hlo_tools.pipelines import expect_same_values
-from hlo_tools.tolerances import (
+from hlo_tools.options.files import read_sound_module
+from hlo_tools.options.pipelines import expect_same_values
+from hlo_tools.options.tolerances import (
     TOLERANCE_OPTIONS,
     add_tolerance_options,
     chosen_tolerance,
     is_tolerance_chosen,
 )
+from hlo_tools.own_passes import Own, Promising, find_pass
+from hlo_tools.search.checking.search import Tally, search, smallest
 from optimizer.observers import promise_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Module
     from hlo_tools.arguments import Parser
-    from hlo_tools.checking.failure import Failure
+    from hlo_tools.search.checking.failure import Failure
     from optimizer.log import Pass
 
 RIGHT, WRONG = 0, 1

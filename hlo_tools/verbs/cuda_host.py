@@ -35,8 +35,8 @@ from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.shape import Shape
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
-from hlo_tools.arrays import load, random_array, save
-from hlo_tools.files import STANDARD, name_of
+from hlo_tools.options.files import STANDARD, name_of
+from hlo_tools.values.arrays import load, random_array, save
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -27,11 +27,11 @@ from hlo.matching import match, renamed
 from hlo.wording import counted
 from hlo.write.print import Options
 from hlo_tools.console import console
-from hlo_tools.files import STANDARD, name_of, read_module, write_text
+from hlo_tools.options.files import STANDARD, name_of, read_module, write_text
+from hlo_tools.options.tolerances import TOLERANCE_OPTIONS, add_tolerance_options, chosen_tolerance
 from hlo_tools.proofs.modules import prove_modules
 from hlo_tools.proofs.watching import add_proof_options, chosen_limits
 from hlo_tools.proofs.watching import report as told
-from hlo_tools.tolerances import TOLERANCE_OPTIONS, add_tolerance_options, chosen_tolerance
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -85,7 +85,7 @@ def run(arguments: Namespace) -> int:
     sections = diff(before, after, options)
     if arguments.html:
         # It is loaded only here: few want it.
-        from hlo_tools.views.diff_page import page  # noqa: PLC0415
+        from hlo_tools.drawing.pictures.diff_page import page  # noqa: PLC0415
 
         titles = name_of(arguments.before), name_of(arguments.after)
         write_text(arguments.html, page(before, after, options, titles))

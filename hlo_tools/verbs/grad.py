@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo_tools.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
+from hlo_tools.options.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
 from hlo_tools.transformed import transformed
 from optimizer.derivative.derivative import MODES
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.files import add_file, read_sound_module, write_text
-from hlo_tools.graphs.drawing import drawn
+from hlo_tools.drawing.graphs.drawing import drawn
+from hlo_tools.options.files import add_file, read_sound_module, write_text
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -20,8 +20,8 @@ from hlo.backend_names import OWN, find
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import plain
-from hlo_tools.observers import Alarm
-from hlo_tools.scripts import FINE, run_script
+from hlo_tools.running.observers import Alarm
+from hlo_tools.running.scripts import FINE, run_script
 from hlo_tools.step.console import Console
 from hlo_tools.step.stepper import Stepper
 from hlo_tools.verbs.step import standard_input

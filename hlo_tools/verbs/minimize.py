@@ -28,9 +28,18 @@ from hlo.backend_names import find
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
-from hlo_tools.arrays import save
 from hlo_tools.console import console
-from hlo_tools.failing import (
+from hlo_tools.options.files import STANDARD, add_file, read_sound_module, write_text
+from hlo_tools.options.inputs import add_input_options, make_inputs
+from hlo_tools.options.tolerances import (
+    TOLERANCE_OPTIONS,
+    add_tolerance_options,
+    between,
+    chosen_tolerance,
+    is_tolerance_chosen,
+)
+from hlo_tools.own_passes import Promising, find_pass
+from hlo_tools.search.failing import (
     Command,
     Different,
     NotANumber,
@@ -39,19 +48,10 @@ from hlo_tools.failing import (
     holds,
     without_kind,
 )
-from hlo_tools.files import STANDARD, add_file, read_sound_module, write_text
-from hlo_tools.inputs import add_input_options, make_inputs
-from hlo_tools.own_passes import Promising, find_pass
-from hlo_tools.show import spell_in_a_line
-from hlo_tools.shrink.case import Case
-from hlo_tools.shrink.shrink import shrink
-from hlo_tools.tolerances import (
-    TOLERANCE_OPTIONS,
-    add_tolerance_options,
-    between,
-    chosen_tolerance,
-    is_tolerance_chosen,
-)
+from hlo_tools.search.shrink.case import Case
+from hlo_tools.search.shrink.shrink import shrink
+from hlo_tools.values.arrays import save
+from hlo_tools.values.show import spell_in_a_line
 from interpreter.numbers.compare import ROUNDING
 from optimizer.passes import Pipeline
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from hlo_tools.arguments import Parser
-    from hlo_tools.failing import Failing
+    from hlo_tools.search.failing import Failing
 
 DONE, RIGHT = 0, 1
 # Questions that are asked at most: time runs out before.

@@ -35,16 +35,16 @@ from codegen.schedule.legality import IllegalError
 from emit_c.program.assigned import assigned
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
-from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
-from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
+from hlo_tools.drawing.pictures.picture import picture
+from hlo_tools.options.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
+from hlo_tools.options.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
+from hlo_tools.options.pipelines import add_pipeline_options, chosen_pipeline, pass_in
+from hlo_tools.options.written import ENDS, is_text, write_module
 from hlo_tools.proofs.watching import ProvePasses, add_proof_options, chosen_limits
 from hlo_tools.stages import OF_CUDA, STAGES, code_files, stage_text
 from hlo_tools.trace.changes import Tell
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
-from hlo_tools.views.picture import picture
-from hlo_tools.written import ENDS, is_text, write_module
 from optimizer.log import Log, Observer, Silent
 from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
 

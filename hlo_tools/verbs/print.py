@@ -22,9 +22,9 @@ from hlo.instruction import StackFrames
 from hlo.read.stack_frames import source_location
 from hlo.verify import verify
 from hlo.write.print import Options, module_parts, print_module
-from hlo_tools.dumps import add_files, modules_at
-from hlo_tools.files import BETWEEN, add_entry_option, read_module, write_text
-from hlo_tools.written import ENDS, is_text, write_module
+from hlo_tools.options.dumps import add_files, modules_at
+from hlo_tools.options.files import BETWEEN, add_entry_option, read_module, write_text
+from hlo_tools.options.written import ENDS, is_text, write_module
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo_tools.bug_report import (
+from hlo_tools.running.bug_report import (
     BugReport,
     read_report,
     refuse_code,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.wording import counted
-from hlo_tools.bug_report import make_report
+from hlo_tools.running.bug_report import make_report
 
 if TYPE_CHECKING:
     from argparse import Namespace

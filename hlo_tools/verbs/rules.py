@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final
 from hlo.errors.error import HloError, did_you_mean
 from hlo.walk import users
 from hlo.wording import counted, with_article
-from hlo_tools.files import read_sound_module
 from hlo_tools.locations import spell_location
+from hlo_tools.options.files import read_sound_module
 from hlo_tools.proofs.own_rules import find_rules, names_a_file
 from hlo_tools.proofs.record import Evidence, evidence_of, read_record, write_record
 from interpreter.numbers.compare import PROMISES

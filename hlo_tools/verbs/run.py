@@ -30,27 +30,27 @@ from hlo.backend import refuse_communication, without_donations
 from hlo.backend_names import OWN, find, names
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.arrays import load, save
 from hlo_tools.console import console, is_watched, print_table
-from hlo_tools.dumps import add_files, modules_at
-from hlo_tools.files import (
+from hlo_tools.options.dumps import add_files, modules_at
+from hlo_tools.options.files import (
     BETWEEN,
     add_entry_option,
     add_split_option,
     chosen_modules,
 )
-from hlo_tools.inputs import add_input_options, deal, make_inputs
-from hlo_tools.observers import observing
-from hlo_tools.several import SAME, report, run_all, tell_of_elided
-from hlo_tools.show import duration, spell
-from hlo_tools.tolerances import (
+from hlo_tools.options.inputs import add_input_options, deal, make_inputs
+from hlo_tools.options.tolerances import (
     TOLERANCE_OPTIONS,
     add_subnormals_option,
     add_tolerance_options,
     between,
     chosen_tolerance,
 )
-from hlo_tools.transports import TRANSPORTS, one_speaks
+from hlo_tools.running.observers import observing
+from hlo_tools.running.several import SAME, report, run_all, tell_of_elided
+from hlo_tools.running.transports import TRANSPORTS, one_speaks
+from hlo_tools.values.arrays import load, save
+from hlo_tools.values.show import duration, spell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -371,7 +371,7 @@ def run_ways(
     HloError
         HLO203 for several devices.
     """
-    from hlo_tools.modes import table, ways  # noqa: PLC0415
+    from hlo_tools.running.modes import table, ways  # noqa: PLC0415
 
     if len(inputs) > 1:
         raise HloError("HLO203", "modes are compared on one device")
@@ -401,7 +401,7 @@ def run_watched(
     HloError
         HLO203 if devices need each other, and the backend runs each by itself.
     """
-    from hlo_tools.watching import run_profiled, run_sanitized  # noqa: PLC0415
+    from hlo_tools.running.watching import run_profiled, run_sanitized  # noqa: PLC0415
 
     way = "sanitize" if arguments.sanitize else "profile"
     run = (

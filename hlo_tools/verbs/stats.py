@@ -25,8 +25,8 @@ from hlo.errors.error import HloError
 from hlo.stats import stats
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
-from hlo_tools.dumps import add_files, modules_at, short_name
-from hlo_tools.files import add_entry_option, name_of, read_module, read_sound_module
+from hlo_tools.options.dumps import add_files, modules_at, short_name
+from hlo_tools.options.files import add_entry_option, name_of, read_module, read_sound_module
 from optimizer.analysis.cost import module_cost, operations
 from optimizer.analysis.timeline import can_be_planned
 from optimizer.partitioning.table import table_of

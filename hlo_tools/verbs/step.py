@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.console import plain
-from hlo_tools.files import STANDARD, add_file, read_sound_module
-from hlo_tools.inputs import add_input_options, input_maker
+from hlo_tools.options.files import STANDARD, add_file, read_sound_module
+from hlo_tools.options.inputs import add_input_options, input_maker
+from hlo_tools.options.pipelines import add_pipeline_options
 from hlo_tools.own_passes import find_pipeline
-from hlo_tools.pipelines import add_pipeline_options
 from hlo_tools.step.console import Console
 from hlo_tools.step.stepper import Stepper
 from optimizer.pipelines import pipeline

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.scripts import folder_made, run_script
+from hlo_tools.running.scripts import folder_made, run_script
 
 if TYPE_CHECKING:
     import argparse
@@ -99,7 +99,7 @@ def _tell(
 ) -> None:
     """Print the report, write it with the pictures, and show its difference from an earlier one."""
     from hlo_tf.clusters.report import difference  # noqa: PLC0415 - TensorFlow is there
-    from hlo_tools.graphs.clusters import clusters_drawn  # noqa: PLC0415
+    from hlo_tools.drawing.graphs.clusters import clusters_drawn  # noqa: PLC0415
 
     report = clustering.report()
     if arguments.explain:

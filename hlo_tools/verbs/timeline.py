@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from hlo.wording import counted
 from hlo_tools.arguments import positive_number, tolerance
-from hlo_tools.files import add_file, read_sound_module
+from hlo_tools.options.files import add_file, read_sound_module
 from optimizer.gpu.device import A100
 from optimizer.gpu.timeline import picture, simulate
 from optimizer.partitioning.spmd_partitioning import divided

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo_tools.scripts import folder_made, run_script
+from hlo_tools.running.scripts import folder_made, run_script
 
 if TYPE_CHECKING:
     import argparse

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo.verify import verify
 from hlo.wording import counted
-from hlo_tools.dumps import add_files, modules_at, short_name
-from hlo_tools.files import add_entry_option, name_of, read_module
+from hlo_tools.options.dumps import add_files, modules_at, short_name
+from hlo_tools.options.files import add_entry_option, name_of, read_module
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hlo.errors.error import HloError
-from hlo_tools.files import STANDARD, add_file, read_sound_module, write_text
-from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker
-from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
+from hlo_tools.drawing.page.page import page
+from hlo_tools.options.files import STANDARD, add_file, read_sound_module, write_text
+from hlo_tools.options.inputs import INPUT_OPTIONS, add_input_options, input_maker
+from hlo_tools.options.pipelines import add_pipeline_options, chosen_pipeline
 from hlo_tools.trace.document import FORMAT, VERSION
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import FEW, MOST_EVALUATED, is_small, trace_data
-from hlo_tools.view.page import page
 
 if TYPE_CHECKING:
     from argparse import Namespace

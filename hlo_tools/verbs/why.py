@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo.read.stack_frames import source_location
 from hlo.wording import counted
-from hlo_tools.files import add_file, read_sound_module
+from hlo_tools.options.files import add_file, read_sound_module
 from optimizer.fusion.why import why_fused
 from optimizer.layout.why import why_layout
 from optimizer.libraries.library import why_library

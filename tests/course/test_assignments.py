@@ -26,11 +26,11 @@ from hlo_tools.assignments.bugs import (
 )
 from hlo_tools.assignments.find import find_bug
 from hlo_tools.assignments.grade import Mark, as_csv, as_json, as_text, grade, judge, mark
-from hlo_tools.checking.failure import find_failure
 from hlo_tools.cli import main
 from hlo_tools.exercises import sandbox
 from hlo_tools.exercises.apart import GradedAnswer, Limits
 from hlo_tools.exercises.catalogue import EXERCISES
+from hlo_tools.search.checking.failure import find_failure
 from optimizer.cleanup.dce import Dce
 from optimizer.memory import buffer_assignment
 

@@ -20,8 +20,8 @@ from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted
 from emit_c.executable.sanitize import _main, _value
 from hlo.support.compiler import family_named, processor_flags
-from hlo_tools.arrays import load
-from hlo_tools.inputs import deal
+from hlo_tools.options.inputs import deal
+from hlo_tools.values.arrays import load
 from interpreter.numbers.compare import ROUNDING, compare
 
 MODELS = Path(__file__).parents[1] / "models"

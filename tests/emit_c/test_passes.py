@@ -5,7 +5,7 @@ import pytest
 import emit_c
 import hlo
 from emit_c.kernels.passes import PASSES
-from hlo_tools.views.loops import loops
+from hlo_tools.drawing.pictures.loops import loops
 from optimizer import optimize
 
 SUM = """HloModule m

@@ -10,7 +10,7 @@ import hlo
 from emit_c.executable import profile as profiling
 from emit_c.executable.profile import Profile, Roofline, profile, roofline
 from emit_c.program.call_sites import site
-from hlo_tools.watching import table
+from hlo_tools.running.watching import table
 from interpreter import evaluate
 
 SOFTMAX = """HloModule m

@@ -10,10 +10,10 @@ import emit_c
 import interpreter
 from hlo.errors.error import HloError
 from hlo.types.element_type import PRED, S4, S8, S32, U8, U32, U64
-from hlo_tools.checking.judging import difference
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.values import nasty, tame
+from hlo_tools.search.checking.judging import difference
 from interpreter.numbers.compare import BITS, ROUNDING, Promise
 
 # Without the optimizer, only sums in another order and polynomials round otherwise.

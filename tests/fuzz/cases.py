@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import emit_c
 from hlo import HloError
-from hlo_tools.arrays import leaves
+from hlo_tools.values.arrays import leaves
 from tests.fuzz.excuses import judge
 from tests.fuzz.judge import can_be_merged, compiled, copied, donates, prepared, read, unchanged
 from tests.fuzz.merge import merged

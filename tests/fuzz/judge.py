@@ -19,8 +19,8 @@ import interpreter
 import optimizer
 from hlo import HloError, Instruction, Module
 from hlo.files import parse_either
-from hlo_tools.arrays import leaves
 from hlo_tools.generate.values import nasty, tame
+from hlo_tools.values.arrays import leaves
 from interpreter.engine.memory import peak_bytes
 from optimizer.dynamic_padder.padding import is_dynamic
 from optimizer.pipelines import prepare

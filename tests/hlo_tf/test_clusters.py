@@ -10,7 +10,7 @@ from hlo_tf.clusters.encapsulate_subgraphs import Subgraph, encapsulate_subgraph
 from hlo_tf.clusters.graph import Node, input_of, read_graph
 from hlo_tf.clusters.mark_for_compilation import ClusterOptions, Marks, mark_for_compilation
 from hlo_tf.clusters.report import difference
-from hlo_tools.graphs.clusters import clusters_drawn
+from hlo_tools.drawing.graphs.clusters import clusters_drawn
 
 GRAPHS = Path(__file__).parent / "graphs"
 MARKS = json.loads((GRAPHS / "marks.json").read_text())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hlo as language
-from hlo_tools.exact import error_of, in_f64, instruction_errors, pass_errors
+from hlo_tools.search.exact import error_of, in_f64, instruction_errors, pass_errors
 from optimizer import parse_pipeline
 from optimizer.analysis.cost import module_cost
 

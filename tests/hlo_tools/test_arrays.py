@@ -7,8 +7,8 @@ import pytest
 
 from hlo.types.element_type import ARRAY_TYPES, F32, ElementType
 from hlo.types.shape import TOKEN_SHAPE, array, tuple_of
-from hlo_tools.arrays import full_array, leaves, load, random_array, save, tree, typed
-from hlo_tools.show import spell
+from hlo_tools.values.arrays import full_array, leaves, load, random_array, save, tree, typed
+from hlo_tools.values.show import spell
 
 types = pytest.mark.parametrize("element_type", ARRAY_TYPES, ids=str)
 

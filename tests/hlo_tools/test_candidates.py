@@ -12,10 +12,10 @@ import pytest
 
 from hlo import parse
 from hlo.verify import verify
-from hlo_tools.checking.aim import aim_of
-from hlo_tools.checking.candidates import Candidates, is_sound
-from hlo_tools.checking.search import Rewrites, search
-from hlo_tools.running import devices_of, rounds
+from hlo_tools.search.checking.aim import aim_of
+from hlo_tools.search.checking.candidates import Candidates, is_sound
+from hlo_tools.search.checking.search import Rewrites, search
+from hlo_tools.values.bounded import devices_of, rounds
 from optimizer import PASSES, Log, parse_pipeline
 from optimizer.observers import promise_of
 from optimizer.rules import ALL_RULES

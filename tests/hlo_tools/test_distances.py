@@ -13,8 +13,8 @@ from codegen.schedule.loop import LoopView
 from codegen.statements import Assign, For, Let
 
 pytest.importorskip("z3")
+from hlo_tools.drawing.pictures.loops import loops
 from hlo_tools.proofs.distances import prove_obligations
-from hlo_tools.views.loops import loops
 
 i, n = Name("i"), Name("n")
 

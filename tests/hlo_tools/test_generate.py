@@ -20,7 +20,7 @@ from hlo_tools.generate.mutation import mutated
 from hlo_tools.generate.operands import UnfitError, operands_for, scalar_computation
 from hlo_tools.generate.random_shapes import TYPES, random_shape
 from hlo_tools.generate.values import ends, exponents, nasty, scaled, tame
-from hlo_tools.running import devices_of, run
+from hlo_tools.values.bounded import devices_of, run
 from interpreter import evaluate
 from optimizer.rewriting.application import Application, Rest
 

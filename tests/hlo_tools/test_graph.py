@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import hlo as language
 import optimizer
-from hlo_tools.graphs.folding import folds
-from hlo_tools.graphs.layers import lay_out, layers
-from hlo_tools.graphs.scene import scene
-from hlo_tools.graphs.svg import place
-from hlo_tools.views.families import COLOURS, family_of_opcode
+from hlo_tools.drawing.graphs.folding import folds
+from hlo_tools.drawing.graphs.layers import lay_out, layers
+from hlo_tools.drawing.graphs.scene import scene
+from hlo_tools.drawing.graphs.svg import place
+from hlo_tools.drawing.pictures.families import COLOURS, family_of_opcode
 from optimizer.log import Log
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion

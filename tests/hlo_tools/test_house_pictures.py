@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hlo_tools.graphs.house import PACKAGES, house, room
+from hlo_tools.drawing.graphs.house import PACKAGES, house, room
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
@@ -32,7 +32,7 @@ def test_what_is_imported_is_above(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text(f'"""What {name} is for."""')
         (folder / "file.py").write_text(text)
-    monkeypatch.setattr("hlo_tools.graphs.house.ROOT", tmp_path)
+    monkeypatch.setattr("hlo_tools.drawing.graphs.house.ROOT", tmp_path)
     picture = room("rooms")
     assert picture.count('class="edge"') == 1
     assert picture.index(">low</text>") < picture.index(">high</text>")

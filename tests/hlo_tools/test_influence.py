@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hlo
-from hlo_tools.influence import ArgumentElement, Influence, influence
-from hlo_tools.opcode_examples import example_of
-from hlo_tools.opcode_pictures import opcode_picture
+from hlo_tools.drawing.influence import ArgumentElement, Influence, influence
+from hlo_tools.drawing.opcode_examples import example_of
+from hlo_tools.drawing.opcode_pictures import opcode_picture
 from interpreter import evaluate
 
 

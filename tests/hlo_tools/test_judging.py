@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import hlo
-from hlo_tools.checking.failure import compare_values, find_failure
-from hlo_tools.checking.judging import difference
 from hlo_tools.own_passes import Promising
-from hlo_tools.running import MOST_EVENTS, MOST_EVENTS_AFTER, run
+from hlo_tools.search.checking.failure import compare_values, find_failure
+from hlo_tools.search.checking.judging import difference
+from hlo_tools.values.bounded import MOST_EVENTS, MOST_EVENTS_AFTER, run
 from interpreter.numbers.compare import BITS, MAGNITUDE, ROUNDING
 from optimizer.expanders.degenerate_collective_remover import DegenerateCollectiveRemover
 from optimizer.pipeline_text import parse_pipeline

@@ -9,10 +9,10 @@ from strategies.planted import PLANTED
 from strategies.tower import tower
 
 import hlo as language
-from hlo_tools.failing import WrongPass, holds
-from hlo_tools.shrink.case import Case
-from hlo_tools.shrink.parts import parts
-from hlo_tools.shrink.shrink import shrink
+from hlo_tools.search.failing import WrongPass, holds
+from hlo_tools.search.shrink.case import Case
+from hlo_tools.search.shrink.parts import parts
+from hlo_tools.search.shrink.shrink import shrink
 from interpreter import evaluate
 
 # Miscompiles of many kinds: of arithmetic, moved elements, folds, calls, loops and layouts.

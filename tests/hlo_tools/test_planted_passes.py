@@ -6,7 +6,7 @@ Each must be found among the first 100 modules, and be shown on a small one.
 import pytest
 from strategies.planted import PLANTED
 
-from hlo_tools.checking.search import search, smallest
+from hlo_tools.search.checking.search import search, smallest
 from optimizer.cleanup.cse import Cse
 from optimizer.cleanup.dce import Dce
 

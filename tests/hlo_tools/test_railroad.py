@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hlo_tools.views.railroad import GRAMMAR, pages, sections
+from hlo_tools.drawing.pictures.railroad import GRAMMAR, pages, sections
 
 DOCS = Path(__file__).parents[2] / "docs"
 

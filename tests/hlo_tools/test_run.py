@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from hlo import parse
-from hlo_tools.observers import progress
+from hlo_tools.running.observers import progress
 from interpreter import evaluate
 from tests.sharded import sum_over_y
 
@@ -323,7 +323,7 @@ def test_a_module_that_is_not_well_formed_is_refused(hlo) -> None:
 
 @pytest.mark.parametrize(("patience", "shown"), [(-1.0, True), (60.0, False)])
 def test_a_bar_shows_for_long_runs(monkeypatch, patience: float, shown: bool) -> None:
-    monkeypatch.setattr("hlo_tools.observers.PATIENCE", patience)
+    monkeypatch.setattr("hlo_tools.running.observers.PATIENCE", patience)
     module = parse(LOG_IN_A_LOOP.decode())
     terminal = io.StringIO()
     with progress(module, Console(file=terminal, force_terminal=True)) as observe:

@@ -3,8 +3,8 @@
 import numpy as np
 
 import hlo
-from hlo_tools.shrink.case import Case
-from hlo_tools.shrink.fewer import opened
+from hlo_tools.search.shrink.case import Case
+from hlo_tools.search.shrink.fewer import opened
 
 
 def test_a_parameter_that_something_waits_for_is_kept() -> None:

@@ -4,8 +4,8 @@ import pytest
 from strategies.planted import PLANTED
 
 from hlo.attributes import Constant
-from hlo_tools.checking.search import search, smallest
-from hlo_tools.shrink.case import cost
+from hlo_tools.search.checking.search import search, smallest
+from hlo_tools.search.shrink.case import cost
 
 # The instructions with their dimensions, and all numbers of arguments and constants, by hand; or
 # others that are as plain.

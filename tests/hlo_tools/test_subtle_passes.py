@@ -3,8 +3,8 @@
 import pytest
 from strategies.subtle import PASSES, RULES
 
-from hlo_tools.checking.search import search
 from hlo_tools.own_passes import Applied
+from hlo_tools.search.checking.search import search
 from optimizer.rewriting.rule import RuleSet
 
 WRONG = (*PASSES, *(Applied(rule.name, RuleSet([rule])) for rule in RULES))

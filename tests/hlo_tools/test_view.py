@@ -12,8 +12,8 @@ import pytest
 
 import hlo as language
 import optimizer
+from hlo_tools.drawing.page.page import PARTS, SCRIPTS, page
 from hlo_tools.trace.write import trace_data
-from hlo_tools.view.page import PARTS, SCRIPTS, page
 
 MEAN = Path(__file__).parents[1] / "sessions" / "mean_of_sum.hlo"
 HOSTILE = """HloModule </title><script>alert(1)</script>

@@ -6,8 +6,8 @@ import pytest
 from viewer import IN_CHROMIUM, SESSIONS, ActionChains, Keys, Viewer
 
 import hlo
+from hlo_tools.drawing.page.page import page as page_of_data
 from hlo_tools.trace.write import trace_data
-from hlo_tools.view.page import page as page_of_data
 from optimizer.pipelines import pipeline
 
 pytestmark = IN_CHROMIUM

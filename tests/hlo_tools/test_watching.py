@@ -14,7 +14,7 @@ import pytest
 from emit_c import set_threads
 from emit_c.executable import sanitize
 from hlo.support.compiler import find_compiler
-from hlo_tools.watching import duration
+from hlo_tools.running.watching import duration
 
 ADD = b"""HloModule my.module
 

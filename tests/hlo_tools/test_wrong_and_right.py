@@ -7,8 +7,8 @@ order that nothing shows, or a hint.
 import pytest
 from strategies.wrong import floats, indices, integers, order, right
 
-from hlo_tools.checking.search import search
 from hlo_tools.own_passes import Applied
+from hlo_tools.search.checking.search import search
 from optimizer.rewriting.rule import RuleSet
 
 MODULES = 200

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 import hlo
-from hlo_tools.checking.failure import find_failure
 from hlo_tools.generate.values import ascending, nasty, tame
+from hlo_tools.search.checking.failure import find_failure
 from optimizer import Log, parse_pipeline
 
 # By pass, modules that it changes, and whose value a bitcast would read in another order.

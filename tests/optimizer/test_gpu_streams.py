@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import hlo
 from hlo.verify import verify
-from hlo_tools.arrays import load
-from hlo_tools.inputs import deal
+from hlo_tools.options.inputs import deal
+from hlo_tools.values.arrays import load
 from interpreter import evaluate
 from interpreter.numbers.compare import compare
 from optimizer import optimize, parse_pipeline

@@ -9,8 +9,8 @@ from strategies.loops import busy_module
 
 import hlo
 from hlo.errors.error import HloError
-from hlo_tools.views.families import COLOURS
-from hlo_tools.views.picture import picture
+from hlo_tools.drawing.pictures.families import COLOURS
+from hlo_tools.drawing.pictures.picture import picture
 from optimizer import Log
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion

@@ -10,8 +10,8 @@ from strategies.equal import nameless
 
 import hlo
 from hlo.verify import verify
-from hlo_tools.arrays import load
-from hlo_tools.inputs import deal
+from hlo_tools.options.inputs import deal
+from hlo_tools.values.arrays import load
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, ROUNDING, compare
 from optimizer import optimize

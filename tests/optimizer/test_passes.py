@@ -14,11 +14,11 @@ from strategies.equal import nameless
 import hlo
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.verify import verify
-from hlo_tools.checking.failure import find_failure
-from hlo_tools.checking.search import smallest
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.values import nasty
+from hlo_tools.search.checking.failure import find_failure
+from hlo_tools.search.checking.search import smallest
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, ROUNDING, compare
 from optimizer import PASSES, Log, parse_pipeline, pipeline

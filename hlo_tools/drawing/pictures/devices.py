@@ -1,0 +1,89 @@
+"""Draws a collective: a row for each device, with its argument and its result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hlo_tools.drawing.influence import first_array, flat, influence
+from hlo_tools.drawing.pictures.elements import ARROW, GAP, LABEL, MARGIN, arrow, grid, head, hues
+from hlo_tools.drawing.pictures.palette import text
+from interpreter.engine.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo_tools.drawing.opcode_examples import Example
+
+    Array = NDArray[Any]
+
+# Pixels, for the name of a device.
+NAME = 64.0
+
+
+class Coloured(NamedTuple):
+    """An array, with the colours of each element."""
+
+    name: str
+    array: Array
+    colours: list[list[str]]
+
+
+def picture(example: Example) -> str:
+    """An SVG file in which a device and the numbers that depend on it have one colour."""
+    names = [p.name for p in example.module.entry.parameters]
+    colours = hues(len(example.given))
+    depends = dependencies(example)
+    given, results = list[list[Coloured]](), list[Coloured]()
+    for own, value, colour in zip(example.given, example.results, colours, strict=True):
+        arrays = zip(names, map(np.asarray, own), strict=True)
+        given.append([Coloured(name, a, [[colour]] * a.size) for name, a in arrays])
+        result = first_array(value)
+        assert result is not None
+        found, depends = depends[: result.size], depends[result.size :]
+        of_result = [[colours[d] for d in sorted(each)] for each in found]
+        results.append(Coloured("result", result, of_result))
+    return drawn(given, results)
+
+
+def dependencies(example: Example) -> list[set[int]]:
+    """For each element of all results, the devices that it depends on."""
+    each = len(example.first)
+    if not each:
+        # Its own number alone.
+        return [{d} for d, v in enumerate(example.results) for _ in flat(first_array(v))]
+
+    def run(arguments: Sequence[Array]) -> Array:
+        given = [arguments[n : n + each] for n in range(0, len(arguments), each)]
+        results: Any = evaluate(example.module, per_device=given)
+        return np.concatenate([flat(first_array(value)) for value in results])
+
+    found = influence(run, [np.asarray(value) for own in example.given for value in own])
+    return [{source.argument // each for source in sources} for sources in found.sources]
+
+
+def drawn(given: Sequence[Sequence[Coloured]], results: Sequence[Coloured]) -> str:
+    """Rows of arguments, below each other, and a column of results."""
+    first = MARGIN + NAME
+    middle = first + max(
+        sum(grid(*each, 0.0)[0] + GAP for each in arguments) for arguments in given
+    )
+    body, top, right = list[str](), 0.0, 0.0
+    for device, (arguments, result) in enumerate(zip(given, results, strict=True)):
+        left, height, parts = first, 0.0, list[str]()
+        for each in arguments:
+            width, high, made = grid(*each, left)
+            parts += made
+            left, height = left + width + GAP, max(height, high)
+        width, high, made = grid(*result, middle + (ARROW if arguments else 0))
+        centre = (max(height, high) + MARGIN + LABEL) / 2
+        parts += [text(MARGIN, centre + 4, f"device {device}", "strong"), *made]
+        if arguments:
+            parts += arrow(middle, centre)
+        body += [f'<g transform="translate(0 {top:.1f})">', *parts, "</g>"]
+        top += max(height, high) + GAP
+        right = max(right, middle + (ARROW if arguments else 0) + width)
+    return "\n".join([*head(right + MARGIN, top + MARGIN), *body, "</svg>\n"])

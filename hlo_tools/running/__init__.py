@@ -1,0 +1,1 @@
+"""Runs of modules and scripts: observed, profiled, in several ways, of several modules, packed."""
