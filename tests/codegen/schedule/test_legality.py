@@ -9,6 +9,7 @@ from codegen.printer import text
 from codegen.schedule.dependences import distances
 from codegen.schedule.expand import expand
 from codegen.schedule.fission import computed, fission
+from codegen.schedule.hoist import hoist
 from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
@@ -180,3 +181,29 @@ def test_a_variable_of_each_iteration_becomes_an_array():
 def test_a_nest_is_not_jammed_where_an_iteration_needs_the_one_before(inner, match):
     with pytest.raises(IllegalError, match=match):
         unroll_and_jam(body(), For("i", 8, (inner,)), 2)
+
+
+@pytest.mark.parametrize(
+    ("stored", "loaded", "later", "error"),
+    [
+        ("w[k]", "x[k]", "y[i + k]", None),
+        ("w[k]", "x[i + k]", "y[i + k]", "i may differ from iteration to iteration"),
+        ("w[k]", "x[k]", "x[i]", "x may differ"),
+        ("w[k]", "x[k]", "w[i]", "w may differ"),
+        ("w[0]", "w[1]", "y[i]", "w may differ"),
+    ],
+)
+def test_copies_are_hoisted_that_are_the_same_in_each_iteration(stored, loaded, later, error):
+    copies = For("k", 3, (Assign(stored, loaded),))
+    rest = For("k", 3, (Assign(later, "w[k] + i"),))
+    loop = For("i", 9, (copies, rest))
+    if error is None:
+        assert hoist(loop, 1) == [copies, For("i", 9, (rest,))]
+        return
+    with pytest.raises(IllegalError, match=error):
+        hoist(loop, 1)
+
+
+def test_a_loop_that_may_not_run_at_all_keeps_its_copies():
+    with pytest.raises(IllegalError, match="may have no iteration"):
+        hoist(For("i", Name("n"), (Assign("w[0]", "x[0]"),)), 1)

@@ -19,6 +19,7 @@ from codegen.schedule.cut import cut
 from codegen.schedule.divide import divide, fresh, overlap
 from codegen.schedule.expand import expand
 from codegen.schedule.fission import computed, reading
+from codegen.schedule.hoist import hoist
 from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
@@ -102,6 +103,14 @@ def of_sums(choose):
     return replace(loop, start=0, body=body)
 
 
+def of_same(choose):
+    """A loop whose iterations begin with copies that do not depend on its counter, or do."""
+    loop, place = nest(choose, [None]), choose([Name("m"), Name("m"), Name("m") + Name("i")])
+    value = choose([Load(Name(choose("abcd")), Name("m")), Name("m"), Name("i")])
+    copies = For("m", 3, (Assign(Load(Name(choose("abcd")), place), value),))
+    return replace(loop, body=(copies, *loop.body))
+
+
 def around(choose):
     """Two loops that count from 0, and nothing between them."""
     loop = perfect(choose)
@@ -135,6 +144,10 @@ def factored(choose, loop):
 
 def interchanged(_, loop):
     return [interchange(loop)]
+
+
+def hoisted(_, loop):
+    return hoist(loop, 1)
 
 
 def coalesced(_, loop):
@@ -171,6 +184,7 @@ PRIMITIVES = {
     reordered: (partial(nest, kinds=[None]), 0.05),
     parted: (nest, 1.0),
     interchanged: (perfect, 0.3),
+    hoisted: (of_same, 0.15),
     coalesced: (around, 1.0),
     unswitched: (choosing, 0.4),
     factored: (folding, 0.5),
