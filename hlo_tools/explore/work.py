@@ -216,8 +216,16 @@ def _work(answers: Connection, wanted: ExploredText) -> None:
 
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, hard))
+    answers.send(shown_or_why_not(wanted))
+
+
+def shown_or_why_not(wanted: ExploredText) -> ExploredPage:
+    """The page of a text, or its errors, also where memory or PyHLO itself fails."""
     try:
-        found = shown(wanted)
+        return shown(wanted)
     except MemoryError:
-        found = ExploredPage(problems=(Problem("it needs too much memory", 0, 0),))
-    answers.send(found)
+        message = "it needs too much memory"
+    except Exception as error:
+        traceback.print_exc()
+        message = f"internal error: {type(error).__name__}: {error}".partition("\n")[0]
+    return ExploredPage(problems=(Problem(message, 0, 0),))

@@ -218,7 +218,11 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
     computes = {each.kernel: each.computes for each in plain if not each.pass_}
     known = {instr.name for instr in module.instructions()}
     found: list[KernelState] = []
-    for about, made in launches.items():
+    for about, watched in launches.items():
+        # A kernel that does a whole loop takes the place of the loop's own.
+        made = [(stage, name) for stage, name in watched if name in kernels.texts]
+        if not made:
+            continue
         mapped = [
             line
             for stage, name in made

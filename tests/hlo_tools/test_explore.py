@@ -13,6 +13,7 @@ pytest.importorskip("bottle")
 pytest.importorskip("waitress")
 
 from hlo.errors.error import HloError
+from hlo_tools.explore import work
 from hlo_tools.explore.server import KEPT, Explorer
 from hlo_tools.explore.work import ExploredText, Workers, shown
 
@@ -20,7 +21,7 @@ GOOD = """HloModule m
 
 ENTRY e {
   a = f32[2] parameter(0)
-  ROOT b = f32[2] add(a, a)
+  ROOT b = pred[2] compare(a, a), direction=GT
 }
 """
 ENDLESS = """HloModule endless
@@ -89,12 +90,12 @@ def test_only_the_last_pages_are_kept(client: Client) -> None:
 
 
 def test_an_error_underlines_its_place() -> None:
-    (problem,) = shown(ExploredText(GOOD.replace("add(", "adds("))).problems
+    (problem,) = shown(ExploredText(GOOD.replace("compare(", "compares("))).problems
     assert (problem.message, problem.notes) == (
-        "there is no opcode `adds`",
-        ("did you mean `add`?",),
+        "there is no opcode `compares`",
+        ("did you mean `compare`?",),
     )
-    assert GOOD.replace("add(", "adds(")[problem.start : problem.end] == "adds"
+    assert GOOD.replace("compare(", "compares(")[problem.start : problem.end] == "compares"
 
 
 def test_passes_that_are_unknown_are_an_error_beside_the_text() -> None:
@@ -178,13 +179,31 @@ def test_a_port_that_is_taken_is_an_error(client: Client) -> None:
         Explorer(Workers(), client.explorer.port)
 
 
+def test_a_fault_of_ours_is_told(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """It was told as a lack of memory before, since the worker ended without an answer."""
+
+    def fails(_: ExploredText) -> None:
+        raise KeyError("while_kernel")
+
+    monkeypatch.setattr(work, "shown", fails)
+    (problem,) = work.shown_or_why_not(ExploredText(GOOD)).problems
+    assert problem.message == "internal error: KeyError: 'while_kernel'"
+    assert "Traceback" in capsys.readouterr().err
+
+
 def test_workers_have_loaded_everything() -> None:
-    """A worker that imports would take three times as long for its text."""
+    """A worker that imports, or reads a grammar, would take three times as long for its text."""
+    stablehlo = "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
     text = f"""import sys
+from hlo.read import by_grammar, value_text
 from hlo_tools.explore import warmed
 from hlo_tools.explore.work import ExploredText, shown
 before = set(sys.modules)
+by_grammar.load_grammar = value_text.load_grammar = None
 assert shown(ExploredText({GOOD!r})).page
+assert shown(ExploredText({GOOD!r}, target="gpu")).page
+assert shown(ExploredText({stablehlo!r})).page
+assert shown(ExploredText({GOOD.replace("compare", "sum")!r})).problems
 print(sorted(set(sys.modules) - before))"""
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -11,6 +11,7 @@ from hlo.instruction import Module
 from hlo_tools.trace import replay
 from hlo_tools.trace.changes import edits
 from hlo_tools.trace.document import Document
+from hlo_tools.trace.kernels import kernel_states
 from hlo_tools.trace.recording import record
 from hlo_tools.trace.stops import Stops
 from hlo_tools.trace.values import Values, random_inputs
@@ -175,6 +176,15 @@ def test_cuda_is_linked_to_its_instructions() -> None:
     assert launches
     assert all(names for names in launches.values())
     assert data["timeline"]
+
+
+def test_kernel_that_does_a_loop_is_shown_without_those_it_replaces() -> None:
+    """The GPU's code has one kernel for the loop, so that the loop's own are in no file."""
+    module = language.load(ROOT / "models" / "recurrent_scan.hlo")
+    prepared = Log().run(optimizer.pipeline("gpu"), module)
+    spelled = [each for each in kernel_states(prepared, "gpu") if each.pass_ == "spell-in-cuda"]
+    (loop,) = (each for each in spelled if each.kernel == "while.6")
+    assert any("trip < 10" in line.text for line in loop.code)
 
 
 def test_values_of_endless_loops_are_left_out() -> None:

@@ -3,7 +3,7 @@
 
 const by = (id) => document.getElementById(id);
 const text = by("text"), marks = by("marks"), view = by("view"), state = by("state");
-const PAUSE = 80; // milliseconds without a key before a text is sent
+const PAUSE = 30; // milliseconds without a key before a text is sent
 
 const EXAMPLES = {
   softmax: `HloModule softmax
