@@ -31,7 +31,7 @@ from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.widths import float_format, type_of, widened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Value = Any  # an array, None for a token, or a tuple of values
 EQUAL, WRONG, REFUSED, CRASHED = KINDS = ("equal", "wrong", "refused", "crashed")
@@ -98,6 +98,7 @@ class Suite:
     examples : how many random modules.
     opcodes : only these, and nothing else; all, and everything, if empty.
     early : stop at the first finding.
+    right : the reference itself, where several suites share its values; whoever made it closes it.
     """
 
     name: str
@@ -107,48 +108,56 @@ class Suite:
     opcodes: Sequence[str] = ()
     early: bool = False
     show: Callable[[str], None] = lambda _: None
+    right: Reference | None = None
 
     def run(self) -> Findings:
         """Ask everything."""
         found, there = Findings(), Isolated(self.name)
-        wanted = Reference.beside(self.name, self.reference)
+        wanted = self.right or Reference.beside(self.name, self.reference)
         try:
             for _ in self._questions(found, there, wanted):
                 if self.early and found.first:
                     break
         finally:
             there.close()
-            wanted.close()
+            if wanted is not self.right:
+                wanted.close()
         return found
 
     def _questions(self, found: Findings, there: Isolated, wanted: Reference) -> Iterator[None]:
+        """Ask the cheap questions first: those of opcodes are nearly all of the time."""
         if not self.opcodes:
             for number in range(len(BEHAVIOURS)):
                 self.show(BEHAVIOURS[number].about)
                 self._behave(found, there, wanted, number)
                 yield
+            forms = chain(wanted.known(structures), wanted.known(calling_probes, self.seed))
+            yield from self._ask_each(found, there, wanted, forms)
         for opcode in self.opcodes or OPCODES:
             self.show(opcode)
-            made = map(wanted.within, opcode_probes(opcode, self.seed))
-            probes = [p for p in made if wanted.knows(p)]
+            probes = wanted.known(opcode_probes, opcode, self.seed)
             started = there.started
             for probe in self._unless_all_equal(found, there, wanted, probes):
                 if there.started > started + MOST_DEATHS:
                     break
                 self._ask(found, there, wanted, probe)
                 yield
-        if self.opcodes:
-            return
-        given = map(wanted.within, chain(structures(), calling_probes(self.seed)))
-        known = (probe for probe in given if wanted.knows(probe))
-        for probe in chain(known, known_modules(self.examples, self.seed, wanted)):
+        if not self.opcodes:
+            drawn = MOST_DRAWN * self.examples
+            modules = wanted.known(random_probes, drawn, self.seed, most=self.examples)
+            yield from self._ask_each(found, there, wanted, modules)
+
+    def _ask_each(
+        self, found: Findings, there: Isolated, wanted: Reference, probes: Iterable[Probe]
+    ) -> Iterator[None]:
+        for probe in probes:
             self.show(probe.about)
             self._ask(found, there, wanted, probe)
             yield
 
     def _unless_all_equal(
-        self, found: Findings, there: Isolated, wanted: Reference, probes: list[Probe]
-    ) -> list[Probe]:
+        self, found: Findings, there: Isolated, wanted: Reference, probes: Sequence[Probe]
+    ) -> Sequence[Probe]:
         """The probes that must be asked one by one: none, if all are right in one module."""
         if not probes:
             return []
@@ -188,15 +197,6 @@ class Suite:
             found.first[about] = BackendFinding(about, kind, told, Case(module, given or None))
 
 
-def known_modules(count: int, seed: int, wanted: Reference) -> Iterator[Probe]:
-    """Random modules that the reference takes: another one is drawn for each that it refuses.
-
-    XLA's parser, verifier and conversion to StableHLO refuse about a quarter of them.
-    """
-    drawn = map(wanted.within, random_probes(MOST_DRAWN * count, seed))
-    return islice(filter(wanted.knows, drawn), count)
-
-
 def _promise(number: int) -> str:
     """The promise of a behaviour in words."""
     return (BEHAVIOURS[number].ask.__doc__ or "").partition("\n")[0].rstrip(".")
@@ -204,7 +204,7 @@ def _promise(number: int) -> str:
 
 @dataclass
 class Reference:
-    """The backend that is right, and its values so far.
+    """The backend that is right, and the questions and values so far.
 
     Any but the interpreter has a process of its own, for it may crash.
 
@@ -218,6 +218,9 @@ class Reference:
     _there: Isolated | None = None
     _values: dict[int, tuple[Probe, Answer]] = field(
         default_factory=dict[int, "tuple[Probe, Answer]"]
+    )
+    _known: dict[tuple[object, ...], tuple[Probe, ...]] = field(
+        default_factory=dict[tuple[object, ...], "tuple[Probe, ...]"]
     )
 
     def __post_init__(self) -> None:
@@ -251,6 +254,20 @@ class Reference:
     def knows(self, probe: Probe) -> bool:
         """Whether there is a value: not every opcode means something for every type."""
         return self.answer(probe).kind == "value"
+
+    def known(
+        self, make: Callable[..., Iterable[Probe]], *given: object, most: int | None = None
+    ) -> tuple[Probe, ...]:
+        """The questions that the reference knows, made and answered once: at most so many.
+
+        Another one is taken for each that it refuses: XLA's parser, verifier and conversion to
+        StableHLO refuse about a quarter of random modules.
+        """
+        key = (make, given, most)
+        if key not in self._known:
+            made = map(self.within, make(*given))
+            self._known[key] = tuple(islice(filter(self.knows, made), most))
+        return self._known[key]
 
     def judged(self, answer: Answer, probe: Probe) -> tuple[str, str]:
         """The kind of an answer, and the difference or the reason."""

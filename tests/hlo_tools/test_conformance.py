@@ -4,8 +4,8 @@ import pytest
 from strategies.wrong import habits, opcodes
 
 from emit_cuda.gpu import missing
-from hlo_tools.conformance.probes import OPCODES, Probe, opcode_probes
-from hlo_tools.conformance.suite import CRASHED, EQUAL, WRONG, Reference, Suite, known_modules
+from hlo_tools.conformance.probes import OPCODES, Probe, opcode_probes, random_probes
+from hlo_tools.conformance.suite import CRASHED, EQUAL, WRONG, Reference, Suite
 
 FAULTS = {
     f"{file.__file__}:{name}": about
@@ -76,11 +76,6 @@ def test_backends_may_flush_subnormal_numbers(monkeypatch) -> None:
     assert {about: f.told for about, f in found.first.items()} == {}
 
 
-def asked(name: str, about: str) -> Suite:
-    """The suite, on an opcode or on all but the opcodes, up to the first fault."""
-    return Suite(name, opcodes=(about,) if about in OPCODES else (), early=True)
-
-
 def test_another_module_is_drawn_for_one_that_the_reference_refuses() -> None:
     """XLA refuses some random modules, and the backend is asked as many questions as ever."""
 
@@ -88,18 +83,26 @@ def test_another_module_is_drawn_for_one_that_the_reference_refuses() -> None:
         def knows(self, probe: Probe) -> bool:
             return len(probe.module.entry.instructions) % 3 == 0
 
-    drawn = [str(p.module) for p in known_modules(9, 0, Choosy("interpreter"))]
-    assert len(set(drawn)) == 9
-    taken = [len(p.module.entry.instructions) for p in known_modules(9, 0, Choosy("interpreter"))]
-    assert not any(count % 3 for count in taken)
+    drawn = Choosy("interpreter").known(random_probes, 90, most=9)
+    assert len({str(p.module) for p in drawn}) == 9
+    assert not any(len(p.module.entry.instructions) % 3 for p in drawn)
+
+
+@pytest.fixture(scope="module")
+def right() -> Reference:
+    """One reference for all faults: its questions and values are most of the time of a suite."""
+    return Reference.beside("interpreter", "interpreter")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS, ids=lambda name: name.rpartition(":")[2])
-def test_a_fault_is_found(name: str) -> None:
-    found = asked(name, FAULTS[name]).run()
-    assert found.first, f"{name} passes"
-    assert next(iter(found.first.values())).kind in (WRONG, CRASHED)
+def test_a_fault_is_found(name: str, right: Reference) -> None:
+    """By the whole suite, which is not told where, and by the questions about its opcode alone."""
+    about = FAULTS[name]
+    for alone in {(), (about,) if about in OPCODES else ()}:
+        found = Suite(name, opcodes=alone, early=True, right=right).run()
+        assert found.first, f"{name} passes"
+        assert next(iter(found.first.values())).kind in (WRONG, CRASHED)
 
 
 @pytest.mark.slow
