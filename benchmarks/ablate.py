@@ -1,19 +1,27 @@
 """What each pass over kernels of C earns: how many kernels it changes, and the time without it.
 
 python -m benchmarks.ablate [--passes NAME ...] [--texts FILE ...] [--only PROGRAM ...] [--time]
+python -m benchmarks.ablate --numbers MODULE:NAME ... [--only PROGRAM ...]
 
 The programs, kernels and forms of `benchmarks.compiled`, and HLO texts of your own, which nothing
 was tuned for. A pass is left out of all kernels of a module; the results must be the same but for
 rounding. Times are medians of runs in turns, of those programs alone whose kernels the pass
 changes, as one waits and as CPUs count; a ratio over 1 says that the pass makes them faster. A pass
 stays while that gives 1.3 on a program here, or 1.05 on all of them together.
+
+`--numbers` does the same for a number that decides, such as
+`emit_c.kernels.unswitch_loops:WORTH_A_BRANCH`, which is halved and doubled: a row for each program
+whose C that changes, and the CPU time in which all programs are optimized and written as C.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from contextlib import contextmanager
+import sys
+import time
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,6 +41,7 @@ from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
+    from contextlib import AbstractContextManager
 
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
@@ -56,6 +65,7 @@ def main() -> None:
     parser.add_argument("--texts", nargs="+", default=[], type=Path, metavar="FILE")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these programs only")
     parser.add_argument("--time", action="store_true", help="measure the programs without the pass")
+    parser.add_argument("--numbers", nargs="+", metavar="MODULE:NAME", help="numbers, not passes")
     given = parser.parse_args()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     names = given.passes or [each.name for each in passes.PASSES]
@@ -64,13 +74,17 @@ def main() -> None:
         for work in chain(program_works(), kernel_works(), form_works())
         if not given.only or work.name in given.only
     ]
+    if given.numbers:
+        for name in given.numbers:
+            number_table(name, works)
+        return
     changes = found_in(works)
     apart = found_in([Work(str(path), path.read_text(), ()) for path in given.texts])
     print(table(HEAD, [_counts(name, changes, apart) for name in names]), "\n", flush=True)
     for name in names if given.time else ():
         ratios: list[Times] = []
         for each in changes.get(name, ()):
-            ratios.append(ratio(each.work, name))
+            ratios.append(ratio(each.work, without(name)))
             _print_ratio(name, each.work.name, ratios[-1])
         if ratios:
             mean = (geometric_mean(clock) for clock in zip(*ratios, strict=True))
@@ -117,8 +131,52 @@ def kernels_changed(text: str) -> dict[str, int]:
     return found
 
 
-def ratio(work: Work, name: str) -> Times:
-    """The times of a program without a pass over those with it.
+def number_table(name: str, works: Sequence[Work]) -> None:
+    """Print what a number decides, if it is halved and if it is doubled."""
+    now, seconds = _sources(works)
+    for factor in (0.5, 2):
+        with replaced(name, factor):
+            other, longer = _sources(works)
+        title = f"{name.rpartition(':')[2]} * {factor:g}"
+        ratios: list[Times] = []
+        for work in (each for each in works if now.get(each.name) != other.get(each.name)):
+            ratios.append(ratio(work, replaced(name, factor)))
+            _print_ratio(title, work.name, ratios[-1])
+        if ratios:
+            mean = (geometric_mean(clock) for clock in zip(*ratios, strict=True))
+            _print_ratio(title, "geometric mean", Times(*mean))
+        print(f"{title}: to C in {longer:.2f} s, {longer / seconds:.3f} of now", flush=True)
+
+
+def _sources(works: Sequence[Work]) -> tuple[dict[str, str], float]:
+    """The C of each program, by name, and the CPU seconds that it takes to make it."""
+    made: dict[str, str] = {}
+    began = time.process_time()
+    for work in works:
+        with suppress(HloError):  # not all texts can be emitted
+            module = prepare(static_form(optimize(hlo.parse(work.text), "cpu")))
+            made[work.name] = emit_c.emit(module).source
+    return made, time.process_time() - began
+
+
+@contextmanager
+def replaced(name: str, factor: float) -> Generator[None]:
+    """Multiply a number while the block runs, wherever it was imported."""
+    module, _, constant = name.partition(":")
+    value = getattr(import_module(module), constant)
+    other = type(value)(value * factor)
+    holders = [each for each in tuple(sys.modules.values()) if vars(each).get(constant) is value]
+    for each in holders:
+        setattr(each, constant, other)
+    try:
+        yield
+    finally:
+        for each in holders:
+            setattr(each, constant, value)
+
+
+def ratio(work: Work, otherwise: AbstractContextManager[None]) -> Times:
+    """The times of a program that is compiled otherwise, such as without a pass, over those now.
 
     Raises
     ------
@@ -127,7 +185,7 @@ def ratio(work: Work, name: str) -> Times:
     """
     module = hlo.parse(work.text)
     with_it = emit_c.compile(module, remember=False)
-    with without(name):
+    with otherwise:
         without_it = emit_c.compile(module, remember=False)
     contenders = {
         "with": lambda: with_it(*work.arguments),

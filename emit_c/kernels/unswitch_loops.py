@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 WORTH_A_BRANCH = 1024
 """Measured: work of all iterations that a branch spares, which processors may foresee wrongly. With
 half of it, Metropolis' algorithm takes 1.2 times as long, which steps or stays at random, with 624
-to spare; two others, of 336 and 500, take 0.96 and 0.98 times as long."""
+to spare; two others, of 336 and 500, take 0.96 and 0.98 times as long (`benchmarks.ablate
+--numbers`)."""
 
 
 def unswitch_loops(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
 # So many objects may grow old unseen before garbage among them is looked for.
 _MOST_UNSEEN = 1 << 21
-# So few new objects are left to the collector, which looks at them in 0.3 ms: to count frozen ones
-# takes 4 ms and more in a program that has frozen a million.
-_FEW = 1 << 14
 # Python 3.12 has frozen some hundred objects of its own when a program begins.
 _FROZEN_BY_PYTHON = gc.get_freeze_count()
 
@@ -40,21 +37,26 @@ def no_collection() -> Generator[None]:
 
 @dataclass
 class _Grown:
-    """The number of objects that grew old since the last collection of old garbage."""
+    """The number of objects that grew old since the last collection of old garbage.
+
+    Attributes
+    ----------
+    is_frozen : the program has frozen objects itself, which must stay so. To count a million of
+        them takes 4 ms, so it is not asked again.
+    """
 
     unseen: int = 0
+    is_frozen: bool = False
 
     def grow_old(self) -> None:
         """Let all objects be old ones, or leave it to the collector to look at them."""
-        made = gc.get_count()[0]
-        if made < _FEW:
-            return
-        self.unseen += made
+        self.unseen += gc.get_count()[0]
         if self.unseen > _MOST_UNSEEN:
             self.unseen = 0
             gc.collect()
-        # Objects that a program has frozen itself must stay so.
-        elif gc.get_freeze_count() <= _FROZEN_BY_PYTHON:
+            return
+        self.is_frozen = self.is_frozen or gc.get_freeze_count() > _FROZEN_BY_PYTHON
+        if not self.is_frozen:
             gc.freeze()
             gc.unfreeze()
 

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 
 Span = tuple[int, int]
-# Up to so many blocks that can be live together, Python compares one by one; of more, NumPy all.
-_FEW = 200
-# Of so few blocks in all, nobody need ask which can be live together.
-_FEWEST = 20
+# Up to so many blocks, Python compares one by one; of more, NumPy all. `benchmarks.ablate --numbers
+# optimizer.memory.heap:_FEW` tells what that is worth.
+_FEW = 100
 
 
 def aligned(size: int) -> int:
@@ -153,10 +152,9 @@ class Heap:
         A number may be in the list twice, which changes nothing.
         """
         count, first, last = len(self._blocks), block.first, block.last
-        if count <= _FEWEST:
+        if count <= _FEW:
             return range(count)
-        looks = sum(((last - first) >> step) + 2 for step in self._steps)
-        if max(looks, _FEW) >= count:
+        if sum(((last - first) >> step) + 2 for step in self._steps) >= count:
             return None
         found: list[int] = []
         for step, steps in self._steps.items():

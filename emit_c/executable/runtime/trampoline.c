@@ -139,7 +139,7 @@ static PyObject *new_result(Caller *self, Leaf *leaf, PyObject *const *in, void 
     return new_array(leaf, pointers[leaf->partner], donated);
   }
   if (!leaf->type || leaf->bytes < SMALL) return new_array(leaf, NULL, NULL);
-  size_t begin = (size_t)(1 + (leaf - self->out) % PLACES) * APART;
+  size_t begin = (size_t)(1 + (leaf - self->out) % (PLACES - 1)) * (PAGE / PLACES);
   if (!leaf->pool && !(leaf->pool = pool_new(leaf->bytes, begin))) return NULL;
   Buffer *buffer = buffer_new(leaf->pool);
   return buffer ? new_array(leaf, buffer->memory, (PyObject *)buffer) : NULL;
