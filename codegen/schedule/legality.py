@@ -275,7 +275,7 @@ def _expect_order_kept(loop: LoopView, times: int, statements: range) -> None:
     asked = [a for a in loop.accesses if a.statement in statements]
     for one in asked:
         for other in asked:
-            if other.statement < one.statement and _may_meet_within(loop, one, other, times):
+            if _may_meet_within(loop, one, other, times) and other.statement < one.statement:
                 raise IllegalError(f"{other} may need {one} in an earlier iteration")
     for n in statements:
         inner = loop.body[n]
