@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
-from hlo.types.element_type import ARRAY_TYPES, F8E8M0FNU
+from hlo.types.rounding import ROUNDED_ONCE, to_odd
 from interpreter.numbers.complexes import parts
 from interpreter.numbers.widths import as_unsigned, float_format, narrowed, type_of, widened
 from interpreter.table import evaluates
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
 
     Array = NDArray[Any]
-
-# Floats to which XLA rounds f64 at once. NumPy would do so by way of f32.
-ROUNDED_ONCE = {t for t in ARRAY_TYPES if t.is_floating and t.bits <= 8} - {F8E8M0FNU}
 
 
 @evaluates("convert", xla="ConvertElementType; saturation and rounding twice are as on XLA CPU")
@@ -48,18 +45,6 @@ def converted(x: Array, target: ElementType) -> Array:
     if wide.dtype == np.float64 and target in ROUNDED_ONCE:
         wide = to_odd(wide)
     return narrowed(wide, target)
-
-
-def to_odd(x: Array) -> Array:
-    """f64 as f32 that rounds on, to less than half its digits, as the f64 itself would.
-
-    What is lost is cut off, and the last bit says whether anything was: then it is no tie that the
-    f64 is not, and lies on the same side of one.
-    """
-    near = x.astype(np.float32)
-    inexact = (near != x) & np.isfinite(near)
-    bits = near.view(np.uint32) - (inexact & (np.abs(near) > np.abs(x)))
-    return (bits | inexact).astype(np.uint32).view(np.float32)
 
 
 def integer_range(element_type: ElementType) -> tuple[int, int]:

@@ -18,9 +18,10 @@ from hlo.errors.error import HloError, Span
 from hlo.infer.size import MAX_RANK
 from hlo.read.by_grammar import ShapedLiteral, split_elements, split_shaped_literal
 from hlo.read.value_text import read_shape
-from hlo.types.element_type import F8E8M0FNU
+from hlo.types.element_type import F8E8M0FNU, F16
 from hlo.types.literal import Literal, unknown
 from hlo.types.nan_text import nan_bits
+from hlo.types.rounding import ROUNDED_ONCE, to_odd
 from hlo.types.shape import Shape, tuple_of
 from hlo.wording import counted
 
@@ -258,7 +259,10 @@ def _floats(words: list[str], element_type: ElementType) -> NDArray[Any]:
         # one, 5.9e-39, among them.
         wide[(wide > 0) & (wide < 1.5 * 2.0**-127)] = 2.0**-127
     with np.errstate(all="ignore"):
-        array = wide.astype(element_type.dtype)
+        # XLA's conversions: of types of 8 bits from the double, of 16 bits from f32.
+        near = to_odd(wide) if element_type in ROUNDED_ONCE else wide
+        near = wide.astype(np.float32) if element_type is F16 else near
+        array = near.astype(element_type.dtype)
     _check_range(words, wide, array, element_type)
     for i, negative, payload in payloads:
         _set_nan(array, i, payload, element_type, negative=negative)

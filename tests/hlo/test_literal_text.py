@@ -110,6 +110,21 @@ def test_the_sign_of_zero_is_kept() -> None:
     assert np.signbit(read("f32[] -0").value)
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("f8e4m3fn[] 1.0625000009313226", 1.125),
+        ("f8e5m2[] 1.125000000931323", 1.25),
+        ("f4e2m1fn[] 1.2500000009", 1.5),
+        # By way of f32, where these are ties.
+        ("f16[] 1.0004882812509095", 1),
+        ("bf16[] 1.00390625000091", 1),
+    ],
+)
+def test_small_floats_are_rounded_as_by_xla(text: str, value: float) -> None:
+    assert read(text).value == value
+
+
 def test_a_nan_in_one_part_of_a_complex_number_leaves_the_other_alone() -> None:
     # XLA's parser reads (nan, 1) as (nan, nan).
     assert read("c64[] (nan, 1)").value.imag == 1

@@ -13,7 +13,8 @@ from single import all_values, evaluate, values
 
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES
-from interpreter.conversion import ROUNDED_ONCE, integer_range
+from hlo.types.rounding import ROUNDED_ONCE
+from interpreter.conversion import integer_range
 from interpreter.numbers.compare import compare
 
 INF, NAN = math.inf, math.nan
