@@ -12,7 +12,7 @@ import numpy as np
 from lark import Discard, Token, Transformer
 
 from hlo.errors.error import HloError
-from hlo.frontends.stablehlo import types
+from hlo.frontends.stablehlo import numbers, types
 from hlo.frontends.stablehlo.items import (
     Binding,
     Integer,
@@ -59,7 +59,7 @@ class _Types(Transformer[Token, Any]):
         return str(name)
 
     def bare(self, name: Token) -> Shape:
-        types.element_type(name)
+        numbers.element_type(name)
         raise HloError("HLO012", f"a value is of type `tensor<{name}>`, not `{name}`")
 
     def tensor(self, sizes: Token | None, element: str, bounds: Any) -> Shape:
@@ -90,9 +90,7 @@ class Attributes(_Types):
 
     def number(self, typed: Token) -> Any:
         word, _, kind = (part.strip() for part in typed.partition(":"))
-        if "x" not in word and {".", "e", "E"} & set(word):
-            return Real(word, kind)
-        return Integer(types.integer(word, kind), kind)
+        return numbers.number(word, kind)
 
     def string(self, word: Token, _kind: Any = None) -> str:
         return unquoted(word)
@@ -104,7 +102,7 @@ class Attributes(_Types):
         return dense(word, shape)
 
     def numbers(self, word: Token) -> tuple[Any, ...]:
-        return types.integers(word)
+        return numbers.numbers(word)
 
     def name(self, word: Token) -> Any:
         return {"true": True, "false": False}.get(word, str(word))
@@ -125,16 +123,17 @@ class Attributes(_Types):
         return axes
 
     def part_of_axis(self, before: Token, size: Token) -> Tagged:
-        return Tagged("stablehlo.sub_axis_info", (), {"pre_size": int(before), "size": int(size)})
+        fields = {"pre_size": numbers.integer(before), "size": numbers.integer(size)}
+        return Tagged("stablehlo.sub_axis_info", (), fields)
 
     def sub_axis(self, name: Token, *_: Token) -> tuple[str, Any]:
         return unquoted(name), True
 
-    def range(self, *numbers: Token | None) -> tuple[int, ...]:
-        return tuple(int(n) for n in numbers if n is not None)
+    def range(self, *bounds: Token | None) -> tuple[int, ...]:
+        return tuple(numbers.integer(n) for n in bounds if n is not None)
 
     def axis(self, name: Token, size: Token) -> tuple[str, int]:
-        return unquoted(name), int(size)
+        return unquoted(name), numbers.integer(size)
 
     def value(self, name: Token) -> ValueName:
         return ValueName(name)
@@ -205,7 +204,7 @@ class Attributes(_Types):
         return ("named", unquoted(name), inside)
 
     def file(self, name: Token, line: Token, *_: Any) -> Any:
-        return ("file", unquoted(name), int(line))
+        return ("file", unquoted(name), numbers.integer(line, "ui32"))
 
     def callsite(self, callee: Any, _caller: Any) -> Any:
         return callee
@@ -264,7 +263,7 @@ def dense(word: str, shape: Shape) -> Any:
     start, _, inside = word.partition("<")
     if start == "dense_resource":
         return Resource(inside[:-1].strip().strip('"'), shape)
-    return types.dense(word, shape)
+    return numbers.dense(word, shape)
 
 
 def shape_of(value: Any) -> Shape | None:

@@ -54,7 +54,7 @@ class Real(float):
 
     kind: str
 
-    def __new__(cls, value: str, kind: str | None = None) -> Self:
+    def __new__(cls, value: float, kind: str | None = None) -> Self:
         """Without a type it is an f64, as in MLIR."""
         made = super().__new__(cls, value)
         made.kind = kind or "f64"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.numbers import integer_of
 from hlo.frontends.stablehlo.operation import UNREADABLE, Operation
 from hlo.types.shardy import mesh, mesh_of
 
@@ -43,9 +44,9 @@ def declared_meshes(operations: Iterable[Any]) -> dict[str, Mesh]:
 def mesh_in_place(written: Any) -> Mesh:
     """The mesh of `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>]>`."""
     axes = [axis.fields for axis in written.fields["axes"]]
-    pairs = [(str(axis["name"]), int(axis["size"])) for axis in axes]
+    pairs = [(str(axis["name"]), integer_of(axis["size"])) for axis in axes]
     devices = written.fields.get("device_ids")
-    return mesh(pairs, None if devices is None else [int(d) for d in devices])
+    return mesh(pairs, None if devices is None else [integer_of(d) for d in devices])
 
 
 class LiftedMeshes:

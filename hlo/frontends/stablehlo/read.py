@@ -15,6 +15,7 @@ from hlo.errors.error import HloError, Source, Span
 from hlo.frontends.stablehlo.attributes import Attributes, dense, of_value, shape_of, unquoted
 from hlo.frontends.stablehlo.forms import form_of
 from hlo.frontends.stablehlo.modules import module_of
+from hlo.frontends.stablehlo.numbers import integer
 from hlo.frontends.stablehlo.operation import (
     BlockArgument,
     FuncOp,
@@ -154,9 +155,13 @@ class _Reader(Attributes):
         for each in word.rstrip("= \t\r\n").split(","):
             name, _, count = each.strip().partition(":")
             # Each value has a type that is written somewhere.
-            if count and int(count) > len(self.source.text):
+            if not count:
+                found += [name] * bool(name)
+                continue
+            values = integer(count)
+            if values > len(self.source.text):
                 raise HloError("HLO012", f"`{name}` has {count} values, more than there are types")
-            found += [f"{name}#{k}" for k in range(int(count))] if count else [name] * bool(name)
+            found += [f"{name}#{k}" for k in range(values)]
         return tuple(found)
 
     def _end(self, meta: Any) -> int:

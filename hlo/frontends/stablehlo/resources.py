@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo.frontends.stablehlo.types import in_shape, of_bytes
+from hlo.frontends.stablehlo.numbers import in_shape, of_bytes
 from hlo.types.literal import Literal, literal
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo.frontends.stablehlo.numbers import integer_of
 from hlo.instruction import Instruction
 from hlo.opcode import ELEMENTWISE
 from hlo.types.shape import UNBOUNDED
@@ -100,7 +101,7 @@ def constants(operand: Instruction) -> tuple[int, ...]:
     """The numbers of an operand, if it is a constant of integers; else none."""
     found: Any = getattr(operand.attrs, "literal", None)
     numbers: Any = found.array if found is not None and operand.shape.rank == 1 else None
-    return () if numbers is None else tuple(int(n) for n in numbers)
+    return () if numbers is None else tuple(integer_of(n) for n in numbers)
 
 
 def told(op: Operation, sizes: Sequence[int]) -> Shape:
@@ -119,7 +120,7 @@ def told(op: Operation, sizes: Sequence[int]) -> Shape:
 
 def integers(value: Any) -> tuple[int, ...]:
     """A list of integers, whether it is written as an array or as a list."""
-    return tuple(int(n) for n in value)
+    return tuple(integer_of(n) for n in value)
 
 
 def word(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import Source
-from hlo.frontends.stablehlo import types
+from hlo.frontends.stablehlo import numbers, types
 from hlo.frontends.stablehlo.items import Integer, Real
 from hlo.frontends.stablehlo.operation import Tagged
 from hlo.frontends.stablehlo.read import read_alias
@@ -158,7 +158,7 @@ class Entries:
         if not found.is_floating:
             raise at.broken(f"a float is said to be of type {kind}")
         raw = self._bits(at, found.bits).to_bytes(found.dtype.itemsize, "little")
-        return Real(repr(float(np.frombuffer(raw, found.dtype)[0])), str(kind))
+        return Real(float(np.frombuffer(raw, found.dtype)[0]), str(kind))
 
     def numbers(self, at: Cursor, shape: Shape) -> Any:
         """The array of a constant: all its numbers, or one for all."""
@@ -166,8 +166,8 @@ class Entries:
             raise at.broken("a constant has no element type")
         raw, kind, size = at.blob(), shape.element_type, shape.size
         try:
-            made = _truth_values(raw, size) if kind is PRED else types.of_bytes(raw, kind, size)
-            return types.in_shape(made, shape)
+            made = _truth_values(raw, size) if kind is PRED else numbers.of_bytes(raw, kind, size)
+            return numbers.in_shape(made, shape)
         except (ValueError, TypeError):
             raise at.broken(f"a constant of {len(raw)} bytes is no {shape}") from None
 
@@ -186,7 +186,7 @@ def element_type_of(kind: Any, at: Cursor) -> ElementType:
     """The element type that a type is."""
     if not isinstance(kind, str):
         raise at.broken("the type of a number is none")
-    return types.element_type(kind)
+    return numbers.element_type(kind)
 
 
 def shape_of(kind: Any, at: Cursor) -> Shape:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.frontends.stablehlo import types
+from hlo.frontends.stablehlo import numbers
 from hlo.frontends.stablehlo.bytecode.codes import BUILTIN_SCALARS, SCALARS, SIGNS, WORDS
 from hlo.frontends.stablehlo.bytecode.container import found
 from hlo.frontends.stablehlo.bytecode.entries import UNKNOWN, Entries, element_type_of
@@ -81,8 +81,8 @@ _VHLO_TYPES: dict[int, Read] = {
     21: Entries.bounded_tensor,
     22: _always(TOKEN_SHAPE),
     23: Entries.tuple,
-    24: _always(f"{types.FOREIGN}uniform"),
-    30: _always(f"{types.FOREIGN}uniform"),
+    24: _always(f"{numbers.FOREIGN}uniform"),
+    30: _always(f"{numbers.FOREIGN}uniform"),
     33: _always(None),  # of what is not given
     41: lambda entries, at: buffer_of(entries.tensor(at)),
     42: _always(OPAQUE_SHAPE),  # of a future, whose operation tells its shape

@@ -10,8 +10,8 @@ import numpy as np
 from hlo.attributes.calls import API_VERSIONS
 from hlo.errors.error import HloError
 from hlo.frontends.stablehlo.items import Integer, Real
+from hlo.frontends.stablehlo.numbers import dense_text, integer_of, number_text
 from hlo.frontends.stablehlo.table import given, integers, translates, translation_of
-from hlo.frontends.stablehlo.types import dense_text
 from hlo.read.quoting import keep_json, quote
 from hlo.types.shape import Layout, Shape, tuple_of
 from hlo.types.values import OutputOperandAlias
@@ -83,7 +83,7 @@ def packed(scope: RegionScope, _op: Operation, operands: Operands) -> Instructio
 @translates("stablehlo.get_tuple_element")
 def element(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """An element of a tuple."""
-    return scope.add("get-tuple-element", *operands, index=int(given(op, "index")))
+    return scope.add("get-tuple-element", *operands, index=integer_of(given(op, "index")))
 
 
 @translates("stablehlo.optimization_barrier")
@@ -160,7 +160,7 @@ def custom_call(
     foreign = cast("dict[str, Any]", own if isinstance(own, dict) else older)
     # 0 leaves the version open, which XLA takes for the first one; beside the older attribute, what
     # is said is the first one, and XLA takes the last.
-    version = int(given(op, "api_version", default=4 if foreign else 1)) or 1
+    version = integer_of(given(op, "api_version", default=4 if foreign else 1)) or 1
     version = 4 if older else version
     called = tuple(
         scope.whole.computation(name, op.span)
@@ -205,7 +205,7 @@ def _aliases(found: Sequence[Tagged]) -> tuple[OutputOperandAlias, ...]:
     return tuple(
         OutputOperandAlias(
             integers(alias.fields["output_tuple_indices"]),
-            int(alias.fields["operand_index"]),
+            integer_of(alias.fields["operand_index"]),
             integers(alias.fields["operand_tuple_indices"]),
         )
         for alias in found
@@ -223,7 +223,7 @@ def spelled(value: Any) -> str:
         case bool():
             return str(value).lower()
         case Integer() | Real():
-            return f"{value} : {value.kind}"
+            return number_text(value)
         case str():
             return quote(value)
         case dict():

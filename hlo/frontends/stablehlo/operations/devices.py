@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo.frontends.stablehlo.meshes import mesh_in_place
+from hlo.frontends.stablehlo.numbers import integer_of
 from hlo.frontends.stablehlo.operation import Tagged
 from hlo.frontends.stablehlo.operations.reductions import folding, promoted
 from hlo.frontends.stablehlo.table import given, integers, translates
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def _channel(op: Operation) -> int | None:
     found = given(op, "channel_handle", default="")
-    handle = int(found.fields["handle"]) if isinstance(found, Tagged) else 0
+    handle = integer_of(found.fields["handle"]) if isinstance(found, Tagged) else 0
     return handle or None
 
 
@@ -34,7 +35,7 @@ def _groups(scope: RegionScope, op: Operation) -> ReplicaGroups:
     rows = given(op, "replica_groups")
     if isinstance(rows, Tagged):
         return _along_axes(scope, op, rows)
-    lists = (tuple(int(device) for device in row if device >= 0) for row in rows)
+    lists = (tuple(integer_of(device) for device in row if device >= 0) for row in rows)
     return ReplicaGroups(tuple(row for row in lists if row))
 
 
@@ -47,7 +48,7 @@ def _along_axes(scope: RegionScope, op: Operation, groups: Tagged) -> ReplicaGro
     mesh, axes = meshes[name] if isinstance(name, str) else mesh_in_place(name), list[SubAxis]()
     for axis in groups.fields["axes"]:
         part = axis.fields.get("sub_axis_info")
-        sizes = [int(part.fields[key]) for key in ("pre_size", "size")] if part else []
+        sizes = [integer_of(part.fields[key]) for key in ("pre_size", "size")] if part else []
         named = str(axis.fields["name"])
         try:
             axes.append(part_of_axis(named, *sizes) if part else SubAxis(named))
@@ -95,14 +96,14 @@ def reduce_scatter(scope: RegionScope, op: Operation, operands: Operands) -> Ins
     operands = promoted(scope, operands, op.result_shapes)
     return scope.add(
         "reduce-scatter", *operands, shape=op.result_shapes[0], called=(called,),
-        dimensions=(int(given(op, "scatter_dimension")),), **_global(scope, op),
+        dimensions=(integer_of(given(op, "scatter_dimension")),), **_global(scope, op),
     )  # fmt: skip
 
 
 @translates("stablehlo.all_gather")
 def all_gather(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """The group's pieces, joined."""
-    dimension = int(given(op, "all_gather_dim"))
+    dimension = integer_of(given(op, "all_gather_dim"))
     shapes = op.result_shapes
     rest: dict[str, Any] = {"shape": shapes[0]} if len(shapes) == 1 else {}
     return scope.several(
@@ -116,8 +117,8 @@ def all_to_all(scope: RegionScope, op: Operation, operands: Operands) -> list[In
 
     So what is joined along another dimension is moved there afterwards.
     """
-    cut, joined = int(given(op, "split_dimension")), int(given(op, "concat_dimension"))
-    count = int(given(op, "split_count"))
+    names = ("split_dimension", "concat_dimension", "split_count")
+    cut, joined, count = (integer_of(given(op, name)) for name in names)
     together = _together(scope, op)
     made = [scope.add("all-to-all", each, dimensions=(cut,), **together) for each in operands]
     return made if cut == joined else [_moved(scope, each, cut, joined, count) for each in made]
@@ -161,7 +162,7 @@ def collective_broadcast(scope: RegionScope, op: Operation, operands: Operands) 
 @translates("custom_call.ragged_all_to_all")
 def ragged_all_to_all(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Pieces of several sizes go from each device to each."""
-    channel = int(given(op, "channel_id", default=-1))
+    channel = integer_of(given(op, "channel_id", default=-1))
     return scope.add(
         "ragged-all-to-all", *operands, shape=op.result_shapes[0],
         channel_id=channel if channel > 0 else None, replica_groups=_groups(scope, op),

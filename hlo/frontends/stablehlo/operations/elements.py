@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.numbers import integer, integer_of
 from hlo.frontends.stablehlo.table import constants, given, told, translates, word
 
 if TYPE_CHECKING:
@@ -68,17 +69,9 @@ def with_scalars(scope: RegionScope, op: Operation, operands: Operands) -> Instr
 def reduce_precision(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Rounding to a smaller float format, `e5m10`."""
     bits = re.fullmatch(r"e(\d+)m(\d+)", str(given(op, "format", default="")))
-    exponent, mantissa = (
-        bits.groups()
-        if bits
-        else (
-            given(op, "exponent_bits"),
-            given(op, "mantissa_bits"),
-        )
-    )
-    return scope.add(
-        "reduce-precision", *operands, exponent_bits=int(exponent), mantissa_bits=int(mantissa)
-    )
+    names = ("exponent_bits", "mantissa_bits")
+    found = map(integer, bits.groups()) if bits else (integer_of(given(op, n)) for n in names)
+    return scope.add("reduce-precision", *operands, **dict(zip(names, found, strict=True)))
 
 
 @translates("stablehlo.map")

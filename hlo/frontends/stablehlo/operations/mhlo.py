@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hlo.frontends.stablehlo.numbers import integer_of
 from hlo.frontends.stablehlo.table import given, translates, word
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def trace(_scope: RegionScope, _op: Operation, _operands: Operands) -> Operands:
 @translates("mhlo.xla.rng_get_and_update_state")
 def random_state(scope: RegionScope, op: Operation, _operands: Operands) -> Instruction:
     """The state of the device's random numbers, which moves on."""
-    delta = int(given(op, "delta"))
+    delta = integer_of(given(op, "delta"))
     return scope.add("rng-get-and-update-state", shape=op.result_shapes[0], delta=delta)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.numbers import integer_of
 from hlo.frontends.stablehlo.resources import Resource, literal_of
 from hlo.frontends.stablehlo.table import constants, given, integers, told, translates
 from hlo.types.literal import literal
@@ -57,7 +58,7 @@ def one_number(value: NDArray[Any]) -> NDArray[Any] | None:
 @translates("stablehlo.iota", "stablehlo.dynamic_iota")
 def iota(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The index itself, along a dimension; the size is in the type, or a constant."""
-    dimension = int(given(op, "dim", "iota_dimension"))
+    dimension = integer_of(given(op, "dim", "iota_dimension"))
     shape = told(op, constants(operands[0]) if operands else ())
     return scope.add("iota", shape=shape, iota_dimension=dimension)
 
@@ -113,7 +114,7 @@ def reverse(scope: RegionScope, op: Operation, operands: Operands) -> Instructio
 @translates("stablehlo.concatenate")
 def concatenate(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The operands joined."""
-    dimension = int(given(op, "dim", "dimension"))
+    dimension = integer_of(given(op, "dim", "dimension"))
     return scope.add("concatenate", *operands, dimensions=(dimension,))
 
 
@@ -175,7 +176,7 @@ def _gather(
         "gather",
         *operands,
         **{name: integers(numbers.get(name, ())) for name in _GATHER},
-        index_vector_dim=int(numbers.get("index_vector_dim", 0)),
+        index_vector_dim=integer_of(numbers.get("index_vector_dim", 0)),
         slice_sizes=tuple(sizes),
         indices_are_sorted=given(op, "indices_are_sorted", default=False) is True,
     )
@@ -185,8 +186,8 @@ def _gather(
 def torch_index_select(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The slices of the operand along a dimension at some indices, batch by batch."""
     operand, index = (each.shape for each in operands)
-    batch = int(given(op, "batch_dims", default=0))
-    along = int(given(op, "dim")) % operand.rank
+    batch = integer_of(given(op, "batch_dims", default=0))
+    along = integer_of(given(op, "dim")) % operand.rank
     batches = tuple(range(batch))
     behind = along + index.rank - batch
     return scope.add(
@@ -221,7 +222,7 @@ def constant_integers(op: Operation, operand: Instruction) -> tuple[int, ...]:
         notes = ["HLO has no arrays whose sizes are known at run time only, but for bounded ones"]
         message = f"the sizes of {op.name} are no constants"
         raise HloError("HLO013", message, op.span, notes)
-    return tuple(int(n) for n in found.array.ravel())
+    return tuple(integer_of(n) for n in found.array.ravel())
 
 
 @translates("stablehlo.dynamic_reshape")
@@ -268,12 +269,12 @@ def dynamic_gather(scope: RegionScope, op: Operation, operands: Operands) -> Ins
 @translates("stablehlo.get_dimension_size")
 def get_dimension_size(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The size of a dimension."""
-    dimension = int(given(op, "dim", "dimension"))
+    dimension = integer_of(given(op, "dim", "dimension"))
     return scope.add("get-dimension-size", *operands, dimensions=(dimension,))
 
 
 @translates("stablehlo.set_dimension_size")
 def set_dimension_size(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The operand with a size that comes at run time."""
-    dimension = int(given(op, "dim", "dimension"))
+    dimension = integer_of(given(op, "dim", "dimension"))
     return scope.add("set-dimension-size", *operands, dimensions=(dimension,))

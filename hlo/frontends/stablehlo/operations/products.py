@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hlo.errors.error import HloError, did_you_mean
+from hlo.frontends.stablehlo.numbers import integer_of
 from hlo.frontends.stablehlo.operation import Tagged
 from hlo.frontends.stablehlo.operations.movement import constant_integers
 from hlo.frontends.stablehlo.operations.reductions import window_of
@@ -48,7 +47,8 @@ def _algorithm(op: Operation) -> str:
         return ""
     fields = found.fields
     types = [str(fields[f"{side}_precision_type"]) for side in ("lhs", "rhs")]
-    total, count = str(fields["accumulation_type"]), int(fields.get("num_primitive_operations", 1))
+    total = str(fields["accumulation_type"])
+    count = integer_of(fields.get("num_primitive_operations", 1))
     if types[0].startswith("f8"):
         fast = "_fast_accum" if fields.get("allow_imprecise_accumulation") is True else ""
         return f"dot_any_f8_any_f8_{total}{fast}"
@@ -143,8 +143,8 @@ def convolution(scope: RegionScope, op: Operation, operands: Operands) -> Instru
     )
     return scope.add(
         "convolution", *operands, shape=op.result_shapes[0], window=window, dim_labels=labels,
-        feature_group_count=int(given(op, "feature_group_count", default=1)),
-        batch_group_count=int(given(op, "batch_group_count", default=1)),
+        feature_group_count=integer_of(given(op, "feature_group_count", default=1)),
+        batch_group_count=integer_of(given(op, "batch_group_count", default=1)),
         operand_precision=precision_of(op),
     )  # fmt: skip
 
@@ -175,7 +175,7 @@ def _numbered(fields: Mapping[str, Any]) -> ConvDims:
     )
     roles: list[Any] = []
     for side, *others in sides:
-        roles += [int(fields[f"{side}_{role}_dimension"]) for role in others]
+        roles += [integer_of(fields[f"{side}_{role}_dimension"]) for role in others]
         roles.append(integers(fields[f"{side}_spatial_dimensions"]))
     return ConvDims(*roles)
 
@@ -219,6 +219,7 @@ def batch_norm_inference(scope: RegionScope, op: Operation, operands: Operands) 
 
 
 def _batch_norm(op: Operation) -> dict[str, Any]:
-    with np.errstate(over="ignore"):  # XLA keeps an f32
-        epsilon = float(np.float32(given(op, "epsilon")))
-    return {"epsilon": epsilon, "feature_index": int(given(op, "feature_index"))}
+    epsilon: Any = given(op, "epsilon")
+    if getattr(epsilon, "kind", "") != "f32":
+        raise HloError("HLO013", "epsilon is no f32", op.span, ["write `epsilon = 1.0e-5 : f32`"])
+    return {"epsilon": float(epsilon), "feature_index": integer_of(given(op, "feature_index"))}

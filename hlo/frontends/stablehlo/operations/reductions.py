@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.build import Builder
 from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.numbers import integer_of
 from hlo.frontends.stablehlo.table import given, integers, translates
 from hlo.opcode import OPCODES
 from hlo.types.shape import array
@@ -101,17 +102,17 @@ def window_of(
     rank = range(len(sizes))
 
     def at(values: Any, d: int, usual: int) -> int:
-        return int(values[d]) if len(values) else usual
+        return integer_of(values[d]) if len(values) else usual
 
     return tuple(
         WindowDim(
-            size=int(sizes[d]),
+            size=integer_of(sizes[d]),
             stride=at(strides, d, 1),
-            pad_low=int(padding[d][0]) if len(padding) else 0,
-            pad_high=int(padding[d][1]) if len(padding) else 0,
+            pad_low=integer_of(padding[d][0]) if len(padding) else 0,
+            pad_high=integer_of(padding[d][1]) if len(padding) else 0,
             base_dilation=at(base, d, 1),
             window_dilation=at(dilation, d, 1),
-            reversal=bool(at(reversal, d, 0)),
+            reversal=bool(reversal[d]) if len(reversal) else False,
         )
         for d in rank
     )
@@ -157,7 +158,7 @@ def scatter(scope: RegionScope, op: Operation, operands: Operands) -> list[Instr
         *operands,
         called=(called,),
         **{name: integers(numbers.get(name, ())) for name in _SCATTER},
-        index_vector_dim=int(numbers.get("index_vector_dim", 0)),
+        index_vector_dim=integer_of(numbers.get("index_vector_dim", 0)),
         indices_are_sorted=given(op, "indices_are_sorted", default=False) is True,
         unique_indices=given(op, "unique_indices", default=False) is True,
     )
@@ -172,7 +173,7 @@ _SCATTER = (
 @translates("stablehlo.sort")
 def sort(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """Sort operands together by a comparator."""
-    dimension = int(given(op, "dimension", default=-1)) % operands[0].shape.rank
+    dimension = integer_of(given(op, "dimension", default=-1)) % operands[0].shape.rank
     called = scope.computation("compare", op.regions[0])
     is_stable = given(op, "is_stable", default=False) is True
     return scope.several(
@@ -183,7 +184,7 @@ def sort(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruct
 @translates("chlo.top_k", "mhlo.topk")
 def top_k(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """The k largest elements of the last dimension, and their indices."""
-    k, largest = int(given(op, "k")), given(op, "largest", default=True) is not False
+    k, largest = integer_of(given(op, "k")), given(op, "largest", default=True) is not False
     return scope.several(op, "topk", *operands, k=k, largest=largest)
 
 
@@ -194,7 +195,7 @@ def scan(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruct
     scanned_and_carried = given(op, "operandSegmentSizes", default=())
     carried = scanned_and_carried[1] if scanned_and_carried else given(op, "carried")
     return scope.several(
-        op, "scan", *operands, called=(called,), num_carries=int(carried),
-        dimensions=(int(given(op, "dimension")),),
+        op, "scan", *operands, called=(called,), num_carries=integer_of(carried),
+        dimensions=(integer_of(given(op, "dimension")),),
         is_reverse=given(op, "is_reverse", default=False) is True,
     )  # fmt: skip
