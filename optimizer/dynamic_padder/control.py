@@ -1,4 +1,7 @@
-"""Loops and branches over values with run-time sizes, which they hand on beside the arrays."""
+"""Loops and branches over values with run-time sizes, which they hand on beside the arrays.
+
+A fusion of such values gives way to its body.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from hlo.walk import called_first
 from optimizer.dynamic_padder.padding import (
     changes_sizes,
     in_order,
-    padded,
+    padded_body,
     waiting_as_before,
 )
 from optimizer.dynamic_padder.rules import require, rule, unruled
@@ -54,6 +57,15 @@ def while_(instr: Instruction, state: Tree) -> Tree:
     return _results(instr, (make("tuple", *_parts(state)),), called)
 
 
+@rule("fusion")
+def fusion(instr: Instruction, *operands: Tree) -> Tree:
+    """The padded body: one kernel is no promise, and later passes fuse it anew."""
+    if not _has_sizes(instr, operands):
+        return unruled(instr, *operands)
+    body = instr.called[0]
+    return padded_body(body, dict(zip(body.parameters, operands, strict=True)))[body.root]
+
+
 def _has_sizes(instr: Instruction, operands: Sequence[Tree]) -> bool:
     leaves = [leaf for operand in operands for leaf in padded_leaves(operand)]
     return any(leaf.sizes for leaf in leaves) or any(
@@ -72,10 +84,8 @@ def _converted(
     """
     shape = tuple_of(*(part.shape for part in _parts(argument)))
     parameter = make("parameter", number=0, shape=shape)
-    trees = {computation.parameters[0]: _restored(argument, _elements(parameter))}
-    for instr in computation.instructions:
-        if instr.opcode != "parameter":
-            trees[instr] = padded(instr, [trees[o] for o in instr.operands])
+    given = {computation.parameters[0]: _restored(argument, _elements(parameter))}
+    trees = padded_body(computation, given)
     found = trees[computation.root]
     if owner:
         root = make("tuple", *_parts(_sized(found, owner.shape, owner)))

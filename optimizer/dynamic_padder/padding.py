@@ -77,12 +77,7 @@ def pad(module: Module) -> Module:
     """
     # The interpreter computes nothing that is dead, so nothing dead is refused.
     entry = Dce().run(CallInliner().run(module, Log()), Log()).entry
-    trees: dict[Instruction, Tree] = {}
-    for instr in entry.instructions:
-        if instr.opcode == "parameter":
-            trees[instr] = _given(instr)
-        else:
-            trees[instr] = padded(instr, [trees[o] for o in instr.operands])
+    trees = padded_body(entry, {p: _given(p) for p in entry.parameters})
     root = _sharded(_yielded(trees[entry.root], entry.root.shape), entry.root)
     order = in_order([*map(Padded, entry.parameters), *trees.values(), Padded(root)])
     whole = uniquely_named(waiting_as_before(Computation(entry.name, tuple(order), root), trees))
@@ -143,6 +138,17 @@ def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
     if any(map(changes_sizes, called_first(*instr.called))):
         raise refusal(instr, "what it calls has values of run-time size")
     return unruled(instr, *operands)
+
+
+def padded_body(
+    computation: Computation, given: Mapping[Instruction, Tree]
+) -> dict[Instruction, Tree]:
+    """The padded values of a computation's instructions, from those of its parameters."""
+    trees = dict(given)
+    for instr in computation.instructions:
+        if instr.opcode != "parameter":
+            trees[instr] = padded(instr, [trees[o] for o in instr.operands])
+    return trees
 
 
 def in_order(trees: Iterable[Tree]) -> list[Instruction]:
