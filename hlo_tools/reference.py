@@ -24,8 +24,7 @@ from hlo.opcode import OPCODES
 from hlo_tools.drawing.opcode_examples import example_of
 from hlo_tools.drawing.opcode_pictures import opcode_picture
 from hlo_tools.proofs.record import evidence_of, read_record
-from hlo_tools.tables import load_tables
-from hlo_tools.verbs.ops import description
+from hlo_tools.verbs.ops import description, load_tables
 from interpreter.engine.evaluate import evaluate
 from interpreter.table import evaluates
 from optimizer.catalogue import all_rules

@@ -3,7 +3,7 @@
 import pytest
 
 from hlo.opcode import OPCODES
-from hlo_tools.tables import load_tables
+from hlo_tools.verbs.ops import load_tables
 
 TABLES = load_tables()
 

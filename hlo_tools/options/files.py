@@ -108,6 +108,11 @@ def read_sound_module(path: str, entry: str = "") -> Module:
     return module
 
 
+def add_output_option(parser: Parser, told: str = "write to a file") -> None:
+    """The option for a file that gets what else goes to standard output."""
+    parser.add_argument("-o", "--output", default=STANDARD, metavar="FILE", help=told)
+
+
 def write_text(path: str, text: str) -> None:
     """Write a text to a file, or to standard output for `-`, surrogates as the bytes they were.
 

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from hlo_tools.arguments import Parser
+
 FINE, FAILED = 0, 1
+
+
+def add_script(parser: Parser) -> None:
+    """The arguments for a script, and after `--` for its own words."""
+    parser.add_argument("script", metavar="SCRIPT", help="a file of Python")
+    parser.behind_dashes("words")
 
 
 def run_script(path: str, words: Sequence[str]) -> int:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo_tools.options.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
-from hlo_tools.transformed import transformed
+from hlo_tools.options.files import add_file, add_output_option, add_split_option
+from hlo_tools.running.transformed import write_transformed
 from optimizer.derivative.derivative import MODES
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="loops of n iterations keep every sqrt(n)-th state, and compute the others again",
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+    add_output_option(parser)
     add_split_option(parser)
 
 
@@ -55,6 +55,5 @@ def run(arguments: Namespace) -> int:
         "of": arguments.of,
         "checkpoint": "true" if arguments.checkpoint else None,
     }
-    texts = [transformed(m, "derivative", options) for m in chosen_modules(arguments)]
-    write_text(arguments.output, f"{BETWEEN}\n".join(texts))
+    write_transformed(arguments, "derivative", options)
     return 0

@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.drawing.graphs.drawing import drawn
-from hlo_tools.options.files import add_file, read_sound_module, write_text
+from hlo_tools.options.files import (
+    add_file,
+    add_output_option,
+    read_sound_module,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -60,7 +65,7 @@ def add_arguments(parser: Parser) -> None:
         default="own",
         help="who places the boxes: own (the default), or Graphviz's dot, which folds nothing",
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+    add_output_option(parser)
     parser.only_with(("--hops",), "--around")
     parser.only_with(("--engine",), "--format svg")
 

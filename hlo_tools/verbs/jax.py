@@ -21,7 +21,7 @@ from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import plain
 from hlo_tools.running.observers import Alarm
-from hlo_tools.running.scripts import FINE, run_script
+from hlo_tools.running.scripts import FINE, add_script, run_script
 from hlo_tools.step.console import Console
 from hlo_tools.step.stepper import Stepper
 from hlo_tools.verbs.step import standard_input
@@ -41,8 +41,7 @@ SAME, DIFFERENT = 0, 1
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     known = ", ".join(OWN)
-    parser.add_argument("script", metavar="SCRIPT", help="a file of Python")
-    parser.behind_dashes("words")
+    add_script(parser)
     parser.add_argument(
         "--engine",
         metavar="ENGINE",

@@ -29,7 +29,13 @@ from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.console import console
-from hlo_tools.options.files import STANDARD, add_file, read_sound_module, write_text
+from hlo_tools.options.files import (
+    STANDARD,
+    add_file,
+    add_output_option,
+    read_sound_module,
+    write_text,
+)
 from hlo_tools.options.inputs import add_input_options, make_inputs
 from hlo_tools.options.tolerances import (
     TOLERANCE_OPTIONS,
@@ -102,7 +108,7 @@ def add_arguments(parser: Parser) -> None:
         metavar="S",
         help="what is smallest by then is the result (default 60)",
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+    add_output_option(parser)
     parser.add_argument(
         "--save-inputs", metavar="FILE", help="save the arguments as .npz, for `hlo run --input`"
     )

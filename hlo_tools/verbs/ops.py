@@ -9,13 +9,13 @@ Of a single opcode, the file and line are told where each of them is defined:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from hlo.attributes import attribute_specs
 from hlo.errors.error import HloError, did_you_mean
 from hlo.opcode import OPCODES, TRAITS, Opcode
 from hlo_tools.locations import defined
-from hlo_tools.tables import load_tables
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,6 +24,21 @@ if TYPE_CHECKING:
     from hlo_tools.arguments import Parser
 
 Tables = dict[str, "OpTable[Any]"]
+# The table's name and the package that defines it, in the order of the columns; a package that
+# brings a table adds its row here.
+TABLES: Final = {
+    "infers": "hlo.infer",
+    "evaluates": "interpreter",
+    "emits_c": "emit_c",
+    "emits_cuda": "emit_cuda",
+    "differentiates": "optimizer.derivative",
+    "batches": "optimizer.batching",
+}
+
+
+def load_tables() -> Tables:
+    """Import every table, filled by its package's files."""
+    return {name: getattr(import_module(package), name) for name, package in TABLES.items()}
 
 
 def add_arguments(parser: Parser) -> None:

@@ -36,7 +36,14 @@ from emit_c.program.assigned import assigned
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.drawing.pictures.picture import picture
-from hlo_tools.options.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
+from hlo_tools.options.files import (
+    BETWEEN,
+    add_file,
+    add_output_option,
+    add_split_option,
+    chosen_modules,
+    write_text,
+)
 from hlo_tools.options.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
 from hlo_tools.options.pipelines import add_pipeline_options, chosen_pipeline, pass_in
 from hlo_tools.options.written import ENDS, is_text, write_module
@@ -195,9 +202,7 @@ def add_arguments(parser: Parser) -> None:
         help="with --stage cuda: print for each launch the occupancy of this GPU (H100, sm_90), "
         "the memory transactions, and the least time",
     )
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help=f"write to a file: {ENDS}, else text"
-    )
+    add_output_option(parser, f"write to a file: {ENDS}, else text")
 
 
 def run(arguments: Namespace) -> int:

@@ -23,7 +23,13 @@ from hlo.read.stack_frames import source_location
 from hlo.verify import verify
 from hlo.write.print import Options, module_parts, print_module
 from hlo_tools.options.dumps import add_files, modules_at
-from hlo_tools.options.files import BETWEEN, add_entry_option, read_module, write_text
+from hlo_tools.options.files import (
+    BETWEEN,
+    add_entry_option,
+    add_output_option,
+    read_module,
+    write_text,
+)
 from hlo_tools.options.written import ENDS, is_text, write_module
 
 if TYPE_CHECKING:
@@ -50,9 +56,7 @@ def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     add_files(parser)
     add_entry_option(parser)
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help=f"write to a file: {ENDS}, else text"
-    )
+    add_output_option(parser, f"write to a file: {ENDS}, else text")
     parser.add_argument(
         "--short-parsable", action="store_true", help="the shortest text that reads back"
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.running.scripts import folder_made, run_script
+from hlo_tools.running.scripts import add_script, folder_made, run_script
 
 if TYPE_CHECKING:
     import argparse
@@ -31,8 +31,7 @@ REPORT = "report.txt"
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("script", metavar="SCRIPT", help="a file of Python")
-    parser.behind_dashes("words")
+    add_script(parser)
     parser.add_argument(
         "--auto-cluster",
         action="store_true",

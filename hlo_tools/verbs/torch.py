@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo_tools.running.scripts import folder_made, run_script
+from hlo_tools.running.scripts import add_script, folder_made, run_script
 
 if TYPE_CHECKING:
     import argparse
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
-    parser.add_argument("script", metavar="SCRIPT", help="a file of Python")
-    parser.behind_dashes("words")
+    add_script(parser)
     parser.add_argument(
         "--report",
         action="store_true",

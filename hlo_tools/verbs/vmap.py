@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo_tools.options.files import BETWEEN, add_file, add_split_option, chosen_modules, write_text
-from hlo_tools.transformed import transformed
+from hlo_tools.options.files import add_file, add_output_option, add_split_option
+from hlo_tools.running.transformed import write_transformed
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -31,13 +31,12 @@ def add_arguments(parser: Parser) -> None:
         metavar="N,-",
         help="the dimension of each parameter for the examples, or - (default: 0 of all)",
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+    add_output_option(parser)
     add_split_option(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Print each module in its batched form."""
     options = {"dimensions": arguments.dimensions, "size": arguments.size}
-    texts = [transformed(m, "batching", options) for m in chosen_modules(arguments)]
-    write_text(arguments.output, f"{BETWEEN}\n".join(texts))
+    write_transformed(arguments, "batching", options)
     return 0

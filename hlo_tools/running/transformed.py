@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo_tools.options.files import BETWEEN, chosen_modules, write_text
 from optimizer.log import Log
 from optimizer.observers import Verify
 from optimizer.pipeline_text import parse_pipeline
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Mapping
 
-    from hlo.instruction import Module
 
-
-def transformed(module: Module, name: str, options: Mapping[str, str | None]) -> str:
-    """The text of a module after a pass and CSE.
+def write_transformed(arguments: Namespace, name: str, options: Mapping[str, str | None]) -> None:
+    """Write the chosen modules after a pass and CSE.
 
     Parameters
     ----------
@@ -23,4 +23,5 @@ def transformed(module: Module, name: str, options: Mapping[str, str | None]) ->
     """
     given = ",".join(f"{key}={value}" for key, value in options.items() if value is not None)
     passes = parse_pipeline(f"{name}{{{given}}},cse" if given else f"{name},cse")
-    return str(Log([Verify()]).run(passes, module))
+    texts = [str(Log([Verify()]).run(passes, module)) for module in chosen_modules(arguments)]
+    write_text(arguments.output, f"{BETWEEN}\n".join(texts))
