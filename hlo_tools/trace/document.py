@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from optimizer.log import Event
 
 FORMAT: Final = "pyhlo-trace"
-VERSION: Final = 1
+VERSION: Final = 2
 # Characters of a value that are kept.
 LONGEST_VALUE = 240
 # Elements up to which an array's are all shown, as far as the line goes.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from hlo.read.stack_frames import source_location
 from hlo.write.print import print_instruction
@@ -12,11 +13,19 @@ from hlo_tools.trace.shards import shard_grid
 from hlo_tools.trace.source import user_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hlo.instruction import Computation, Instruction, Module
     from hlo_tools.trace.shards import Grid
 
 # The kinds of rows.
 INSTRUCTION, ROOT, HEAD, ENTRY, END = range(5)
+# Operands of an instruction from which on its later lines tell only those that are others.
+WIDE: Final = 16
+# The operands are in a column of their own.
+WITHOUT_OPERANDS: Final = replace(
+    SHOWN, print_operand_names=False, operand_index_annotation_interval=0
+)
 
 
 class Strings:
@@ -91,9 +100,10 @@ class RowTable:
         )
 
     def _new(self, instr: Instruction, *, is_root: bool) -> int:
-        text = print_instruction(instr, SHOWN)
+        text = print_instruction(instr, WITHOUT_OPERANDS)
         head, shape = f"%{instr.name} = ", str(instr.shape)
-        rest = text.removeprefix(head).removeprefix(shape).lstrip()
+        commas = ", " * (len(instr.operands) - 1)
+        rest = text.removeprefix(head).removeprefix(shape).lstrip().replace(f"({commas})", "()", 1)
         self.bytes[shape] = instr.shape.bytes
         number = self._number(
             (
@@ -145,4 +155,27 @@ class RowTable:
         padded = [(*key, *(0, 0, 0, (), (), 0)[len(key) - 2 :]) for key in self._numbers]
         columns = list(zip(*padded, strict=True)) if padded else [()] * 8
         words = ("kind", "name", "shape", "opcode", "rest", "operands", "called", "source")
-        return {word: list(column) for word, column in zip(words, columns, strict=True)}
+        data: dict[str, Any] = {w: list(c) for w, c in zip(words, columns, strict=True)}
+        data["operands"] = changes_of_wide(data["name"], data["operands"])
+        return data
+
+
+def changes_of_wide(names: Sequence[int], operands: Sequence[Sequence[int]]) -> list[Any]:
+    """The operands of each row; of many, only those that an earlier row of the name has not.
+
+    A root tuple with the results of a large module is written anew at each rewrite of a result.
+    """
+    last: dict[int, int] = {}
+    found: list[Any] = []
+    for row, (name, own) in enumerate(zip(names, operands, strict=True)):
+        made: Any = own
+        if len(own) >= WIDE:
+            other = last.get(name)
+            last[name] = row
+            if other is not None and len(operands[other]) == len(own):
+                pairs = enumerate(zip(own, operands[other], strict=True))
+                changed = [part for i, (new, old) in pairs if new != old for part in (i, new)]
+                if len(changed) < len(own):
+                    made = {"as": other, "but": changed}
+        found.append(made)
+    return found

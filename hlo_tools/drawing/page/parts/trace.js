@@ -12,6 +12,7 @@ async function unpack(element) {
 class Trace {
   constructor(data) {
     Object.assign(this, data);
+    this.rows.operands = spelledOut(data.rows.operands);
     this.nameNumber = new Map(data.names.map((name, number) => [name, number]));
     this.shardsOf = new Map((data.shards || []).map(([row, ...grid]) => [row, grid]));
     this.changing = [];
@@ -60,8 +61,15 @@ class Trace {
     if (kind === END) return "}";
     if (kind === HEAD || kind === ENTRY) return (kind === ENTRY ? "ENTRY " : "") + name + " {";
     const shape = this.shapes[this.rows.shape[row]][0];
-    const rest = this.rests[this.rows.rest[row]];
-    return `  ${kind === ROOT ? "ROOT " : ""}${name} = ${shape} ${rest}`;
+    return `  ${kind === ROOT ? "ROOT " : ""}${name} = ${shape} ${this.restOf(row)}`;
+  }
+
+  // The opcode, the operands and the attributes.
+  restOf(row) {
+    const rest = this.rests[this.rows.rest[row]], operands = this.rows.operands[row];
+    if (!operands.length) return rest;
+    const words = operands.map((name, i) => `${i && i % 5 === 0 ? `/*index=${i}*/` : ""}%${this.names[name]}`);
+    return rest.replace("(", () => `(${words.join(", ")}`);
   }
 
   // A row's text without layouts, and without what is inside of long attributes.
@@ -142,6 +150,17 @@ function shortened(text) {
     found = `${found.slice(0, start)}{…}${found.slice(end + 1)}`;
   }
   return found;
+}
+
+// The operands of each row, of which the trace tells some as changes of an earlier row's.
+function spelledOut(operands) {
+  operands.forEach((own, row) => {
+    if (Array.isArray(own)) return;
+    const made = operands[own.as].slice();
+    for (let i = 0; i < own.but.length; i += 2) made[own.but[i]] = own.but[i + 1];
+    operands[row] = made;
+  });
+  return operands;
 }
 
 // Rows after the edits of some steps.
