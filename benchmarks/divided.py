@@ -94,7 +94,7 @@ def measured(name: str) -> Row:
         header = replace(module.header, allow_spmd_sharding_propagation_to_output=(True,) * count)
         module = replace(module, header=header)
     module = ShardingPropagation().run(module, Log())
-    made = DIVISION.run(module, Log(observers=[Verify()]))
+    made = Log(observers=[Verify()]).run(DIVISION, module)
     hlo.verify(hlo.parse(str(made)))
     placed = [
         jax.device_put(a, s) for a, s in zip(arguments, compiled.input_shardings[0], strict=True)

@@ -200,14 +200,14 @@ def _each(sharding: Sharding | None, count: int) -> tuple[Sharding | None, ...]:
 
 def divided(module: hlo.Module) -> hlo.Module:
     """The module of each device, verified; of equal text if it is read again."""
-    made = SpmdPartitioning(entry=True).run(module, Log(observers=[Verify()]))
+    made = Log(observers=[Verify()]).run(SpmdPartitioning(entry=True), module)
     hlo.verify(hlo.parse(str(made)))
     return made
 
 
 def check(module: hlo.Module, arguments: list[Any], promise: Promise = ROUNDING) -> hlo.Module:
     """Each device has its part of the value of all; gives its module."""
-    propagated = ShardingPropagation().run(module, Log(observers=[Verify()]))
+    propagated = Log(observers=[Verify()]).run(ShardingPropagation(), module)
     assert ShardingPropagation().run(propagated, Log()) is propagated
     made = divided(propagated)
     assert SpmdPartitioning(entry=True).run(made, Log()) is made

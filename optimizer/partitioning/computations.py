@@ -41,6 +41,7 @@ from optimizer.partitioning.division import (
 from optimizer.partitioning.held import Held
 from optimizer.partitioning.propagation import is_free
 from optimizer.partitioning.reshapes import common
+from optimizer.partitioning.resharding import nested
 from optimizer.partitioning.sharding_rules import (
     CALLS_ON_PARTS,
     CONSTRAINTS,
@@ -258,20 +259,17 @@ class ComputationDivision(PartsBuilder):
         for (path, node), operand, outside in zip(
             nodes.items(), instr.operands, border.cuts, strict=True
         ):
-            held = self.values[operand][()]
-            if begins:
-                inside = self.devices.cuts[node]
-                dims = tuple(combined(o, i) for o, i in zip(outside.dims, inside.dims, strict=True))
-                before = ArrayCut(dims, inside.manual[:-1], outside.summed)
-                after = inside
-            else:
-                regions = held.cut.manual or (border.axis,)
-                before = replace(held.cut, manual=regions)
-                dims = tuple(
-                    combined(o, i) for o, i in zip(outside.dims, held.cut.dims, strict=True)
-                )
-                after = ArrayCut(dims, regions[:-1], outside.summed)
-            shape = self.devices.flow.shapes[node]
+            held, shape = self.values[operand][()], self.devices.flow.shapes[node]
+            inside = self.devices.cuts[node] if begins else held.cut
+            inside = replace(inside, manual=inside.manual or (border.axis,))
+            # Rows past the end of a block within a block would lie amid those of the whole array.
+            inside = inside.without([
+                d for d, n in enumerate((held.shape if begins else shape).dims)
+                if not nested(combined(outside.dims[d], inside.dims[d]), outside.dims[d], n)
+            ])  # fmt: skip
+            dims = tuple(combined(o, i) for o, i in zip(outside.dims, inside.dims, strict=True))
+            around = ArrayCut(dims, inside.manual[:-1], outside.summed)
+            before, after = (around, inside) if begins else (inside, around)
             parts[path] = Held(shape, {after: self.piece(held, before, instr)})
         self.values[instr] = parts
 

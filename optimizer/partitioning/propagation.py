@@ -197,13 +197,15 @@ class Propagation:
             if operand is None:
                 continue
             source, target = (operand, result) if forwards else (result, operand)
+            inwards = begins == forwards
             for d, here in enumerate(cut.dims):
                 axis = self.cuts[source].dims[d]
-                if begins == forwards:
-                    inner = rest(axis, here)
-                    made = inner[0] if inner else None
-                else:
-                    made = combined(here, axis)
+                inner = rest(axis, here) if inwards else (axis,)
+                around = axis if inwards else combined(here, axis)
+                size = self.flow.shapes[source if inwards else target].dims[d]
+                if not inner or not nested(around, here, size):
+                    continue
+                made = inner[0] if inwards else around
                 if made and self._refine(target, d, made):
                     self.because[target, d] = (link, source)
                     changed = True

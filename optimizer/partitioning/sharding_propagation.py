@@ -102,6 +102,9 @@ def analysed(module: Module, *, entry: bool) -> Analysis | None:
         source = flow.leaves[root][path]
         flow.shapes[node], flow.regions[node] = flow.shapes[source], ()
         wishes[node] = wish
+        if root.opcode == "while":
+            # Its sharding is that of the loop's state, too.
+            wishes[source] = wish
         if flow.shapes[source].is_array:
             rule = tuple(Factor((d,), (d,)) for d in range(flow.shapes[source].rank))
             flow.links.append(Link(None, (source,), (node,), rule))

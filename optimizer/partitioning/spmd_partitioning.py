@@ -91,9 +91,9 @@ def divided(module: Module, *, entry: bool) -> Division | None:
     if found is None or found.is_trivial or not (entry or found.flow.borders):
         return None
     silent = Log()
-    # A body that takes the place of a call has not the call's sharding.
+    # A body that takes the place of a call has its root's sharding, not the call's.
     calls = [i for i in module.instructions() if i.opcode == "call"]
-    lost = any(i.annotations.sharding and not i.called[0].root.annotations.sharding
+    lost = any(i.annotations.sharding not in (None, i.called[0].root.annotations.sharding)
                for i in calls)  # fmt: skip
     flat = module if lost else CallInliner().run(module, silent)
     flat = FlattenCallGraph().run(flat, silent)

@@ -71,7 +71,7 @@ ENTRY e {{
 
 def chosen(text: str, pass_: AutoSharding) -> tuple[hlo.Module, dict[str, str]]:
     """The module, and the sharding of each parameter."""
-    module = pass_.run(hlo.parse(text), Log(observers=[Verify()]))
+    module = Log(observers=[Verify()]).run(pass_, hlo.parse(text))
     assert pass_.run(module, Log()) is module
     found = {
         p.name: print_sharding(p.annotations.sharding)

@@ -74,7 +74,7 @@ def values_of(module: hlo.Module) -> list[list[np.ndarray]]:
 def test_devices_meet_more_rarely_for_the_same_values(passes: str, random: Random) -> None:
     module = exchanges(random)
     run = parse_pipeline(passes)
-    made = run.run(module, Log(observers=[Verify()]))
+    made = Log(observers=[Verify()]).run(run, module)
     hlo.verify(hlo.parse(str(made)))
     assert met(made) <= met(module)
     np.testing.assert_equal(values_of(made), values_of(module))
@@ -108,7 +108,7 @@ ENTRY e {{
   c = s32[4] all-reduce(n), to_apply=sum
   ROOT t = (s32[4], s32[4], s32[4]) tuple(a, b, c)
 }}""")
-    made = parse_pipeline("all-reduce-combiner").run(module, Log(observers=[Verify()]))
+    made = Log(observers=[Verify()]).run(parse_pipeline("all-reduce-combiner"), module)
     found = [i for i in made.instructions() if i.opcode == "all-reduce"]
     assert [[o.name for o in i.operands] for i in found] == [["x", "n"], ["a"]]
 

@@ -45,7 +45,7 @@ class Events(Silent):
 
 def divided(text: str, *, entry: bool) -> hlo.Module:
     """The module of each device; a second run changes nothing."""
-    made = SpmdPartitioning(entry=entry).run(hlo.parse(text), Log(observers=[Verify()]))
+    made = Log(observers=[Verify()]).run(SpmdPartitioning(entry=entry), hlo.parse(text))
     assert SpmdPartitioning(entry=entry).run(made, Log()) is made
     assert str(hlo.parse(str(made))) == str(made)
     assert "xla.sdy" not in str(made)
@@ -229,7 +229,7 @@ ENTRY e {{
   c = f32[4] custom-call(x), custom_call_target="Sharding", sharding={{devices=[2]<=[2]}}
   ROOT s = f32[4] custom-call(c), custom_call_target="Sharding", sharding={{unreduced}}
 }}""")
-    made = SpmdPartitioning(entry=True).run(module, Log(observers=[Verify()]))
+    made = Log(observers=[Verify()]).run(SpmdPartitioning(entry=True), module)
     ones = np.ones(2, np.float32)
     given = [(ones,) if "parameter" in value else ()] * 2
     first, second = interpreter.evaluate(made, per_device=given)
@@ -259,7 +259,7 @@ ENTRY e {{
   {group}
   ROOT y = s32[8] negate({"i" if "sdy" in group else "h"})
 }}""")
-    made = SpmdPartitioning(entry=True).run(module, Log(observers=[Verify()]))
+    made = Log(observers=[Verify()]).run(SpmdPartitioning(entry=True), module)
     assert made.entry.root.shape.dims == (4,)
     each = interpreter.evaluate(made, per_device=[(np.zeros(4, np.int32),)] * 2)
     np.testing.assert_array_equal(np.concatenate(each), -np.arange(8))
@@ -275,7 +275,7 @@ ENTRY e {
   s = f32[8] add(a, b)
   ROOT c = f32[8] custom-call(s), custom_call_target="Sharding", sharding={devices=[2]<=[2]}
 }""")
-    made = ShardingPropagation().run(module, Log(observers=[Verify()]))
+    made = Log(observers=[Verify()]).run(ShardingPropagation(), module)
     sharding = made.entry.parameters[0].annotations.sharding
     assert sharding
     assert [s.kind for s in sharding.elements] == ["tiled", "replicated"]
