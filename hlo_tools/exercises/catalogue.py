@@ -16,6 +16,7 @@ from hlo_tools.exercises import (
     meaning,
     memory,
     parsing,
+    products,
     reading,
     rewriting,
     searching,
@@ -46,6 +47,7 @@ FILES = (
     analyses,
     testing,
     searching,
+    products,
 )
 EXERCISES: dict[int, Exercise] = {
     e.number: e for e in sorted((e for f in FILES for e in f.EXERCISES), key=lambda e: e.number)
