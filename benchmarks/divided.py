@@ -1,23 +1,31 @@
 """Programs divided by `spmd-partitioning`, beside XLA's division: `python -m benchmarks.divided`.
 
-For each of 62 JAX programs (`divided_programs`): whether eight devices compute its value on the
-interpreter, and the collectives of the module, their number and the bytes of their results, beside
-those of the module that XLA CPU runs.
+For each of 62 JAX programs (`divided_programs`): whether eight devices compute its value, as the
+interpreter's, as threads that run C, and as processes that run it, with MPI; and the collectives of
+the module, their number and the bytes of their results, beside those of the module that XLA CPU
+runs.
 """
 
 from __future__ import annotations
 
+import pickle
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
 
+import emit_c
 import hlo
 import interpreter
 from benchmarks.divided_programs import PROGRAMS, lowered, values
+from emit_c.executable.processes import processes_of
 from optimizer.log import Log
 from optimizer.observers import Verify
 from optimizer.partitioning.cuts import cut_of
@@ -25,6 +33,8 @@ from optimizer.partitioning.sharding_propagation import ShardingPropagation
 from optimizer.pipeline_text import parse_pipeline
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from hlo.types.sharding import Sharding
 
 DEVICES = 8
@@ -35,21 +45,22 @@ DIVISION = parse_pipeline(
 )
 
 
-class Row(NamedTuple):
-    """One program.
+class Divided(NamedTuple):
+    """A program that is divided.
 
     Attributes
     ----------
-    wrong : where a device's result is not its part of the program's; "" where all are right.
-    ours, xla : how many collectives of each opcode there are.
-    bytes, xla_bytes : of their results.
+    made : what each device runs.
+    given : the arguments of each device.
+    whole, shardings : the results, and how they are cut.
+    xla : the module that XLA CPU runs.
     """
 
-    wrong: str
-    ours: Counter[str]
-    bytes: int
-    xla: Counter[str]
-    xla_bytes: int
+    made: hlo.Module
+    given: list[list[np.ndarray]]
+    whole: list[np.ndarray]
+    shardings: Sequence[Sharding | None]
+    xla: hlo.Module
 
 
 def collectives(module: hlo.Module) -> tuple[Counter[str], int]:
@@ -83,8 +94,8 @@ def difference(whole: np.ndarray, sharding: Sharding | None, device: int, got: A
     return "" if fits.all() else f"device {device} differs by {np.abs(got - want)[exists].max()}"
 
 
-def measured(name: str) -> Row:
-    """One program, divided here and by XLA."""
+def divided(name: str) -> Divided:
+    """A program, divided here and by XLA."""
     stage = lowered(name)
     module = hlo.parse(stage.compiler_ir("hlo").as_hlo_text())
     compiled = stage.compile()
@@ -95,7 +106,6 @@ def measured(name: str) -> Row:
         module = replace(module, header=header)
     module = ShardingPropagation().run(module, Log())
     made = Log(observers=[Verify()]).run(DIVISION, module)
-    hlo.verify(hlo.parse(str(made)))
     placed = [
         jax.device_put(a, s) for a, s in zip(arguments, compiled.input_shardings[0], strict=True)
     ]
@@ -111,12 +121,54 @@ def measured(name: str) -> Row:
         [part_of(a, s, device) for a, s in zip(fed, shardings, strict=True)]
         for device in range(DEVICES)
     ]
-    wrong = ""
-    for device, got in enumerate(interpreter.evaluate(made, per_device=given)):
-        leaves = got if isinstance(got, tuple) else (got,)
-        for want, sharding, leaf in zip(whole, each, leaves, strict=True):
-            wrong = wrong or difference(want, sharding, device, leaf)
-    return Row(wrong, *collectives(made), *collectives(hlo.parse(compiled.as_text())))
+    # As a user would hand it on: by its text.
+    return Divided(hlo.parse(str(made)), given, whole, each, hlo.parse(compiled.as_text()))
+
+
+def wrong(program: Divided, got: list[Any]) -> str:
+    """Where a device's result is not its part of the program's; "" where all are right."""
+    for device, value in enumerate(got):
+        leaves = value if isinstance(value, tuple) else (value,)
+        for want, sharding, leaf in zip(program.whole, program.shardings, leaves, strict=True):
+            if problem := difference(want, sharding, device, leaf):
+                return problem
+    return ""
+
+
+# Ways to run a program on all devices, in one process.
+ENGINES: dict[str, Callable[[Divided], list[Any]]] = {
+    "interpreter": lambda p: interpreter.evaluate(p.made, per_device=p.given),
+    "C": lambda p: emit_c.compile(p.made)(per_device=p.given),
+}
+
+
+def by_messages(programs: dict[str, Divided]) -> dict[str, list[Any]]:
+    """The values of programs on the devices of as many processes; {} without a library of MPI."""
+    here = str(Path(sys.executable).parent)
+    launcher = shutil.which("mpiexec", path=here) or shutil.which("mpiexec")
+    if launcher is None:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        texts = {name: (str(p.made), p.given) for name, p in programs.items()}
+        (Path(folder) / "programs").write_bytes(pickle.dumps(texts))
+        command = [launcher, "-n", str(DEVICES), sys.executable, "-m", "benchmarks.divided"]
+        subprocess.run([*command, "--process", folder], check=True)
+        each = [pickle.loads((Path(folder) / str(d)).read_bytes()) for d in range(DEVICES)]
+    return {name: [values[name] for values in each] for name in programs}
+
+
+def run_process(folder: Path) -> None:
+    """Be one of several processes, and a device: run the programs of a folder."""
+    process, values = processes_of(), dict[str, Any]()
+    for name, (text, given) in pickle.loads((folder / "programs").read_bytes()).items():
+        # The first one compiles, and the others find that in the cache.
+        if process.rank:
+            process.gather(b"compiled")
+        made = emit_c.compile(hlo.parse(text))
+        if not process.rank:
+            process.gather(b"compiled")
+        values[name] = made(*given[process.rank], communicator=process)
+    (folder / str(process.rank)).write_bytes(pickle.dumps(values))
 
 
 def listed(found: Counter[str]) -> str:
@@ -128,16 +180,28 @@ def main(names: list[str]) -> None:
     """Print the table."""
     jax.config.update("jax_num_cpu_devices", DEVICES)
     jax.config.update("jax_platforms", "cpu")
-    right = at_most = 0
+    at_most, right, programs = 0, Counter[str](), dict[str, Divided]()
     for name in names or PROGRAMS:
-        row = measured(name)
-        right += not row.wrong
-        at_most += row.bytes <= row.xla_bytes
-        mark = "" if row.bytes <= row.xla_bytes else "MORE"
-        counts = f"{row.bytes:7} {row.xla_bytes:7} {mark:4}"
-        print(f"{name:22} {counts} {listed(row.ours)} | {listed(row.xla)}", row.wrong)
-    print(f"{right} right, {at_most} with at most XLA's bytes, of {len(names or PROGRAMS)}")
+        program = programs[name] = divided(name)
+        found = {engine: wrong(program, run(program)) for engine, run in ENGINES.items()}
+        right.update(engine for engine, problem in found.items() if not problem)
+        (ours, own), (theirs, xla) = map(collectives, (program.made, program.xla))
+        at_most += own <= xla
+        mark = "" if own <= xla else "MORE"
+        problems = [f"{engine}: {problem}" for engine, problem in found.items() if problem]
+        print(f"{name:22} {own:7} {xla:7} {mark:4} {listed(ours)} | {listed(theirs)}", *problems)
+    for name, got in by_messages(programs).items():
+        problem = wrong(programs[name], got)
+        right["MPI"] += not problem
+        if problem:
+            print(f"{name:22} MPI: {problem}")
+    of = len(programs)
+    print("right:", ", ".join(f"{engine} {count} of {of}" for engine, count in right.items()))
+    print(f"with at most XLA's bytes: {at_most} of {of}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:2] == ["--process"]:
+        run_process(Path(sys.argv[2]))
+    else:
+        main(sys.argv[1:])
