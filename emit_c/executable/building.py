@@ -73,7 +73,7 @@ class Building:
             verify(precise, self.sound)
         static = to_static(precise)
         program = self._emitted(prepare(static.module))
-        return DynamicExecutable(self.module, static, build(program), lambda: program.source)
+        return DynamicExecutable(self.module, static, build(program))
 
     def built(self, key: str) -> Built:
         """The library, stored in the user's cache under a key if there is one."""

@@ -7,6 +7,7 @@ when the same module is compiled again.
 
 from __future__ import annotations
 
+import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,7 @@ class Built:
     Attributes
     ----------
     library : the file that the compiler made.
+    packed : the C that was compiled, as `packed` makes it.
     arena_bytes : of the memory that a call takes, with that of each thread.
     donated, functions : as of `Program`.
     constants : the bytes of its large constants.
@@ -67,6 +69,7 @@ class Built:
     """
 
     library: Path
+    packed: bytes
     arena_bytes: int
     donated: Mapping[int, int]
     functions: tuple[str, ...]
@@ -74,6 +77,16 @@ class Built:
     tiles: tuple[str, ...] = ()
     views: Mapping[int, StridedView] = field(default_factory=dict[int, StridedView])
     meetings: Meetings = NONE
+
+    @property
+    def source(self) -> str:
+        """The C that was compiled."""
+        return zlib.decompress(self.packed).decode(errors="surrogateescape")
+
+
+def packed(source: str) -> bytes:
+    """A text in a fifth of its bytes."""
+    return zlib.compress(source.encode(errors="surrogateescape"), level=1)
 
 
 def build(
@@ -102,21 +115,28 @@ def build(
         raise HloError("HLO113", f"it needs {arena_bytes:,} bytes, more than there are addresses")
     tiles = tiles or MissingTiles()
     tiles.look(program.parts.tiles)
+
+    def meanwhile_done() -> bytes:
+        check()
+        return packed(program.source)
+
     with ThreadPoolExecutor(2) as meanwhile:
         compiled = meanwhile.submit(tiles.compile)
         files = program.files(slots())
-        checks: list[Future[None]] = []
+        waiting: list[Future[bytes]] = []
         try:
             # Python runs one thread at a time, so compilers begin first.
             made = library(
-                files, running=running, begun=lambda: checks.append(meanwhile.submit(check))
+                files,
+                running=running,
+                begun=lambda: waiting.append(meanwhile.submit(meanwhile_done)),
             )
         finally:
-            for checked in checks or [meanwhile.submit(check)]:
-                checked.result()
+            text = (waiting or [meanwhile.submit(meanwhile_done)])[0].result()
         compiled.result()
     return Built(
         library=made,
+        packed=text,
         arena_bytes=arena_bytes,
         donated=program.donated,
         functions=tuple(program.functions),

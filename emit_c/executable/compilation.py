@@ -66,7 +66,6 @@ class Compilation:
         return strided(
             self.module.entry,
             built,
-            lambda: self._building().written().program.source,
             lambda: f"{self.conditions.subnormals}\n{self.module}",
         )
 

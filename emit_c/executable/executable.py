@@ -88,7 +88,6 @@ class Executable:
     Parameters
     ----------
     entry : what arguments it takes, and what result it gives.
-    written : writes the C that was compiled.
     told : writes all that the values depend on: the module, and the treatment of subnormals.
 
     Attributes
@@ -105,11 +104,10 @@ class Executable:
         self,
         entry: Computation,
         built: Built,
-        written: Callable[[], str],
         told: Callable[[], str],
     ) -> None:
         self.library, self._library, self._views = built.library, _load(built), built.views
-        self._written, self._told = written, told
+        self._built, self._told = built, told
         self.memory = call_memory(entry, built.arena_bytes, built.constants)
         run = self._library.functions.call
         address = ctypes.cast(run, ctypes.c_void_p).value or 0
@@ -182,10 +180,10 @@ class Executable:
         choice = ThreadChoice.in_dll(self._library.functions, "choice")
         return choice.explained(runtime().threads.hlo_threads())
 
-    @cached_property
+    @property
     def source(self) -> str:
         """The C that was compiled."""
-        return self._written()
+        return self._built.source
 
     @cached_property
     def program(self) -> SharedProgram:

@@ -92,7 +92,8 @@ def load_built(key: str, module: Module) -> Built | None:
         return None
     with np.load(io.BytesIO(held), allow_pickle=False) as arrays:
         about: dict[str, Any] = json.loads(bytes(arrays["about"]))
-        count = len(arrays.files) - 1
+        packed = arrays["source"].tobytes()
+        count = len(arrays.files) - 2
         constants = tuple(arrays[f"constant{k}"] for k in range(count))
     library = find_library(about["library"]) if about["key"] == key else None
     if library is None:
@@ -101,6 +102,7 @@ def load_built(key: str, module: Module) -> Built | None:
         os.utime(path)  # it was used just now, so it is not the first to be removed
     return Built(
         library=library,
+        packed=packed,
         arena_bytes=about["arena_bytes"],
         donated={int(k): v for k, v in about["donated"].items()},
         functions=tuple(about["functions"]),
@@ -130,6 +132,7 @@ def store_built(key: str, module: Module, built: Built) -> None:
         "meetings": built.meetings.as_json(module),
     }
     arrays = {f"constant{k}": c for k, c in enumerate(built.constants)}
+    arrays["source"] = np.frombuffer(built.packed, np.uint8)
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
     file = io.BytesIO()
     np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -200,8 +200,7 @@ def _profiled(
     """The fastest run of a module, as emitters need it."""
     recorder = _recorder()
     program = emit(module, profile=True, conditions=conditions)
-    told = partial(str, module)
-    executable = Executable(module.entry, build(program), lambda: program.source, told)
+    executable = Executable(module.entry, build(program), partial(str, module))
     call = partial(executable, *arguments, per_device=per_device)
     call()
     roofline()  # takes its own time, once

@@ -9,7 +9,7 @@ from codegen.program.run_time_sizes import PaddedCall, call_with_sizes
 from emit_c.executable.executable import Executable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from emit_c.executable.built import Built
     from hlo.instruction import Module
@@ -25,10 +25,8 @@ class DynamicExecutable(Executable):
     static : what was compiled in its place.
     """
 
-    def __init__(
-        self, module: Module, static: Static, built: Built, written: Callable[[], str]
-    ) -> None:
-        super().__init__(static.module.entry, built, written, lambda: str(module))
+    def __init__(self, module: Module, static: Static, built: Built) -> None:
+        super().__init__(static.module.entry, built, lambda: str(module))
         self._entry, self._static, self.native = module.entry, static, None
 
     def __call__(

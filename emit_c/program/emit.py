@@ -22,7 +22,7 @@ from emit_c.program.module import ModuleWriter
 from emit_c.program.relocatable import ENTRY
 from emit_c.program.schedule import write_function
 from emit_c.program.step_table import StepTable
-from emit_c.program.units import CallingUnit, Parts, Units
+from emit_c.program.units import CallingUnit, Parts, Units, are_many
 from emit_c.table import emits_c
 from hlo.verify import verify_once
 
@@ -140,9 +140,11 @@ def emit(
     writer.function(module.entry, "the entry", ENTRY)
     writer.memory.settle()
     entry = writer.functions[ENTRY]
-    table = StepTable(entry, writer.memory, writer.kernels.entries)
     constants, foreign = writer.constants, writer.constants.foreign
     calls = partial(_calls, writer, "" if exported else "static ", conditions or conditions_for())
+    table = StepTable(entry, writer.memory, writer.kernels.entries)
+    # A program that others compile has no calls by other types than the kernels'.
+    is_table = table.is_worth_it and exported and not plain and are_many(writer.kernels.functions)
     parts = Parts(
         partial(head, module),
         constants.definitions,
@@ -150,8 +152,7 @@ def emit(
         foreign.called,
         writer.kernels.functions,
         writer.kernels.entries,
-        CallingUnit(partial(calls, entry)),
-        CallingUnit(partial(calls, table.function, table)) if table.is_worth_it else None,
+        CallingUnit(partial(calls, table.function, table) if is_table else partial(calls, entry)),
     )
     large, memory = tuple(constants.loaded), writer.memory
     return Program(

@@ -1,9 +1,10 @@
-"""The steps of the entry as a table, for compilers.
+"""The steps of the entry as a table, where there are many.
 
-People read the entry as calls of kernels, one after the other. A compiler takes a tenth of a
-millisecond for each, and it can't begin before the last kernel is written. So it is given the
-kernels and the addresses of their arguments as numbers, and a loop that takes one step after the
-other. What is more than a call on arrays of the arena, arguments and results stays as it is.
+A compiler takes a tenth of a millisecond for each call of a kernel, and it can't begin before the
+last kernel is written. So many calls are written as numbers, for the kernel and the addresses of
+its arguments, and a loop takes one step after the other. A comment before each row has the call,
+as it is in a module with few steps. What is more than a call on arrays of the arena, arguments and
+results stays as it is.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name
+from codegen.printer import text
 from codegen.statements import Call
 from emit_c.program.relocatable import OWN
 
@@ -33,7 +35,8 @@ static void (*const step_kernels[])(void) = {{{kernels}}};
 
 // For each step a kernel, how many arguments it has, and for each of these where it lies: how far
 // into the arena (0), an argument (1, 2, ...) or a result (-1, -2, ...).
-static const s64 step_table[] = {{{numbers}}};
+static const s64 step_table[] = {{
+{rows}}};
 
 static void take_steps(s64 begin, s64 end, const void *const *in, void *const *out, u8 *arena) {{
   for (const s64 *step = step_table + begin; step < step_table + end;) {{
@@ -74,7 +77,8 @@ class StepTable:
         self._declared, self._memory, self._callable = function.declared, memory, kernels
         self.kernels: dict[str, int] = {}
         self._counts: set[int] = set()
-        self._numbers: list[int] = []
+        self._rows: list[tuple[tuple[Statement, ...], list[int]]] = []
+        self._length = 0
         self.function = replace(function, steps=tuple(self._shortened(function.steps)))
 
     def _shortened(self, steps: Sequence[tuple[Statement, ...]]) -> Iterator[tuple[Statement, ...]]:
@@ -82,18 +86,18 @@ class StepTable:
         for step in steps:
             row = self._row(step)
             if row is not None:
-                self._numbers += row
+                self._rows.append((step, row))
+                self._length += len(row)
                 continue
             yield from self._taken(begin)
-            begin = len(self._numbers)
+            begin = self._length
             yield step
         yield from self._taken(begin)
 
     def _taken(self, begin: int) -> Iterator[tuple[Statement, ...]]:
-        end = len(self._numbers)
-        if begin < end:
+        if begin < self._length:
             memory = (Name("in"), Name("out"), Name("arena"))
-            yield (Call("take_steps", (Literal(begin), Literal(end), *memory)),)
+            yield (Call("take_steps", (Literal(begin), Literal(self._length), *memory)),)
 
     def _row(self, step: tuple[Statement, ...]) -> list[int] | None:
         """The numbers of a step; None if it is more than a call of a kernel on arrays."""
@@ -128,7 +132,7 @@ class StepTable:
     @property
     def is_worth_it(self) -> bool:
         """Whether it spares compilers more than the loop costs."""
-        return len(self._numbers) >= LEAST_TABLE
+        return self._length >= LEAST_TABLE
 
     @property
     def text(self) -> str:
@@ -143,7 +147,10 @@ class StepTable:
         ]
         return _TABLE.format(
             kernels=", ".join(f"(void (*)(void)){kernel}" for kernel in self.kernels),
-            numbers=", ".join(map(str, self._numbers)),
+            rows="".join(
+                f"  // {text(step).strip()}\n  {', '.join(map(str, row))},\n"
+                for step, row in self._rows
+            ),
             most=max(self._counts, default=0) or 1,
             cases="\n".join(cases),
         )

@@ -4,8 +4,9 @@ One file is what people read. Compilers are given a large module in several file
 process takes a hundredth of a second for each kernel. Then kernels are spread over the files; each
 has the functions of the prelude and the constants that it needs. The last file has the functions
 that call the kernels, and kernels that compilers inline there. What does not depend on the module
-is declared in them only. Files are cut off while kernels are still being written, so that compilers
-can begin.
+is declared in them only, and has files of its own. So each line that is compiled is one of the one
+file, but for declarations and linkage. Files are cut off while kernels are still being written, so
+that compilers can begin.
 """
 
 from __future__ import annotations
@@ -79,7 +80,6 @@ class Parts:
     foreign_names : the names of these functions in the C.
     entries : the names of those kernels that functions call.
     calls : what calls the kernels.
-    short : the same in fewer words, for compilers; None if there are none.
     """
 
     about: Callable[[], str]
@@ -89,7 +89,6 @@ class Parts:
     kernels: Mapping[str, Definition]
     entries: Collection[str]
     calls: CallingUnit
-    short: CallingUnit | None = None
 
     def whole(self) -> str:
         """All parts as one file."""
@@ -125,6 +124,11 @@ def _used(
     """The names in the parts of a file, as they come; functions apart are known by their text."""
     types = (kind for each in constants for kind in (each.kind, each.stored))
     return dict.fromkeys([*types, *words(library), *_mentions(definitions)])
+
+
+def are_many(kernels: Mapping[str, Definition]) -> bool:
+    """Whether there are kernels enough for a compiler of their own."""
+    return sum(len(each.text) for each in kernels.values()) >= LEAST_TEXT
 
 
 class Units:
@@ -184,7 +188,7 @@ class Units:
         self.look(parts.kernels, parts.entries, parts.constants, parts.foreign_names)
         # Where compilers are at work already, a small file is better than one that ends last.
         least = LEAST_TEXT // 2 if self._files else LEAST_TEXT
-        calls = len((parts.short or parts.calls).text) // CALLERS_TEXT
+        calls = len(parts.calls.text) // CALLERS_TEXT
         count = min(self._most, (calls + sum(self._waiting.values())) // least)
         _, *groups = _spread(self._waiting, [calls, *[0] * (count - 1)])
         for group in filter(None, groups):
@@ -225,7 +229,7 @@ def _file(
 
 def _rest(parts: Parts, moved: Collection[str], words_of: Mapping[str, AbstractSet[str]]) -> str:
     """The file of everything but the kernels that were moved."""
-    calls = parts.short or parts.calls
+    calls = parts.calls
     there, wanted = set(moved), calls.mentions.keys()
     needed = _called(words_of, [n for n in words_of if n in wanted and n not in there])
     reached = set(wanted).union(*(words_of[n] for n in needed))

@@ -112,7 +112,7 @@ def test_no_name_of_a_rich_module_breaks_out(seed):
     expected = interpreter.evaluate(plain, x)
     # The verifier refuses names that occur twice; what is emitted must not rely on that.
     program = emit_c.emit(trust(nasty))
-    assert Executable(nasty.entry, build(program), str, str)(x) == expected
+    assert Executable(nasty.entry, build(program), str)(x) == expected
 
 
 @given(st.text().filter(lambda text: text != "x"))  # which is the parameter's name

@@ -1,6 +1,7 @@
 """A module in several C files is the same module."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,13 @@ import hlo
 from codegen.functions import Function
 from codegen.statements import Call, For
 from emit_c.code.definition import defined
+from emit_c.contraction.library import exported
 from emit_c.executable import built
 from emit_c.program import step_table, units
 from interpreter import evaluate
-from optimizer import prepare
+from optimizer import optimize, prepare
+
+MODELS = Path(__file__).parents[1] / "models"
 
 NUMBERS = ", ".join(str(n % 97) for n in range(2000))
 SEVERAL = f"""HloModule m
@@ -70,7 +74,7 @@ def test_each_file_has_what_it_needs(monkeypatch):
 
 
 @pytest.mark.usefixtures("many")
-def test_compilers_are_given_the_steps_of_the_entry_as_a_table():
+def test_many_steps_of_the_entry_are_a_table_with_their_calls_as_comments():
     text = """HloModule m
 ENTRY e {
   x = f32[4,6] parameter(0)
@@ -87,16 +91,43 @@ ENTRY e {
     less = SEVERAL[SEVERAL.index("less") : SEVERAL.index("ENTRY")]
     module = hlo.parse(text.replace("ENTRY", f"{less}\nENTRY"))
     program = emit_c.emit(prepare(module))
-    rest = program.files(3)[-1]
-    assert "take_steps(0, " in rest
-    assert "take_steps" not in program.source
+    assert "take_steps(0, " in program.source
+    assert "  // c_kernel(c, t);\n  2, 2, -2, 0, -1, 0,\n" in program.source
     # A copy is no kernel, and stays a call.
-    kernels = re.search(r"step_kernels\[\]\)\(void\) = \{(.*)\}", rest)
+    kernels = re.search(r"step_kernels\[\]\)\(void\) = \{(.*)\}", program.source)
     assert kernels is not None
     assert all(name.endswith("_kernel") for name in kernels[1].split(", "))
+    # Files that others compile have calls.
+    assert "take_steps" not in emit_c.emit(prepare(module), exported=False).source
     x, y = np.arange(24, dtype=np.float32).reshape(4, 6), np.ones((6, 4), np.float32)
     found, want = emit_c.compile(module, optimize=False)(x, y), evaluate(module, x, y)
     assert [f.tobytes() for f in found] == [w.tobytes() for w in want]
+
+
+# What a file declares of others, and how others see its own: by a name, and by one for lanes.
+LINKAGE = re.compile(
+    r"^__attribute__\(\(simd.*\n|^#pragma GCC visibility.*\n|^((static|extern|inline) )*"
+    r"(\w[^;{}=]*\([^;{}]*\);\n)?",
+    re.MULTILINE,
+)
+
+
+def code_lines(file):
+    """The lines of a file without declarations, and words about linkage."""
+    return set(LINKAGE.sub("", file).splitlines())
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_each_line_that_is_compiled_is_one_of_the_source(count, monkeypatch):
+    """Of the module's files, and of the functions that are compiled once for all modules."""
+    monkeypatch.setattr(units, "LEAST_TEXT", 2)
+    monkeypatch.setattr(step_table, "LEAST_TABLE", 1)
+    models = [path.read_text() for path in sorted(MODELS.glob("*.hlo"))]
+    for text in [SEVERAL, *models]:
+        program = emit_c.emit(optimize(hlo.parse(text)))
+        source = code_lines(program.source)
+        for file in (*program.files(count), *(exported([tile]) for tile in program.parts.tiles)):
+            assert code_lines(file) - source == set()
 
 
 def test_a_small_module_is_one_file():
@@ -138,8 +169,8 @@ ENTRY e {
   z = s32[] add(y, y)
   ROOT r = (s32[], s32[]) tuple(y, z)
 }"""
-    for optimize in (False, True):
-        assert emit_c.compile(hlo.parse(text), optimize=optimize)(1) == (8, 16)
+    for optimized in (False, True):
+        assert emit_c.compile(hlo.parse(text), optimize=optimized)(1) == (8, 16)
 
 
 def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
