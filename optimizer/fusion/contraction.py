@@ -12,7 +12,7 @@ D. J. Pearce, P. H. J. Kelly, "A dynamic topological sort algorithm for directed
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from hlo.walk import post_order
@@ -51,7 +51,7 @@ class Contraction:
         self._number: dict[Hashable, int] = {}
         self._at: list[Hashable] = []
         self._after: dict[Instruction, list[Instruction]] = {}
-        self._following: dict[Hashable, list[Hashable]] = {}
+        self._following: dict[Hashable, dict[Hashable, None]] = {}
         for instr in post_order(computation):
             for before in instr.control_predecessors:
                 self._after.setdefault(before, []).append(instr)
@@ -70,14 +70,15 @@ class Contraction:
         """Numbers grow along every edge."""
         return self._number[node]
 
-    def following(self, node: Hashable) -> list[Hashable]:
+    def following(self, node: Hashable) -> dict[Hashable, None]:
         """The nodes that use a node, or have to wait for it."""
         found = self._following.get(node)
         if found is None:
             of, parts = self._node, self._parts[node]
             using = (user for part in parts for user in self._users[part])
             waiting = (user for part in parts for user in self._after.get(part, ()))
-            found = [n for n in dict.fromkeys(of[u] for u in (*using, *waiting)) if n is not node]
+            found = dict.fromkeys(of[user] for user in chain(using, waiting))
+            found.pop(node, None)
             self._following[node] = found
         return found
 
@@ -152,10 +153,19 @@ class Contraction:
         window = [n for n in self._at[start : stop + 1] if n is not first and n is not second]
         before = [n for n in window if n not in between]
         after = [n for n in window if n in between]
+        following = self._following
+        following[new] = self.following(first) | self.following(second)
+        for node in (first, second):
+            for part in self._parts[node]:
+                for earlier in chain(part.operands, part.control_predecessors):
+                    before_it = following.get(self._node[earlier], {})
+                    if node in before_it:
+                        del before_it[node]
+                        before_it[new] = None
+        for node in (first, second):
+            following[new].pop(node, None)
+            del following[node]
         self._parts[new] = self._parts.pop(first) + self._parts.pop(second)
-        for part in self._parts[new]:
-            for earlier in (*part.operands, *part.control_predecessors):
-                self._following.pop(self._node[earlier], None)
         for part in self._parts[new]:
             self._node[part] = new
         # One number is left over; nothing has it from now on.

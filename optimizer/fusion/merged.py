@@ -182,9 +182,9 @@ def _share_a_loop(first: MergedKernel, second: MergedKernel, dims: tuple[int, ..
     """Whether a value of all elements makes two elementwise kernels count the same loop."""
     if second.totals.dims != dims:
         return False
-    return any(o.shape.dims == dims for o in second.operands if o in first.values) or any(
-        o.shape.dims == dims for o in second.operands if o in first.operands
-    )
+    read = second.operands.keys()
+    shared = read & first.values.keys(), read & first.operands.keys()
+    return any(o.shape.dims == dims for values in shared for o in values)
 
 
 @dataclass

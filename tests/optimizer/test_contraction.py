@@ -63,6 +63,9 @@ def test_between_finds_each_way_through_a_third_node(data, far):
                 before = {n for n in reached if graph.number(n) < graph.number(second)}
                 assert between == before
                 graph.merge(first, second, between, f"merged {k}")
+                using = users(entry)
+                edges = {(graph.node(i), graph.node(u)) for i in using for u in using[i]}
                 for instr in entry.instructions:
                     node = graph.node(instr)
+                    assert {*graph.following(node)} == {b for a, b in edges if a is node is not b}
                     assert all(graph.number(node) < graph.number(n) for n in graph.following(node))
