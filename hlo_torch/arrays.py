@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
-from hlo.types.element_type import ElementType, element_type_of
 from hlo_torch.graph import DTYPES, element_type
 from hlo_torch.private import torch
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    from hlo.types.element_type import ElementType
 
 _KINDS: dict[Any, ElementType] = {
     getattr(torch, name): element_type(name) for name in DTYPES if hasattr(torch, name)
 }
-_DTYPES = {kind: dtype for dtype, kind in _KINDS.items()}
 # NumPy has them from ml_dtypes, which torch does not know; the integers of their width carry them.
 _CARRIED = {
     dtype: {8: torch.uint8, 16: torch.int16}[kind.bits]
@@ -24,32 +26,27 @@ _CARRIED = {
 }
 
 
-def array_of(tensor: Any) -> NDArray[Any]:
-    """An array that looks at a tensor's memory."""
-    tensor = tensor.detach()
-    if tensor.is_conj() or tensor.is_neg():
-        tensor = tensor.resolve_conj().resolve_neg()
-    carrier = _CARRIED.get(tensor.dtype)
-    if carrier is None:
-        return tensor.numpy()
-    if not tensor.is_contiguous():
-        tensor = tensor.contiguous()
-    return tensor.view(carrier).numpy().view(_KINDS[tensor.dtype].dtype)
+# Also of one that has a gradient, or is a lazy conjugate: in one call of torch.
+_MEMORY = methodcaller("numpy", force=True)
 
 
-def tensor_of(array: NDArray[Any]) -> Any:
-    """A tensor that looks at an array's memory."""
-    if any(stride < 0 for stride in array.strides):
-        array = array.copy()  # torch has no such strides
-    dtype = _DTYPES[_element_type(array.dtype)]
+def reader_of(dtype: Any) -> Callable[[Any], NDArray[Any]]:
+    """A function that looks at the memory of a tensor as an array."""
     carrier = _CARRIED.get(dtype)
     if carrier is None:
-        return torch.from_numpy(array)
-    held = array.view("u1" if carrier is torch.uint8 else "i2")
-    return torch.from_numpy(held).view(dtype)
+        return _MEMORY
+    own = _KINDS[dtype].dtype
+
+    def read(tensor: Any) -> NDArray[Any]:
+        return tensor.detach().contiguous().view(carrier).numpy().view(own)
+
+    return read
 
 
-def _element_type(dtype: np.dtype[Any]) -> ElementType:
-    found = element_type_of(dtype)
-    assert found is not None
-    return found
+def maker_of(dtype: Any) -> Callable[[NDArray[Any]], Any]:
+    """A function that looks at the memory of an array as a tensor."""
+    carrier = _CARRIED.get(dtype)
+    if carrier is None:
+        return torch.from_numpy
+    held = "u1" if carrier is torch.uint8 else "i2"
+    return lambda array: torch.from_numpy(array.view(held)).view(dtype)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import emit_c
 from hlo.errors.error import HloError
-from hlo_torch.arrays import array_of, tensor_of
+from hlo_torch.arrays import maker_of, reader_of
 from hlo_torch.capture import (
     captured,
     has_element_type,
@@ -112,12 +112,14 @@ class _CompiledPart:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{name}.hlo").write_text(f"{self.module}\n")
         self._run = emit_c.compile(self.module)
+        self._read = [(node, reader_of(node.meta["val"].dtype)) for node in self.inputs]
+        self._make = [(node, maker_of(node.meta["val"].dtype)) for node in self.outputs]
 
     def __call__(self, values: dict[Node, Any]) -> None:
         """Compute the outputs."""
-        made = self._run(*[array_of(values[node]) for node in self.inputs])
-        for node, array in zip(self.outputs, made, strict=True):
-            values[node] = tensor_of(array)
+        made = self._run(*[read(values[node]) for node, read in self._read])
+        for (node, make), array in zip(self._make, made, strict=True):
+            values[node] = make(array)
 
 
 class _GraphPlan:
@@ -128,11 +130,12 @@ class _GraphPlan:
         graph = module.graph
         self._placeholders = graph.find_nodes(op="placeholder")
         (output,) = graph.find_nodes(op="output")
-        self._results: Any = output.args[0]
+        # None and numbers among the results, and tensors that the graph holds, are there already.
+        self._held: dict[Any, Any] = {}
+        self._results = [self._result(k, found) for k, found in enumerate(output.args[0])]
         nodes = [n for n in graph.nodes if n.op == "call_function" and not is_number(n)]
-        self._attributes = {
-            n: getattr(module, str(n.target)) for n in graph.nodes if n.op == "get_attr"
-        }
+        held = (n for n in graph.nodes if n.op == "get_attr")
+        self._held.update((n, getattr(module, str(n.target))) for n in held)
         self._steps: list[Callable[[dict[Node, Any]], None]] = []
         why: dict[Node, str] = {}
         for node in nodes:
@@ -144,6 +147,15 @@ class _GraphPlan:
         self.report.eager = [*dict.fromkeys(refused)]
         self._compile(divide(nodes, lambda node: node not in why), name)
         REPORTS.append(self.report)
+
+    def _result(self, number: int, found: Any) -> Any:
+        """The key of a result among the values of a call."""
+        if isinstance(found, torch.fx.Node):
+            if is_number(found):
+                self._held[found] = found.meta["val"]
+            return found
+        self._held[number] = found
+        return number
 
     def _compile(self, segments: list[GraphSegment], name: str) -> None:
         for segment in segments:
@@ -166,14 +178,10 @@ class _GraphPlan:
     def __call__(self, given: Sequence[Any]) -> list[Any]:
         """The outputs for some inputs."""
         self.report.calls += 1
-        values: dict[Node, Any] = dict(zip(self._placeholders, given, strict=True))
-        values.update(self._attributes)
+        values: dict[Any, Any] = {**self._held, **dict(zip(self._placeholders, given, strict=True))}
         for step in self._steps:
             step(values)
-        return [
-            values.get(r, r.meta.get("val")) if isinstance(r, torch.fx.Node) else r
-            for r in self._results
-        ]
+        return [values[key] for key in self._results]
 
 
 class _EagerOperation:

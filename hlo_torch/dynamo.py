@@ -46,8 +46,7 @@ def backend(module: GraphModule, inputs: list[Any], **options: Any) -> Any:
         inference_compiler=compiler("inference"),
         decompositions=decompositions(),
     )
-    with private.without_mkldnn():
-        return made(module, inputs)
+    return made(module, inputs)
 
 
 @contextmanager

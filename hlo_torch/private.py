@@ -22,8 +22,14 @@ GraphModule = Any
 
 
 def aot_autograd(**options: Any) -> Callable[..., Any]:
-    """A backend that is given graphs of ATen operations, gradients among them."""
-    return import_module("torch._dynamo.backends.common").aot_autograd(**options)
+    """A backend that is given graphs of ATen operations, gradients among them.
+
+    What a gradient can compute again from other values, without a product or a sum, is not handed
+    to it: each tensor that it takes costs microseconds at each call.
+    """
+    divide = import_module("functorch.compile").min_cut_rematerialization_partition
+    make = import_module("torch._dynamo.backends.common").aot_autograd
+    return make(partition_fn=divide, **options)
 
 
 def boxed(function: Any) -> Any:
@@ -43,20 +49,6 @@ def is_whole() -> bool:
 def registered_decompositions() -> dict[Any, Any]:
     """By operation, the function that makes simpler ones of it: all that torch has."""
     return dict(import_module("torch._decomp").global_decomposition_table["post_autograd"])
-
-
-@contextmanager
-def without_mkldnn() -> Generator[None]:
-    """Let an LSTM be traced as operations, where torch has one operation of oneDNN for a layer.
-
-    `torch.backends.mkldnn.flags` does the same, with a warning.
-    """
-    held = torch._C._get_mkldnn_enabled()
-    torch._C._set_mkldnn_enabled(False)
-    try:
-        yield
-    finally:
-        torch._C._set_mkldnn_enabled(held)
 
 
 @contextmanager

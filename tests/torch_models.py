@@ -32,6 +32,20 @@ class Recurrent(nn.Module):
         return self.layers(x)[0]
 
 
+class BothWays(nn.Module):
+    """Layers of an LSTM whose first states are learned, and whose last ones are results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.LSTM(4, 8, 2, bidirectional=True, bias=False)
+        self.h, self.c = nn.Parameter(R(4, 1, 8)), nn.Parameter(R(4, 1, 8))
+
+    def forward(self, x):
+        first = [state.expand(-1, x.shape[1], -1).contiguous() for state in (self.h, self.c)]
+        made, (h, c) = self.layers(x, tuple(first))
+        return made, h, 2 * c
+
+
 class Cells(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -193,6 +207,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Callable[[], torch.Tensor
                              (lambda: R(2, 5, 16),) * 3),
     "gpt": (Gpt, (lambda: _words(2, 8), lambda: _words(2, 8))),
     "lstm": (lambda: Recurrent(nn.LSTM), (lambda: R(2, 3, 4),)),
+    "lstm both ways": (BothWays, (lambda: R(3, 2, 4),)),
     "gru": (lambda: Recurrent(nn.GRU), (lambda: R(2, 3, 4),)),
     "lstm cells": (Cells, (lambda: R(2, 5, 4),)),
     "embedding bags, sums": (lambda: Bags("sum"), BAGS),

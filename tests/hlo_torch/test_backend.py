@@ -9,17 +9,17 @@ from hlo_torch import report
 
 def test_memory_is_shared(torch: Any) -> None:
     """A tensor of torch and an array of NumPy look at the same memory, both ways."""
-    from hlo_torch.arrays import array_of, tensor_of  # noqa: PLC0415 - needs torch
+    from hlo_torch.arrays import maker_of, reader_of  # noqa: PLC0415 - needs torch
 
     for kind in (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64):
         tensor = torch.ones(2, 3, dtype=kind)
-        array = array_of(tensor)
+        array = reader_of(kind)(tensor)
         assert array.ctypes.data == tensor.data_ptr()
-        back = tensor_of(array)
+        back = maker_of(kind)(array)
         assert back.data_ptr() == tensor.data_ptr()
         assert back.dtype == kind
         assert tuple(back.shape) == (2, 3)
-    assert array_of(torch.tensor(1.5)).shape == ()
+    assert reader_of(torch.float32)(torch.tensor(1.5)).shape == ()
 
 
 def test_dropout_draws_the_numbers_of_eager_torch(torch: Any) -> None:
