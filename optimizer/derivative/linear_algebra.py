@@ -20,17 +20,19 @@ import numpy as np
 
 from hlo import attributes as a
 from hlo.types.element_type import S32
-from optimizer.derivative.table import Leaves, again, differentiates, transposes, zeros
+from optimizer.derivative.table import Leaves, again, differentiates, linear_in, transposes
 from optimizer.expanders.linear_algebra.matrices import (
     conjugate,
     flipped,
     product,
 )
-from optimizer.expanders.parts import counting, cut, full, spread
+from optimizer.expanders.parts import counting, full, spread
 from optimizer.rewriting.make import constant, make
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from hlo.instruction import Instruction
     from optimizer.derivative.movement import Cotangents
@@ -163,39 +165,32 @@ def transposed(
     return matrix, ct, replace(form, transpose_a="NO_TRANSPOSE" if plain else "TRANSPOSE")
 
 
-@differentiates("fft")
-def fft(instr: Instruction, tangents: Sequence[Leaves]) -> Instruction:
-    """The transform of the tangent.
-
-    Of real numbers it is the first half of the complex one, whose transpose is known.
-    """
-    ((dx,),) = tangents
-    assert dx is not None
-    attrs = a.Fft.of(instr)
-    if attrs.fft_type != "RFFT":
-        return again(instr, dx)
-    wide = make("complex", dx, zeros(dx.shape))
-    whole = make("fft", wide, fft_type="FFT", fft_length=attrs.fft_length)
-    return cut(whole, whole.shape.rank - 1, 0, instr.shape.dims[-1])
+differentiates.define("fft", linear_in())
 
 
 @transposes("fft")
 def fft_back(instr: Instruction, cotangents: Leaves, _linear: Sequence[bool]) -> Cotangents:
-    """The same transform; of one to real numbers, conjugates of a transform to half of a spectrum.
+    """The same transform; between real numbers and half of a spectrum, conjugates of the other one.
 
-    All but the first and, of an even length, the middle of it count twice.
+    All but the first and, of an even length, the middle of a half count twice.
     """
     (ct,), attrs = cotangents, a.Fft.of(instr)
     assert ct is not None
     if attrs.fft_type in ("FFT", "IFFT"):
         return [again(instr, ct)]
-    length = attrs.fft_length
-    half = make("fft", ct, fft_type="RFFT", fft_length=length)
-    count = half.shape.dims[-1]
-    weights = np.full(count, 2 / prod(length))
-    weights[0] /= 2
+    length, from_half = attrs.fft_length, attrs.fft_type == "IRFFT"
+    weights = np.full(length[-1] // 2 + 1, 2.0)
+    weights[0] = 1
     if length[-1] % 2 == 0:
-        weights[-1] = 1 / prod(length)
-    kind = half.shape.element_type
-    scale = spread(constant(weights.astype(kind.dtype)), half.shape.dims, (half.shape.rank - 1,))
-    return [conjugate(make("multiply", half, scale))]
+        weights[-1] = 1
+    if from_half:
+        half = make("fft", ct, fft_type="RFFT", fft_length=length)
+        return [conjugate(weighted(half, weights / prod(length)))]
+    half = conjugate(weighted(ct, prod(length) / weights))
+    return [make("fft", half, fft_type="IRFFT", fft_length=length)]
+
+
+def weighted(x: Instruction, weights: NDArray[np.float64]) -> Instruction:
+    """A product with a number for each element of the last dimension."""
+    factors = constant(weights.astype(x.shape.element_type.dtype))
+    return make("multiply", x, spread(factors, x.shape.dims, (x.shape.rank - 1,)))
