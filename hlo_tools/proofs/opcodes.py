@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Of so many elements, all windows together, each window is looked at.
 MOST_IN_WINDOWS = 1 << 16
+# The path to the part of its operand that an opcode gives.
+PARTS: dict[str, tuple[int, ...]] = {"async-update": (), "async-done": (1,), "copy-done": (0,)}
 
 
 @numbers("constant")
@@ -128,20 +130,6 @@ def _async_start(
     return (tuple(operands), here.computed(instr.called[0], operands, depth)[0], *rest)
 
 
-@numbers("async-update")
-def _async_update(
-    _here: Numbering, _instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
-) -> Value:
-    return operands[0]
-
-
-@numbers("async-done")
-def _async_done(
-    _here: Numbering, _instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
-) -> Value:
-    return operands[0][1]
-
-
 @numbers("copy-start")
 def _copy_start(
     here: Numbering, instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
@@ -149,11 +137,14 @@ def _copy_start(
     return (operands[0], operands[0], here.symbols(instr.shape.elements[2], "context"))
 
 
-@numbers("copy-done")
-def _copy_done(
-    _here: Numbering, _instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
+@numbers(*PARTS)
+def _part(
+    _here: Numbering, instr: Instruction, _attrs: a.Attrs, operands: list[Value], _: int
 ) -> Value:
-    return operands[0][0]
+    value = operands[0]
+    for index in PARTS[instr.opcode]:
+        value = value[index]
+    return value
 
 
 @numbers("custom-call")
