@@ -62,6 +62,24 @@ class Verify(Silent):
             raise error.noting(f"the module was fine before {made} {'.'.join(log.path)}") from None
 
 
+class Advise(Silent):
+    """Says why a pass left a module as it is, where that may surprise: passes with `advice` know.
+
+    Parameters
+    ----------
+    tell : takes a line.
+    """
+
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self.tell = tell
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
+        """Ask the pass, if it changed nothing."""
+        advice = getattr(pass_, "advice", None)
+        if advice and after is before and (line := advice(after)):
+            self.tell(f"{pass_.name}: {line}")
+
+
 class Trace(Silent):
     """Keeps all rewrites."""
 

@@ -53,7 +53,7 @@ from hlo_tools.trace.changes import Tell
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
 from optimizer.log import Log, Observer, Silent
-from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
+from optimizer.observers import Advise, CheckValues, Dump, Print, Timer, Verify
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -274,7 +274,7 @@ def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Modul
     passes = chosen_pipeline(arguments)
     if arguments.trace:
         write_text(arguments.trace, trace_text(traced(module, passes, arguments)))
-    watching = [Verify(), timer, *observers(module, passes, arguments, until)]
+    watching = [Verify(), timer, Advise(tell), *observers(module, passes, arguments, until)]
     log = Log(watching, fuel=arguments.fuel, skip=frozenset(arguments.skip))
     try:
         module = log.run(passes, module)

@@ -61,6 +61,13 @@ class SpmdPartitioning:
         done.append(log.rewrite("divide", module.entry.root, found.made.entry.root))
         return found.made if all(done) else module
 
+    def advice(self, module: Module) -> str:
+        """The option that divides a module which the pass leaves as it is; "" for none."""
+        found = None if self.entry else analysed(module, entry=True)
+        if found is None or found.is_trivial:
+            return ""
+        return f"nothing is divided but regions of shard_map; try {self.name}{{entry=true}}"
+
 
 @dataclass(frozen=True)
 class Division:

@@ -54,6 +54,24 @@ def test_opt_makes_the_module_smaller_and_keeps_its_value(hlo, softmax: Path, tm
     assert hlo("run", small, "--input", arrays, "--expect", arrays, "--quiet").status == 0
 
 
+def test_an_option_is_named_that_divides_a_module(hlo, tmp_path: Path) -> None:
+    """Parameters and results stay whole without it, and this module has nothing else."""
+    module = tmp_path / "m.hlo"
+    module.write_text("""HloModule m, num_partitions=2
+ENTRY e {
+  x = f32[8] parameter(0), sharding={devices=[2]<=[2]}
+  ROOT y = f32[8] negate(x)
+}""")
+    told = hlo("opt", module, "--passes", "sharding-propagation,spmd-partitioning").err
+    assert told == (
+        "spmd-partitioning: nothing is divided but regions of shard_map; "
+        "try spmd-partitioning{entry=true}\n"
+    )
+    divided = hlo("opt", module, "--passes", "spmd-partitioning{entry=true}")
+    assert divided.err == ""
+    assert "f32[4]" in divided.out
+
+
 def test_the_c_of_a_module_can_be_seen(hlo, softmax: Path) -> None:
     source = hlo("opt", softmax, "--stage", "c").out
     assert "// HloModule" in source

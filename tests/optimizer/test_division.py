@@ -4,6 +4,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -278,6 +279,22 @@ def test_all_devices_hold_what_some_shall_have() -> None:
     module = hlo.parse(program("f32[8,12] negate(x)").replace(ROWS, "{devices=[2,1]<=[2]}", 1))
     made = check(module, values(module))
     assert made.entry.parameters[0].shape.dims == (8, 12)
+
+
+def test_all_devices_hold_an_element_of_a_tuple_that_some_shall_have() -> None:
+    """The other elements are cut as their shardings say."""
+    module = hlo.parse("""HloModule m, num_partitions=4
+ENTRY e {
+  t = (f32[8], f32[8]) parameter(0), sharding={{devices=[2]<=[2]}, {devices=[4]<=[4]}}
+  a = f32[8] get-tuple-element(t), index=0
+  b = f32[8] get-tuple-element(t), index=1
+  n = f32[8] negate(a)
+  ROOT r = (f32[8], f32[8]) tuple(n, b), sharding={{devices=[2]<=[2]}, {devices=[4]<=[4]}}
+}""")
+    x = np.arange(8, dtype=np.float32)
+    made = check(module, [(x, x + 1)])
+    assert [s.dims for s in made.entry.parameters[0].shape.elements] == [(8,), (2,)]
+    assert [s.dims for s in made.entry.root.shape.elements] == [(8,), (2,)]
 
 
 def test_devices_are_all_that_shardings_name() -> None:
