@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from emit_c.executable.assembly import assembly
-from emit_c.program.assigned import assigned
+from emit_c.program.assigned import assigned, emitted_form
 from hlo_tools.drawing.graphs.drawing import drawn
 from hlo_tools.drawing.pictures.loops import expect_kernel, loops
 from optimizer import optimize
@@ -95,7 +95,7 @@ def stage_text(
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    made = emit_c.emit(prepare(static_form(module)), plain=plain, schedule=own)
+    made = emit_c.emit(emitted_form(module), plain=plain, schedule=own)
     expect_kernel(kernel, made.kernels)
     return assembly(made, kernel) if stage == "asm" else made.source
 

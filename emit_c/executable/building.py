@@ -15,10 +15,10 @@ from emit_c.executable.built import build
 from emit_c.executable.libraries import compilers
 from emit_c.executable.run_time_sizes import DynamicExecutable
 from emit_c.executable.runtime import slots
-from emit_c.executable.strided import without_last_bitcasts
 from emit_c.executable.tiles import MissingTiles
 from emit_c.program.emit import Program, emit
 from emit_c.program.units import Units
+from emit_c.program.views import without_last_bitcasts
 from hlo.verify import trust, verify
 from interpreter.precision import with_explicit_precision
 from optimizer.dynamic_padder.boundary import to_static
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from emit_c.conditions import Conditions
-    from emit_c.executable.built import Built, StridedView
+    from emit_c.executable.built import Built
     from emit_c.kernels.passes import KernelPass
+    from emit_c.program.views import StridedView
     from hlo.instruction import Module
     from hlo.verify import Sound
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from codegen.program.collectives import NONE, Meetings
 from emit_c.executable.libraries import library
 from emit_c.executable.runtime import slots
 from emit_c.executable.tiles import MissingTiles
+from emit_c.program.views import StridedView
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
@@ -32,24 +33,6 @@ if TYPE_CHECKING:
 
 # A program counts the bytes of its memory in s64, and needs some for alignment.
 MOST_BYTES = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class StridedView:
-    """An array seen in another order.
-
-    Attributes
-    ----------
-    sizes : of the dimensions as they lie in memory.
-    axes : where each dimension of the view is among them.
-    """
-
-    sizes: tuple[int, ...]
-    axes: tuple[int, ...]
-
-    def of(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The view of an array that has the view's elements in the order of memory."""
-        return array.reshape(self.sizes).transpose(self.axes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_c.executable.built import StridedView
+    from emit_c.program.views import StridedView
     from hlo.instruction import Computation
     from hlo.types.shape import Shape
 

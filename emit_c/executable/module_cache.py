@@ -21,9 +21,10 @@ import numpy as np
 
 from codegen.program.collectives import Meetings
 from emit_c.code.foreign import PROVIDED
-from emit_c.executable.built import Built, StridedView
+from emit_c.executable.built import Built
 from emit_c.executable.runtime import slots
 from emit_c.executable.toolchain import toolchain
+from emit_c.program.views import StridedView
 from hlo.attributes import Constant
 from hlo.support.cache import cache_folder, read_sealed, write_sealed
 from hlo.support.libraries import find_library, is_due, tidy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from emit_c.program.emit import emit
+from emit_c.program.views import without_last_bitcasts
 from hlo.errors.error import HloError
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Log
@@ -35,10 +36,15 @@ class Assigned(NamedTuple):
     without_c: str = ""
 
 
+def emitted_form(module: Module) -> Module:
+    """The module that C is written for in the place of an optimized one."""
+    return prepare(without_last_bitcasts(static_form(module))[0])
+
+
 def assigned(module: Module) -> Assigned:
     """The buffer assignment of a module's C, or of the optimizer for a module without C."""
     try:
-        program = emit(prepare(static_form(module)))
+        program = emit(emitted_form(module))
     except HloError as error:
         if error.code not in _NOT_EMITTED:
             raise

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 import emit_c
 import hlo
-from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
+from emit_c.executable.strided import StridedExecutable
+from emit_c.program.views import without_last_bitcasts
 from hlo.verify import verify
 from interpreter import evaluate
 
