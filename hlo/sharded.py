@@ -23,6 +23,7 @@ import numpy as np
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
 from hlo.types.shardy import ShardyError, axes_of, devices_of, meshes_of, shardings_of, tiled
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,8 +112,17 @@ def shards_of(sharding: Sharding, rank: int) -> Shards | None:
 
 
 def cut_values(instr: Instruction) -> list[tuple[Shape, Shape]]:
-    """The whole shape and the part's of each value that a call cuts or joins."""
+    """The whole shape and the part's of each value that a call cuts or joins.
+
+    Raises
+    ------
+    HloError
+        HLO122 if it has not as many operands as results.
+    """
     results = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
+    if len(results) != len(instr.operands):
+        told = f"{counted(len(instr.operands), 'operand')}, {counted(len(results), 'result')}"
+        raise HloError("HLO122", f"{instr.name}: {told}: it gives one for each", instr.span)
     pairs = zip((o.shape for o in instr.operands), results, strict=True)
     if CustomCall.of(instr).custom_call_target in CUTS:
         return list(pairs)

@@ -21,7 +21,7 @@ from hlo.types.element_type import S1, U1
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hlo.instruction import Module
+    from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
 
 
@@ -75,7 +75,19 @@ class XlaCompiler(ModuleCompiler):
             if nested_parameter or not all(map(is_passed, leaves)):
                 message = f"{instr.name}: jaxlib passes no {instr.shape} in or out"
                 raise HloError("HLO181", message, instr.span)
+        for instr in module.instructions():
+            if instr.opcode == "bitcast" and not is_of_usual_layout(instr):
+                message = (
+                    f"{instr.name}: XLA chooses the layouts, by which a bitcast means something"
+                )
+                raise HloError("HLO181", message, instr.span)
         return XlaModule(module)
+
+
+def is_of_usual_layout(instr: Instruction) -> bool:
+    """Whether operands and result lie in memory as they do where nothing says how."""
+    shapes = [shape for each in (instr, *instr.operands) for _, shape in each.shape.leaves()]
+    return all(shape == shape.with_default_layout() for shape in shapes)
 
 
 def is_passed(shape: Shape) -> bool:

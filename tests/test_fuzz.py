@@ -1,5 +1,6 @@
 """The fuzzer on fixed seeds, and planted mistakes that it must find."""
 
+import json
 import os
 from argparse import Namespace
 from pathlib import Path
@@ -7,6 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from strategies.wrong import opcodes
 
 import emit_c
 import hlo
@@ -15,12 +17,13 @@ from tests.fuzz.__main__ import fuzz, parsed_arguments, place_of
 from tests.fuzz.cases import Run, halves
 from tests.fuzz.corpus import CALLS, DONATIONS, DONORS, corpus
 from tests.fuzz.excuses import judge
-from tests.fuzz.findings import shrunk
+from tests.fuzz.findings import Findings, shrunk
 from tests.fuzz.judge import prepared, read
 from tests.fuzz.merge import merged
 from tests.fuzz.mistakes import Case, Mistake
 from tests.fuzz.mutate import GENTLE, TEXTUAL, module_of, text_of
 from tests.fuzz.shrink import smaller, split
+from tests.fuzz.xla import LIBERTIES, PROMISE, Xla
 
 SUM = "HloModule m\n\nENTRY e {\n  x = f32[] parameter(0)\n  ROOT r = f32[] add(x, x)\n}\n"
 
@@ -160,6 +163,79 @@ def test_an_order_of_folding_excuses_what_depends_on_it_and_nothing_else() -> No
         got[0], got[at] = np.int32(-3), wrong
         with pytest.raises(Mistake, match=rf"C: \{{{at}\}}"):
             judge(case, tuple(got), "C")
+
+
+OPENED = """
+HloModule m
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+
+ENTRY e {
+  x = f32[2] parameter(0)
+  one = f32[] constant(1)
+  alone = f32[1,2] reshape(x)
+  kept = f32[2] reduce(alone, one), dimensions={0}, to_apply=add
+  folded = f32[] reduce(x, one), dimensions={0}, to_apply=add
+  tiny = f32[] constant(1e-40)
+  large = f32[] constant(1e38)
+  small = f32[] multiply(tiny, large)
+  ROOT t = (f32[2], f32[], f32[]) tuple(kept, folded, small)
+}
+"""
+
+
+def test_choices_of_xla_are_excused_and_other_values_are_not() -> None:
+    """It leaves out an initial value beside one element, and flushes subnormal numbers."""
+    x = np.float32([1, 2])
+    value = (x + 1, np.float32(4), np.float32(0.01))
+    case = Case(hlo.parse(OPENED), [x], value)
+    judge(case, (x, np.float32(4), np.float32(0)), "XLA", PROMISE, LIBERTIES)
+    for wrong in ((x, np.float32(3), value[2]), (x, np.float32(0), value[2])):
+        with pytest.raises(Mistake, match=r"XLA: \{1\}"):
+            judge(case, wrong, "XLA", PROMISE, LIBERTIES)
+    with pytest.raises(Mistake):
+        judge(case, (x, *value[1:]), "C")
+
+
+def case_of(line: str, given: np.ndarray, value: np.ndarray) -> Case:
+    text = f"HloModule m\nENTRY e {{ x = c64[1] parameter(0) {line} }}"
+    return Case(hlo.parse(text), [given], value)
+
+
+def test_another_backend_is_asked_and_may_end_its_process() -> None:
+    x = np.complex64([3 + 4j])
+    negated = case_of("ROOT r = c64[1] negate(x)", x, -x)
+    size = case_of("ROOT r = f32[1] abs(x)", x, np.float32([5]))
+    turned = case_of("ROOT r = c64[1] reverse(x), dimensions={0}", x, x)
+    there = Xla(f"{opcodes.__file__}:complex_abs_is_its_real_part")
+    assert [there.ask(case) for case in (negated, turned)] == ["value", "value"]
+    with pytest.raises(Mistake, match="XLA: "):
+        there.ask(size)
+    there = Xla(f"{opcodes.__file__}:ends_the_process")
+    assert [there.ask(case) for case in (negated, turned, size)] == ["value", "crashed", "value"]
+
+
+@pytest.mark.slow
+def test_modules_mean_the_same_in_xla(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    counts, findings = fuzz(arguments(tmp_path, "--modules", 100, "--xla"))
+    assert counts["run by XLA"] > 20
+    assert findings.counts == {}
+
+
+def test_all_cases_of_a_finding_are_kept(tmp_path: Path) -> None:
+    findings = Findings(tmp_path)
+    kept = [findings.add("late", "here", "told", "text", f"0/{n}") for n in range(20)]
+    assert kept[0] is not None
+    assert kept[1:] == [None] * 19
+    assert findings.report().endswith("20  late-here  0/0 0/1 0/2 0/3 0/4 0/5 0/6 0/7 ...")
+    findings.save({})
+    told = json.loads((tmp_path / "counts.json").read_text())
+    assert told["findings"] == {"late-here": [f"0/{n}" for n in range(20)]}
 
 
 def test_a_foreign_exception_is_found(tmp_path: Path, monkeypatch) -> None:

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hlo.attributes import CustomCall
 from hlo.errors.error import HloError, did_you_mean
 from hlo.wording import counted
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.signatures import Options, checked
 from interpreter.engine.device import Device
 from interpreter.engine.frame import Frame, quiet
 from interpreter.engine.lockstep import Lockstep
@@ -38,6 +40,46 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _SHOWN = 3  # elements that an error shows
+_NUMBERS = {
+    "check.expect_almost_eq": ("tolerance",),
+    "check.expect_close": ("max_ulp_difference", "min_ulp_difference"),
+    "check.expect_serialized_eq": ("iter", "iteration"),
+}
+
+
+@checked("interpreter.print", "interpreter.probe", "check.expect_serialized_eq", note="an array")
+@checked(
+    *("check.expect_eq", "check.expect_almost_eq", "check.expect_close"),
+    note="two arrays of one type",
+)
+def check_alike(instr: Instruction, _options: Options | None) -> str:
+    """The fault in what is looked at, or compared."""
+    target = CustomCall.of(instr).custom_call_target
+    count = 2 if target in ("check.expect_eq", *_NUMBERS) else 1
+    count = 1 if target == "check.expect_serialized_eq" else count
+    shapes = [o.shape.with_default_layout() for o in instr.operands]
+    if len(shapes) != count or not shapes[0].is_array or shapes[-1] != shapes[0]:
+        return f"takes {counted(count, 'array')}{' of one type' if count > 1 else ''}"
+    for name in _NUMBERS.get(target, ()):
+        if not isinstance(config(instr).get(name, 0), int | float):
+            return f"needs a number as `{name}`"
+    return ""
+
+
+@checked("interpreter.run_parallel", note="the operands of each device, and its computation")
+def check_devices(instr: Instruction, _options: Options | None) -> str:
+    """The fault in the computations of a grid of devices, and in their operands."""
+    sizes = [config(instr).get(name) for name in ("replicas", "partitions")]
+    if not all(isinstance(size, int) and size > 0 for size in sizes):
+        return "needs the numbers `replicas` and `partitions`"
+    count = cast("int", sizes[0]) * cast("int", sizes[1])
+    if len(instr.called) < count:
+        return f"calls {counted(len(instr.called), 'computation')} on {count} devices"
+    wanted = [p.shape for program in instr.called[:count] for p in program.parameters]
+    given = [o.shape for o in instr.operands]
+    if [s.with_default_layout() for s in wanted] != [s.with_default_layout() for s in given]:
+        return "takes the parameters of its computations"
+    return ""
 
 
 @custom_call("check.expect_eq")

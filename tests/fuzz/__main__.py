@@ -3,11 +3,13 @@
     python -m tests.fuzz --texts 1000000
     python -m tests.fuzz --modules 50000 --sanitize
     python -m tests.fuzz --modules 100 --first 1234 --seed 7     these cases again
+    python -m tests.fuzz --modules 5000 --xla
 
 Each mistake is written once to the folder of findings, as a text with its story above, and shrunk.
 The interpreter's values are compared with those of the optimized module and of its C; with
---sanitize the C is watched by AddressSanitizer and UndefinedBehaviorSanitizer. The exit status is
-1 if anything was found.
+--sanitize the C is watched by AddressSanitizer and UndefinedBehaviorSanitizer. With --xla also
+jaxlib's XLA is asked, which may flush subnormal numbers. The exit status is 1 if anything was
+found.
 """
 
 from __future__ import annotations
@@ -52,9 +54,13 @@ def parsed_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--sanitize", action="store_true", help="watch the C's memory and sums")
+    parser.add_argument("--xla", action="store_true", help="ask jaxlib's XLA, too")
     parser.add_argument("--out", type=Path, default=Path(".fuzz"), help="folder of findings")
     parser.add_argument("--no-shrink", action="store_true", help="leave findings as they are")
-    return parser.parse_args(words)
+    arguments = parser.parse_args(words)
+    if arguments.xla and arguments.sanitize:
+        parser.error("XLA does not run under sanitizers")
+    return arguments
 
 
 def main() -> int:
@@ -71,7 +77,8 @@ def fuzz(arguments: argparse.Namespace) -> tuple[dict[str, int], Findings]:
     """One run: its counts, and what it has found."""
     gentle = arguments.modules is not None
     number = arguments.modules if gentle else arguments.texts
-    run = Run(arguments.seed, gentle, arguments.first + number, arguments.stablehlo)
+    third = "xla" if arguments.xla else ""
+    run = Run(arguments.seed, gentle, arguments.first + number, arguments.stablehlo, third)
     # What every process reads is there before they part.
     corpus().tokens, corpus().attributes, corpus().lines, corpus().shapes
     if arguments.stablehlo:

@@ -16,6 +16,7 @@ from tests.fuzz.mistakes import Case, Mistake, Skipped, guarded
 from tests.fuzz.mutate import module_of, text_of
 from tests.fuzz.stablehlo import NAME, stablehlo_of
 from tests.fuzz.workers import At, Counts, Found
+from tests.fuzz.xla import Xla
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,12 @@ _COUNT_OF = {
     "hang": "hangs",
     "exception": "foreign exceptions",
     "difference": "differences",
+}
+_OF_THIRD = {
+    "value": "run by XLA",
+    "open": "not asked of XLA",
+    "refused": "refused by XLA",
+    "crashed": "crashes of XLA",
 }
 _SKIPPED = ("endless", "large", "many devices", "no order")
 
@@ -40,12 +47,14 @@ class Run:
     seed : of all its cases.
     gentle : whether it makes modules, and runs them; else texts, and reads them.
     in_stablehlo : whether the texts are StableHLO.
+    third : the name of a backend that is asked as well; "" for none.
     """
 
     seed: str
     gentle: bool
     last: int
     in_stablehlo: bool = False
+    third: str = ""
 
     @property
     def name(self) -> str:
@@ -86,6 +95,7 @@ class Attempt:
     ) -> None:
         self.run, self.at, self.step, self.counts, self.tell = run, at, step, counts, tell
         self.waiting: dict[int, Case] = {}
+        self.third = Xla(run.third) if run.third else None
 
     def all(self) -> None:
         """Try all that are left; those first on which the process before died."""
@@ -119,6 +129,7 @@ class Attempt:
             if not self.run.gentle:
                 return
             case = prepared(module, self.run.arguments(number))
+            self.ask_third(number, case)
             if can_be_merged(case):
                 self.waiting[number] = case
                 if len(self.waiting) >= TOGETHER:
@@ -129,6 +140,17 @@ class Attempt:
             self.count_skipped(str(skipped))
         except Mistake as mistake:
             self.mistake(number, mistake)
+
+    def ask_third(self, number: int, case: Case) -> None:
+        """Compare with XLA's value, if it takes the module."""
+        if self.third is None:
+            return
+        try:
+            self.counts.add(_OF_THIRD[self.third.ask(case)])
+        except Mistake as mistake:
+            self.mistake(number, mistake)
+        # Its time is not that of the next step.
+        self.at.since()
 
     def compile(self, case: Case) -> None:
         """Run the C of a case by itself."""

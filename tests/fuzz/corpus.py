@@ -47,16 +47,16 @@ ENTRY e {
   a = f32[4,4] parameter(0)
   b = f32[4,2] parameter(1)
   s = f32[4,4] multiply(a, a)
-  o = (f32[4,4], s32[]) custom-call(s), custom_call_target="lapack_spotrf_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 76 : ui8}
-  l = f32[4,4] get-tuple-element(o), index=0
-  t = f32[4,2] custom-call(l, b), custom_call_target="lapack_strsm_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}
+  o = (f32[4,4]{0,1}, s32[]) custom-call(s), custom_call_target="lapack_spotrf_ffi", operand_layout_constraints={f32[4,4]{0,1}}, api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 76 : ui8}
+  l = f32[4,4]{0,1} get-tuple-element(o), index=0
+  t = f32[4,2]{0,1} custom-call(l, b), custom_call_target="lapack_strsm_ffi", operand_layout_constraints={f32[4,4]{0,1}, f32[4,2]{0,1}}, api_version=API_VERSION_TYPED_FFI, backend_config={diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}
   f = f32[8] reshape(t)
   k = (f32[3], s32[3]) custom-call(f), custom_call_target="TopK"
-  q = (f32[4,4], s32[4], s32[]) custom-call(a), custom_call_target="lapack_sgetrf_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={}
-  g = (f32[4,4], f32[4]) custom-call(a), custom_call_target="lapack_sgeqrf_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={}
-  w = (f32[4,4], f32[4], s32[]) custom-call(a), custom_call_target="lapack_ssyevd_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={mode = 86 : ui8, uplo = 76 : ui8}
+  q = (f32[4,4]{0,1}, s32[4], s32[]) custom-call(a), custom_call_target="lapack_sgetrf_ffi", operand_layout_constraints={f32[4,4]{0,1}}, api_version=API_VERSION_TYPED_FFI, backend_config={}
+  g = (f32[4,4]{0,1}, f32[4]) custom-call(a), custom_call_target="lapack_sgeqrf_ffi", operand_layout_constraints={f32[4,4]{0,1}}, api_version=API_VERSION_TYPED_FFI, backend_config={}
+  w = (f32[4,4]{0,1}, f32[4], s32[]) custom-call(a), custom_call_target="lapack_ssyevd_ffi", operand_layout_constraints={f32[4,4]{0,1}}, api_version=API_VERSION_TYPED_FFI, backend_config={mode = 86 : ui8, uplo = 76 : ui8}
   c = f32[4,4] custom-call(a), custom_call_target="Sharding", sharding={replicated}
-  ROOT r = (f32[4,2], (f32[3], s32[3]), f32[4,4], (f32[4,4], s32[4], s32[]), (f32[4,4], f32[4]), (f32[4,4], f32[4], s32[])) tuple(t, k, c, q, g, w)
+  ROOT r = (f32[4,2]{0,1}, (f32[3], s32[3]), f32[4,4], (f32[4,4]{0,1}, s32[4], s32[]), (f32[4,4]{0,1}, f32[4]), (f32[4,4]{0,1}, f32[4], s32[])) tuple(t, k, c, q, g, w)
 }
 """  # noqa: E501  instructions stay on their lines
 

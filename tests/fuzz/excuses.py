@@ -1,6 +1,6 @@
 """Whether a value is the interpreter's but for what XLA leaves open: rounding, and its order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -29,8 +29,18 @@ FOLDS = ("reduce", "reduce-window", "all-reduce", "reduce-scatter", "scatter", "
 CHOICES = (folds_from_the_end, folds_in_pairs, quotients_by_reciprocals)
 
 
-def judge(case: Case, got: Any, who: str) -> None:
+Choice = Callable[[], AbstractContextManager[None]]
+
+
+def judge(
+    case: Case, got: Any, who: str, usual: Promise = ROUNDING, choices: Sequence[Choice] = CHOICES
+) -> None:
     """Compare a value with the interpreter's.
+
+    Parameters
+    ----------
+    usual : what is promised of a module that adds few numbers.
+    choices : contexts in which the interpreter makes another choice that is open.
 
     Raises
     ------
@@ -40,12 +50,12 @@ def judge(case: Case, got: Any, who: str) -> None:
     # Each term of a sum may be rounded, in any order.
     terms = max((o.shape.size for i in case.module.instructions() if i.opcode in FOLDS
                  for o in i.operands if o.shape.is_array), default=0)  # fmt: skip
-    promise = ROUNDING.within(ROUNDING.ulps + terms // 4)
+    promise = usual.within(usual.ulps + terms // 4)
     difference = compare(got, case.value, promise)
     if difference is None:
         return
     if not difference.reason:
-        left = unexcused(case, _differing(got, case.value, promise))
+        left = unexcused(case, _differing(got, case.value, promise), choices)
         if not left:
             return
         difference = next(iter(left.values()))
@@ -53,7 +63,9 @@ def judge(case: Case, got: Any, who: str) -> None:
     raise Mistake("difference", f"{who} {' '.join(opcodes)[:80]}", f"{who}: {difference}")
 
 
-def unexcused(case: Case, found: dict[Place, Difference]) -> dict[Place, Difference]:
+def unexcused(
+    case: Case, found: dict[Place, Difference], choices: Sequence[Choice] = CHOICES
+) -> dict[Place, Difference]:
     """The differences of arrays of which the interpreter itself never gives another value.
 
     For numbers that are one rounding apart it does where a rounding error has become a large one
@@ -62,7 +74,7 @@ def unexcused(case: Case, found: dict[Place, Difference]) -> dict[Place, Differe
     rounding that moving x and y leaves alone, as of x / x, has. Nobody promises such values.
     """
     trials = [lambda d=direction: _nudged_value(case, d) for direction in (np.inf, -np.inf, 0.0)]
-    trials += [lambda c=choice: _other_value(case, c) for choice in CHOICES]
+    trials += [lambda c=choice: _other_value(case, c) for choice in choices]
     for evaluate in trials:
         try:
             with limit(EVALUATION):
@@ -94,7 +106,7 @@ def _nudged_value(case: Case, direction: float) -> Any:
         return interpreter.evaluate(module, *arguments)
 
 
-def _other_value(case: Case, choice: Callable[[], AbstractContextManager[None]]) -> Any:
+def _other_value(case: Case, choice: Choice) -> Any:
     """The value where the interpreter chooses otherwise."""
     with choice():
         return interpreter.evaluate(case.module, *case.arguments)

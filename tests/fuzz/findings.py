@@ -9,6 +9,8 @@ from pathlib import Path
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
 # How many texts are tried to make one smaller.
 TRIES = 300
+# How many cases of a mistake a report shows; the file of counts has all.
+MOST_SHOWN = 8
 
 
 def file_name(kind: str, place: str) -> str:
@@ -22,17 +24,22 @@ class Findings:
 
     Attributes
     ----------
-    counts : how often each was found.
+    seeds : the cases that have shown each, as `0/911`.
     """
 
     folder: Path
-    counts: dict[str, int] = field(default_factory=dict[str, int])
+    seeds: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each was found."""
+        return {name: len(seeds) for name, seeds in self.seeds.items()}
 
     def add(self, kind: str, place: str, message: str, text: str, seed: str) -> Path | None:
         """Keep a mistake; gives its file if it is new."""
         name = file_name(kind, place)
-        self.counts[name] = self.counts.get(name, 0) + 1
-        if self.counts[name] > 1:
+        self.seeds.setdefault(name, []).append(seed)
+        if len(self.seeds[name]) > 1:
             return None
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{name}.hlo"
@@ -41,13 +48,17 @@ class Findings:
         return path
 
     def report(self) -> str:
-        """How often each was found, a line each."""
-        return "\n".join(f"{count:7}  {name}" for name, count in sorted(self.counts.items()))
+        """How often each was found, and by which cases, a line each."""
+        return "\n".join(
+            f"{len(seeds):7}  {name}  {' '.join(seeds[:MOST_SHOWN])}"
+            f"{' ...' if len(seeds) > MOST_SHOWN else ''}"
+            for name, seeds in sorted(self.seeds.items())
+        )
 
     def save(self, counts: dict[str, int]) -> None:
-        """Write the counts of a run beside the findings."""
+        """Write the counts of a run, and the cases of all findings, beside these."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        told = {"counts": counts, "findings": self.counts}
+        told = {"counts": counts, "findings": self.seeds}
         (self.folder / "counts.json").write_text(json.dumps(told, indent=1) + "\n")
 
 

@@ -22,6 +22,7 @@ MOST_AT_ONCE = 64
 COUNTS = (
     *("texts", "parsed and verified", "run three ways", "of them donating", "refused to run"),
     *("endless", "large", "unsupported in C", "many devices", "no order", "compilations"),
+    *("run by XLA", "not asked of XLA", "refused by XLA", "crashes of XLA"),
     *("crashes", "hangs", "foreign exceptions", "differences", "other mistakes"),
 )
 _CONTEXT = multiprocessing.get_context("fork")
@@ -129,7 +130,8 @@ class Worker:
     def start(self) -> None:
         """Begin, or go on with the case after the last one."""
         self.at.since()
-        self.process = _CONTEXT.Process(target=self._run, daemon=True)
+        # It is no daemon: XLA's is a process of its own, below it.
+        self.process = _CONTEXT.Process(target=self._run)
         self.process.start()
 
     def _run(self) -> None:
@@ -179,26 +181,40 @@ def watch(
     take : a mistake.
     lost : the cases on which a process died or stood still, which of both, and what it said.
     """
-    while tick():
+    try:
+        while tick():
+            for worker in workers:
+                _attend(worker, take, lost)
+            if all(w.process.exitcode == 0 for w in workers):
+                break
+            time.sleep(0.2)
         for worker in workers:
-            while _has_more(worker.mine):
-                take(worker.mine.recv())
-            gone = worker.gone()
-            if gone is not None and gone[0] == "hang" and worker.tries_again():
-                # Others may have had the processor for all that time.
-                worker.start()
-            elif gone is not None:
-                lost(worker.at.numbers(), *gone)
-                if not worker.at.several:
-                    worker.at.begin(worker.at.number + worker.step)
-                worker.start()
-        if all(w.process.exitcode == 0 for w in workers):
-            break
-        time.sleep(0.2)
-    for worker in workers:
-        while _has_more(worker.mine):
-            take(worker.mine.recv())
-        worker.stop()
+            _hear(worker, take)
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def _attend(
+    worker: Worker,
+    take: Callable[[Found], None],
+    lost: Callable[[list[int], str, str], None],
+) -> None:
+    _hear(worker, take)
+    gone = worker.gone()
+    if gone is not None and gone[0] == "hang" and worker.tries_again():
+        # Others may have had the processor for all that time.
+        worker.start()
+    elif gone is not None:
+        lost(worker.at.numbers(), *gone)
+        if not worker.at.several:
+            worker.at.begin(worker.at.number + worker.step)
+        worker.start()
+
+
+def _hear(worker: Worker, take: Callable[[Found], None]) -> None:
+    while _has_more(worker.mine):
+        take(worker.mine.recv())
 
 
 def _has_more(connection: Connection) -> Any:

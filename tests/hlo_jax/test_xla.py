@@ -57,6 +57,8 @@ def test_the_command_compares_with_xla(tmp_path, capsys) -> None:
         ("ROOT x = s1[2] parameter(0)", "x: jaxlib passes no s1"),
         ("ROOT x = (f32[]) parameter(0)", "x: jaxlib passes no (f32"),
         ('ROOT x = f32[] custom-call(), custom_call_target="no"', "XLA refuses m: "),
+        # XLA gave the value of another program: x itself.
+        ("x = f32[2,2] parameter(0) ROOT b = f32[2,2]{0,1} bitcast(x)", "b: XLA chooses"),
     ],
 )
 def test_what_xla_refuses_is_an_error(line: str, told: str) -> None:

@@ -50,6 +50,25 @@ def test_a_shard_of_another_shape_needs_a_partitioned_module() -> None:
     assert caught.value.code == "HLO122"
 
 
+@pytest.mark.parametrize(
+    ("target", "shape", "letters", "backend", "told"),
+    [
+        ("SPMDFullToShardShape", "(f32[3], s32[])", "s", "", "1 operand, 2 results"),
+        ("interpreter.run_parallel", "f32[3]", "s", "", "the numbers `replicas` and `partitions`"),
+        ("interpreter.run_parallel", "f32[3]", "s", "{replicas = 2 : i64, partitions = 1 : i64}",
+         "calls 0 computations on 2 devices"),
+        ("check.expect_eq", "()", "s", "", "takes 2 arrays of one type"),
+        ("check.expect_eq", "()", "sd", "", "takes 2 arrays of one type"),
+        ("check.expect_almost_eq", "()", "ss", '{tolerance = "x"}', "a number as `tolerance`"),
+        ("check.expect_serialized_eq", "()", "s", '{iter = "x"}', "a number as `iter`"),
+    ],
+)  # fmt: skip
+def test_operands_and_options_of_checks_are_checked(target, shape, letters, backend, told) -> None:
+    with pytest.raises(HloError, match=told) as caught:
+        call(target, shape, *(matrix(letter, 3) for letter in letters), backend=backend)
+    assert caught.value.code == "HLO122"
+
+
 def test_top_k() -> None:
     x = np.array([[3, 1, 2, 3], [-1, 0, -0.0, np.nan]], np.float32)
     values, indices = call("TopK", "(f32[2,2], s32[2,2])", x)
@@ -122,11 +141,12 @@ def test_a_result_must_have_the_shape_of_the_call(
     assert caught.value.code == "HLO122"
 
 
-def test_a_call_of_too_few_operands_is_refused() -> None:
+def test_a_call_of_too_few_operands_is_refused(monkeypatch) -> None:
     """The function is not blamed for what the call lacks."""
+    monkeypatch.setitem(CUSTOM_CALLS, "sum", lambda _frame, _instr, x, y: x + y)
     module = parse(
-        "ENTRY e { c = f32[4] parameter(0)  ROOT r = f32[4] custom-call(c), "
-        'custom_call_target="check.expect_almost_eq" }'
+        "ENTRY e { c = f32[4] parameter(0)  "
+        'ROOT r = f32[4] custom-call(c), custom_call_target="sum" }'
     )
     with pytest.raises(HloError, match="does not take 1 operand: missing") as caught:
         interpreter.evaluate(module, np.ones(4, np.float32))

@@ -11,9 +11,11 @@ from unittest.mock import patch
 
 import numpy as np
 
+from hlo_tools.conformance.suite import without_subnormals
 from interpreter import arithmetic, collectives, contract, indexing, windows
 from interpreter import fold as folds
-from interpreter.numbers import floats
+from interpreter.custom_calls import factorizations
+from interpreter.numbers import floats, integers
 from interpreter.numbers.widths import narrowed, widened
 from interpreter.table import evaluates
 
@@ -80,6 +82,70 @@ def quotients_by_reciprocals():
             return narrowed(widened(x) * widened(reciprocal), kind)
 
     with patch.dict(evaluates.entries, divide=divide):
+        yield
+
+
+@contextmanager
+def subnormals_flushed():
+    """Take zeros for subnormal numbers, as an operand and as a result."""
+
+    def other(compute):
+        def function(*values):
+            made = compute(*map(without_subnormals, values))
+            return made if made.dtype == bool else without_subnormals(made)
+
+        return function
+
+    functions = {name: other(compute) for name, compute in floats.FLOATS.items()}
+    with patch.dict(floats.FLOATS, functions):
+        yield
+
+
+@contextmanager
+def failures_of_lapack_unlike():
+    """Leave NaN where LAPACK tells of no factors: what it leaves depends on its blocks."""
+
+    def call(routine, *arguments):
+        info = lapack(routine, *arguments)
+        for array in arguments if info else ():
+            if isinstance(array, np.ndarray):
+                array.fill(-1 if array.dtype.kind in "iu" else np.nan)
+        return info
+
+    lapack = factorizations.lapack
+    with patch.object(factorizations, "lapack", call):
+        yield
+
+
+@contextmanager
+def counters_saturated():
+    """Keep sums of integers in the range of their type, instead of letting them wrap around."""
+
+    def add(x, y):
+        made = x + y
+        signed = np.issubdtype(made.dtype, np.signedinteger)
+        over = ((x < 0) == (y < 0)) & ((made < 0) != (x < 0)) if signed else made < x
+        ends = np.iinfo(made.dtype)
+        return np.where(over, np.where(x < 0, ends.min, ends.max).astype(made.dtype), made)
+
+    with patch.dict(integers.INTEGERS, add=add):
+        yield
+
+
+@contextmanager
+def folds_of_one_alone():
+    """Leave the initial value out where each element is folded alone."""
+    whole = evaluates.entries["reduce"]
+
+    def reduce(frame, instr, attrs, *operands):
+        arrays = operands[: len(operands) // 2]
+        shapes = [leaf for _, leaf in instr.shape.leaves()]
+        if arrays[0].size != shapes[0].size:
+            return whole(frame, instr, attrs, *operands)
+        made = [a.reshape(s.dims) for a, s in zip(arrays, shapes, strict=True)]
+        return tuple(made) if instr.shape.is_tuple else made[0]
+
+    with patch.dict(evaluates.entries, reduce=reduce):
         yield
 
 
