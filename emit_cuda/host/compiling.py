@@ -18,12 +18,13 @@ from emit_cuda.host.inline_ptx import with_calls
 from hlo.errors.error import HloError
 from hlo.support.cache import read_sealed
 from hlo.support.compiler import described, find_cpp_compiler, is_gcc, machine_flags, version_text
-from hlo.support.libraries import find_library, keep_library, libraries_folder
+from hlo.support.libraries import find_library, keep_library, libraries_folder, own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HERE = Path(__file__).parent
+HEADER = "cuda_on_host.h"
 FLAGS = (
     *("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-pthread", "-w"),
     # A product is rounded before something is added to it; bytes have the type last written.
@@ -79,8 +80,9 @@ def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
         source.write_text(text)
         threads = Path(folder) / "threads.a"
         threads.write_bytes(objects)
-        header = ("-I", str(HERE / "include"), "-I", str(HERE), "-include", "cuda_on_host.h")
-        _run([*command, *watched, *header, "-c", str(source), "-o", f"{library}.o"], file)
+        own_command = (*command, *watched, "-I", str(HERE / "include"), "-I", str(HERE))
+        header = ("-include", str(_header(own_command)))
+        _run([*own_command, *header, "-c", str(source), "-o", f"{library}.o"], file)
         _run([*command, "-shared", "-o", str(library), f"{library}.o", str(threads)], file)
         return keep_library(name, library.read_bytes())
 
@@ -125,6 +127,27 @@ def _parts(command: Sequence[str], made_of: str, *, checked: bool) -> bytes:
         _run([*command, "-r", "-nostdlib", "-o", str(whole), *each], None)
         keep_library(name, whole.read_bytes())
         return whole.read_bytes()
+
+
+def _header(command: tuple[str, ...]) -> Path:
+    """The header of every file, which the second file of a process finds compiled.
+
+    To compile it takes as long as most files do, 0.1 s. It has 20 MB then, too many for the cache.
+    """
+    if command not in _met:
+        _met.add(command)
+        return HERE / HEADER
+    header = own_folder() / _digest(*command) / HEADER
+    if not header.exists():
+        header.parent.mkdir(exist_ok=True)
+        header.write_text(f'#include "{HERE / HEADER}"\n')
+        # Where it can't be compiled alone, compilers read its text as they do else.
+        whole = [*command, "-x", "c++-header", str(header), "-o", f"{header}.gch"]
+        subprocess.run(whole, capture_output=True, check=False)
+    return header
+
+
+_met: set[tuple[str, ...]] = set()
 
 
 def _run(command: Sequence[str], file: CudaFile | None) -> None:
