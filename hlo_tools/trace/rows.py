@@ -13,7 +13,7 @@ from hlo_tools.trace.shards import shard_grid
 from hlo_tools.trace.source import user_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from hlo.instruction import Computation, Instruction, Module
     from hlo_tools.trace.shards import Grid
@@ -60,7 +60,8 @@ class RowTable:
         self._numbers: dict[tuple[Any, ...], int] = {}
         # Passes rebuild most instructions with fields of which all that is printed is the same.
         self._known: tuple[dict[Instruction, int], dict[Instruction, int]] = {}, {}
-        self._alike: dict[tuple[Any, ...], int] = {}
+        self._alike: dict[Hashable, int] = {}
+        self._rests: dict[Hashable, int] = {}
         self._computations: dict[tuple[Computation, int, bool], list[int]] = {}
         self.sources.number("")
 
@@ -71,47 +72,28 @@ class RowTable:
         """The number of an instruction's row."""
         known = self._known[is_root].get(instr)
         if known is None:
-            alike = self._printed_alike(instr, is_root=is_root)
+            rest = printed_alike(instr)
+            operands = tuple([operand.name for operand in instr.operands])
+            # The instruction is kept, so that no other object gets the identity of its shape.
+            alike = is_root, instr.name, id(instr.shape), operands, rest
             known = self._alike.get(alike)
             if known is None:
-                known = self._new(instr, is_root=is_root)
-                self._alike[alike] = known
+                known = self._alike[alike] = self._new(instr, rest, is_root=is_root)
             self._known[is_root][instr] = known
         return known
 
-    def _printed_alike(self, instr: Instruction, *, is_root: bool) -> tuple[Any, ...]:
-        """A key that only instructions with the same line have, and that is quickly made.
-
-        Its instruction is kept, so that no other object gets the identities of its fields.
-        """
-        # Their lines also tell of instructions in what they call, or of operands' shapes.
-        if instr.opcode.startswith(("async-", "conditional")):
-            return is_root, instr
-        return (
-            is_root,
-            instr.name,
-            instr.opcode,
-            id(instr.shape),
-            id(instr.attrs),
-            id(instr.annotations),
-            tuple([operand.name for operand in instr.operands]),
-            tuple([computation.name for computation in instr.called]),
-            tuple([other.name for other in instr.control_predecessors]),
-        )
-
-    def _new(self, instr: Instruction, *, is_root: bool) -> int:
-        text = print_instruction(instr, WITHOUT_OPERANDS)
-        head, shape = f"%{instr.name} = ", str(instr.shape)
-        commas = ", " * (len(instr.operands) - 1)
-        rest = text.removeprefix(head).removeprefix(shape).lstrip().replace(f"({commas})", "()", 1)
+    def _new(self, instr: Instruction, rest: Hashable, *, is_root: bool) -> int:
+        shape = str(instr.shape)
         self.bytes[shape] = instr.shape.bytes
+        if rest not in self._rests:
+            self._rests[rest] = self.rests.number(rest_of(instr))
         number = self._number(
             (
                 ROOT if is_root else INSTRUCTION,
                 self.names.number(instr.name),
                 self.shapes.number(shape),
                 self.opcodes.number(instr.opcode),
-                self.rests.number(rest),
+                self._rests[rest],
                 tuple([self.names.number(o.name) for o in instr.operands]),
                 tuple([self.names.number(c.name) for c in instr.called]),
                 self.sources.number(self._source(instr)),
@@ -158,6 +140,32 @@ class RowTable:
         data: dict[str, Any] = {w: list(c) for w, c in zip(words, columns, strict=True)}
         data["operands"] = changes_of_wide(data["name"], data["operands"])
         return data
+
+
+def printed_alike(instr: Instruction) -> Hashable:
+    """A key that only instructions with the same rest have, and that is quickly made.
+
+    Whoever keeps it keeps the instruction, so that no other object gets the identities of its
+    fields.
+    """
+    # Their lines also tell of instructions in what they call, or of operands' shapes.
+    if instr.opcode.startswith(("async-", "conditional")):
+        return instr
+    return (
+        instr.opcode,
+        id(instr.attrs),
+        id(instr.annotations),
+        len(instr.operands),
+        tuple([computation.name for computation in instr.called]),
+        tuple([other.name for other in instr.control_predecessors]),
+    )
+
+
+def rest_of(instr: Instruction) -> str:
+    """The line of an instruction after its shape, without operands."""
+    text = print_instruction(instr, WITHOUT_OPERANDS)
+    rest = text.removeprefix(f"%{instr.name} = {instr.shape}").lstrip()
+    return rest.replace(f"({', ' * (len(instr.operands) - 1)})", "()", 1)
 
 
 def changes_of_wide(names: Sequence[int], operands: Sequence[Sequence[int]]) -> list[Any]:
