@@ -18,12 +18,17 @@ _FROZEN_BY_PYTHON = gc.get_freeze_count()
 
 
 @contextmanager
-def no_collection() -> Generator[None]:
+def no_collection(*, looks_after: bool = True) -> Generator[None]:
     """Collect no garbage meanwhile.
 
     Whoever reads or rewrites a module makes millions of small objects and hardly any garbage: the
     collector would only walk over them, and over all else that there is, again and again. Nor does
     it walk over them at the end: what is left is taken for old, until there is much of it.
+
+    Parameters
+    ----------
+    looks_after : off, if nearly all that was made is needed for a moment more, and then goes
+        without the collector: much of it is no reason to look at it then.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -31,7 +36,7 @@ def no_collection() -> Generator[None]:
         yield
     finally:
         if enabled:
-            _GROWN.grow_old()
+            _GROWN.grow_old(looks=looks_after)
             gc.enable()
 
 
@@ -48,10 +53,10 @@ class _Grown:
     unseen: int = 0
     is_frozen: bool = False
 
-    def grow_old(self) -> None:
+    def grow_old(self, *, looks: bool) -> None:
         """Let all objects be old ones, or leave it to the collector to look at them."""
         self.unseen += gc.get_count()[0]
-        if self.unseen > _MOST_UNSEEN:
+        if looks and self.unseen > _MOST_UNSEEN:
             self.unseen = 0
             gc.collect()
             return

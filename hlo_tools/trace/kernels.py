@@ -171,6 +171,7 @@ def _written_in_c(
 
     passes = {each.name: each for each in (*PASSES, *((schedule,) if schedule else ()))}
     known = {instr.name: instr for instr in module.instructions()}
+    names = set(known)
     found: list[KernelState] = []
     last: dict[str, tuple[Sequence[Statement], str]] = {}
 
@@ -185,7 +186,7 @@ def _written_in_c(
             # A pass may move a part of the loops into a function, which is shown above them.
             own = kernel.writer.functions.values()
             whole = "".join(f"{definition(each)}\n" for each in own) + made
-            code = tuple(linked(whole, kernel.names.hlo_names, set(known))) if whole else ()
+            code = tuple(linked(whole, kernel.names.hlo_names, names)) if whole else ()
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
             found.append(KernelState(name, pass_, why, location, code, computes, tuple(heard)))
         heard.clear()

@@ -34,7 +34,7 @@ def trace_data(
     ----------
     values, target, assembly : as of `Document`.
     """
-    with no_collection():
+    with no_collection(looks_after=False):
         recording = record(module, passes)
         return Document(recording, values, target=target, assembly=assembly).as_data()
 
