@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name, conjoined
 from codegen.schedule.conditions import parts_of, truth
+from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
+from codegen.schedule.trace import applied
 from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
 from codegen.walk import substitute
 
@@ -27,20 +30,39 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
 
 
-def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
-    """A loop's iterations one after the other, each with names of its own; others as they are.
+def unroll(body: Body, loop: For) -> list[Statement]:
+    """A loop's iterations one after the other, each with names of its own.
 
-    So are those of the loops inside.
+    So are those of the loops inside. As they stay in their order, it is always legal.
+
+    Raises
+    ------
+    IllegalError
+        if the bounds of one of these loops are not known.
     """
-    if not isinstance(statement, For):
-        yield statement
-        return
-    assert isinstance(statement.start, int)
-    assert isinstance(statement.stop, int)
-    assert isinstance(statement.step, int)
-    for iteration in range(statement.start, statement.stop, statement.step):
-        for each in copied(body, statement.body, {statement.name: Literal(iteration)}):
-            yield from written_out(body, each)
+    made = list(_iterations(body, loop))
+    applied("unroll", "iterations stay in order", loop, made)
+    return made
+
+
+def unroll_inside(body: Body, loop: For) -> list[Statement]:
+    """The statements of an iteration, with the loops among them unrolled.
+
+    Raises
+    ------
+    IllegalError
+        as of `unroll`.
+    """
+    return [each for s in loop.body for each in (unroll(body, s) if isinstance(s, For) else [s])]
+
+
+def _iterations(body: Body, loop: For) -> Iterator[Statement]:
+    numbers = LoopView(loop).bounds
+    if numbers is None:
+        raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
+    for number in numbers:
+        for each in copied(body, loop.body, {loop.name: Literal(number)}):
+            yield from _iterations(body, each) if isinstance(each, For) else (each,)
 
 
 def copied(

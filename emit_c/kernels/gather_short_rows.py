@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count, work
-from codegen.schedule.unroll import written_out
+from codegen.schedule.legality import IllegalError
+from codegen.schedule.trace import attempt
+from codegen.schedule.unroll import unroll_inside
 from codegen.statements import (
     Assign,
     For,
@@ -67,8 +69,7 @@ def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement] | None:
         return None
     if not _is_worth_it(statement):
         return None
-    rows = _ShortRows(body, statement)
-    return rows.statements() if rows.apart and rows.can_be_gathered() else [statement]
+    return attempt(lambda: _ShortRows(body, statement).statements()) or [statement]
 
 
 def is_over_short_rows(loop: For) -> bool:
@@ -133,10 +134,10 @@ class _ShortRows:
 
     def __init__(self, body: Body, loop: For) -> None:
         self.body, self.loop = body, loop
-        self.written = tuple(made for s in loop.body for made in written_out(body, s))
+        self.written = tuple(unroll_inside(body, loop))
         self.apart = distances_gathered(loop)
 
-    def can_be_gathered(self) -> bool:
+    def _can_be_gathered(self) -> bool:
         """Whether vectors of the loaded and stored types can be gathered and scattered."""
         every = list(each_side(self.written))
         kinds = {number_of(s.kind) for s in every if isinstance(s, Let | LocalVariable)}
@@ -149,8 +150,16 @@ class _ShortRows:
         return any(n in self.apart for n in distances(self.loop.name, expr))
 
     def statements(self) -> Sequence[Statement]:
-        """The loop over blocks of rows, and one over those that are left."""
+        """The loop over blocks of rows, and one over those that are left.
+
+        Raises
+        ------
+        IllegalError
+            if no rows lie apart, or if no instruction gathers numbers of their types.
+        """
         loop = self.loop
+        if not self.apart or not self._can_be_gathered():
+            raise IllegalError(f"no instruction gathers the rows of the loop over {loop.name}")
         assert isinstance(loop.stop, int)
         whole = loop.stop - loop.stop % machine.LANES
         transposed = TransposedRows(self.body, loop.name, self.written, self.apart)

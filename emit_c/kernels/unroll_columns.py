@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Literal, Load, Name
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
-from codegen.schedule.unroll import written_out
+from codegen.schedule.unroll import unroll
 from codegen.statements import (
     Assign,
     For,
@@ -78,7 +78,7 @@ def _unrolled(body: Body, loop: For, arrays: Mapping[str, LocalVariable]) -> Seq
     def change(tree: Expr) -> Expr:
         return names[tree] if isinstance(tree, Load) and tree in names else rebuilt(tree, change)
 
-    inside = tuple(rewritten(s, change) for s in written_out(body, columns))
+    inside = tuple(rewritten(s, change) for s in unroll(body, columns))
     return [
         *(LocalVariable(arrays[base(e)].kind, v.name, e) for e, v in names.items()),
         replace(loop, body=inside, reductions=folds, simd=True),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
 from codegen.loops.work import trip_count, work
-from codegen.schedule.unroll import written_out
+from codegen.schedule.unroll import unroll
 from codegen.statements import Assign, For, base, callees_in, nested, replaced, straight
 from emit_c.kernels.unroll_short_loops import perfect_nest
 from optimizer import machine
@@ -48,7 +48,7 @@ def unroll_narrow_loops(
 
     def inside(statement: Statement) -> Sequence[Statement] | None:
         if isinstance(statement, For) and _is_short(statement) and is_narrow(statement):
-            return list(written_out(body, statement))
+            return unroll(body, statement)
         return None
 
     def change(statement: Statement) -> Sequence[Statement] | None:

@@ -31,7 +31,7 @@ from codegen.schedule.fission import fission
 from codegen.schedule.interchange import interchange
 from codegen.schedule.order import vectorize
 from codegen.schedule.trace import attempt
-from codegen.schedule.unroll import written_out
+from codegen.schedule.unroll import unroll_inside
 from codegen.statements import (
     Assign,
     For,
@@ -86,7 +86,7 @@ def _without_short_loops(body: Body, statement: Statement) -> Sequence[Statement
         return [made for part in parts for made in _without_short_loops(body, part) or [part]]
     if not _is_worth_it(statement):
         return None
-    written = tuple(made for s in statement.body for made in written_out(body, s))
+    written = tuple(unroll_inside(body, statement))
     return [replace(statement, body=written, simd=True)]
 
 

@@ -25,6 +25,7 @@ from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import parallelize, vectorize
 from codegen.schedule.rfactor import rfactor
+from codegen.schedule.unroll import unroll
 from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.schedule.unswitch import unswitch
 from codegen.statements import Assign, For, If, LocalVariable
@@ -142,6 +143,10 @@ def factored(choose, loop):
     return divide(names, loop, choose([2, 4, 16]), inside)
 
 
+def unrolled(_, loop):
+    return unroll(body(), loop)
+
+
 def interchanged(_, loop):
     return [interchange(loop)]
 
@@ -176,6 +181,7 @@ def parted(choose, loop):
 # Each with the loops that it is tried on, and the part of them that it must take at least.
 PRIMITIVES = {
     divided: (nest, 1.0),
+    unrolled: (nest, 1.0),
     jammed: (partial(nest, kinds=[None]), 0.3),
     jammed_whole: (of_loops, 0.2),
     expanded: (of_sums, 1.0),
