@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import time
 from itertools import pairwise
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +62,32 @@ def test_threads_take_their_own_share_first(threads: int) -> None:
             owners = [sum(c.start >= end for end in ends) for c in chunks]
             later = [(owner - slot) % threads for owner in owners]
             assert all(a <= b for a, b in pairwise(later)), (slot, chunks)
+
+
+def test_the_last_helper_that_is_waited_for_gets_the_callers_processor() -> None:
+    """Its own may have been taken by another program for long."""
+    if slots() < 2 or not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two processors, and Linux")
+    is_helped, allowed = Event(), list[set[int]]()
+
+    @Part
+    def part(_: Any, _begin: int, _end: int, slot: int) -> None:
+        if slot == 0:
+            is_helped.wait(10)
+            return
+        allowed.append(os.sched_getaffinity(0))
+        is_helped.set()
+        ends = time.monotonic() + 10
+        while os.sched_getaffinity(0) == allowed[0] and time.monotonic() < ends:
+            time.sleep(0.001)
+        allowed.append(os.sched_getaffinity(0))
+
+    before = set_threads(2)
+    runtime().threads.hlo_parallel(part, None, ctypes.c_int64(2), ctypes.c_int64(1))
+    set_threads(before)
+    assert len(allowed) == 2
+    assert len(allowed[1]) == 1
+    assert not allowed[0] & allowed[1]
 
 
 class Caller(ctypes.Structure):

@@ -70,19 +70,36 @@ static int avoided = -1;             // the one that the helpers keep off
 // A thread that sleeps is often woken on the processor of the one that wakes it. If that one then
 // goes on computing there, both share one processor while others idle, for longer than most loops
 // take. So helpers may use every processor but the caller's.
+static void allow(const cpu_set_t *allowed) {
+  for (int64_t slot = 1; slot < started; slot++) {
+    pthread_setaffinity_np(helpers[slot], sizeof *allowed, allowed);
+  }
+}
+
 static void make_way(void) {
   int here = sched_getcpu();
   if (here == avoided || here < 0 || !CPU_ISSET(here, &processors)) return;
   avoided = here;
   cpu_set_t others = processors;
   CPU_CLR(here, &others);
-  if (CPU_COUNT(&others) == 0) return;
-  for (int64_t slot = 1; slot < started; slot++) {
-    pthread_setaffinity_np(helpers[slot], sizeof others, &others);
-  }
+  if (CPU_COUNT(&others)) allow(&others);
+}
+
+// Another program may have taken the processor of the last helper that is waited for, for a hundred
+// times as long as most loops take. So who goes to sleep until it is done leaves it the own one.
+// Measured beside a program that keeps one of two processors busy: loops of 390 us on one thread
+// take 300 us instead of 450, and at most 4 ms instead of 12.
+static void give_way(void) {
+  if (avoided < 0) return;
+  cpu_set_t left;
+  CPU_ZERO(&left);
+  CPU_SET(avoided, &left);
+  allow(&left);
+  avoided = -1;
 }
 #else
 static void make_way(void) {}
+static void give_way(void) {}
 #endif
 
 static void count_slots(void) {
@@ -234,6 +251,7 @@ static void withdraw(struct loop *loop) {
       pause_briefly();
     }
     pthread_mutex_lock(&lock);
+    if (loop->others == 1) give_way();
     while (loop->others) pthread_cond_wait(&finished, &lock);
   }
   pthread_mutex_unlock(&lock);
