@@ -212,20 +212,20 @@ def stays(opcode: str, first: Interval, second: Interval) -> bool:
 
 EXERCISES = (
     Exercise(
-        58, "join two facts", 17, "easy",
+        31, "join two facts", 9, "easy",
         {"join": lambda: own_join}, "hlo/types/literal.py:Literal.__eq__", check_join,
     ),
     Exercise(
-        59, "find the live elements of a loop", 17, "medium",
+        32, "find the live elements of a loop", 9, "medium",
         {"live_elements": lambda: own_live_elements},
         "optimizer/loops/elements.py:live_elements", check_live_elements,
     ),
     Exercise(
-        60, "a solver", 17, "medium",
+        33, "a solver", 9, "medium",
         {"solve": lambda: own_solve}, "optimizer/analysis/dataflow.py:Dataflow", check_solve,
     ),
     Exercise(
-        61, "intervals that wrap around", 17, "hard",
+        34, "intervals that wrap around", 9, "hard",
         {"interval": lambda: own_interval},
         "optimizer/number_guards.py:is_non_negative", check_interval,
     ),

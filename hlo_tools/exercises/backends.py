@@ -132,22 +132,22 @@ def check_results_stay(answer: Submission, effort: SearchEffort) -> Mistake | No
 
 EXERCISES = (
     Exercise(
-        50, "the larger of two numbers", 15, "easy",
+        56, "the larger of two numbers", 15, "easy",
         {"maximum": lambda: maximum},
         "interpreter/numbers/floats.py:maximum", check_maximum,
     ),
     Exercise(
-        51, "broadcast in any order", 15, "medium",
+        57, "broadcast in any order", 15, "medium",
         {"broadcast": lambda: own_broadcast},
         "interpreter/movement.py:evaluate_broadcast", check_broadcast,
     ),
     Exercise(
-        52, "from f32 to s8", 15, "medium",
+        58, "from f32 to s8", 15, "medium",
         {"to_s8": lambda: own_to_s8},
         "interpreter/conversion.py:saturated", check_to_s8,
     ),
     Exercise(
-        53, "do results stay?", 15, "hard",
+        59, "do results stay?", 15, "hard",
         {"results_stay": lambda: own_results_stay},
         "hlo_tools/conformance/behaviours.py:results_stay", check_results_stay,
     ),

@@ -1,4 +1,4 @@
-"""Exercises of chapter 10: opcodes in C."""
+"""Exercises of chapter 12: opcodes in C."""
 
 from __future__ import annotations
 
@@ -106,24 +106,24 @@ TURNED = """ENTRY main {
 }"""
 EXERCISES = (
     Exercise(
-        31, "the sign of a number, in C", 10, "easy",
+        43, "the sign of a number, in C", 12, "easy",
         {"write_sign": lambda: own("sign")}, "codegen/opcodes/scalar.py:FLOATS",
         check_c("sign", "write_sign", Scalar, (F32,)),
     ),
     Exercise(
-        32, "reverse by index arithmetic", 10, "medium",
+        44, "reverse by index arithmetic", 12, "medium",
         {"write_reverse": lambda: own("reverse")},
         "optimizer/analysis/indexing_map.py:reversed_index",
         check_c("reverse", "write_reverse", Element, (F32, S32)),
     ),
     Exercise(
-        33, "transpose by index arithmetic", 10, "medium",
+        45, "transpose by index arithmetic", 12, "medium",
         {"write_transpose": lambda: own("transpose")},
         "optimizer/analysis/indexing_map.py:per_dimension",
         check_c("transpose", "write_transpose", Element, (F32, S32), TURNED),
     ),
     Exercise(
-        34, "concatenate by index arithmetic", 10, "hard",
+        46, "concatenate by index arithmetic", 12, "hard",
         {"write_concatenate": lambda: own("concatenate")},
         "optimizer/analysis/indexing_map.py:concatenated",
         check_c("concatenate", "write_concatenate", Element, (F32, S32)),

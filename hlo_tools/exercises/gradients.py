@@ -1,4 +1,4 @@
-"""Exercises of chapter 13: tangents, transposes, cotangents and what a loop keeps."""
+"""Exercises of chapter 17: tangents, transposes, cotangents and what a loop keeps."""
 
 from __future__ import annotations
 
@@ -207,22 +207,22 @@ def check_distance(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 EXERCISES = (
     Exercise(
-        42, "the tangent of an opcode", 13, "easy",
+        64, "the tangent of an opcode", 17, "easy",
         {"logistic_tangent": lambda: own_logistic_tangent},
         "optimizer/derivative/elementwise.py:OF_ONE", check_tangent,
     ),
     Exercise(
-        43, "turn a slice around", 13, "medium",
+        65, "turn a slice around", 17, "medium",
         {"surrounding": lambda: own_surrounding},
         "optimizer/derivative/movement.py:slice_back", check_surrounding,
     ),
     Exercise(
-        44, "go backwards through a graph", 13, "hard",
+        66, "go backwards through a graph", 17, "hard",
         {"cotangents": lambda: own_cotangents},
         "optimizer/derivative/transposition.py:cotangents", check_cotangents,
     ),
     Exercise(
-        45, "keep fewer states", 13, "medium",
+        67, "keep fewer states", 17, "medium",
         {"distance": lambda: own_distance},
         "optimizer/derivative/control.py:segment", check_distance,
     ),

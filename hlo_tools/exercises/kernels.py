@@ -1,4 +1,4 @@
-"""Exercises of chapter 11: kernels of CUDA C, run on the processor by a model of its threads."""
+"""Exercises of chapter 16: kernels of CUDA C, run on the processor by a model of its threads."""
 
 from __future__ import annotations
 
@@ -260,23 +260,23 @@ def turned(x: Array) -> Array:
 
 EXERCISES = (
     Exercise(
-        37, "add two vectors on a GPU", 11, "easy",
+        60, "add two vectors on a GPU", 16, "easy",
         {"kernel": lambda: None}, "emit_cuda/grids/loop.py:loop_stage",
         check_kernel("add", (sums_of(64), sums_of(100)), np.add, SUM), ".cu",
     ),
     Exercise(
-        38, "add up rows, a block for each", 11, "medium",
+        61, "add up rows, a block for each", 16, "medium",
         {"kernel": lambda: None}, "emit_cuda/grids/reduction.py:reduction_stages",
         check_kernel("row_sums", (rows_of(2, 64), rows_of(3, 200), rows_of(2, 5)), add_rows, ROWS),
         ".cu",
     ),
     Exercise(
-        39, "transpose through a tile", 11, "hard",
+        62, "transpose through a tile", 16, "hard",
         {"kernel": lambda: None}, "emit_cuda/grids/transposing.py:transpose_stage",
         check_kernel("transpose", (tiles_of(8, 8), tiles_of(20, 13)), turned, TURNED), ".cu",
     ),
     Exercise(
-        41, "find the largest number in two stages", 11, "medium",
+        63, "find the largest number in two stages", 16, "medium",
         {"kernel": lambda: None}, "emit_cuda/grids/reduction.py:reduction_stages",
         check_kernel(
             "largest", (stages_of(1000, 0), stages_of(300, -20), stages_of(1, 7)), largest, LARGEST

@@ -1,4 +1,4 @@
-"""Exercise of chapter 10: a pass over kernels."""
+"""Exercise of chapter 12: a pass over kernels."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def check_written_out(answer: Submission, _: SearchEffort) -> Mistake | None:
 
 EXERCISES = (
     Exercise(
-        40, "write out short loops", 10, "hard",
+        47, "write out short loops", 12, "hard",
         {NAME: lambda: unroll_short_loops},
         "emit_c/kernels/unroll_short_loops.py:unroll_short_loops",
         check_written_out,

@@ -144,12 +144,12 @@ def left_inside(module: Module, after: Module) -> Mistake | None:
 
 EXERCISES = (
     Exercise(
-        25, "count the iterations of a loop", 8, "medium",
+        29, "count the iterations of a loop", 8, "medium",
         {"trips": lambda: own_trips}, "optimizer/loops/trip_count.py:InductionVariable.trips",
         check_trips,
     ),
     Exercise(
-        26, "find what is the same in every iteration", 8, "hard",
+        30, "find what is the same in every iteration", 8, "hard",
         {"invariants": lambda: motion.invariants},
         "optimizer/loops/while_loop_invariant_code_motion.py:invariants", check_invariants,
     ),

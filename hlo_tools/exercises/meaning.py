@@ -236,37 +236,37 @@ def refuted(rule: Rule, promise: str, effort: SearchEffort) -> Mistake:
 
 EXERCISES = (
     Exercise(
-        9, "infer the shape of a pad", 4, "medium",
+        13, "infer the shape of a pad", 4, "medium",
         {"infer_pad": lambda: infers["pad"]}, "hlo/infer/movement.py:infer_pad",
         check_infer("pad", "infer_pad"),
     ),
     Exercise(
-        10, "pad an array", 4, "medium",
+        14, "pad an array", 4, "medium",
         {"evaluate_pad": lambda: evaluates["pad"]}, "interpreter/movement.py:evaluate_pad",
         check_evaluate("pad", "evaluate_pad"),
     ),
     Exercise(
-        11, "slice at a start that comes at run time", 4, "easy",
+        15, "slice at a start that comes at run time", 4, "easy",
         {"evaluate_dynamic_slice": lambda: evaluates["dynamic-slice"]},
         "interpreter/movement.py:evaluate_dynamic_slice",
         check_evaluate("dynamic-slice", "evaluate_dynamic_slice"),
     ),
     Exercise(
-        12, "divide integers, by zero too", 4, "medium",
+        16, "divide integers, by zero too", 4, "medium",
         {"divide": lambda: divide}, "interpreter/numbers/integers.py:divide", check_divide,
     ),
     Exercise(
-        13, "gather", 4, "hard",
+        17, "gather", 4, "hard",
         {"evaluate_gather": lambda: evaluates["gather"]}, "interpreter/indexing.py:evaluate_gather",
         check_evaluate("gather", "evaluate_gather"),
     ),
     Exercise(
-        14, "compare two arrays to the last bit", 5, "easy",
+        18, "compare two arrays to the last bit", 5, "easy",
         {"same_bits": lambda: own_same_bits}, "interpreter/numbers/compare.py:compare",
         check_same_bits,
     ),
     Exercise(
-        15, "give rules their promises", 5, "medium",
+        19, "give rules their promises", 5, "medium",
         {"PROMISES": own_promises}, "optimizer/rules/", check_promises,
     ),
 )  # fmt: skip

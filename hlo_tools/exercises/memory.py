@@ -1,4 +1,4 @@
-"""Exercises of chapter 9: what an instruction costs, fusion, and where arrays lie."""
+"""Exercises of chapter 11: what an instruction costs, fusion, and where arrays lie."""
 
 from __future__ import annotations
 
@@ -247,20 +247,20 @@ def moved_bytes(module: Module) -> int:
 
 EXERCISES = (
     Exercise(
-        27, "count what a matrix product costs", 9, "easy",
+        39, "count what a matrix product costs", 11, "easy",
         {"dot_cost": lambda: own_dot_cost}, "optimizer/analysis/cost.py:cost", check_dot_cost,
     ),
     Exercise(
-        28, "plan a fusion", 9, "hard",
+        40, "plan a fusion", 11, "hard",
         {"groups": lambda: own_groups},
         "optimizer/fusion/instruction_fusion.py:InstructionFusion", check_groups,
     ),
     Exercise(
-        29, "find the worst moment", 9, "easy",
+        41, "find the worst moment", 11, "easy",
         {"peak": lambda: peak}, "optimizer/memory/heap.py:peak", check_peak,
     ),
     Exercise(
-        30, "pack arrays into memory", 9, "hard",
+        42, "pack arrays into memory", 11, "hard",
         {"pack": lambda: pack}, "optimizer/memory/heap.py:pack", check_pack,
     ),
 )  # fmt: skip

@@ -191,20 +191,20 @@ def check_value(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 EXERCISES: Sequence[Exercise] = (
     Exercise(
-        66, "cut a text into words", 0, "easy",
+        1, "cut a text into words", 0, "easy",
         {"words": lambda: own_words}, "hlo/read/hlo.lark:ATOM", check_words,
     ),
     Exercise(
-        67, "read a shape, tuples too", 0, "medium",
+        2, "read a shape, tuples too", 0, "medium",
         {"read_shape": lambda: own_read_shape}, "hlo/read/hlo.lark:tuple_shape", check_read_shape,
     ),
     Exercise(
-        68, "find the bracket that is wrong", 0, "medium",
+        3, "find the bracket that is wrong", 0, "medium",
         {"wrong_bracket": lambda: own_wrong_bracket},
         "hlo/read/nesting.py:NestingLimit", check_wrong_bracket,
     ),
     Exercise(
-        69, "read a formula, with products before sums", 0, "hard",
+        4, "read a formula, with products before sums", 0, "hard",
         {"value": lambda: own_value}, "codegen/printer.py:precedence", check_value,
     ),
 )  # fmt: skip

@@ -158,21 +158,21 @@ def check_jammed(answer: Submission, _: SearchEffort) -> Mistake | None:
 
 EXERCISES: Sequence[Exercise] = (
     Exercise(
-        74, "the roofline of a product", 20, "easy",
+        48, "the roofline of a product", 13, "easy",
         {"least_seconds": lambda: own_least_seconds},
         "emit_c/executable/profile.py:Roofline.seconds", check_least_seconds,
     ),
     Exercise(
-        75, "find an element in its panel", 20, "medium",
+        49, "find an element in its panel", 13, "medium",
         {"place": lambda: own_place}, "codegen/schedule/stage.py:loading", check_place,
     ),
     Exercise(
-        76, "may rows be jammed?", 20, "medium",
+        50, "may rows be jammed?", 13, "medium",
         {"may_jam": lambda: own_may_jam},
         "codegen/schedule/legality.py:expect_jammable", check_may_jam,
     ),
     Exercise(
-        77, "unroll and jam", 20, "hard",
+        51, "unroll and jam", 13, "hard",
         {JAMMED: lambda: own_jammed},
         "codegen/schedule/unroll_and_jam.py:unroll_and_jam", check_jammed,
     ),

@@ -2,6 +2,9 @@
 
 They are in `pyhlo/exercises.json` in the folder for states of programs, as XDG has it: what is
 there is no cache, and `hlo doctor --clear-cache` leaves it alone.
+
+The exercises were numbered anew once, in the order of the chapters. A file from before has the
+numbers of that time, which `FORMERLY` translates.
 """
 
 from __future__ import annotations
@@ -11,6 +14,17 @@ import os
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
+
+# In the order of today's numbers, from 1 on; 0 for an exercise that was not there.
+FORMERLY = (
+    *range(66, 70), *range(1, 27), *range(58, 66), *range(27, 35), 40, 0, 0, 0, 0,
+    *range(70, 74), *range(50, 54), 37, 38, 39, 41, *range(42, 50), *range(54, 58), 35, 36,
+)  # fmt: skip
+
+
+def former(number: int) -> int:
+    """The number that an exercise had before; its own, if it is newer."""
+    return next(iter(FORMERLY[number - 1 : number]), 0) or number
 
 
 def file() -> Path | None:
@@ -32,8 +46,15 @@ def done() -> dict[int, str]:
         return {}
     if not isinstance(found, dict):
         return {}
-    rows = cast("dict[str, Any]", found)
-    return {int(number): str(day) for number, day in rows.items() if number.isdecimal()}
+    whole = cast("dict[str, Any]", found)
+    rows: Any = whole.get("done", whole)
+    if not isinstance(rows, dict):
+        return {}
+    days = cast("dict[str, Any]", rows)
+    read = {int(number): str(day) for number, day in days.items() if number.isdecimal()}
+    if rows is not whole:
+        return read
+    return {n: read[old] for n, old in enumerate(FORMERLY, 1) if old in read}
 
 
 def add(number: int) -> None:
@@ -45,7 +66,7 @@ def add(number: int) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(f".{os.getpid()}")
-        beside.write_text(json.dumps(rows))
+        beside.write_text(json.dumps({"done": rows}))
         beside.replace(path)
     except OSError:
         return

@@ -286,36 +286,36 @@ def check_depth(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 EXERCISES = (
     Exercise(
-        1, "count the opcodes of a module", 1, "easy",
+        5, "count the opcodes of a module", 1, "easy",
         {"opcode_counts": lambda: own_opcode_counts}, "hlo/stats.py:stats", check_opcode_counts,
     ),
     Exercise(
-        2, "say for which c a division becomes a multiplication", 1, "medium",
+        6, "say for which c a division becomes a multiplication", 1, "medium",
         {"reciprocal_is_exact": lambda: own_exact},
         "optimizer/rewriting/guards.py:reciprocal_is_exact", check_exact,
     ),
     Exercise(
-        3, "spell a shape", 2, "easy",
+        7, "spell a shape", 2, "easy",
         {"shape_text": lambda: own_shape_text}, "hlo/types/shape.py:Shape.text", check_shape_text,
     ),
     Exercise(
-        4, "read a slice", 2, "medium",
+        8, "read a slice", 2, "medium",
         {"read_slice": lambda: own_read_slice}, "hlo/read/hlo.lark:slice_ranges", check_read_slice,
     ),
     Exercise(
-        5, "fix eight mistakes", 2, "easy",
+        9, "fix eight mistakes", 2, "easy",
         {"softmax": own_softmax}, "tutorials/models/softmax.hlo", check_mended, ".hlo",
     ),
     Exercise(
-        6, "find the users of every instruction", 3, "easy",
+        10, "find the users of every instruction", 3, "easy",
         {"users": lambda: users}, "hlo/walk.py:users", check_users,
     ),
     Exercise(
-        7, "put operands first, without recursion", 3, "medium",
+        11, "put operands first, without recursion", 3, "medium",
         {"post_order": lambda: post_order}, "hlo/walk.py:post_order", check_post_order,
     ),
     Exercise(
-        8, "measure the longest chain", 3, "easy",
+        12, "measure the longest chain", 3, "easy",
         {"depth": lambda: own_depth}, "hlo/stats.py:depth", check_depth,
     ),
 )  # fmt: skip

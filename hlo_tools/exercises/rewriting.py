@@ -216,8 +216,8 @@ def check_passes_through(answer: Submission, effort: SearchEffort) -> Mistake | 
 
 
 def suspect() -> Pass:
-    """The pass of exercise 23, in which one rule is wrong."""
-    return find_pass(f"{course_folder() / 'exercises' / '23' / 'suspect.py'}:Suspect")
+    """The pass of exercise 27, in which one rule is wrong."""
+    return find_pass(f"{course_folder() / 'exercises' / '27' / 'suspect.py'}:Suspect")
 
 
 def blamed() -> tuple[int, str]:
@@ -243,7 +243,7 @@ def check_blamed(answer: Submission, _: SearchEffort) -> Mistake | None:
 
 
 def own_mutant_test() -> str:
-    """A module on which the pass of exercise 24 is wrong, found by search."""
+    """A module on which the pass of exercise 28 is wrong, found by search."""
     found: list[Failure] = []
     for seed in range(SEEDS):
         failure, _ = search(forgetful(), 100, seed)
@@ -255,8 +255,8 @@ def own_mutant_test() -> str:
 
 
 def forgetful() -> Pass:
-    """The pass of exercise 24: CSE that looks at opcodes and operands alone."""
-    return find_pass(f"{course_folder() / 'exercises' / '24' / 'mutant.py'}:Forgetful")
+    """The pass of exercise 28: CSE that looks at opcodes and operands alone."""
+    return find_pass(f"{course_folder() / 'exercises' / '28' / 'mutant.py'}:Forgetful")
 
 
 def check_mutant_test(answer: Submission, _: SearchEffort) -> Mistake | None:
@@ -288,49 +288,49 @@ SILENT = Log()
 
 EXERCISES = (
     Exercise(
-        16, "merge two transposes", 6, "easy",
+        20, "merge two transposes", 6, "easy",
         {"transpose_of_transpose": lambda: transpose_of_transpose},
         "optimizer/rules/transpose.py:transpose_of_transpose",
         check_with("transpose_of_transpose", lambda: transpose_of_transpose, TWO_TRANSPOSES),
     ),
     Exercise(
-        17, "merge two reverses", 6, "easy",
+        21, "merge two reverses", 6, "easy",
         {"reverse_of_reverse": lambda: reverse_of_reverse},
         "optimizer/rules/reverse.py:reverse_of_reverse",
         check_with("reverse_of_reverse", lambda: reverse_of_reverse, TWO_REVERSES),
     ),
     Exercise(
-        18, "merge two slices with strides", 6, "medium",
+        22, "merge two slices with strides", 6, "medium",
         {"slice_of_slice": lambda: slice_of_slice}, "optimizer/rules/slice.py:slice_of_slice",
         check_with("slice_of_slice", lambda: slice_of_slice, TWO_SLICES, ENDS),
     ),
     Exercise(
-        19, "make two rules come to an end", 6, "medium",
+        23, "make two rules come to an end", 6, "medium",
         {"DIFFERENCES": own_differences}, "optimizer/rules/add.py:RULES",
         check_with("DIFFERENCES", own_differences, *DIFFERENCES),
     ),
     Exercise(
-        20, "say when a conversion may be left out", 6, "hard",
+        24, "say when a conversion may be left out", 6, "hard",
         {"passes_through": lambda: own_passes_through},
         "optimizer/rules/convert.py:passes_through", check_passes_through,
     ),
     Exercise(
-        21, "remove dead code", 7, "medium",
+        25, "remove dead code", 7, "medium",
         {"DeadCode": lambda: Dce}, "optimizer/cleanup/dce.py:Dce",
         check_with("DeadCode", lambda: Dce, *DEAD),
     ),
     Exercise(
-        22, "keep the first of equal instructions", 7, "hard",
+        26, "keep the first of equal instructions", 7, "hard",
         {"Common": lambda: Cse}, "optimizer/cleanup/cse.py:Cse",
         check_with("Common", lambda: Cse, *EQUAL),
     ),
     Exercise(
-        23, "find the wrong rewrite", 7, "easy",
+        27, "find the wrong rewrite", 7, "easy",
         {"REWRITE": lambda: blamed()[0], "RULE": lambda: blamed()[1]},
         "hlo_tools/search/bisection.py:Search", check_blamed,
     ),
     Exercise(
-        24, "write the test that kills the mutant", 7, "medium",
+        28, "write the test that kills the mutant", 7, "medium",
         {"module": own_mutant_test}, "hlo_tools/search/checking/search.py:search",
         check_mutant_test,
         ".hlo",

@@ -149,19 +149,19 @@ class CountedSizes(list[int]):
 
 EXERCISES: Sequence[Exercise] = (
     Exercise(
-        70, "groups of equal things", 19, "easy",
+        52, "groups of equal things", 14, "easy",
         {"groups": lambda: own_groups}, "optimizer/identity.py:Identity", check_groups,
     ),
     Exercise(
-        71, "draw conclusions from equal operands", 19, "medium",
+        53, "draw conclusions from equal operands", 14, "medium",
         {"closure": lambda: own_closure}, "optimizer/identity.py:Identity.key", check_closure,
     ),
     Exercise(
-        72, "the least price of each class", 19, "medium",
+        54, "the least price of each class", 14, "medium",
         {"prices": lambda: own_prices}, "optimizer/analysis/cost.py:cost", check_prices,
     ),
     Exercise(
-        73, "the best order of a chain of products", 19, "hard",
+        55, "the best order of a chain of products", 14, "hard",
         {"least_work": lambda: own_least_work},
         "optimizer/analysis/cost.py:operations", check_least_work,
     ),

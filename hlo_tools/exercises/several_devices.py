@@ -1,4 +1,4 @@
-"""Exercises of chapter 14: cuts, sums in a ring, devices that wait, and a plan."""
+"""Exercises of chapter 18: cuts, sums in a ring, devices that wait, and a plan."""
 
 from __future__ import annotations
 
@@ -194,21 +194,21 @@ def check_plan(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 EXERCISES = (
     Exercise(
-        46, "a rule of the partitioner", 14, "easy",
+        68, "a rule of the partitioner", 18, "easy",
         {"division": lambda: own_division},
         "optimizer/partitioning/sharding_rules.py:_dot", check_division,
     ),
     Exercise(
-        47, "add up in a ring", 14, "medium",
+        69, "add up in a ring", 18, "medium",
         {"ring_step": lambda: own_ring_step},
         "emit_c/executable/runtime/collectives.c:combine", check_ring,
     ),
     Exercise(
-        48, "find the devices that wait forever", 14, "medium",
+        70, "find the devices that wait forever", 18, "medium",
         {"stuck": lambda: own_stuck}, "interpreter/engine/lockstep.py:_deadlock", check_stuck,
     ),
     Exercise(
-        49, "a plan that moves fewer bytes", 14, "hard",
+        71, "a plan that moves fewer bytes", 18, "hard",
         {"plan": lambda: own_plan}, "optimizer/partitioning/division.py:best_plan", check_plan,
     ),
 )  # fmt: skip

@@ -268,21 +268,21 @@ def check_program(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 EXERCISES = (
     Exercise(
-        62, "eight numbers that tell functions apart", 18, "easy",
+        35, "eight numbers that tell functions apart", 10, "easy",
         {"NUMBERS": lambda: NUMBERS}, "hlo_tools/generate/values.py", check_numbers,
     ),
     Exercise(
-        63, "find the first wrong rewrite", 18, "easy",
+        36, "find the first wrong rewrite", 10, "easy",
         {"first_wrong": lambda: own_first_wrong},
         "hlo_tools/step/stepper.py:Stepper.bisect", check_first_wrong,
     ),
     Exercise(
-        64, "leave out what is not needed", 18, "medium",
+        37, "leave out what is not needed", 10, "medium",
         {"smallest": lambda: own_smallest}, "hlo_tools/search/shrink/shrink.py:shrink",
         check_smallest,
     ),
     Exercise(
-        65, "a generator of programs", 18, "hard",
+        38, "a generator of programs", 10, "hard",
         {"program": lambda: own_program},
         "hlo_tools/generate/modules.py:random_module", check_program,
     ),

@@ -1,4 +1,4 @@
-"""Exercises of chapter 16: keys of calls, a tracer, arguments that must be constant, clusters."""
+"""Exercises of chapter 19: keys of calls, a tracer, arguments that must be constant, clusters."""
 
 from __future__ import annotations
 
@@ -271,21 +271,21 @@ def check_clusters(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 EXERCISES = (
     Exercise(
-        54, "one program or two?", 16, "easy",
+        72, "one program or two?", 19, "easy",
         {"signature": lambda: own_signature},
         "hlo_tf/signature.py:signature", check_signature,
     ),
     Exercise(
-        55, "a tracer", 16, "medium",
+        73, "a tracer", 19, "medium",
         {"trace": lambda: own_trace}, "hlo/operators.py:Operators", check_trace,
     ),
     Exercise(
-        56, "arguments that must be constant", 16, "medium",
+        74, "arguments that must be constant", 19, "medium",
         {"must_be_constant": lambda: own_must_be_constant},
         "hlo_tf/bridge.py:_is_constant", check_must_be_constant,
     ),
     Exercise(
-        57, "fewer clusters", 16, "hard",
+        75, "fewer clusters", 19, "hard",
         {"clusters": lambda: own_clusters}, "hlo_torch/segments.py:divide", check_clusters,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercises of chapter 12: the whole compiler at once."""
+"""Exercises of chapter 20: the whole compiler at once."""
 
 from __future__ import annotations
 
@@ -100,11 +100,11 @@ def check_sign(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 EXERCISES = (
     Exercise(
-        35, "choose the passes", 12, "medium",
+        76, "choose the passes", 20, "medium",
         {"PIPELINE": own_pipeline}, "optimizer/pipelines.py:pipeline", check_pipeline,
     ),
     Exercise(
-        36, "give an opcode everything", 12, "hard",
+        77, "give an opcode everything", 20, "hard",
         {
             "infer_sign": lambda: infers["sign"],
             "evaluate_sign": lambda: evaluates["sign"],

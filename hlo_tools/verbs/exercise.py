@@ -127,7 +127,7 @@ def listed(done: dict[int, str]) -> str:
     """
     rows = sorted(EXERCISES.values(), key=lambda e: (e.chapter, e.number))
     lines = [
-        f"{e.number:>4}  chapter {e.chapter:<2}  {e.level:6}  {e.title}"
+        f"{e.number:>4}  chapter {e.chapter:<2}  {e.level:6}  {e.title}{_before(e)}"
         + (f"  (done on {done[e.number]})" if e.number in done else "")
         for e in rows
     ]
@@ -139,11 +139,17 @@ def listed(done: dict[int, str]) -> str:
     return "\n".join([*lines, "", last])
 
 
+def _before(exercise: Exercise) -> str:
+    """The number that an exercise had before, if it was another one."""
+    number = progress.former(exercise.number)
+    return "" if number == exercise.number else f" (was {number})"
+
+
 def described(exercise: Exercise) -> str:
     """The task of an exercise."""
     return (
         f"exercise {exercise.number}: {exercise.title} (chapter {exercise.chapter}, "
-        f"{exercise.level})\nwants     {', '.join(exercise.wants)}\n"
+        f"{exercise.level}){_before(exercise)}\nwants     {', '.join(exercise.wants)}\n"
         f"replaces  {exercise.replaces}\n"
         f"begin     hlo exercise {exercise.number} --stub > answer{exercise.suffix}"
     )

@@ -115,7 +115,7 @@ def test_the_unmodified_project_is_accused_of_nothing() -> None:
 
 MARKS = [
     Mark("ada", "bug 1 (rule)", "right", 10, 10, "found, by 3 instructions"),
-    Mark("ada", "exercise 6", "weak", 5, 10, 'it leaves "more"'),
+    Mark("ada", "exercise 10", "weak", 5, 10, 'it leaves "more"'),
     Mark("ben", "bug 1 (plan)", "unwritten", 0, 10, "it is not written yet"),
 ]
 
@@ -157,12 +157,12 @@ def test_without_a_sandbox_the_grader_asks_for_trust(
 
 def test_what_an_answer_prints_stands_after_the_table() -> None:
     """On a line, with the student's name, and without what a terminal would obey."""
-    report = GradedAnswer(6, "wrong", "users is \x1b[2Jwrong")
-    printed = mark(Path("ada"), "exercise 6", report, "one\ntwo \x1b[31m" + 100 * "x")
+    report = GradedAnswer(10, "wrong", "users is \x1b[2Jwrong")
+    printed = mark(Path("ada"), "exercise 10", report, "one\ntwo \x1b[31m" + 100 * "x")
     table = as_text([printed, MARKS[2]]).splitlines()
-    assert table[0] == "ada  exercise 6     0/10  wrong      users is ?[2Jwrong"
-    assert table[-1] == f"ada, exercise 6, prints: one | two ?[31m{65 * 'x'}..."
-    assert "'=1+1" in as_csv([mark(Path("ada"), "exercise 6", report, "=1+1")])
+    assert table[0] == "ada  exercise 10    0/10  wrong      users is ?[2Jwrong"
+    assert table[-1] == f"ada, exercise 10, prints: one | two ?[31m{65 * 'x'}..."
+    assert "'=1+1" in as_csv([mark(Path("ada"), "exercise 10", report, "=1+1")])
 
 
 def test_a_link_is_no_answer(tmp_path: Path) -> None:
@@ -212,8 +212,8 @@ def test_a_sentence_says_why(tmp_path: Path) -> None:
 
 # Bodies of answers: what each does, and what may be told of it.
 HANDED_IN = {
-    "exercise16.py": ("while True: pass", "time"),
-    "exercise18.py": ("x = []\n    while True: x.append(bytearray(1 << 26))", "error time memory"),
+    "exercise18.py": ("while True: pass", "time"),
+    "exercise22.py": ("x = []\n    while True: x.append(bytearray(1 << 26))", "error time memory"),
     "exercise34.py": (
         "import urllib.request\n    urllib.request.urlopen('http://localhost:9')",
         "error",
@@ -221,9 +221,9 @@ HANDED_IN = {
 }
 WHOLE = {
     "bug1.hlo": (INNOCENT, "wrong"),
-    "exercise05.hlo": ("", "wrong error unwritten"),
-    "exercise36.py": ("def emit(:", "error"),
-    "exercise38.cu": ("", "missing"),
+    "exercise09.hlo": ("", "wrong error unwritten"),
+    "exercise08.py": ("def emit(:", "error"),
+    "exercise61.cu": ("", "missing"),
 }
 DEPTH = """def depth(computation):
     found = {}
@@ -239,7 +239,7 @@ def test_nothing_that_is_handed_in_stops_the_grader(
 ) -> None:
     """Answers that are right, wrong, empty, no Python; that hang, eat memory, want the network."""
     folder = tmp_path / "ada"
-    make_folder(folder, seed=7, bugs=4, exercises=7)
+    make_folder(folder, seed=505, bugs=4, exercises=7)
     for name, (body, _) in HANDED_IN.items():
         stub = (folder / name).read_text()
         (folder / name).write_text(
@@ -247,11 +247,11 @@ def test_nothing_that_is_handed_in_stops_the_grader(
         )
     for name, (text, _) in WHOLE.items():
         (folder / name).write_text(text)
-    (folder / "exercise08.py").write_text(DEPTH)
+    (folder / "exercise12.py").write_text(DEPTH)
     options = ["--seconds", "20", "--megabytes", "1500", "--format", "json"]
     assert main(["assignment", "grade", str(folder), *options]) == 1
     marks = json.loads(capsys.readouterr().out)
-    wanted = {n: w for n, (_, w) in (WHOLE | HANDED_IN).items()} | {"exercise08.py": "right"}
+    wanted = {n: w for n, (_, w) in (WHOLE | HANDED_IN).items()} | {"exercise12.py": "right"}
     wanted |= {f"bug{n}.hlo": "unwritten" for n in (2, 3, 4)}
     told = {n: m["status"] for n, m in zip(sorted(wanted), marks, strict=True)}
     assert all(told[name] in wanted[name].split() for name in wanted), marks

@@ -10,7 +10,7 @@ import pytest
 
 from hlo_tools.exercises.apart import Limits, check_apart, run_apart
 
-# What an answer to exercise 6 does, and what may be told of it.
+# What an answer to exercise 10 does, and what may be told of it.
 HOSTILE = {
     "loops": ("while True:\n        pass", "time"),
     "sleeps": ("import time\n    time.sleep(10**6)", "time"),
@@ -66,7 +66,7 @@ HOSTILE = {
         "wrong error right",
     ),
 }
-FORGED = '{"number": 6, "status": "right", "message": "right"}'
+FORGED = '{"number": 10, "status": "right", "message": "right"}'
 # What an answer does to the checker, which runs in another process; `test_forged` has more.
 CHEATS = {
     "writes a result and ends": (
@@ -115,7 +115,7 @@ CHEATS = {
     ),
     "replaces the report": (
         """from hlo_tools.exercises import apart
-    report = apart.GradedAnswer(6, 'right', 'right')
+    report = apart.GradedAnswer(10, 'right', 'right')
     apart.GradedAnswer = lambda *_: report
     return {}""",
         "wrong",
@@ -162,7 +162,7 @@ def test_what_an_answer_does_stays_there(name: str, tmp_path: Path) -> None:
     answer = tmp_path / "answer.py"
     answer.write_text(f"{names}def users(computation):\n    {body}\n")
     with tempfile.TemporaryFile() as printed:
-        report = run_apart("mark", "6", answer, limits(wanted), printed)
+        report = run_apart("mark", "10", answer, limits(wanted), printed)
     assert report.status in wanted.split(), report
     assert file.read_text() == "precious"
     assert folder.is_dir()
@@ -174,5 +174,5 @@ def test_what_is_no_answer_is_told(name: str, tmp_path: Path) -> None:
     text, wanted = FILES[name]
     answer = tmp_path / "answer.py"
     answer.write_bytes(text)
-    report = check_apart(6, answer, limits(wanted))
+    report = check_apart(10, answer, limits(wanted))
     assert report.status == wanted, report

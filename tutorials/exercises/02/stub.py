@@ -1,9 +1,19 @@
-"""Exercise 2: say for which c a division x / c may become a multiplication x * (1 / c).
+"""Exercise 2: read a shape, tuples too.
 
-`c` is a NumPy f32. The two give the same to the last bit, for every x, if c is a power of two, and
-1 / c is a number of the same type that is no zero and no infinity. Give True or False.
+`read_shape(text)` gives a shape as tuples:
+
+    "f32[2,3]"                ("f32", 2, 3)
+    "pred[]"                  ("pred",)
+    "(f32[2], (s8[], s8[]))"  (("f32", 2), (("s8",), ("s8",)))
+    "()"                      ()
+
+This is the grammar; blanks may come between words:
+
+    shape   NAME "[" [INT ("," INT)*] "]" | "(" [shape ("," shape)*] ")"
+
+Any other text raises a ValueError. `NAME` is `f32`, `s8` or `pred`.
 """
 
 
-def reciprocal_is_exact(c):
+def read_shape(text):
     raise NotImplementedError("not written yet")

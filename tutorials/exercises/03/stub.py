@@ -1,13 +1,15 @@
-"""Exercise 3: spell a shape.
+"""Exercise 3: find the bracket that is wrong.
 
-    shape_text("f32", (2, 3), (1, 0))  is  "f32[2,3]{1,0}"
-    shape_text("f32", (2, 3), None)    is  "f32[2,3]"
-    shape_text("s32", (), ())          is  "s32[]"
+`wrong_bracket(text)` gives the place of the first closing bracket that does not fit, because it
+closes nothing or a bracket of another kind. Round, square and curly brackets are there. If all
+closing ones fit and some are still open at the end, it gives the place of the one that was opened
+last. If nothing is wrong, it gives None.
 
-`order` is the layout: the dimensions from the fastest to the slowest. An array without dimensions
-has no layout to show.
+    wrong_bracket("f32[2] add(x, y")     10
+    wrong_bracket("{1, 2)}")             5
+    wrong_bracket("{{1, 2}, {3, 4}}")    None
 """
 
 
-def shape_text(name, dims, order):
+def wrong_bracket(text):
     raise NotImplementedError("not written yet")

@@ -1,11 +1,17 @@
-"""Exercise 4: read the attribute of a slice.
+"""Exercise 4: read a formula, with products before sums.
 
-    read_slice("{[0:4:2], [1:3]}")  is  [(0, 4, 2), (1, 3, 1)]
+`value(text, names)` gives the value of a formula of whole numbers, names, `+`, `-`, `*` and round
+brackets. `names` is a dictionary with the value of each name.
 
-Each dimension has a start, a limit and a stride, which is 1 if it is left out. Blanks may stand
-between any two words. Raise ValueError where the text is of another form.
+    value("8 - 2 - 3", {})                 3
+    value("i * 64 + j", {"i": 2, "j": 5})  133
+    value("-(1 + 2) * 3", {})              -9
+
+Products go before sums and differences, and signs of the same rank from left to right. A `-` may
+also come before a value: `-x`, `2 * -3`, `--x`. Any other text, and a name that is not in `names`,
+raises a ValueError. Do not use `eval`.
 """
 
 
-def read_slice(text):
+def value(text, names):
     raise NotImplementedError("not written yet")

@@ -1,10 +1,9 @@
-"""Exercise 6: find the users of every instruction.
+"""Exercise 6: say for which c a division x / c may become a multiplication x * (1 / c).
 
-Give a dictionary: each instruction of the computation, and the list of those that have it among
-their operands, in order. A user that has an instruction as two operands is in its list once. The
-list of an instruction without users is empty.
+`c` is a NumPy f32. The two give the same to the last bit, for every x, if c is a power of two, and
+1 / c is a number of the same type that is no zero and no infinity. Give True or False.
 """
 
 
-def users(computation):
+def reciprocal_is_exact(c):
     raise NotImplementedError("not written yet")

@@ -1,9 +1,13 @@
-"""Exercise 7: put operands first, without recursion.
+"""Exercise 7: spell a shape.
 
-Give a list of all instructions that `root` needs, itself last: each once, and after its operands.
-Chains are thousands of instructions deep, and Python does not recurse that far.
+    shape_text("f32", (2, 3), (1, 0))  is  "f32[2,3]{1,0}"
+    shape_text("f32", (2, 3), None)    is  "f32[2,3]"
+    shape_text("s32", (), ())          is  "s32[]"
+
+`order` is the layout: the dimensions from the fastest to the slowest. An array without dimensions
+has no layout to show.
 """
 
 
-def post_order(root):
+def shape_text(name, dims, order):
     raise NotImplementedError("not written yet")

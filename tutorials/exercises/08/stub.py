@@ -1,9 +1,11 @@
-"""Exercise 8: measure the longest chain.
+"""Exercise 8: read the attribute of a slice.
 
-Give how many instructions the longest chain of a computation has, in which each is an operand of
-the next. Instructions stand after their operands: one sweep will do.
+    read_slice("{[0:4:2], [1:3]}")  is  [(0, 4, 2), (1, 3, 1)]
+
+Each dimension has a start, a limit and a stride, which is 1 if it is left out. Blanks may stand
+between any two words. Raise ValueError where the text is of another form.
 """
 
 
-def depth(computation):
+def read_slice(text):
     raise NotImplementedError("not written yet")

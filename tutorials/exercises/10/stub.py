@@ -1,9 +1,10 @@
-"""Exercise 10: pad an array.
+"""Exercise 10: find the users of every instruction.
 
-`operand` and `value` are NumPy arrays, and the result is one. `attrs.padding` is as in exercise 9.
-`instr.shape.dims` are the sizes of the result.
+Give a dictionary: each instruction of the computation, and the list of those that have it among
+their operands, in order. A user that has an instruction as two operands is in its list once. The
+list of an instruction without users is empty.
 """
 
 
-def evaluate_pad(instr, attrs, operand, value):
+def users(computation):
     raise NotImplementedError("not written yet")

@@ -1,9 +1,9 @@
-"""Exercise 11: slice at a start that comes at run time.
+"""Exercise 11: put operands first, without recursion.
 
-`starts` are NumPy scalars, one a dimension; `attrs.dynamic_slice_sizes` are the sizes of the
-result. A start for which the slice would not lie in the operand is moved until it does.
+Give a list of all instructions that `root` needs, itself last: each once, and after its operands.
+Chains are thousands of instructions deep, and Python does not recurse that far.
 """
 
 
-def evaluate_dynamic_slice(instr, attrs, operand, *starts):
+def post_order(root):
     raise NotImplementedError("not written yet")

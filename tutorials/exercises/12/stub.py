@@ -1,10 +1,9 @@
-"""Exercise 12: divide integers.
+"""Exercise 12: measure the longest chain.
 
-`x` and `y` are NumPy arrays of s32. The quotient is rounded towards zero. x / 0 is -1, all bits
-set. The smallest number divided by -1 is itself: it wraps around. Do not convert a float that is no
-s32, such as 2147483648.0: each kind of processor makes another number of it.
+Give how many instructions the longest chain of a computation has, in which each is an operand of
+the next. Instructions stand after their operands: one sweep will do.
 """
 
 
-def divide(x, y):
+def depth(computation):
     raise NotImplementedError("not written yet")

@@ -1,10 +1,9 @@
-"""Exercise 14: compare two arrays to the last bit.
+"""Exercise 14: pad an array.
 
-Two arrays are the same if they have the same type and shape, and the same bits in every element.
-So 0 and -0 differ. But one NaN is as good as another: no rule of arithmetic says which bits a NaN
-has. Give True or False.
+`operand` and `value` are NumPy arrays, and the result is one. `attrs.padding` is as in exercise 13.
+`instr.shape.dims` are the sizes of the result.
 """
 
 
-def same_bits(x, y):
+def evaluate_pad(instr, attrs, operand, value):
     raise NotImplementedError("not written yet")

@@ -1,14 +1,10 @@
-"""Exercise 16: merge two transposes.
+"""Exercise 16: divide integers.
 
-Dimension i of `transpose(x, p)` is dimension p[i] of x. So which dimension of x is dimension i of
-`transpose(transpose(x, p), q)`? In the function, p and q are tuples of numbers, and
-`transpose(x, dimensions)` makes the new instruction.
+`x` and `y` are NumPy arrays of s32. The quotient is rounded towards zero. x / 0 is -1, all bits
+set. The smallest number divided by -1 is itself: it wraps around. Do not convert a float that is no
+s32, such as 2147483648.0: each kind of processor makes another number of it.
 """
 
-from optimizer.rewriting.pattern import p, q, transpose, x
-from optimizer.rewriting.rule import rule
 
-
-@rule(transpose(transpose(x, p), q))
-def transpose_of_transpose(x, p, q):
+def divide(x, y):
     raise NotImplementedError("not written yet")

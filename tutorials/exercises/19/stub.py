@@ -1,19 +1,24 @@
-"""Exercise 19: make two rules come to an end.
+"""Exercise 19: give rules their promises.
 
-The first rule turns a difference into a sum, so that rules about sums see it. The second turns a
-sum with a negated number back into a difference, which is one instruction less. Together they never
-end. Change one of them so that they do, and both are still of use: x - 3 shall become x + -3, and
-x + -y shall become x - y.
+Each rule below keeps values as exactly as a promise says. From strong to weak:
 
-In a pattern, `c` stands for a constant only, and `-c` on the right side is folded.
+    BITS        every bit, NaN apart
+    ZERO_SIGN   a zero may change its sign
+    FINITE      and what is NaN or infinite may be anything
+    ROUNDING    and the last digits may differ
+
+Write down the strongest promise that each keeps. In the seventh rule, x is of type pred.
 """
 
-from optimizer.rewriting.pattern import add, c, negate, subtract, x, y
-from optimizer.rewriting.rule import Rule
-
-BEFORE = [
-    Rule(subtract(x, y), add(x, negate(y))),
-    Rule(add(x, negate(y)), subtract(x, y)),
-]
-
-DIFFERENCES = None  # not written yet
+PROMISES = {
+    "negate(negate(x)) => x": "",
+    "maximum(x, x) => x": "",
+    "multiply(x, 1) => x": "",
+    "add(x, -0.0) => x": "",
+    "add(x, 0) => x": "",
+    "subtract(x, 0) => x": "",
+    "multiply(convert(x), y) => select(x, y, 0)": "",
+    "divide(x, c) => multiply(x, 1 / c)": "",
+    "sqrt(multiply(x, x)) => abs_(x)": "",
+    "power(x, 2) => multiply(x, x)": "",
+}

@@ -1,13 +1,14 @@
-"""Exercise 20: say when a conversion may be left out.
+"""Exercise 20: merge two transposes.
 
-The arguments are names of element types: pred, s8 to s64, u8 to u64, f16, bf16, f32, f64. Is
-convert(convert(x)), from `source` by way of `middle` to `target`, the same as convert(x) from
-`source` to `target`, for every x? From integers to integers, numbers wrap around; from floats to
-integers, they are clamped, and NaN becomes 0; to pred, everything but 0 becomes true.
-
-False is always safe. But where the project's own rule fires, so should yours.
+Dimension i of `transpose(x, p)` is dimension p[i] of x. So which dimension of x is dimension i of
+`transpose(transpose(x, p), q)`? In the function, p and q are tuples of numbers, and
+`transpose(x, dimensions)` makes the new instruction.
 """
 
+from optimizer.rewriting.pattern import p, q, transpose, x
+from optimizer.rewriting.rule import rule
 
-def passes_through(source, middle, target):
+
+@rule(transpose(transpose(x, p), q))
+def transpose_of_transpose(x, p, q):
     raise NotImplementedError("not written yet")

@@ -1,11 +1,11 @@
-"""Exercise 27: count what a matrix product costs.
+"""Exercise 27: find the wrong rewrite.
 
-`dot` is an instruction. Give a pair: how many operations it does (a multiplication and an addition
-are two), and how many bytes it reads and writes. `dot.attrs.lhs_contracting_dims` are the
-dimensions of the left operand that are summed over; `shape.size` is the number of elements of a
-shape, `shape.bytes` the number of its bytes.
+`exercises/27/suspect.py` is a pass of six rules, and one of them is wrong. Let bisection find it:
+
+    hlo bisect models/attention.hlo --passes exercises/27/suspect.py:Suspect
+
+Write down the number of the rewrite that makes the result wrong, and the name of its rule.
 """
 
-
-def dot_cost(dot):
-    raise NotImplementedError("not written yet")
+REWRITE = 0
+RULE = ""

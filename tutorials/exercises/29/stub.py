@@ -1,9 +1,11 @@
-"""Exercise 29: find the worst moment.
+"""Exercise 29: count the iterations of a loop.
 
-Each block has a `size` in bytes and `spans`: a list of pairs (first, last) of moments, both
-included, at which it is needed. Give the most bytes that are needed at any one moment.
+A loop has an s8 counter, which begins at `init` and grows by `step` in each iteration. It goes on
+while `counter direction limit` holds; `direction` is LT, LE, GT, GE, NE or EQ. Give how often it
+runs; None where it never ends, or where the counter would leave -128 to 127, in the last iteration
+too: trips(126, 2, "EQ", 126) is None.
 """
 
 
-def peak(blocks):
+def trips(init, step, direction, limit):
     raise NotImplementedError("not written yet")

@@ -1,12 +1,13 @@
-"""Exercise 31: the sign of a number, in C.
+"""Exercise 31: join two facts.
 
-`x` is an expression of C: a tree, not a text. Give the expression of its sign: 1 or -1, a zero of
-the same sign for a zero, NaN for NaN. `binary(">", x, 0)` is x > 0, `Choose(condition, a, b)` is
-condition ? a : b, `Literal(1)` is a number, and +, -, * and / make trees of trees.
+A fact about a value is UNSEEN, VARIES, or a scalar of NumPy: the number that it has in all runs.
+`join(first, second)` is the fact about a value that is described by either of the two.
+
+A number is the same only if its type and all its bits are: a program can tell 0.0 from -0.0.
 """
 
-from codegen.expressions import Choose, Literal, binary
+UNSEEN, VARIES = "unseen", "varies"
 
 
-def write_sign(instr, x):
+def join(first, second):
     raise NotImplementedError("not written yet")

@@ -1,11 +1,15 @@
-"""Exercise 32: reverse by index arithmetic.
+"""Exercise 32: find the live elements of a loop.
 
-`index` is a tuple of sums, one a dimension: the place of an element of the result. Give the element
-of the operand that stands there: `body.element(instr.operands[0], other_index)`. Sums can be added,
-and multiplied by numbers: `index[0] * -1 + 3`. `instr.attrs.dimensions` are the flipped dimensions,
-`instr.shape.dims` the sizes.
+The state of a loop has the elements 0, 1, ... An element is live if the program's result may depend
+on it.
+
+    after    a set: the elements that are used after the loop
+    decides  a set: the elements that the condition looks at
+    reads    a list: reads[k] is the set of elements from which the body computes the next element k
+
+Give the set of live elements. The loop's end decides which values are there after it.
 """
 
 
-def write_reverse(body, instr, index):
+def live_elements(after, decides, reads):
     raise NotImplementedError("not written yet")

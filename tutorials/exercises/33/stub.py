@@ -1,9 +1,16 @@
-"""Exercise 33: transpose by index arithmetic.
+"""Exercise 33: a solver.
 
-As exercise 32. Dimension i of the result is dimension `instr.attrs.dimensions[i]` of the operand;
-so at which place of the operand does the element stand?
+`solve(nodes, transfer, readers, first)` gives a dictionary: a fact for each node.
+
+    nodes     a list
+    transfer  `transfer(node, facts)` computes a node's fact from the facts of all nodes so far
+    readers   readers[node] is the list of nodes whose facts are computed from this node's
+    first     the fact of every node at the beginning
+
+In the end, `transfer` must give each node the fact that it has. Compute a fact again only if it may
+have changed.
 """
 
 
-def write_transpose(body, instr, index):
+def solve(nodes, transfer, readers, first):
     raise NotImplementedError("not written yet")

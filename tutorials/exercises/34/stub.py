@@ -1,15 +1,14 @@
-"""Exercise 34: concatenate by index arithmetic.
+"""Exercise 34: intervals that wrap around.
 
-`instr.attrs.dimensions[0]` is the dimension along which the operands stand one after the other.
-`chosen(body, instr, cases)` gives the element of the first case whose condition holds; a case is
-(condition, operand, index), and the last one's condition may be None.
-`body.holds([Within(index[d], low, end)])` is the condition low <= index[d] < end, or None where
-that is always so.
+All that is known of two numbers of type s8, from -128 to 127, is an interval for each: (low, high).
+Both ends belong to it. `interval(opcode, first, second)` gives the interval of
+
+    "add", "subtract", "multiply", "maximum" or "minimum"
+
+as small as it can be. A result that leaves s8 wraps around: 127 + 1 is -128. If any result does,
+give (-128, 127).
 """
 
-from codegen.opcodes.movement import chosen
-from optimizer.analysis.indexing import Within
 
-
-def write_concatenate(body, instr, index):
+def interval(opcode, first, second):
     raise NotImplementedError("not written yet")

@@ -1,22 +1,12 @@
-"""Exercise 36: give an opcode everything.
+"""Exercise 36: find the first wrong rewrite.
 
-The opcode is `sign`: 1, -1 or 0, of integers and floats; of a float zero, that very zero, and of
-NaN, NaN. Give the shape of the result, its value, and the C of one element. `x` is an array in the
-second function, and an expression of C in the third (see exercise 31), where it is an f32.
+`is_wrong(n)` runs a program after its first n rewrites, and says whether the result is wrong. Once
+it is wrong, it stays wrong. Without a rewrite it is right.
+
+`first_wrong(count, is_wrong)` gives the number of the first wrong rewrite, from 1 to count, or None
+if all are right. A run takes long: about log2(count) of them must do.
 """
 
-import numpy as np
 
-from codegen.expressions import Choose, Literal, binary
-
-
-def infer_sign(instr, attrs, operand):
-    raise NotImplementedError("not written yet")
-
-
-def evaluate_sign(instr, attrs, x):
-    raise NotImplementedError("not written yet")
-
-
-def write_sign(instr, x):
+def first_wrong(count, is_wrong):
     raise NotImplementedError("not written yet")

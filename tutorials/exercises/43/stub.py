@@ -1,11 +1,12 @@
-"""Exercise 43: turn a slice around.
+"""Exercise 43: the sign of a number, in C.
 
-A slice takes the elements start, start + stride, ... below limit from an array of `size` elements,
-at least one. Backwards, each must return to its place, among zeros. `pad` does that: it puts `low`
-zeros before the elements, `high` after them, and `interior` between each two. Give
-(low, high, interior).
+`x` is an expression of C: a tree, not a text. Give the expression of its sign: 1 or -1, a zero of
+the same sign for a zero, NaN for NaN. `binary(">", x, 0)` is x > 0, `Choose(condition, a, b)` is
+condition ? a : b, `Literal(1)` is a number, and +, -, * and / make trees of trees.
 """
 
+from codegen.expressions import Choose, Literal, binary
 
-def surrounding(size, start, limit, stride):
+
+def write_sign(instr, x):
     raise NotImplementedError("not written yet")

@@ -1,11 +1,11 @@
-"""Exercise 44: go backwards through a graph.
+"""Exercise 44: reverse by index arithmetic.
 
-`graph` has the operands of each value by its name, in an order in which operands come first;
-parameters have none. The cotangent of `root` is 1. `hand_back(name, cotangent)` gives, for a value
-and its cotangent, the parts of its operands, in their order. Give the cotangents of all values: a
-dictionary, with 0 for those that the root does not depend on.
+`index` is a tuple of sums, one a dimension: the place of an element of the result. Give the element
+of the operand that stands there: `body.element(instr.operands[0], other_index)`. Sums can be added,
+and multiplied by numbers: `index[0] * -1 + 3`. `instr.attrs.dimensions` are the flipped dimensions,
+`instr.shape.dims` the sizes.
 """
 
 
-def cotangents(graph, root, hand_back):
+def write_reverse(body, instr, index):
     raise NotImplementedError("not written yet")

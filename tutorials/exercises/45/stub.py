@@ -1,11 +1,9 @@
-"""Exercise 45: keep fewer states.
+"""Exercise 45: transpose by index arithmetic.
 
-A loop of `trips` iterations runs backwards, and needs the state before each. It keeps only one in
-`distance`, and computes the others again, from a kept one to the next. So it holds
-ceil(trips / distance) kept states, and `distance` more at a time. Give the distance, 1 to `trips`,
-for which it holds the fewest.
+As exercise 44. Dimension i of the result is dimension `instr.attrs.dimensions[i]` of the operand;
+so at which place of the operand does the element stand?
 """
 
 
-def distance(trips):
+def write_transpose(body, instr, index):
     raise NotImplementedError("not written yet")

@@ -1,11 +1,15 @@
-"""Exercise 46: a rule of the partitioner.
+"""Exercise 46: concatenate by index arithmetic.
 
-`left`, `right` and `result` name the dimensions of a product's operands and result, a letter each:
-"mk", "kn" and "mn" for a product of matrices. All arrays that have the dimension `cut` are cut
-along it among the devices. Give a pair: the number of the dimension along which the result is cut,
-None if it is not; and whether the devices have to add up their results.
+`instr.attrs.dimensions[0]` is the dimension along which the operands stand one after the other.
+`chosen(body, instr, cases)` gives the element of the first case whose condition holds; a case is
+(condition, operand, index), and the last one's condition may be None.
+`body.holds([Within(index[d], low, end)])` is the condition low <= index[d] < end, or None where
+that is always so.
 """
 
+from codegen.opcodes.movement import chosen
+from optimizer.analysis.indexing import Within
 
-def division(left, right, result, cut):
+
+def write_concatenate(body, instr, index):
     raise NotImplementedError("not written yet")

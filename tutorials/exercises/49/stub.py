@@ -1,11 +1,16 @@
-"""Exercise 49: a plan that moves fewer bytes.
+"""Exercise 49: find an element in its panel.
 
-A program is a list of layers, each of which can be cut in some ways, 0, 1, ... `work[layer][cut]`
-are the bytes that devices exchange inside of a layer that is cut so, `moves[a][b]` those between a
-layer that is cut as `a` and the next one, cut as `b`. Give the cut of each layer, so that the
-devices exchange as few bytes as can be.
+A matrix is packed into panels: each has `width` columns of it, and the last one has those that are
+left. The panels lie one after another. In each, the rows lie one after another, as in a matrix of
+its own.
+
+`place(row, column, rows, columns, width)` gives the place of an element. Both numbers count from 0,
+and so do places.
+
+    place(1, 2, 4, 6, 3)    5
+    place(0, 4, 4, 5, 2)    16
 """
 
 
-def plan(work, moves):
+def place(row, column, rows, columns, width):
     raise NotImplementedError("not written yet")

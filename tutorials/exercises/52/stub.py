@@ -1,11 +1,12 @@
-"""Exercise 52: from f32 to s8.
+"""Exercise 52: groups of equal things.
 
-Give the numbers of `x`, an array of f32, as s8: cut off to whole numbers, those beyond the range of
-s8 become its ends, and NaN becomes 0.
+Things have the numbers 0 to `count - 1`, and `equal` is a list of pairs of numbers of things that
+are equal. `groups(count, equal)` gives, for each thing, the least number of those that it is equal
+to; itself counts.
+
+    groups(5, [(0, 3), (3, 4)])    [0, 1, 2, 0, 0]
 """
 
-import numpy as np
 
-
-def to_s8(x):
+def groups(count, equal):
     raise NotImplementedError("not written yet")

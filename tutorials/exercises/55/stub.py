@@ -1,14 +1,16 @@
-"""Exercise 55: a tracer.
+"""Exercise 55: the best order of a chain of products.
 
-`function` takes `count` values. It computes with `+`, `-`, `*`, `/` and `-x` on values and numbers.
-Call it with objects of your own, named `v0`, `v1`, ... Give a pair: the list of its steps, and the
-name of its result. A step is a tuple of an opcode ("add", "subtract", "multiply", "divide" or
-"negate") and operands, each the name of a value or a number. Names go on from the last argument:
-for `lambda x: 2 - x * x`, the pair is
+A matrix of n rows and k columns times one of k rows and m columns takes n * k * m multiplications.
+`sizes` has the rows of the first matrix of a chain, and the columns of each: [n, k, m] are two
+matrices. The product of a chain can be computed in many orders, and all give the same.
 
-    [("multiply", "v0", "v0"), ("subtract", 2, "v1")], "v2"
+`least_work(sizes)` gives the number of multiplications of the best order. It must be fast for
+chains of 40 matrices, too.
+
+    least_work([64, 64, 64, 4])    32768
+    least_work([8, 2])             0
 """
 
 
-def trace(function, count):
+def least_work(sizes):
     raise NotImplementedError("not written yet")

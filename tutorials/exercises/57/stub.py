@@ -1,13 +1,12 @@
-"""Exercise 57: fewer clusters.
+"""Exercise 57: broadcast in any order.
 
-`operations` are tuples in order: a name, the names of operands, and whether the operation can be
-compiled. Give a number for each. Compiled operations of number n are cluster n, which is run as a
-whole; then Python runs its own operations of number n. So a compiled operation has a larger number
-than each of Python's that it needs, and no smaller one than each other that it needs. Python's
-operations have no smaller numbers than all that they need, and than Python's before them, whose
-order is kept. Numbers may be negative. As few clusters as can be are compiled.
+Dimension k of `x` becomes dimension `dimensions[k]` of the result, whose sizes are `dims`; along
+all others, `x` is repeated. The numbers in `dimensions` differ, and need not ascend. Give the
+result, as NumPy computes it.
 """
 
+import numpy as np
 
-def clusters(operations):
+
+def broadcast(x, dims, dimensions):
     raise NotImplementedError("not written yet")

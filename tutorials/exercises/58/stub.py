@@ -1,13 +1,11 @@
-"""Exercise 58: join two facts.
+"""Exercise 58: from f32 to s8.
 
-A fact about a value is UNSEEN, VARIES, or a scalar of NumPy: the number that it has in all runs.
-`join(first, second)` is the fact about a value that is described by either of the two.
-
-A number is the same only if its type and all its bits are: a program can tell 0.0 from -0.0.
+Give the numbers of `x`, an array of f32, as s8: cut off to whole numbers, those beyond the range of
+s8 become its ends, and NaN becomes 0.
 """
 
-UNSEEN, VARIES = "unseen", "varies"
+import numpy as np
 
 
-def join(first, second):
+def to_s8(x):
     raise NotImplementedError("not written yet")

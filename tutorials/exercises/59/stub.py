@@ -1,15 +1,13 @@
-"""Exercise 59: find the live elements of a loop.
+"""Exercise 59: do results stay?
 
-The state of a loop has the elements 0, 1, ... An element is live if the program's result may depend
-on it.
-
-    after    a set: the elements that are used after the loop
-    decides  a set: the elements that the condition looks at
-    reads    a list: reads[k] is the set of elements from which the body computes the next element k
-
-Give the set of live elements. The loop's end decides which values are there after it.
+`call` is a compiled module: it takes an array, and gives an array. Some backends use the memory of
+their results again, so that a later call changes an earlier result. Give True if results stay as
+they are. `first` and `second` are arguments with different results; `call` may be called as
+often as you like.
 """
 
+import numpy as np
 
-def live_elements(after, decides, reads):
+
+def results_stay(call, first, second):
     raise NotImplementedError("not written yet")

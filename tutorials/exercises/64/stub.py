@@ -1,12 +1,10 @@
-"""Exercise 64: leave out what is not needed.
+"""Exercise 64: the tangent of an opcode.
 
-`fails(items)` says whether a test fails on a list. It fails on all `items` together.
-
-`smallest(items, fails)` gives some of the items, in their order: the test still fails on them, but
-on no list with one item less. If only two items of a thousand are needed, 500 runs must do: try to
-leave out large parts first.
+`x`, `y` and `dx` are instructions, each a number: y = logistic(x) = 1 / (1 + exp(-x)), and `dx` is
+a small change of x. Give the instruction for the change of y. Operators build instructions:
+`1 - x * y` is a subtract of a multiply.
 """
 
 
-def smallest(items, fails):
+def logistic_tangent(x, y, dx):
     raise NotImplementedError("not written yet")

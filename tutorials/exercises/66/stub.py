@@ -1,15 +1,11 @@
-"""Exercise 66: cut a text into words.
+"""Exercise 66: go backwards through a graph.
 
-`words(text)` gives a list of the words of a text:
-
-    a number   digits, with a `-` right before them if it is negative: 7, -12
-    a name     a letter or `_`, and letters, digits, `_` and dots after it: x, add.1, _y2
-    ->         an arrow, which is one word
-    a sign     any other character: ( ) [ ] { } , = -
-
-Blanks and ends of lines are no words. A comment, from `/*` to the next `*/`, counts as a blank.
+`graph` has the operands of each value by its name, in an order in which operands come first;
+parameters have none. The cotangent of `root` is 1. `hand_back(name, cotangent)` gives, for a value
+and its cotangent, the parts of its operands, in their order. Give the cotangents of all values: a
+dictionary, with 0 for those that the root does not depend on.
 """
 
 
-def words(text):
+def cotangents(graph, root, hand_back):
     raise NotImplementedError("not written yet")

@@ -1,19 +1,11 @@
-"""Exercise 67: read a shape, tuples too.
+"""Exercise 67: keep fewer states.
 
-`read_shape(text)` gives a shape as tuples:
-
-    "f32[2,3]"                ("f32", 2, 3)
-    "pred[]"                  ("pred",)
-    "(f32[2], (s8[], s8[]))"  (("f32", 2), (("s8",), ("s8",)))
-    "()"                      ()
-
-This is the grammar; blanks may come between words:
-
-    shape   NAME "[" [INT ("," INT)*] "]" | "(" [shape ("," shape)*] ")"
-
-Any other text raises a ValueError. `NAME` is `f32`, `s8` or `pred`.
+A loop of `trips` iterations runs backwards, and needs the state before each. It keeps only one in
+`distance`, and computes the others again, from a kept one to the next. So it holds
+ceil(trips / distance) kept states, and `distance` more at a time. Give the distance, 1 to `trips`,
+for which it holds the fewest.
 """
 
 
-def read_shape(text):
+def distance(trips):
     raise NotImplementedError("not written yet")

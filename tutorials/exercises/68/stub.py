@@ -1,15 +1,11 @@
-"""Exercise 68: find the bracket that is wrong.
+"""Exercise 68: a rule of the partitioner.
 
-`wrong_bracket(text)` gives the place of the first closing bracket that does not fit, because it
-closes nothing or a bracket of another kind. Round, square and curly brackets are there. If all
-closing ones fit and some are still open at the end, it gives the place of the one that was opened
-last. If nothing is wrong, it gives None.
-
-    wrong_bracket("f32[2] add(x, y")     10
-    wrong_bracket("{1, 2)}")             5
-    wrong_bracket("{{1, 2}, {3, 4}}")    None
+`left`, `right` and `result` name the dimensions of a product's operands and result, a letter each:
+"mk", "kn" and "mn" for a product of matrices. All arrays that have the dimension `cut` are cut
+along it among the devices. Give a pair: the number of the dimension along which the result is cut,
+None if it is not; and whether the devices have to add up their results.
 """
 
 
-def wrong_bracket(text):
+def division(left, right, result, cut):
     raise NotImplementedError("not written yet")

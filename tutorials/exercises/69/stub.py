@@ -1,17 +1,12 @@
-"""Exercise 69: read a formula, with products before sums.
+"""Exercise 69: add up in a ring.
 
-`value(text, names)` gives the value of a formula of whole numbers, names, `+`, `-`, `*` and round
-brackets. `names` is a dictionary with the value of each name.
-
-    value("8 - 2 - 3", {})                 3
-    value("i * 64 + j", {"i": 2, "j": 5})  133
-    value("-(1 + 2) * 3", {})              -9
-
-Products go before sums and differences, and signs of the same rank from left to right. A `-` may
-also come before a value: `-x`, `2 * -3`, `--x`. Any other text, and a name that is not in `names`,
-raises a ValueError. Do not use `eval`.
+Each of some devices has an array of as many parts as there are devices, and all want the sum of all
+arrays. In a step, each device sends one part to the next, the last one to the first, and the
+receiver adds it to its own, or puts it in its place. There are 2 * (devices - 1) steps: adding ones
+first. Give a pair for a device, `rank`, and a step from 0: the number of the part that it sends,
+and whether the receiver adds it.
 """
 
 
-def value(text, names):
+def ring_step(rank, devices, step):
     raise NotImplementedError("not written yet")

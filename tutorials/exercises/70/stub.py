@@ -1,12 +1,10 @@
-"""Exercise 70: groups of equal things.
+"""Exercise 70: find the devices that wait forever.
 
-Things have the numbers 0 to `count - 1`, and `equal` is a list of pairs of numbers of things that
-are equal. `groups(count, equal)` gives, for each thing, the least number of those that it is equal
-to; itself counts.
-
-    groups(5, [(0, 3), (3, 4)])    [0, 1, 2, 0, 0]
+`programs` has a list for each device: the collectives that it joins, in this order. Each is a pair
+of a name and the numbers of the devices that take part. A device waits until all of them have come
+to the same collective. Give the numbers of the devices that never come to their end.
 """
 
 
-def groups(count, equal):
+def stuck(programs):
     raise NotImplementedError("not written yet")

@@ -1,16 +1,11 @@
-"""Exercise 71: draw conclusions from equal operands.
+"""Exercise 71: a plan that moves fewer bytes.
 
-A node is an opcode and the numbers of its operands: ("add", 0, 1). `nodes` is a list of them, and
-`equal` a list of pairs of numbers of nodes that are equal. Nodes with the same opcode whose
-operands are equal, one by one, are equal, too.
-
-`closure(nodes, equal)` gives, for each node, the least number of those that it is equal to; itself
-counts.
-
-    nodes = [("x",), ("y",), ("negate", 0), ("negate", 1), ("add", 2, 3)]
-    closure(nodes, [(0, 1)])    [0, 0, 2, 2, 4]
+A program is a list of layers, each of which can be cut in some ways, 0, 1, ... `work[layer][cut]`
+are the bytes that devices exchange inside of a layer that is cut so, `moves[a][b]` those between a
+layer that is cut as `a` and the next one, cut as `b`. Give the cut of each layer, so that the
+devices exchange as few bytes as can be.
 """
 
 
-def closure(nodes, equal):
+def plan(work, moves):
     raise NotImplementedError("not written yet")

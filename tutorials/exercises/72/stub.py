@@ -1,16 +1,12 @@
-"""Exercise 72: the least price of each class.
+"""Exercise 72: one program or two?
 
-`classes` is a dictionary from names of classes to lists of forms. A form is an opcode and the names
-of the classes of its operands. `price` is a dictionary from opcodes to numbers. A form costs the
-price of its opcode and the price of each operand; a class costs what its cheapest form does.
-
-`prices(classes, price)` gives a dictionary from names of classes to their prices. A class may
-need itself, at once or through others. If all of its forms do, it has no price: None.
-
-    classes = {"a": [("x",), ("negate", "b")], "b": [("negate", "a")], "c": [("negate", "c")]}
-    prices(classes, {"x": 0, "negate": 1})    {"a": 0, "b": 1, "c": None}
+`arguments` are those of a call: arrays of NumPy, and objects of Python: numbers, texts, None.
+`constants` are the numbers of the arguments whose values must be constant. Give a key of the call
+for a dictionary of programs: two calls have equal keys if one program can run both, and no others.
 """
 
+import numpy as np
 
-def prices(classes, price):
+
+def signature(arguments, constants):
     raise NotImplementedError("not written yet")

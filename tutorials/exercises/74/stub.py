@@ -1,16 +1,14 @@
-"""Exercise 74: the roofline of a product.
+"""Exercise 74: arguments that must be constant.
 
-A matrix of `rows` rows and `inner` columns is multiplied by one of `inner` rows and `columns`
-columns. All numbers are f32, of four bytes each. Each operand is read from memory once, and the
-result is written once. A multiplication is an operation, and an addition is another one.
+`arguments` are names, and `steps` are tuples of a name, an opcode and operands' names, in order:
 
-`least_seconds(rows, inner, columns, bytes_per_second, flops_per_second)` gives the least time that
-a machine needs. It moves memory and computes at the same time.
+    ("v0", "add", ("a", "b"))       the sum
+    ("v1", "resize", ("v0", "n"))   the elements of v0 in an array whose size is the value of n
+    ("v2", "size", ("v1",))         the size of v1, which a compiler knows
 
-    least_seconds(100, 100, 100, 1e9, 1e9)     0.002
-    least_seconds(1000, 1, 1000, 1e9, 1e11)    0.004008
+A compiler must know all sizes. Give the arguments whose values it needs for them.
 """
 
 
-def least_seconds(rows, inner, columns, bytes_per_second, flops_per_second):
+def must_be_constant(arguments, steps):
     raise NotImplementedError("not written yet")

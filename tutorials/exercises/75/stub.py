@@ -1,16 +1,13 @@
-"""Exercise 75: find an element in its panel.
+"""Exercise 75: fewer clusters.
 
-A matrix is packed into panels: each has `width` columns of it, and the last one has those that are
-left. The panels lie one after another. In each, the rows lie one after another, as in a matrix of
-its own.
-
-`place(row, column, rows, columns, width)` gives the place of an element. Both numbers count from 0,
-and so do places.
-
-    place(1, 2, 4, 6, 3)    5
-    place(0, 4, 4, 5, 2)    16
+`operations` are tuples in order: a name, the names of operands, and whether the operation can be
+compiled. Give a number for each. Compiled operations of number n are cluster n, which is run as a
+whole; then Python runs its own operations of number n. So a compiled operation has a larger number
+than each of Python's that it needs, and no smaller one than each other that it needs. Python's
+operations have no smaller numbers than all that they need, and than Python's before them, whose
+order is kept. Numbers may be negative. As few clusters as can be are compiled.
 """
 
 
-def place(row, column, rows, columns, width):
+def clusters(operations):
     raise NotImplementedError("not written yet")

@@ -1,4 +1,4 @@
-// Exercise 38: add up each row of a matrix. There is a block of 64 threads for each row: block
+// Exercise 61: add up each row of a matrix. There is a block of 64 threads for each row: block
 // blockIdx.x adds up the numbers x[blockIdx.x * columns], x[blockIdx.x * columns + 1], ... Let each
 // thread add up every 64th number, and then all threads together what they have, in shared memory:
 // half of them add the other half's, then a quarter, and so on. This is not written yet.

@@ -1,6 +1,6 @@
 """A pass of six rules, of which one is wrong. Which, can be seen; at which rewrite, can be found.
 
-hlo bisect models/attention.hlo --passes exercises/23/suspect.py:Suspect
+hlo bisect models/attention.hlo --passes exercises/27/suspect.py:Suspect
 """
 
 from optimizer.rewriting.pattern import (
