@@ -59,7 +59,8 @@ class TensorProgram:
         self._read = private.reader_of_variables(list(kinds.values()))
         updated = [kinds[number] for number in self.lowered.updates.values()]
         self._write = private.writer_of_variables(updated)
-        self._types = [*(spec.dtype for spec in private.flat_outputs(function)), *updated]
+        kinds_made = [*(spec.dtype for spec in private.flat_outputs(function)), *updated]
+        self._types = [kind.as_datatype_enum for kind in kinds_made]
         self._draws = any(i.opcode == "rng" for i in self.module.instructions())
         self._single = not self.module.entry.root.shape.is_tuple
 
