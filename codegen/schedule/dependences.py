@@ -4,7 +4,8 @@ The index of an access is written as `factor * t + fixed + rest`, where `t` coun
 0, `fixed` is the same in all of them, and `rest` is made of the counters of inner loops, whose
 bounds are known. Where two accesses have the same `fixed` but for a constant, they meet where a
 linear form of both iterations lies between two numbers (Banerjee's bounds); a common divisor of
-the factors may exclude that (the GCD test). Of all others it is not known.
+the factors may exclude that (the GCD test), of all iterations or of those at some distances. Of all
+others it is not known.
 
 References
 ----------
@@ -69,8 +70,11 @@ def distances(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range |
     ends = [
         second - first for first, second in _corners(-here.factor, there.factor, low, high, most)
     ]
-    least, greatest = ceil(min(ends, default=1)), floor(max(ends, default=0))
-    return _answered(loop, one, other, range(least, greatest + 1) if least <= greatest else None)
+    found = range(ceil(min(ends, default=1)), floor(max(ends, default=0)) + 1)
+    step = gcd(here.step, there.step)
+    if step and here.factor == there.factor:
+        found = _solutions(found, here.factor, low, step)
+    return _answered(loop, one, other, found or None)
 
 
 class Obligation(NamedTuple):
@@ -109,6 +113,20 @@ def _corners(
             yield x, edge
 
 
+def _solutions(numbers: range, factor: int, rest: int, divisor: int) -> range:
+    """The range of some numbers whose multiple leaves the rest that another number leaves.
+
+    y[16 * j + i] in iterations i and i', j < 16: 16 divides i' - i, and so they are the same
+    """
+    common = gcd(factor, divisor)
+    if rest % common:
+        return range(0)
+    period = divisor // common
+    one = rest // common * pow(factor // common, -1, period)
+    least = numbers.start + (one - numbers.start) % period
+    return range(least, numbers.stop - (numbers.stop - 1 - one) % period)
+
+
 def _between(factor: int, low: Fraction, high: Fraction, most: int) -> tuple[Fraction, ...]:
     """The least number and the greatest, from 0 to `most`, of which a multiple is in a range."""
     if factor == 0:
@@ -125,13 +143,14 @@ class _AffineIndex:
     ----------
     is_known : whether it can be written so.
     low, high : the least value and the greatest of the rest.
+    step : what divides the differences between its values; 0 if it has one.
     """
 
     def __init__(self, loop: LoopView, index: Expr, inner: Mapping[str, range | None]) -> None:
         form, bounds = loop.form(index), loop.bounds
         start, step = (bounds.start, bounds.step) if bounds else (0, 1)
         counter = form.factor(loop.name)
-        self.factor, self.low, self.high = counter * step, 0, 0
+        self.factor, self.low, self.high, self.step = counter * step, 0, 0, 0
         self.is_known = bounds is not None or loop.statement.step == 1
         terms = {atom: factor for atom, factor in form.terms.items() if atom != loop.name}
         for name, numbers in inner.items():
@@ -141,6 +160,7 @@ class _AffineIndex:
             elif factor and numbers:
                 ends = factor * numbers[0], factor * numbers[-1]
                 self.low, self.high = self.low + min(ends), self.high + max(ends)
+                self.step = gcd(self.step, factor * numbers.step)
         self.fixed = Linear(form.constant + counter * start, terms)
         if self.fixed.depends_on(loop.varying):
             self.is_known = False

@@ -17,11 +17,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
-from codegen.schedule.fission import expect_computable
+from codegen.schedule.fission import expect_computable, fission, reading
 from codegen.schedule.legality import IllegalError, expect_distributable
 from codegen.schedule.loop import LoopView, has_loads
 from codegen.schedule.trace import applied
-from codegen.statements import Assign, For
+from codegen.statements import Assign, For, Let, trees
 from codegen.walk import names_of, substitute
 
 if TYPE_CHECKING:
@@ -50,6 +50,38 @@ def loading(loop: For, elements: Mapping[Load, Load]) -> list[For]:
         made.append(replace(loop, body=(copy,), reductions=(), parallel=False))
         applied("stage the loads", reason, loop, made[-1:])
     return made
+
+
+def loading_tile(loop: For, here: Load, there: Load) -> tuple[For, For]:
+    """Two loops around each other that copy an element for all iterations, and the loop itself.
+
+        for i < 9: for j < 7: y[7 * i + j] = x[9 * j + i]
+
+    becomes, with `x[9 * j + i]` in `tile[7 * i + j]`,
+
+        for i < 9: for j < 7: tile[7 * i + j] = x[9 * j + i]
+        for i < 9: for j < 7: y[7 * i + j] = tile[7 * i + j]
+
+    The copy may then be interchanged, and be in lanes, as the array is laid out.
+
+    Parameters
+    ----------
+    here : an element of an array that the loop does not know.
+    there : an element that the loop inside loads.
+
+    Raises
+    ------
+    IllegalError
+        if the loop has more inside than values and one loop after them, or if an iteration may
+        store, before it loads one, what another one has loaded then.
+    """
+    *values, inner = loop.body or (None,)
+    if not isinstance(inner, For) or not all(isinstance(s, Let) for s in values):
+        raise IllegalError(f"the loop over {loop.name} is not around one loop, and values before")
+    (copy,) = loading(inner, {here: there})
+    needed = LoopView(loop.with_body([*values, copy])).slice(trees(copy.body[0]))
+    nest = loop.with_body([*values, copy, reading(inner, {there: here})])
+    return fission(nest, [*needed, copy], needed, {})
 
 
 def storing(loop: For, elements: Mapping[Load, Load]) -> For:

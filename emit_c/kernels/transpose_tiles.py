@@ -17,14 +17,18 @@ times 128 `float` takes 3 times as long, 1,024 times 1,024 twice, and of `bfloat
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name, indexed
 from codegen.kinds import number_of
+from codegen.schedule.fission import reading
+from codegen.schedule.interchange import interchange
 from codegen.schedule.linear import linear
 from codegen.schedule.loop import has_loads
-from codegen.statements import Assign, For, Let, LocalVariable, changed_in, replaced
+from codegen.schedule.order import innermost, vectorize
+from codegen.schedule.stage import loading_tile
+from codegen.schedule.trace import attempt
+from codegen.statements import For, Let, LocalVariable, changed_in, replaced
 from codegen.walk import names_of, substitute
 from emit_c.kernels.transposed_rows import transposed
 from hlo.types.element_type import ELEMENT_TYPES
@@ -32,7 +36,7 @@ from optimizer import machine
 from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -44,7 +48,7 @@ def transpose_tiles(body: Body, statements: Sequence[Statement]) -> tuple[Statem
 
     def change(statement: Statement) -> Sequence[Statement] | None:
         tile = _TransposedTile.of(body, statement)
-        return None if tile is None else tile.statements()
+        return None if tile is None else attempt(tile.statements)
 
     return replaced(statements, change)
 
@@ -81,17 +85,11 @@ class _TransposedTile:
     def statements(self) -> list[Statement]:
         """The loops, with loops before them that load the arrays which are read transposed."""
         before: list[Statement] = []
-        made: list[Statement] = []
-        for statement in self.columns.body:
-            if isinstance(statement, Let) and self._is_transposed(statement):
-                columns = self.body.name("columns")
-                before += self._loaded(statement, columns)
-                place = _place(self.rows.name, self.columns.name)
-                made.append(replace(statement, value=Load(Name(columns), place)))
-            else:
-                made.append(statement)
-        others = self.rows.body[:-1]
-        return [*before, self.rows.with_body((*others, self.columns.with_body(made)))]
+        loop = self.rows
+        for let in [s for s in self.columns.body if isinstance(s, Let)]:
+            if self._is_transposed(let):
+                loop = self._loaded(loop, let, before)
+        return [*before, loop]
 
     def _is_transposed(self, let: Let) -> bool:
         """Whether a value is an element that shuffles put into place in less time."""
@@ -110,18 +108,21 @@ class _TransposedTile:
             return False
         return apart.bit_count() == 1 or known.bytes < min(machine.GATHERED_BYTES)
 
-    def _loaded(self, let: Let, columns: str) -> Iterator[Statement]:
-        """Statements that load a tile row by row, and transpose it."""
+    def _loaded(self, loop: For, let: Let, before: list[Statement]) -> For:
+        """The loops with an array transposed; statements that transpose it are added to others."""
         assert isinstance(let.value, Load)
-        padded, size = self.body.name("padded"), machine.LANES * machine.LANES
-        row, column = self.body.name("r"), self.body.name("c")
-        number = substitute(let.value.index, self.numbers)
-        there = substitute(number, {self.columns.name: Name(row), self.rows.name: Name(column)})
-        put = Assign(Load(Name(padded), _place(row, column)), Load(let.value.pointer, there))
-        yield LocalVariable(let.kind, padded, size=size)
-        yield For(row, machine.LANES, (For(column, machine.LANES, (put,), simd=True),))
-        yield LocalVariable(let.kind, columns, size=size)
-        yield transposed(self.body.name("k"), padded, columns, machine.LANES)
+        columns, padded = self.body.name("columns"), self.body.name("padded")
+        here = Load(Name(padded), _place(self.columns.name, self.rows.name))
+        copy, last = loading_tile(loop, here, let.value)
+        size = machine.LANES * machine.LANES
+        before += [
+            LocalVariable(let.kind, padded, size=size),
+            innermost(interchange(copy), vectorize),
+            LocalVariable(let.kind, columns, size=size),
+            transposed(self.body.name("k"), padded, columns, machine.LANES),
+        ]
+        there = Load(Name(columns), _place(self.rows.name, self.columns.name))
+        return innermost(last, lambda inner: reading(inner, {here: there}))
 
 
 def _place(row: str, column: str) -> Expr:

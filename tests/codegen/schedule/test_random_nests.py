@@ -25,6 +25,8 @@ from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import parallelize, vectorize
 from codegen.schedule.rfactor import rfactor
+from codegen.schedule.stage import loading_tile
+from codegen.schedule.trace import attempt
 from codegen.schedule.unroll import unroll
 from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.schedule.unswitch import unswitch
@@ -79,6 +81,17 @@ def staged(choose, loop):
 
     names = body()
     return divide(names, loop, 16, inside)
+
+
+def tiled(choose, loop):
+    """The loads of one element ahead of two loops, by columns where this is legal, too."""
+    loads = LoopView(loop.body[-1]).certain_loads
+    if not loads:
+        raise IllegalError("there is no load")
+    here = Load(Name("ahead"), Name("i") * 8 + Name("j"))
+    copy, last = loading_tile(loop, here, choose(loads))
+    columns = attempt(lambda: interchange(copy)) or copy
+    return [LocalVariable("s64", "ahead", None, 128), columns, fresh(body(), last)]
 
 
 def reordered(choose, loop):
@@ -187,6 +200,7 @@ PRIMITIVES = {
     expanded: (of_sums, 1.0),
     overlapped: (partial(nest, kinds=[None]), 0.2),
     staged: (nest, 0.3),
+    tiled: (perfect, 0.2),
     reordered: (partial(nest, kinds=[None]), 0.05),
     parted: (nest, 1.0),
     interchanged: (perfect, 0.3),
@@ -195,7 +209,7 @@ PRIMITIVES = {
     unswitched: (choosing, 0.4),
     factored: (folding, 0.5),
 }
-CHECKED = [jammed, jammed_whole, overlapped, staged, reordered, interchanged]
+CHECKED = [jammed, jammed_whole, overlapped, staged, tiled, reordered, interchanged]
 
 
 def same(loop, made):

@@ -8,10 +8,10 @@ for (s64 i = 0; i < 16; i++) {
 }
 // EXPECT
 f32 padded[256];
-for (s64 r = 0; r < 16; r++) {
+for (s64 j = 0; j < 16; j++) {
   #pragma omp simd
-  for (s64 c = 0; c < 16; c++) {
-    padded[r * 16 + c] = x[r * 128 + c];
+  for (s64 i = 0; i < 16; i++) {
+    padded[j * 16 + i] = x[j * 128 + i];
   }
 }
 f32 columns[256];
