@@ -17,8 +17,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
+from codegen.printer import shown
 from codegen.schedule.legality import IllegalError, expect_distributable
-from codegen.schedule.loop import LoopView
+from codegen.schedule.loop import LoopView, certain_loads
 from codegen.schedule.trace import applied
 from codegen.statements import (
     Assign,
@@ -73,8 +74,13 @@ def expect_computable(loop: For, values: Mapping[Load, Expr]) -> str:
     Raises
     ------
     IllegalError
-        see `expect_distributable`.
+        see `expect_distributable`; or if an element is not loaded in each iteration, as it may lie
+        outside of its array.
     """
+    certain = set(LoopView(loop).certain_loads)
+    for load in (each for value in values.values() for each in certain_loads(value)):
+        if load not in certain:
+            raise IllegalError(f"{shown(load)} is not loaded in each iteration")
     stores = {e: Assign(e, value) for e, value in values.items()}
     asked = LoopView(replace(loop, body=tuple(_with_stores(loop, values, stores))))
     return expect_distributable(asked, [*asked.slice(values.values()), *stores.values()])
