@@ -126,9 +126,10 @@ def in_xla(text: str) -> hlo.Module:
 
 # XLA makes others of these before it prints: approximations, and its own loops and tokens.
 OF_XLA = {"acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh", "topk"} | {
-    "log",  # of complex numbers
     "reduce",  # over no dimensions leaves out the initial value
 }
+# Of complex numbers it makes real arithmetic, which rounds at each step.
+OF_XLA_FOR_COMPLEX = {"exponential", "log", "log-plus-one", "sqrt"}
 
 
 @pytest.mark.slow
@@ -140,6 +141,9 @@ def test_each_opcode_means_the_same_in_xla(opcode: str, data: st.DataObject) -> 
     module = data.draw(modules_of(opcode).filter(writable))
     if any(s.size == 0 for i in module.instructions() for _, s in i.shape.leaves()):
         return  # XLA's checks of StableHLO refuse some of these, and abort on others
+    root = module.entry.root.shape
+    if opcode in OF_XLA_FOR_COMPLEX and root.is_array and root.element_type.is_complex:
+        return
     text = write(module)
     if "f6E" in text and "dense" in text:
         return  # XLA aborts on constants of these
