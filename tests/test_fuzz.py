@@ -183,20 +183,21 @@ ENTRY e {
   tiny = f32[] constant(1e-40)
   large = f32[] constant(1e38)
   small = f32[] multiply(tiny, large)
-  ROOT t = (f32[2], f32[], f32[]) tuple(kept, folded, small)
+  zero = f32[] constant(0)
+  sum = f32[] reduce(x, zero), dimensions={0}, to_apply=add
+  ROOT t = (f32[2], f32[], f32[], f32[]) tuple(kept, folded, small, sum)
 }
 """
 
 
 def test_choices_of_xla_are_excused_and_other_values_are_not() -> None:
-    """It leaves out an initial value beside one element, and flushes subnormal numbers."""
+    """It takes an initial value for neutral, and flushes subnormal numbers."""
     x = np.float32([1, 2])
-    value = (x + 1, np.float32(4), np.float32(0.01))
+    value = (x + 1, np.float32(4), np.float32(0.01), np.float32(3))
     case = Case(hlo.parse(OPENED), [x], value)
-    judge(case, (x, np.float32(4), np.float32(0)), "XLA", PROMISE, LIBERTIES)
-    for wrong in ((x, np.float32(3), value[2]), (x, np.float32(0), value[2])):
-        with pytest.raises(Mistake, match=r"XLA: \{1\}"):
-            judge(case, wrong, "XLA", PROMISE, LIBERTIES)
+    judge(case, (x, np.float32(5), np.float32(0), value[3]), "XLA", PROMISE, LIBERTIES)
+    with pytest.raises(Mistake, match=r"XLA: \{3\}"):
+        judge(case, (x, np.float32(4), value[2], np.float32(2)), "XLA", PROMISE, LIBERTIES)
     with pytest.raises(Mistake):
         judge(case, (x, *value[1:]), "C")
 

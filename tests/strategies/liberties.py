@@ -133,17 +133,32 @@ def counters_saturated():
 
 
 @contextmanager
-def folds_of_one_alone():
-    """Leave the initial value out where each element is folded alone."""
+def zeros_counted_in_64_bits():
+    """Count the leading zeros of negative numbers as if they had been widened to 64 bits."""
+
+    def count(instr, attrs, x):
+        return np.where(x < 0, instr.shape.element_type.bits - 64, whole(instr, attrs, x))
+
+    whole = evaluates.entries["count-leading-zeros"]
+    with patch.dict(evaluates.entries, {"count-leading-zeros": count}):
+        yield
+
+
+@contextmanager
+def initial_values_unlike():
+    """Take the initial value of a fold twice, or leave it out where nothing is folded."""
     whole = evaluates.entries["reduce"]
 
     def reduce(frame, instr, attrs, *operands):
-        arrays = operands[: len(operands) // 2]
-        shapes = [leaf for _, leaf in instr.shape.leaves()]
-        if arrays[0].size != shapes[0].size:
-            return whole(frame, instr, attrs, *operands)
-        made = [a.reshape(s.dims) for a, s in zip(arrays, shapes, strict=True)]
-        return tuple(made) if instr.shape.is_tuple else made[0]
+        half = len(operands) // 2
+        arrays, initials = operands[:half], operands[half:]
+        if not attrs.dimensions:
+            return tuple(arrays) if instr.shape.is_tuple else arrays[0]
+        at = attrs.dimensions[0]
+        dims = [1 if d == at else n for d, n in enumerate(arrays[0].shape)]
+        pairs = zip(arrays, initials, strict=True)
+        longer = [np.concatenate([a, np.broadcast_to(i, dims)], at) for a, i in pairs]
+        return whole(frame, instr, attrs, *longer, *initials)
 
     with patch.dict(evaluates.entries, reduce=reduce):
         yield

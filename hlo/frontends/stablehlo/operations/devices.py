@@ -119,6 +119,8 @@ def all_to_all(scope: RegionScope, op: Operation, operands: Operands) -> list[In
     """
     names = ("split_dimension", "concat_dimension", "split_count")
     cut, joined, count = (integer_of(given(op, name)) for name in names)
+    if count < 1:
+        raise HloError("HLO013", f"{op.name} splits into {count} parts", op.span)
     together = _together(scope, op)
     made = [scope.add("all-to-all", each, dimensions=(cut,), **together) for each in operands]
     return made if cut == joined else [_moved(scope, each, cut, joined, count) for each in made]
