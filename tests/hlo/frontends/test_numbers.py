@@ -111,8 +111,8 @@ def test_other_numbers_are_refused(number, told):
         (f"%r = stablehlo.slice %x [0:{LONG}] : ({F}) -> {F}", "does not fit `i64`"),
         (f"%r = stablehlo.tanh %x : tensor<{LONG}xf32>", "does not fit `index`"),
         ("%r = stablehlo.tanh %x : tensor<9223372036854775808xf32>", "does not fit `index`"),
-        (f'%r = "stablehlo.all_to_all"(%x) <{{split_dimension = 0, concat_dimension = 0, '
-         f'split_count = 0, replica_groups = dense<0> : tensor<1x1xi64>}}> : ({F}) -> {F}',
+        ((f'%r = "stablehlo.all_to_all"(%x) <{{split_dimension = 0, concat_dimension = 0, '
+         f'split_count = 0, replica_groups = dense<0> : tensor<1x1xi64>}}> : ({F}) -> {F}'),
          "splits into 0 parts"),
         (f"%r:{LONG} = stablehlo.tanh %x : {F}", "does not fit `i64`"),
         (f"%r = stablehlo.reduce_precision %x, format = e{LONG}m1 : {F}", "does not fit `i64`"),
