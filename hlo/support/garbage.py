@@ -55,13 +55,14 @@ class _Grown:
 
     def grow_old(self, *, looks: bool) -> None:
         """Let all objects be old ones, or leave it to the collector to look at them."""
+        self.is_frozen = self.is_frozen or gc.get_freeze_count() > _FROZEN_BY_PYTHON
+        if self.is_frozen:
+            return
         self.unseen += gc.get_count()[0]
         if looks and self.unseen > _MOST_UNSEEN:
             self.unseen = 0
             gc.collect()
-            return
-        self.is_frozen = self.is_frozen or gc.get_freeze_count() > _FROZEN_BY_PYTHON
-        if not self.is_frozen:
+        else:
             gc.freeze()
             gc.unfreeze()
 

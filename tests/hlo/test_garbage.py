@@ -46,6 +46,7 @@ def test_what_was_made_meanwhile_is_not_looked_at_again(monkeypatch, most):
         # Garbage is found once there is enough of it.
         assert (gone() is None) == (most == 0)
     finally:
+        gc.freeze()  # again, as `tests/conftest.py` has done
         (gc.enable if before else gc.disable)()
 
 
