@@ -21,7 +21,8 @@ import numpy as np
 
 import hlo_tools.proofs.loops  # pyright: ignore[reportUnusedImport]
 import hlo_tools.proofs.opcodes  # pyright: ignore[reportUnusedImport]
-import hlo_tools.proofs.places  # pyright: ignore[reportUnusedImport]  # noqa: F401  they fill the table
+import hlo_tools.proofs.places  # pyright: ignore[reportUnusedImport]
+import hlo_tools.proofs.scatters  # pyright: ignore[reportUnusedImport]  # noqa: F401  they fill the table
 from hlo.attributes import ParameterNumber
 from hlo.walk import post_order
 from hlo_tools.proofs.elements import NumberedElements, TooManyError
