@@ -12,6 +12,7 @@ import numpy as np
 
 from hlo.types.shape import row_major
 from hlo_jax.abi.numbers import ErrorCode
+from hlo_jax.abi.structs import ShapeSpec
 from hlo_jax.plugin.arrays import (
     array_at,
     array_of,
@@ -24,7 +25,7 @@ from hlo_jax.plugin.client import client
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import read_numbers
 from hlo_jax.plugin.table import answers
-from hlo_jax.shim import address_of, records
+from hlo_jax.shim import address_of, records, shim
 
 if TYPE_CHECKING:
     from hlo_jax.abi import structs as s
@@ -134,3 +135,20 @@ def uninitialized(args: s.ClientCreateUninitializedBuffer) -> None:
     memory = client().memory_of(args.device, args.memory)
     order = layout_order(args.shape_layout, dims, element_type(args.shape_element_type))
     args.buffer = new_buffer(args.shape_element_type, dims, memory, order)
+
+
+@answers("PJRT_Client_CreateBuffersForAsyncHostToDevice")
+def to_be_filled(args: s.ClientCreateBuffersForAsyncHostToDevice) -> None:
+    """Buffers that the shim fills piece by piece (`shim/transfers.c`)."""
+    memory = client().memories[args.memory]
+    specs = (ShapeSpec * args.num_shape_specs).from_address(args.shape_specs)
+    layouts = read_numbers(args.device_layouts, args.num_device_layouts) or (0,) * len(specs)
+    made: list[int] = []
+    for spec, layout in zip(specs, layouts, strict=True):
+        dims = read_numbers(spec.dims, spec.num_dims)
+        order = layout_order(layout, dims, element_type(spec.element_type))
+        made.append(new_buffer(spec.element_type, dims, memory, order))
+    buffers = (ctypes.c_size_t * len(made))(*made)
+    args.transfer_manager = shim().make_transfers(len(made), ctypes.addressof(buffers))
+    if not args.transfer_manager:
+        raise PjrtError(ErrorCode.RESOURCE_EXHAUSTED, f"no memory to fill {len(made)} buffers")

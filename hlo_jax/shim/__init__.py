@@ -27,7 +27,7 @@ _HEADERS = ("pthread.h", "time.h", "stdbool.h", "stdint.h", "stdio.h", "stdlib.h
 # Functions of Python that the shim asks for, beside those of the table.
 ASKED = ("raised", "out_of_memory", "fits_memory", "start_workers")
 # In this order.
-_FILES = ("events.c", "buffers.c", "executables.c", "calls.c", "queue.c")
+_FILES = ("events.c", "buffers.c", "transfers.c", "executables.c", "calls.c", "queue.c")
 
 
 @cache
@@ -44,6 +44,7 @@ def shim() -> ctypes.CDLL:
     for name, result, *arguments in (
         ("make_error", address, ctypes.c_int, ctypes.c_char_p, size),
         ("make_buffer", address, ctypes.c_int, size, address, address, size, *(address,) * 3),
+        ("make_transfers", address, size, address),
         ("delete_buffer", None, address),
         ("hold", None, address),
         ("let_go", None, address),

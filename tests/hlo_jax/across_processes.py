@@ -3,6 +3,7 @@
 usage: python across_processes.py ADDRESS COUNT NUMBER
 """
 
+import socket
 import sys
 
 import jax
@@ -17,6 +18,10 @@ def say(*words: object) -> None:
 
 
 address, count, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+with socket.create_server(("127.0.0.1", 0)) as found:
+    host, port = found.getsockname()
+jax.config.update("jax_cross_host_transfer_socket_address", f"{host}:{port}")
+jax.config.update("jax_cross_host_transfer_transfer_size", 4096)
 jax.distributed.initialize(address, count, number)
 devices = len(jax.devices())
 mesh = Mesh(np.array(jax.devices()), ("x",))
@@ -66,4 +71,10 @@ say("heard", len(heard) > 0)
 first = jax.sharding.SingleDeviceSharding(jax.devices()[0])
 of_one = jax.jit(lambda x: x + 1)(jax.device_put(np.float32(1), first))
 say("of one process", [float(shard.data) for shard in of_one.addressable_shards])
+last = jax.sharding.SingleDeviceSharding(jax.devices()[-1])
+# Far more than goes at a time.
+large = jax.device_put(np.arange(10_000, dtype=np.float32), first)
+moved = jax.block_until_ready(jax.device_put(large, last))
+there = [np.array_equal(shard.data, np.arange(10_000)) for shard in moved.addressable_shards]
+say("sent to the last process", there)
 multihost_utils.sync_global_devices("end")

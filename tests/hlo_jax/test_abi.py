@@ -50,6 +50,10 @@ HEADER = {
     "PJRT_Buffer_ToHostBuffer": 56,
     "PJRT_Buffer_CopyRawToHost": 56,
     "PJRT_Buffer_UnsafePointer": 32,
+    "PJRT_Client_CreateBuffersForAsyncHostToDevice": 72,
+    "PJRT_AsyncHostToDeviceTransferManager_TransferData": 72,
+    "PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer": 40,
+    "PJRT_AsyncHostToDeviceTransferManager_SetBufferError": 48,
 }
 
 

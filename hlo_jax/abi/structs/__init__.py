@@ -98,6 +98,18 @@ from hlo_jax.abi.structs.general import (
     PluginInitialize,
     Text,
 )
+from hlo_jax.abi.structs.transfers import (
+    ClientCreateBuffersForAsyncHostToDevice,
+    ShapeSpec,
+    TransfersAddMetadata,
+    TransfersBufferCount,
+    TransfersBufferSize,
+    TransfersDestroy,
+    TransfersDevice,
+    TransfersRetrieveBuffer,
+    TransfersSetBufferError,
+    TransfersTransferData,
+)
 
 __all__ = [
     "BufferCopyRawToHost",
@@ -120,6 +132,7 @@ __all__ = [
     "ClientBufferFromHostBuffer",
     "ClientCompile",
     "ClientCreate",
+    "ClientCreateBuffersForAsyncHostToDevice",
     "ClientCreateUninitializedBuffer",
     "ClientCreateViewOfDeviceBuffer",
     "ClientDefaultDeviceAssignment",
@@ -177,8 +190,17 @@ __all__ = [
     "PjrtProgram",
     "PluginAttributes",
     "PluginInitialize",
+    "ShapeSpec",
     "Text",
     "TopologyAttributes",
     "TopologyCreate",
     "TopologySerialize",
+    "TransfersAddMetadata",
+    "TransfersBufferCount",
+    "TransfersBufferSize",
+    "TransfersDestroy",
+    "TransfersDevice",
+    "TransfersRetrieveBuffer",
+    "TransfersSetBufferError",
+    "TransfersTransferData",
 ]
