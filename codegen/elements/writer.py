@@ -59,6 +59,7 @@ class Writer:
     fails : whether a function that is called may fail, so that the kernel ends with its status.
     wraps : signed integers wrap around in the language.
     has_extremes : the machine takes the maximum of two f32 in one instruction, with NaN beyond all.
+    flushes : subnormal numbers count as zeros.
     argument : gives the name in the kernel of a pointer that its caller has, of a C type, to so
         many elements.
     """
@@ -79,7 +80,7 @@ class Writer:
         self.trace: AccessTrace | None = None
         self.poll: Try | Call | None = None
         self.fails = False
-        self.wraps, self.has_extremes = True, False
+        self.wraps, self.has_extremes, self.flushes = True, False, False
 
     @property
     def has_status(self) -> bool:

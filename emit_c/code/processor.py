@@ -32,6 +32,7 @@ _MACROS = {
     "avx512f": "__AVX512F__",
     "avx_vnni": "__AVXVNNI__",
     "avx512_vnni": "__AVX512VNNI__",
+    "avx512_bf16": "__AVX512BF16__",
 }
 
 
@@ -45,12 +46,14 @@ class Processor:
     registers : how many there are.
     sums_bytes : whether an instruction multiplies bytes, and adds four products at once to a sum.
     whole_tiles : whether registers hold whole tiles of bytes, that an instruction multiplies.
+    sums_pairs : whether an instruction multiplies bf16, and adds two products at once to a sum.
     """
 
     vector_bytes: int
     registers: int
     sums_bytes: bool
     whole_tiles: bool = False
+    sums_pairs: bool = False
 
 
 def here() -> Processor:
@@ -82,7 +85,12 @@ def from_flags(flags: Collection[str], machine: str) -> Processor:
         return Processor(*_OF_ARM, sums_bytes=False)
     vectors = next(found for flag, found in _OF_X86.items() if flag in flags or not flag)
     name = "avx512_vnni" if "avx512f" in flags else "avx_vnni"
-    return Processor(*vectors, sums_bytes=name in flags, whole_tiles="amx_int8" in flags)
+    return Processor(
+        *vectors,
+        sums_bytes=name in flags,
+        whole_tiles="amx_int8" in flags,
+        sums_pairs="avx512_bf16" in flags,
+    )
 
 
 def _may_use_tiles() -> bool:

@@ -14,6 +14,7 @@ from codegen.opcodes.operands import operands_of
 from codegen.opcodes.products import product_type
 from emit_c.code import processor
 from emit_c.contraction.few_rows import write_few_rows
+from emit_c.contraction.pairs import FloatPairs, have_pairs
 from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed
@@ -80,6 +81,10 @@ def _product(body: Body, instr: Instruction, kind: ElementType) -> TiledProduct:
             quads = [Quads(body, instr, swapped=s, whole=whole) for s in orders]
             if fit := [each for each in quads if each.is_possible]:
                 return max(fit, key=_share)
+    if have_pairs(body, instr):
+        pairs = [FloatPairs(body, instr, swapped=s) for s in orders]
+        if fit := [each for each in pairs if each.is_possible]:
+            return max(fit, key=_share)
     # Sums that are wider than the result wrap around when they become it, which floats do not.
     exact = _exact_products(instr) if kind is S32 is product_type(instr) else None
     kind = F32 if exact else kind

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
 
 
-def lanes_type(kind: ElementType, lanes: int) -> str:
+def lanes_type(kind: ElementType, lanes: int, name: str = "lanes") -> str:
     """The C type `lanes`: a vector that may lie at the address of any element."""
     vector = f"vector_size({lanes * kind.bytes}), aligned({kind.bytes})"
-    return f"typedef {kind} lanes __attribute__(({vector}));"
+    return f"typedef {kind} {name} __attribute__(({vector}));"
 
 
 def storing_name(vectors: int, lanes: int, kind: ElementType) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from codegen.prelude.paragraph import words
 from emit_c.code.prelude import apart, apart_as, declaration, prelude, with_called
-from emit_c.contraction.bytes import add_bytes
+from emit_c.contraction.bytes import add_bytes, add_pairs
 from emit_c.contraction.edges import storing
-from emit_c.contraction.tiles import head, tile_of, tile_text
+from emit_c.contraction.tiles import PAIRS, head, tile_of, tile_text
 from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
 from emit_c.contraction.whole_tiles import are_whole, needed_by_whole
 
@@ -56,7 +56,9 @@ def _needed(names: Iterable[str]) -> str:
     tiles = [tile for tile in map(tile_of, names) if tile]
     signs = dict.fromkeys(tile.signs for tile in tiles if are_whole(tile.signs))
     quads = (tile for tile in tiles if tile.signs and tile.signs not in signs)
-    macros = dict.fromkeys(add_bytes(tile.lanes) for tile in quads)
+    macros = dict.fromkeys(
+        (add_pairs if tile.signs == PAIRS else add_bytes)(tile.lanes) for tile in quads
+    )
     whole = [needed_by_whole(signs)] if signs else []
     stores = dict.fromkeys(storing(tile.vectors, tile.lanes, tile.kind) for tile in tiles)
     return "".join(f"\n{text}\n" for text in (*macros, *stores, *whole))

@@ -58,6 +58,7 @@ class Quads(TiledProduct):
     Attributes
     ----------
     signs : as of `Tile`, whose numbers are the input's, and whose vectors are the kernel's.
+    each : elements of a number.
 
     Parameters
     ----------
@@ -65,20 +66,24 @@ class Quads(TiledProduct):
         is read where it is then.
     """
 
+    each = EACH
+
     def __init__(self, body: Body, instr: Instruction, *, swapped: bool, whole: bool) -> None:
         self._whole = whole
         super().__init__(body, instr, S32, None, swapped=swapped)
 
     def _plan(self) -> None:
         """Lay the input's copy out: quads of the innermost contracted dimension are innermost."""
-        given = self.input
-        self.signs = _signs(given.instr, self.kernel.instr)
-        self.signs = self.signs.upper() if self._whole else self.signs
+        given, self.signs = self.input, self._told_signs()
         self.order = (*given.batch, *given.free, *given.contracting)
         self.copied = not self._is_there
         if self.copied and self._line * S32.bytes % machine.ALIASED == 0:
             self.padding = machine.CACHE_LINE // S32.bytes
         self.tiling = self._tiling()
+
+    def _told_signs(self) -> str:
+        signs = _signs(self.input.instr, self.kernel.instr)
+        return signs.upper() if self._whole else signs
 
     @property
     def _is_there(self) -> bool:
@@ -98,16 +103,16 @@ class Quads(TiledProduct):
     @property
     def _sizes(self) -> Sequence[int]:
         sizes = list(self.input.instr.shape.dims)
-        sizes[self.input.contracting[-1]] = -(-self._depth // EACH)
+        sizes[self.input.contracting[-1]] = -(-self._depth // self.each)
         return sizes
 
     @property
     def _depth(self) -> int:
-        """Elements of the dimension of which four are put together."""
+        """Elements of the dimension of which some are put together."""
         return self.input.instr.shape.dims[self.input.contracting[-1]]
 
     def _cut(self, dims: Sequence[Dim], steps: Sequence[ContractedDim]) -> Tiling:
-        return Tiling(dims, steps, S32, signs=self.signs)
+        return Tiling(dims, steps, self.kind, signs=self.signs)
 
     def _of_input(self, at: Index) -> Expr:
         """Four bytes of the input; behind its end it does not matter which."""

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 from codegen.elements.types import narrowed, wide
 from codegen.opcodes.scalar import converted
 from emit_c.code import processor
-from emit_c.contraction.bytes import add_bytes_name
+from emit_c.contraction.bytes import add_bytes_name, add_pairs_name
 from emit_c.contraction.edges import lanes_type, storing_name
 from emit_c.contraction.whole_tiles import are_whole, whole_tile_body
-from hlo.types.element_type import ELEMENT_TYPES, S32
+from hlo.types.element_type import ELEMENT_TYPES, F32, S32
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -38,8 +38,11 @@ MOST_ROWS = {32: {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}, 16: {2: 6, 3: 4, 4: 3, 1: 12}
 REACHED = ("", " + row", " + row * 2", " + row_3")
 # No name that comes from HLO begins so.
 _PREFIX = "hlo_tile_"
-# The kinds in names of tiles of bytes, for the signs of numbers and vectors.
+# Stands for signs where numbers and vectors are pairs of bf16.
+PAIRS = "bf"
+# The kinds in names of tiles of bytes, for the signs of numbers and vectors; and of pairs.
 _SIGNS = {f"{s}8": s for signs in ("us", "su", "ss", "uu") for s in (signs, signs.upper())}
+_SIGNS["bf16"] = PAIRS
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class Tile:
         summed up: unsigned "u" or signed "s" ones. If both are the same, numbers have the highest
         bit of each byte inverted: then they are of the other kind, and 128 too large or too small.
         In capitals if registers hold whole tiles, of bytes as they are: see
-        `emit_c.contraction.whole_tiles`.
+        `emit_c.contraction.whole_tiles`. If `PAIRS`, they are two bf16 in the bits of each f32.
     """
 
     each: str
@@ -78,7 +81,7 @@ class Tile:
         """The name of the C function, by which another process finds it compiled."""
         size = f"{self.rows}x{self.vectors}x{self.lanes}"
         each = self.each if self.apart is None else f"{self.each}{self.apart}"
-        kind = f"{self.signs}8" if self.signs else self.kind
+        kind = next((k for k, signs in _SIGNS.items() if signs == self.signs), self.kind)
         return f"{_PREFIX}{each}{self.shared}_{size}_{self.loops}_{kind}"
 
     @property
@@ -95,9 +98,10 @@ def tile_of(name: str) -> Tile | None:
     factors, size, loops, word = parts
     rows, vectors, lanes = map(int, size.split("x"))
     apart, signs = factors[1:-1], _SIGNS.get(word, "")
+    kind = F32 if signs == PAIRS else S32 if signs else ELEMENT_TYPES[word]
     return Tile(
         factors[0], factors[-1], rows, vectors, lanes, int(loops),
-        S32 if signs else ELEMENT_TYPES[word], int(apart) if apart else None, signs,
+        kind, int(apart) if apart else None, signs,
     )  # fmt: skip
 
 
@@ -164,6 +168,7 @@ def tile_text(tile: Tile, storage: str = "static ") -> str:
         f"{storage}{head(tile)} {{\n"
         "#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n"
         f"  {lanes_type(tile.kind, tile.lanes)}\n"
+        f"{_words_type(tile)}"
         "  const s64 each_tile = steps[1], shared_tile = steps[2], output_tile = steps[3];\n"
         "  const s64 output_row = steps[5];\n"
         "  for (s64 tiles = steps[0]; tiles > 0; tiles--) {\n"
@@ -226,8 +231,9 @@ def _step(tile: Tile) -> list[str]:
         apart = machine.CACHE_LINE // tile.kind.bytes
         lines += [f"__builtin_prefetch({ahead} + {n});" for n in range(0, tile.width, apart)]
     if tile.shared in "vp":
-        loaded = [f"w_{v} = *(const lanes *)(w + {start})" for v, start in enumerate(starts)]
-        lines.append(f"const lanes {', '.join(loaded)};")
+        vector = _vector(tile)
+        loaded = [f"w_{v} = *(const {vector} *)(w + {start})" for v, start in enumerate(starts)]
+        lines.append(f"const {vector} {', '.join(loaded)};")
     lines += [_row(tile, row, starts) for row in range(tile.rows)]
     if has_offset(tile.signs):
         lines.append("const lanes offset = (s32)0x80808080 - (lanes){0};")
@@ -241,7 +247,9 @@ def _row(tile: Tile, row: int, starts: Sequence[int]) -> str:
     at = f"x_{row // len(REACHED) * len(REACHED)}{REACHED[row % len(REACHED)]}"
     known = 1 if tile.each == "r" else tile.apart
     at = at if known is None else f"x_0 + {row * known}"
-    products = [f"const lanes n_{row} = *({at}) - (lanes){{0}};"] if tile.signs else []
+    vector = _vector(tile)
+    number = f"(const s32 *)({at})" if tile.signs == PAIRS else f"({at})"
+    products = [f"const {vector} n_{row} = *{number} - ({vector}){{0}};"] if tile.signs else []
     for v, start in enumerate(starts):
         x = f"*(const lanes *)({at} + {start})" if tile.each == "v" else f"*({at})"
         x = f"n_{row}" if tile.signs else x
@@ -256,8 +264,22 @@ def _added(tile: Tile, total: str, x: str, w: str) -> str:
         # C multiplies two narrow numbers as an int, which it adds to no vector of narrower ones.
         is_int = tile.kind.bits < S32.bits and not {"v", "p"} & {tile.each, tile.shared}
         return f"{total} += ({tile.kind})({x} * {w});" if is_int else f"{total} += {x} * {w};"
+    if tile.signs == PAIRS:
+        return f"{total} = {add_pairs_name(tile.lanes)}({total}, {x}, {w});"
     unsigned, signed = (x, w) if tile.signs in ("us", "ss") else (w, x)
     return f"{total} = {add_bytes_name(tile.lanes)}({total}, {unsigned}, {signed});"
+
+
+def _words_type(tile: Tile) -> str:
+    """The declaration of vectors of words that hold pairs, where there are such."""
+    if tile.signs != PAIRS:
+        return ""
+    return f"  {lanes_type(S32, tile.lanes, 'words')}\n"
+
+
+def _vector(tile: Tile) -> str:
+    """The C type of what is multiplied: of the bits of pairs, no number is made."""
+    return "words" if tile.signs == PAIRS else "lanes"
 
 
 def _storing(tile: Tile) -> str:

@@ -20,8 +20,11 @@ class CKernel(kernel.Kernel):
     ----------
     scope : of the instructions that it computes.
     times : about how often it is called in one run of the module.
+    flushes : whether subnormal numbers count as zeros.
     """
 
-    def __init__(self, constants: Constants, scope: Scope, times: int = 1) -> None:
+    def __init__(
+        self, constants: Constants, scope: Scope, times: int = 1, *, flushes: bool = False
+    ) -> None:
         super().__init__(emits_c, CNames(), constants, scope)
-        self.times = times
+        self.times, self.writer.flushes = times, flushes

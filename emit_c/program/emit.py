@@ -126,6 +126,7 @@ def emit(
     check_depth(module)
     check(module, emits_c, custom_calls, "C")
     sites: list[KernelSite] | None = [] if profile else None
+    chosen = conditions or conditions_for()
     writer = ModuleWriter(
         module,
         write_function,
@@ -134,6 +135,7 @@ def emit(
         watch,
         plain=plain or schedule is not None,
         schedule=schedule,
+        flushes=chosen.subnormals == "flush",
     )
     if any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
@@ -141,7 +143,7 @@ def emit(
     writer.memory.settle()
     entry = writer.functions[ENTRY]
     constants, foreign = writer.constants, writer.constants.foreign
-    calls = partial(_calls, writer, "" if exported else "static ", conditions or conditions_for())
+    calls = partial(_calls, writer, "" if exported else "static ", chosen)
     table = StepTable(entry, writer.memory, writer.kernels.entries)
     # A program that others compile has no calls by other types than the kernels'.
     is_table = table.is_worth_it and exported and not plain and are_many(writer.kernels.functions)

@@ -68,7 +68,8 @@ class FunctionWriter(Schedule):
 
     def new_kernel(self, scope: Scope) -> CKernel:
         """A kernel in the making."""
-        return CKernel(self.constants, scope, self.module.runs.get(self.computation, 1))
+        times = self.module.runs.get(self.computation, 1)
+        return CKernel(self.constants, scope, times, flushes=self.module.flushes)
 
     def call_kernel(
         self, kernel: elements.Kernel, instr: Instruction, statements: Sequence[Statement]

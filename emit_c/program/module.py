@@ -33,6 +33,7 @@ class ModuleWriter:
     units : the files that compilers are given, which may be cut off before the end.
     watch : is shown what the passes make of each kernel.
     plain, schedule : as of `emit_c.emit`.
+    flushes : whether subnormal numbers count as zeros.
 
     Attributes
     ----------
@@ -56,8 +57,9 @@ class ModuleWriter:
         *,
         plain: bool = False,
         schedule: KernelPass | None = None,
+        flushes: bool = False,
     ) -> None:
-        self.write, self.sites, self.units = write, sites, units
+        self.write, self.sites, self.units, self.flushes = write, sites, units, flushes
         self.memory, header = CMemory(module), module.header
         self.runs = runs(module)
         self.names = CNames()

@@ -1,0 +1,95 @@
+"""Dot products of bf16, two to a number: the sums are those of the interpreter."""
+
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+import interpreter
+from emit_c.code import processor
+
+PLAIN = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+TILE = re.compile(r"hlo_tile_\w+_bf16\(")
+FORMS = {
+    "a page of depth": ((20, 4096), (4096, 40), (20, 40), PLAIN),
+    "a prime depth": ((9, 2053), (2053, 100), (9, 100), PLAIN),
+    "both transposed": ((100, 40), (70, 100), (40, 70),
+                        "lhs_contracting_dims={0}, rhs_contracting_dims={1}"),
+    "few columns": ((200, 64), (64, 3), (200, 3), PLAIN),
+    "batch": ((3, 20, 65), (3, 65, 40), (3, 20, 40),
+              ("lhs_batch_dims={0}, lhs_contracting_dims={2}, "
+               "rhs_batch_dims={0}, rhs_contracting_dims={1}")),
+    "two contracted": ((20, 5, 71), (71, 32, 5), (20, 32),
+                       "lhs_contracting_dims={1,2}, rhs_contracting_dims={2,0}"),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def pairs(monkeypatch):
+    """A processor that has such an instruction, or a compiler that can do without."""
+    here = processor.Processor(64, 32, sums_bytes=False, sums_pairs=True)
+    monkeypatch.setattr(processor, "here", lambda: here)
+
+
+def dot(left, right, result, roles=PLAIN, kind="f32", given="parameter(1)"):
+    x, y, r = (",".join(map(str, dims)) for dims in (left, right, result))
+    return hlo.parse(
+        f"HloModule m\nENTRY e {{ x = bf16[{x}] parameter(0)\ny = bf16[{y}] {given}\n"
+        f"ROOT r = {kind}[{r}] dot(x, y), {roles} }}"
+    )
+
+
+def check(module, *arguments):
+    """The C, where it gives what the interpreter gives."""
+    executable = emit_c.compile(module, optimize=False, remember=False, subnormals="flush")
+    found, wanted = executable(*arguments), interpreter.evaluate(module, *arguments)
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+    return executable.source
+
+
+def integers(*dims):
+    """Whole numbers, of which f32 has all sums."""
+    return np.random.default_rng(0).integers(-8, 9, dims).astype(ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(form, kind):
+    left, right, result, roles = FORMS[form]
+    module = dot(left, right, result, roles, kind)
+    assert TILE.search(check(module, integers(*left), integers(*right)))
+
+
+def test_an_odd_depth_has_nothing_after_its_end():
+    """The last number is half of a pair: what would be after an infinity times zero is no NaN."""
+    x, y = integers(9, 71), integers(71, 40)
+    x[3, -1], y[-1, 2] = np.inf, -np.inf
+    y[-1, y[-1] == 0] = 1
+    assert TILE.search(check(dot((9, 71), (71, 40), (9, 40)), x, y))
+
+
+def test_operands_are_rounded_before_they_are_pairs():
+    """Sums of bf16 in one kernel with the product: each operand is a bf16 again."""
+    module = hlo.parse(
+        "HloModule m\nENTRY e { x = bf16[20,70] parameter(0)\ny = bf16[70,40] parameter(1)\n"
+        "z = bf16[20,70] add(x, x)\nROOT r = f32[20,40] dot(z, y), " + PLAIN + " }"
+    )
+    large = integers(20, 70) + np.float32(129).astype(ml_dtypes.bfloat16)
+    assert TILE.search(check(module, large.astype(ml_dtypes.bfloat16), integers(70, 40)))
+
+
+def test_modules_that_keep_subnormal_numbers_have_no_pairs():
+    """The instruction takes them for zeros, whatever the state of floats."""
+    module = dot((20, 70), (70, 40), (20, 40))
+    source = emit_c.compile(module, optimize=False, remember=False, subnormals="keep").source
+    assert not TILE.search(source)
+
+
+def test_constants_are_widened_before():
+    """A matrix that is packed when the module is written has no pairs to be put together."""
+    row = "{" + ", ".join(str(k % 7) for k in range(40)) + "}"
+    given = f"constant({{{', '.join([row] * 70)}}})"
+    assert not TILE.search(check(dot((20, 70), (70, 40), (20, 40), given=given), integers(20, 70)))
