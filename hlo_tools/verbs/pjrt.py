@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo_tools.options.files import write_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -26,6 +27,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", default=NAME, help=f"the library's file (default: {NAME})"
     )
+    parser.add_argument(
+        "--header",
+        metavar="FILE",
+        help="also write a header for C: the part of XLA's pjrt_c_api.h that PyHLO has",
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -34,8 +40,11 @@ def run(arguments: Namespace) -> int:
         note = "pip install 'pyhlo[jax]'"
         raise HloError("HLO200", "jaxlib, which reads programs, is not installed", notes=[note])
     from hlo_jax import loadable  # noqa: PLC0415 - other verbs do without JAX
+    from hlo_jax.abi.header import header  # noqa: PLC0415
 
     path = Path(arguments.output)
     loadable.build(path)
     print(f"{path}: GetPjrtApi gives PyHLO's table of PJRT")
+    if arguments.header:
+        write_text(arguments.header, header())
     return 0

@@ -14,9 +14,8 @@ RUN = [
     DOCS / f"{name}.md"
     for name in ("map", "teaching", "xla-names", "stepping", "trace", "cuda", "pjrt")
 ]
-# These are run by `make frontends`, with the framework.
-FRONT_ENDS = ("first-hour-with-pytorch", "first-hour-with-tensorflow")
-RUN += [p for p in sorted((DOCS / "howto").glob("*.md")) if p.stem not in FRONT_ENDS]
+# Those of the first hours are run by tests of the front ends.
+RUN += [p for p in sorted((DOCS / "howto").glob("*.md")) if "first-hour" not in p.stem]
 PAGES = [*DOCS.rglob("*.md"), *(ROOT / "tutorials").glob("*.md"), ROOT / "CONTRIBUTING.md"]
 # Examples are evaluated again: a few always, all of them where there is time.
 QUICK = list(OPCODES)[::16]

@@ -4,28 +4,17 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from course.blocks import alike
 
 from emit_c.executable.toolchain import toolchain
 from hlo_jax import loadable
-from hlo_jax.abi import structs
-from hlo_jax.abi.functions import FUNCTIONS
-from hlo_jax.abi.members import declaration
 from hlo_tools import cli
 
 pytestmark = pytest.mark.usefixtures("jax")
-HOST = Path(__file__).with_name("host.c")
-# For each function: `PJRT_Error* NAME(NAME_Args*)`, in PJRT_Api in this order.
-HEADER = """
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-"""
-HANDLES = ("Error", "Event", "Client", "Device", "Buffer", "LoadedExecutable")
+HOUR = Path(__file__).parents[2] / "docs/howto/first-hour-with-the-pjrt-library.md"
 
 
 @pytest.fixture(scope="module")
@@ -35,80 +24,21 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def own_header() -> str:
-    """`pjrt_c_api.h` as PyHLO's table has it."""
-    names = {name: struct for name, struct in FUNCTIONS.items() if struct is not None}
-    functions = "".join(
-        f"  PJRT_Error *(*{name})({name}_Args *);\n" if name in names else f"  void *{name};\n"
-        for name in FUNCTIONS
-    )
-    return "".join(
-        [
-            HEADER,
-            *(f"typedef struct PJRT_{name} PJRT_{name};\n" for name in HANDLES),
-            declaration(structs.PjrtProgram, "PJRT_Program"),
-            declaration(structs.ExecuteOptions, "PJRT_ExecuteOptions"),
-            *(declaration(struct, f"{name}_Args") for name, struct in names.items()),
-            "typedef struct {\n  size_t struct_size;\n  void *extension_start;\n",
-            "  struct { size_t struct_size; void *extension_start; int major, minor; } version;\n",
-            functions,
-            "} PJRT_Api;\n",
-        ]
-    )
-
-
-def header(folder: Path, whose: str) -> Path:
-    """The folder of `pjrt_c_api.h`: XLA's, which TensorFlow's wheel has, or PyHLO's own."""
-    if whose == "XLA":
-        found = find_spec("tensorflow")
-        if found is None or found.origin is None:
-            pytest.skip("TensorFlow's wheel, which has XLA's header, is not installed")
-        return Path(found.origin).parent / "include/xla/pjrt/c"
-    (folder / "pjrt_c_api.h").write_text(own_header())
-    return folder
-
-
-@pytest.mark.parametrize("whose", ["PyHLO", "XLA"])
-def test_a_program_in_c(library: Path, tmp_path: Path, whose: str) -> None:
-    program = tmp_path / "host"
-    include = f"-I{header(tmp_path, whose)}"
+def test_the_first_hour(tmp_path: Path) -> None:
+    """The commands of the page, `hlo pjrt --header` is one, print what it shows."""
+    text = HOUR.read_text()
+    for name, source in re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", text, re.DOTALL):
+        (tmp_path / name).write_text(source)
     compiler = toolchain().command[0]
-    subprocess.run([compiler, include, str(HOST), "-o", str(program), "-ldl"], check=True)
-    # Python finds its files without the shell's help.
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    done = subprocess.run(
-        [program, library], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.stderr == ""
-    lines = done.stdout.splitlines()
-    assert re.fullmatch("Client_Compile: error 3: .*undeclared SSA value.*", lines[1]), lines[1]
-    assert [lines[0], *lines[2:]] == [
-        "devices: 1",
-        "0.000000 0.761594 0.964028 0.999329",
-        "fetch into 3 bytes: error 3: 16 bytes of a buffer to 3 bytes of the host",
-    ]
-    assert done.returncode == 0
-
-
-BY_PATH = """
-import jax, jax.numpy as jnp
-print(jax.devices(), jax.jit(lambda x: jnp.tanh(x).sum())(jnp.arange(3.0)))
-jax.debug.callback(lambda x: print("called with", x), jnp.float32(2))
-"""
-
-
-def test_jax_loads_it_by_its_path(library: Path) -> None:
-    environment = {
-        **os.environ,
-        "PJRT_NAMES_AND_LIBRARY_PATHS": f"pyhlo:{library}",
-        "JAX_PLATFORMS": "pyhlo",
-        "PYHLO_JAX_DEVICES": "1",
-    }
-    command = [sys.executable, "-c", BY_PATH]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.stdout == "[PyhloDevice(id=0)] 1.7256217\ncalled with 2.0\n", done.stderr
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {"PATH": path, "HOME": str(tmp_path), "PYHLO_JAX_DEVICES": "1"}
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for command, shown in re.findall(r"\$ (.*)\n((?:[^$].*\n)*)", block):
+            done = subprocess.run(
+                re.sub(r"^cc\b", compiler, command), shell=True, cwd=tmp_path, env=environment,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+            )  # fmt: skip
+            assert alike(shown, done.stdout), done.stdout
 
 
 def test_a_python_that_lacks_pyhlo_is_told_which_one_built_it(

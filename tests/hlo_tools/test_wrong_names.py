@@ -77,7 +77,7 @@ FREE = {"minimize --command", "minimize --says", "aot --name"}
 # These are written: in a folder that is not there, or below a file.
 WRITTEN = {
     *("-o", "--trace", "--profile-trace", "--dump-to", "--svg", "--html", "--out", "--save-inputs"),
-    "--keep",
+    *("--keep", "--header"),
 }
 CASES = [
     (verb, action.option_strings[0])
