@@ -61,8 +61,7 @@ def steps(stops: Stops, number: int, rows: RowTable) -> Iterator[list[Splice]]:
     ----------
     number : of the pass in the recording.
     """
-    run = stops.recording.passes[number]
-    own = [stop.number for stop in stops.stops if stop.run == number]
+    run, own = stops.recording.passes[number], stops.of_runs[number]
     before = rows.of(run.before)
     if is_exact(run):
         for each in own:

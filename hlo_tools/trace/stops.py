@@ -59,6 +59,14 @@ class Stops:
                 found.append(Stop(len(found) + 1, number, step, event))
         return tuple(found)
 
+    @cached_property
+    def of_runs(self) -> dict[int, list[int]]:
+        """The numbers of the changes that each pass does, by the pass's number."""
+        found: dict[int, list[int]] = {}
+        for stop in self.stops:
+            found.setdefault(stop.run, []).append(stop.number)
+        return found
+
     def __len__(self) -> int:
         """The number of changes."""
         return len(self.stops)
