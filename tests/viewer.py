@@ -28,6 +28,37 @@ IN_CHROMIUM = [
     pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver"),
 ]
 SESSIONS = Path(__file__).parent / "sessions"
+# The least contrast of text with what is behind it, as WCAG 2.1 has it: 4.5, of large text 3.
+CONTRASTS = """
+  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+  const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, n) => c * a + below[n] * (1 - a));
+  const behind = (e) => {
+    const own = e ? parts(getComputedStyle(e).backgroundColor) : [255, 255, 255];
+    return own.length < 4 ? own : over(own, behind(e.parentElement));
+  };
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((c) => c / 255)
+      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const faint = new Map();
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].filter((n) => n.nodeType === 3);
+    const text = own.map((n) => n.data.trim()).join("");
+    if (!text || !e.checkVisibility()) continue;
+    if (e.closest("script, style, svg, .hidden, :disabled")) continue;
+    const style = getComputedStyle(e), page = behind(e);
+    let opacity = 1;
+    for (let each = e; each; each = each.parentElement) opacity *= getComputedStyle(each).opacity;
+    const [r, g, b, a = 1] = parts(style.color);
+    const [one, other] = [light(over([r, g, b, a * opacity], page)), light(page)];
+    const found = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    const size = parseFloat(style.fontSize);
+    const least = size >= 24 || (size >= 18.66 && style.fontWeight >= 700) ? 3 : 4.5;
+    const told = `${found.toFixed(2)} ${text.slice(0, 40)}`;
+    if (found < least) faint.set(e.className || e.tagName, told);
+  }
+  return [...faint];"""
 
 
 def started():
@@ -56,6 +87,8 @@ class Viewer:
             path.write_text(page(made))
         self.size = path.stat().st_size
         browser.get("about:blank")
+        browser.execute_cdp_cmd("Performance.disable", {})
+        browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
         browser.get(f"file://{path}{fragment}")
         for _ in range(200):
             if self.body.get_attribute("data-ready"):
@@ -90,6 +123,11 @@ class Viewer:
             else:
                 return
         pytest.fail(f"nothing to click on: {css} {text}")
+
+    def busy(self) -> float:
+        """The CPU time that the page's thread has taken, in seconds."""
+        metrics = self.browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return next(each["value"] for each in metrics if each["name"] == "TaskDuration")
 
     def run(self, script: str):
         return self.browser.execute_script(script)

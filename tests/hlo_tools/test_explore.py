@@ -1,6 +1,9 @@
 """`hlo explore`: texts become pages or errors, for this machine alone."""
 
 import json
+import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -166,6 +169,45 @@ def test_other_hosts_and_wrong_requests_are_refused(client: Client) -> None:
     bare = client.explorer.address.replace(client.explorer.token, "wrong")
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(bare)
+
+
+def test_it_listens_on_the_loopback_interface_alone(client: Client) -> None:
+    """Nobody outside of this machine can connect, and nobody guesses 16 random bytes."""
+    with socket.create_connection(("127.0.0.1", client.explorer.port)):
+        pass
+    with pytest.raises((ConnectionRefusedError, TimeoutError)):  # another of its addresses
+        socket.create_connection(("127.0.0.2", client.explorer.port), timeout=5)
+    tokens = {Explorer(Workers()).token for _ in range(2)}
+    assert len(tokens) == 2
+    assert all(len(token) >= 22 for token in tokens)
+
+
+def test_nothing_of_a_text_is_written_to_disk(tmp_path) -> None:
+    """The answer is kept by no cache, and no file has any line of the text or of its page."""
+    folders = {"TMPDIR": tmp_path, "XDG_CACHE_HOME": tmp_path, "HOME": tmp_path}
+    command = [sys.executable, "-m", "hlo_tools", "explore"]
+    environment = os.environ | {name: str(path) for name, path in folders.items()}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        body = json.dumps({"text": GOOD.replace("m\n", "marked\n", 1), "runs_python": False})
+        request = urllib.request.Request(
+            f"{address}show", body.encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request) as answer:
+            assert answer.headers["Cache-Control"] == "no-store"
+            assert json.load(answer)["page"]
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        server.send_signal(signal.SIGINT)
+    assert not any(b"marked" in path.read_bytes() for path in files if path.exists())
+
+
+def test_a_text_that_needs_too_much_memory_is_given_up() -> None:
+    text = "import sys\nx = bytearray(5 << 30)\n"
+    (problem,) = Workers(seconds=60).show(ExploredText(text, runs_python=True)).problems
+    assert problem.message.startswith("MemoryError")
 
 
 def test_chapters_are_beside_the_editor(client: Client) -> None:

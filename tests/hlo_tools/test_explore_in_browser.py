@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from viewer import IN_CHROMIUM, By, Keys, started
+from viewer import CONTRASTS, IN_CHROMIUM, By, Keys, started
 
 pytest.importorskip("bottle")
 pytest.importorskip("waitress")
@@ -38,6 +38,16 @@ class Page:
         """Replace the whole text."""
         self.find("#text").send_keys(Keys.CONTROL, "a")
         self.find("#text").send_keys(text)
+
+    def inside(self, script: str):
+        """What a script finds in the viewer's page; None while there is none."""
+        self.browser.switch_to.frame(self.find("#view"))
+        try:
+            return self.browser.execute_script(f"return {script}")
+        except Exception:
+            return None
+        finally:
+            self.browser.switch_to.default_content()
 
     def title(self) -> str:
         """The title of the viewer's page."""
@@ -103,6 +113,66 @@ def test_a_chapter_opens_beside_it(page: Page) -> None:
     page.until(lambda: len(page.browser.find_elements(By.CSS_SELECTOR, "#chapter option")) > 5, "")
     page.find("#chapter").send_keys("06 rewriting")
     page.until(lambda: page.find("#course").is_displayed(), "the chapter is shown")
+
+
+def test_keys_and_clicks_choose_target_passes_and_assembly(page: Page) -> None:
+    """What the viewer draws is drawn here: its tabs are those of the target."""
+    tabs = "[...document.querySelectorAll('#tabs button')].map((each) => each.textContent).join()"
+    page.until(lambda: "C," in (page.inside(tabs) or ""), "the C of the example is shown")
+    for tab in ("HLO", "Graph", "Loops", "Memory", "Timeline"):
+        assert tab in page.inside(tabs)
+    page.find("#assembly").click()
+    page.until(lambda: "Assembly" in (page.inside(tabs) or ""), "the assembly is shown")
+    page.find("#assembly").click()
+    page.find("#target").send_keys("gpu")
+    page.until(lambda: "CUDA" in (page.inside(tabs) or ""), "the CUDA C is shown")
+    page.find("#passes").send_keys("cse,dce")
+    page.until(lambda: page.inside("viewer.trace.passes.length") == 2, "two passes are shown")
+    page.find("#passes").send_keys(",nopass")
+    page.until(lambda: "nopass" in page.find("#problems").text, "the wrong pass is listed")
+
+
+def test_an_example_is_chosen_and_an_error_leads_to_its_place(page: Page) -> None:
+    page.until(lambda: page.title().startswith("softmax"), "the first text is shown")
+    page.find("#example").send_keys("stablehlo")
+    page.until(lambda: page.title().startswith("main"), "the example is shown")
+    page.type("HloModule m\nENTRY e { ROOT a = f32[3] parameters(0) }")
+    page.until(lambda: page.find("#problems").text, "the error is listed")
+    page.find("#problems button").click()
+    chosen = "return [text.selectionStart, text.selectionEnd].join()"
+    assert page.browser.execute_script(chosen) == "38,48"
+
+
+def test_the_keyboard_alone_reaches_everything(page: Page) -> None:
+    page.browser.execute_script("document.activeElement.blur()")
+    reached = []
+    for _ in range(9):
+        page.browser.switch_to.active_element.send_keys(Keys.TAB)
+        reached.append(page.browser.switch_to.active_element.get_attribute("id"))
+    wanted = ["example", "target", "assembly", "passes", "link", "chapter", "text"]
+    assert [each for each in reached if each in wanted] == wanted
+    bar = page.find("#bar")
+    before = page.find("#left").size["width"]
+    bar.send_keys(Keys.ARROW_LEFT)
+    assert page.find("#left").size["width"] < before
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_all_text_has_enough_contrast_in_both_themes(page: Page, theme: str) -> None:
+    chosen = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", chosen)
+    page.until(lambda: page.title().startswith("softmax"), "the example is shown")
+    dark = page.browser.execute_script(
+        "return matchMedia('(prefers-color-scheme: dark)').matches"
+        " && getComputedStyle(document.body).backgroundColor"
+    )
+    assert bool(dark) == (theme == "dark")
+    page.type("HloModule m\nENTRY e { ROOT a = f32[3] parameters(0) }")
+    page.until(lambda: page.find("#problems").text, "the error is listed")
+    # The copy of the text that carries the underlines has no colour.
+    page.browser.execute_script("marks.remove()")
+    assert page.browser.execute_script(CONTRASTS) == []
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 @pytest.mark.parametrize("width", [420, 900, 1600])

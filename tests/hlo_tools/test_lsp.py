@@ -202,8 +202,59 @@ def test_an_editor_talks_to_the_server(tmp_path: Path) -> None:
     assert told["references"] == 3
     assert told["outline"] == {"add": ["x", "y", "sum"], "e": ["a", "add", "zero", "r"]}
     assert told["shapes"] == [": f32[2,3]"]
+    assert told["hover"].startswith("```hlo\n%a = f32[2,3]{1,0} parameter(0)\n```\n")
+    assert told["renamed"] == {(10, 2), (11, 28), (12, 50)}
     assert told["refused"] == "`zero` is defined on line 13"
     assert "reduce" in told["words"]
+
+
+def test_an_editor_is_told_of_stablehlo(tmp_path: Path) -> None:
+    """All that it is told of HLO, of a file that ends in `.mlir`; and its format."""
+    wrong = MLIR.replace("tanh", "tan2")
+    told = asyncio.run(_stablehlo_session((tmp_path / "m.mlir").as_uri(), wrong))
+    assert told["codes"] == ["HLO013"]
+    assert not told["after the fix"]
+    assert told["outline"] == ["m", "main", "f"]
+    assert told["definition"] == lsp.Position(12, 21)
+    assert told["formatted"] == MLIR.replace("\n     cond", "\n    cond")
+
+
+async def _stablehlo_session(uri: str, text: str) -> dict[str, Any]:
+    """What a client is told of StableHLO."""
+    client = cast("Any", LanguageClient)("test", "1")
+    published: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+
+    @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    def publish(params: lsp.PublishDiagnosticsParams) -> None:
+        published.put_nowait(params)
+
+    await client.start_io(sys.executable, "-m", "hlo_tools", "lsp", "--stdio")
+    await client.initialize_async(lsp.InitializeParams(capabilities=lsp.ClientCapabilities()))
+    client.initialized(lsp.InitializedParams())
+    item = lsp.TextDocumentItem(uri=uri, language_id="mlir", version=1, text=text)
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+    first = await published.get()
+    whole = lsp.TextDocumentContentChangeWholeDocument(MLIR)
+    newer = lsp.VersionedTextDocumentIdentifier(version=2, uri=uri)
+    client.text_document_did_change(lsp.DidChangeTextDocumentParams(newer, [whole]))
+    second = await published.get()
+    this = lsp.TextDocumentIdentifier(uri)
+    outline = await client.text_document_document_symbol_async(lsp.DocumentSymbolParams(this))
+    call = lsp.Position(7, MLIR.splitlines()[7].index("@f") + 1)
+    definition = await client.text_document_definition_async(lsp.DefinitionParams(this, call))
+    edits = await client.text_document_formatting_async(
+        lsp.DocumentFormattingParams(this, lsp.FormattingOptions(tab_size=2, insert_spaces=True))
+    )
+    await client.shutdown_async(None)
+    client.exit(None)
+    await client.stop()
+    return {
+        "codes": [d.code for d in first.diagnostics],
+        "after the fix": second.diagnostics,
+        "outline": [s.name for s in cast("list[lsp.DocumentSymbol]", outline)],
+        "definition": cast("lsp.Location", definition).range.start,
+        "formatted": "".join(edit.new_text for edit in edits or []),
+    }
 
 
 async def _session(uri: str, text: str) -> dict[str, Any]:
@@ -243,6 +294,9 @@ async def _session(uri: str, text: str) -> dict[str, Any]:
     line = lsp.Range(lsp.Position(11, 0), lsp.Position(12, 0))
     shapes = await client.text_document_inlay_hint_async(lsp.InlayHintParams(this, line))
     words = await client.text_document_completion_async(lsp.CompletionParams(this, use))
+    hover = await client.text_document_hover_async(lsp.HoverParams(this, use))
+    renamed = await client.text_document_rename_async(lsp.RenameParams(this, use, "first"))
+    starts = [edit.range.start for edit in cast("Any", renamed).changes[uri]]
     try:
         await client.text_document_rename_async(lsp.RenameParams(this, use, "zero"))
         refused = ""
@@ -260,6 +314,8 @@ async def _session(uri: str, text: str) -> dict[str, Any]:
         "references": len(references or []),
         "outline": {s.name: [c.name for c in s.children or []] for s in symbols},
         "shapes": [hint.label for hint in cast("list[Any]", shapes)],
+        "hover": cast("Any", hover).contents.value,
+        "renamed": {(start.line, start.character) for start in starts},
         "refused": refused,
         "words": [item.label for item in cast("list[lsp.CompletionItem]", words)],
     }

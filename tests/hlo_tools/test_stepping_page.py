@@ -1,18 +1,23 @@
-"""The table of features in docs/stepping.md: each row names tests, and these exist."""
+"""The tables of features in three pages: each row names tests, and these exist."""
 
 import re
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[1]
-PAGE = TESTS.parent / "docs" / "stepping.md"
+DOCS = TESTS.parent / "docs"
 # A row: the feature, what is here, and the tests.
 ROW = re.compile(r"\| ([^|]+) \| (yes[^|]*) \| ([^|]+) \|")
 
 
-def test_every_feature_is_shown_by_tests_that_exist() -> None:
-    table = PAGE.read_text().split("| feature | here | shown by |")[1].split("\n\n")[0]
+@pytest.mark.parametrize(
+    ("page", "least"), [("stepping.md", 28), ("howto/explore.md", 10), ("howto/editor.md", 9)]
+)
+def test_every_feature_is_shown_by_tests_that_exist(page: str, least: int) -> None:
+    table = (DOCS / page).read_text().split("| feature | here | shown by |")[1].split("\n\n")[0]
     rows = table.strip().splitlines()[1:]
-    assert len(rows) >= 28
+    assert len(rows) >= least
     files = {path.name: path.read_text() for path in TESTS.glob("hlo_*/test_*.py")}
     known = {name for text in files.values() for name in re.findall(r"def (test_\w+)", text)}
     last = ""

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 from large import large_text
-from viewer import IN_CHROMIUM, SESSIONS, By, Keys, Viewer
+from viewer import CONTRASTS, IN_CHROMIUM, SESSIONS, By, Keys, Viewer
 
 from hlo_tools.step import step
 
@@ -79,56 +79,21 @@ def test_page_fits_the_window(mnist, size) -> None:
         mnist.browser.set_window_size(1400, 900)
 
 
-def test_fifteen_thousand_instructions_stay_fluid(browser, folder) -> None:
-    """Under 2 s to open, 50 ms a step (by the browser's own clock), and 3 MB."""
-    viewer = Viewer(browser, folder, "large", large_text(750))
-    assert viewer.run("return viewer.trace.start.length") > 15_000
+def test_twenty_thousand_instructions_stay_fluid(browser, folder) -> None:
+    """Under 2 s to open, 50 ms a step (of the page's own CPU time), and 3 MB."""
+    viewer = Viewer(browser, folder, "large", large_text(1000))
+    assert viewer.run("return viewer.trace.start.length") > 20_000
     assert viewer.size < 3e6
-    assert int(viewer.body.get_attribute("data-ready")) < 2000
-    taken = viewer.run("""
-      const taken = [];
-      for (let n = 0; n < 40; n += 1) {
-        const begun = performance.now();
-        viewer.nextStep(1);
-        taken.push(performance.now() - begun);
-      }
-      return taken;""")
-    assert np.median(taken) < 50
+    assert viewer.busy() < 2
+    taken = []
+    for _ in range(40):
+        begun = viewer.busy()
+        viewer.run("viewer.nextStep(1)")
+        viewer.browser.execute_async_script("requestAnimationFrame(() => arguments[0]())")
+        taken.append(viewer.busy() - begun)
+    assert np.median(taken) < 0.05
     viewer.run("viewer.go({step: 4000})")
     assert viewer.text("#where").startswith("rewrite 4,000 of")
-
-
-# The least contrast of text with what is behind it, as WCAG 2.1 has it: 4.5, of large text 3.
-CONTRASTS = """
-  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
-  const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, n) => c * a + below[n] * (1 - a));
-  const behind = (e) => {
-    const own = e ? parts(getComputedStyle(e).backgroundColor) : [255, 255, 255];
-    return own.length < 4 ? own : over(own, behind(e.parentElement));
-  };
-  const light = (rgb) => {
-    const [r, g, b] = rgb.map((c) => c / 255)
-      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const faint = new Map();
-  for (const e of document.querySelectorAll("body *")) {
-    const own = [...e.childNodes].filter((n) => n.nodeType === 3);
-    const text = own.map((n) => n.data.trim()).join("");
-    if (!text || !e.checkVisibility()) continue;
-    if (e.closest("script, style, svg, .hidden, :disabled")) continue;
-    const style = getComputedStyle(e), page = behind(e);
-    let opacity = 1;
-    for (let each = e; each; each = each.parentElement) opacity *= getComputedStyle(each).opacity;
-    const [r, g, b, a = 1] = parts(style.color);
-    const [one, other] = [light(over([r, g, b, a * opacity], page)), light(page)];
-    const found = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-    const size = parseFloat(style.fontSize);
-    const least = size >= 24 || (size >= 18.66 && style.fontWeight >= 700) ? 3 : 4.5;
-    const told = `${found.toFixed(2)} ${text.slice(0, 40)}`;
-    if (found < least) faint.set(e.className || e.tagName, told);
-  }
-  return [...faint];"""
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -22,6 +22,25 @@ def test_first_rewrite_is_shown_with_its_rule(mean) -> None:
     assert "reduce_sum.7x" in mean.text("#after .row.came .variable.v0")
 
 
+def test_passes_that_changed_nothing_are_shown_on_demand(mnist) -> None:
+    idle = mnist.all("#passes .idle")
+    assert len(mnist.all("#passes .changed")) + len(idle) == mnist.run(
+        "return viewer.trace.passes.length"
+    )
+    assert not any(each.is_displayed() for each in idle)
+    mnist.click("#show-idle")
+    assert all(each.is_displayed() for each in idle)
+    mnist.click("#show-idle")
+
+
+def test_value_is_shown_before_and_after_it_changes(mean) -> None:
+    """The mean of random numbers, whose division became a product that rounds alike."""
+    mean.run("viewer.go({name: viewer.trace.nameNumber.get('reduce_sum.7')})")
+    assert "Value" in mean.texts("#details h3")
+    (value,) = mean.texts("#details pre.value")
+    assert value.startswith("f32[")
+
+
 def test_keys_step_through_rewrites_and_passes(mean) -> None:
     places = [mean.fragment]
     for key in "jjkknp":
