@@ -27,7 +27,9 @@ def module_of(
     name: str, attributes: dict[str, Any], parts: Iterable[Any], aliases: dict[str, Any],
     resources: dict[str, str], lifted: dict[str, Mesh],
 ) -> MlirModule:  # fmt: skip
-    """A module of functions and meshes; of a module in a module, the inner one.
+    """A module of functions and meshes, its own and those of the first module in it.
+
+    If it has a module and no function, that module gives the name and the attributes.
 
     Parameters
     ----------
@@ -36,22 +38,35 @@ def module_of(
     Raises
     ------
     HloError
-        HLO012 if a function or a mesh can't be read.
+        HLO012 if a function or a mesh can't be read, or two functions have one name.
     """
     functions: list[FuncOp] = []
+    inner: list[MlirModule] = []
     parts = list(parts)
     for part in parts:
         if isinstance(part, MlirModule):
-            return part
-        if isinstance(part, FuncOp):
+            inner.append(part)
+        elif isinstance(part, FuncOp):
             functions.append(part)
         elif isinstance(part, Operation) and part.name == "func.func":
             functions.append(_function(part))
         elif isinstance(part, Operation) and part.name == "builtin.module":
             inside = [each for region in part.regions for each in region.operations]
             own = str(part.attributes.get("sym_name", "main"))
-            return module_of(own, part.attributes, inside, aliases, resources, lifted)
-    meshes = {**declared_meshes(parts), **lifted}
+            inner.append(module_of(own, part.attributes, inside, aliases, resources, lifted))
+    if inner and not functions:
+        name, attributes = inner[0].name, inner[0].attributes
+    meshes = declared_meshes(parts)
+    for each in inner[:1]:
+        functions += each.functions
+        meshes |= each.meshes
+    meshes |= lifted
+    names: set[str] = set()
+    for function in functions:
+        if function.name in names:
+            message = f"there are two functions @{function.name}"
+            raise HloError("HLO012", message, function.span)
+        names.add(function.name)
     return MlirModule(name, attributes, tuple(functions), aliases, meshes, resources)
 
 

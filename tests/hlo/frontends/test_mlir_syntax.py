@@ -307,6 +307,20 @@ def test_a_function_of_quantized_types_is_refused_and_others_are_read():
     assert caught.value.span.line == 1
 
 
+def test_functions_beside_a_module_are_read():
+    """As in files of tests, where a module of its own comes after functions."""
+    text = f"{DOUBLE.replace('@main', '@before')}\nmodule @m {{\n{DOUBLE}\n}}"
+    for entry in ("before", "main"):
+        module = stablehlo.parse(text, entry=entry)
+        np.testing.assert_array_equal(interpreter.evaluate(module, X), 2 * X)
+
+
+def test_functions_have_different_names():
+    with pytest.raises(hlo.HloError, match="there are two functions @main") as caught:
+        stablehlo.parse(f"{DOUBLE}\n{DOUBLE}")
+    assert caught.value.span.line == DOUBLE.count("\n") + 2
+
+
 def test_a_precision_is_one_of_three():
     line = "%r = stablehlo.dot %x, %x, precision = [DEFAULT, HIHG]"
     text = f"func.func @main(%x: tensor<4xf32>) -> tensor<f32> {{\n{line} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>\nreturn %r : tensor<f32>\n}}"  # noqa: E501
