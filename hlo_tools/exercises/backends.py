@@ -9,9 +9,9 @@ import numpy as np
 
 from hlo.types.element_type import F32, S8
 from hlo.types.shape import array
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.exercise import Exercise
-from hlo_tools.exercises.inside import inside
 from hlo_tools.generate.values import nasty, specials
 from interpreter.conversion import saturated
 from interpreter.numbers.compare import compare

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
+from hlo_tools.exercises.answer_process import called
 from hlo_tools.exercises.exercise import Submission
 from hlo_tools.exercises.finding import Mistake, raised, value_text
-from hlo_tools.exercises.inside import called
 from hlo_tools.exercises.limits import CallTooLongError, call_limited
 from interpreter.engine.frame import quiet
 

@@ -11,10 +11,10 @@ from codegen.elements.table import Element, Scalar
 from codegen.expressions import Expr
 from emit_c.table import emits_c
 from hlo.types.element_type import F32, S32
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.cases import Watched, Wrong, one_instruction, run_with
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake, case_text, raised
-from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.limits import CallTooLongError
 from hlo_tools.exercises.meaning import differs
 from hlo_tools.generate.values import nasty

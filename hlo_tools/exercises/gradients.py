@@ -12,10 +12,10 @@ from hlo.build import Builder, module
 from hlo.instruction import Instruction
 from hlo.types.element_type import F64
 from hlo.types.shape import array
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.exercise import Exercise, Submission
 from hlo_tools.exercises.finding import Mistake, ResultTypeError
-from hlo_tools.exercises.inside import inside
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import hlo
 from emit_cuda import host
 from emit_cuda.host.apart import apart, shared_array
 from hlo.errors.error import HloError
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import UNWRITTEN, Mistake, unwritten, value_text
-from hlo_tools.exercises.inside import inside
 from interpreter.numbers.compare import ROUNDING, compare
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from codegen.statements import For, If, nested
 from emit_c.kernels import passes
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from hlo.errors.error import HloError
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.cases import Watched, Wrong
 from hlo_tools.exercises.emitting import tell
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake
-from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.meaning import differs
 from hlo_tools.generate.values import tame
 from hlo_tools.search.shrink.case import Case

@@ -6,10 +6,10 @@ import itertools
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake
-from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.passes import Demand, PassApart, wrong_pass
 from optimizer.log import Log
 from optimizer.loops import while_loop_invariant_code_motion as motion

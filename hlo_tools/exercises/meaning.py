@@ -13,11 +13,11 @@ from hlo.infer import infer
 from hlo.infer.table import infers
 from hlo.types.element_type import F32, PRED, S32, U8
 from hlo.types.shape import Shape
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.calls import ShownCall, compare_calls, same_truth
 from hlo_tools.exercises.cases import Watched, Wrong, compare_cases, one_instruction, run_with
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake, unwritten, value_text
-from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.limits import CallTooLongError
 from hlo_tools.generate.trials import broken_by, trials
 from interpreter.engine.evaluate import evaluate

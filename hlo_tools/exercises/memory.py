@@ -11,11 +11,11 @@ from hlo.errors.error import HloError
 from hlo.types.element_type import BF16, F32
 from hlo.verify import verify
 from hlo.walk import names_of, rebuild, rebuild_module
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.cases import one_instruction
 from hlo_tools.exercises.exercise import Exercise, Submission, course_folder
 from hlo_tools.exercises.finding import Mistake
-from hlo_tools.exercises.inside import inside
 from hlo_tools.generate.values import tame
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, compare

@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import hlo
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.finding import Mistake, ToldError, raised, unwritten
-from hlo_tools.exercises.inside import inside
 from hlo_tools.exercises.limits import CallTooLongError, call_limited
 from hlo_tools.own_passes import Promising, as_pass
 from hlo_tools.search.checking.aim import aim_of

@@ -17,10 +17,10 @@ from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.statements import Assign, For, Let, LocalVariable, nested
 from emit_c.code.names import CNames
 from emit_c.kernels.kernel import CKernel
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.calls import ShownCall, compare_calls, same_truth
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake, ResultTypeError, raised
-from hlo_tools.exercises.inside import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

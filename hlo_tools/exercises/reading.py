@@ -17,10 +17,10 @@ from hlo.stats import stats
 from hlo.types.element_type import ELEMENT_TYPES, F32
 from hlo.types.shape import array
 from hlo.walk import post_order, users
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.calls import ShownCall, compare_calls, same_truth
 from hlo_tools.exercises.exercise import Exercise, course_folder
 from hlo_tools.exercises.finding import Mistake
-from hlo_tools.exercises.inside import inside
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.random_shapes import random_shape
 from hlo_tools.generate.values import tame

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo.instruction import Module
+from hlo_tools.exercises.answer_process import called
 from hlo_tools.exercises.exercise import Exercise, Submission
 from hlo_tools.exercises.finding import (
     FunctionLocation,
@@ -33,7 +34,6 @@ from hlo_tools.exercises.finding import (
     ToldRefusalError,
     raised,
 )
-from hlo_tools.exercises.inside import called
 from hlo_tools.exercises.limits import CallTooLongError, call_limited
 from hlo_tools.exercises.wire import Unknown, Wire, WireError, heard, of_trusted, told, trusted
 from interpreter.engine.frame import quiet

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.operators import BUILDING, Operators
+from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake
-from hlo_tools.exercises.inside import inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Sequence

@@ -18,11 +18,11 @@ from course.test_exercises import COMPILED, WRONG, promised
 import hlo
 from hlo.types.element_type import F32
 from hlo.types.shape import array
+from hlo_tools.exercises.answer_process import called
 from hlo_tools.exercises.apart import GradedAnswer, checked
 from hlo_tools.exercises.catalogue import EXERCISES
 from hlo_tools.exercises.exercise import Submission
 from hlo_tools.exercises.finding import ToldError
-from hlo_tools.exercises.inside import called
 from hlo_tools.exercises.referee import Performer, RemoteSubmission, ask
 from hlo_tools.exercises.wire import Unknown, Wire, WireError, heard, told
 
