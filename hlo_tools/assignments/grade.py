@@ -14,6 +14,7 @@ import hlo
 from hlo.errors.error import HloError
 from hlo.verify import verify
 from hlo.wording import counted
+from hlo_tools.assignments import assignment, project
 from hlo_tools.assignments.assignment import read_folder
 from hlo_tools.assignments.bugs import all_bugs
 from hlo_tools.exercises.apart import GradedAnswer, run_apart
@@ -54,8 +55,19 @@ class Mark:
     printed: str = ""
 
 
-def grade(folder: Path, limits: Limits) -> Iterator[Mark]:
-    """The marks of a folder, one after the other."""
+def grade(folder: Path, limits: Limits, seed: int = 0) -> Iterator[Mark]:
+    """The marks of a folder, one after the other: of a project, an assignment, or both.
+
+    Parameters
+    ----------
+    seed : of the random programs for a project.
+    """
+    path = folder / project.FILE
+    if path.exists():
+        for name, criterion in project.criteria(seed):
+            yield _graded(name, "project", name, path, limits, criterion.points)
+        if not (folder / assignment.FILE).exists():
+            return
     given = read_folder(folder)
     for number, bug in enumerate(given.bugs, 1):
         path = folder / f"bug{number}.hlo"
@@ -65,24 +77,26 @@ def grade(folder: Path, limits: Limits) -> Iterator[Mark]:
         yield _graded(f"exercise {number}", "mark", str(number), path, limits)
 
 
-def _graded(item: str, what: str, name: str, path: Path, limits: Limits) -> Mark:
+def _graded(
+    item: str, what: str, name: str, path: Path, limits: Limits, points: int = FULL
+) -> Mark:
     # A link could show a file of somebody else.
     if not path.is_file() or path.is_symlink():
-        return mark(path.parent, item, GradedAnswer(0, "missing", "no such file"))
+        return mark(path.parent, item, GradedAnswer(0, "missing", "no such file"), of=points)
     with tempfile.TemporaryFile() as file:
         report = run_apart(what, name, path, limits, file)
         file.seek(0)
         printed = file.read(PRINTED).decode(errors="replace")
-    return mark(path.parent, item, report, printed)
+    return mark(path.parent, item, report, printed, points)
 
 
-def mark(folder: Path, item: str, report: GradedAnswer, printed: str = "") -> Mark:
+def mark(folder: Path, item: str, report: GradedAnswer, printed: str = "", of: int = FULL) -> Mark:
     """The mark for a report."""
-    points = {"right": FULL, "large": LARGE, "weak": WEAK}.get(report.status, 0)
+    points = {"right": of, "large": LARGE, "weak": WEAK}.get(report.status, 0)
     # A student's table names a student's files as the student does.
     message = report.message.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")
     told = [_harmless(text) for text in (report.status, message, " | ".join(printed.split("\n")))]
-    return Mark(folder.name, item, told[0], points, FULL, told[1], shortened(told[2].strip(" |")))
+    return Mark(folder.name, item, told[0], points, of, told[1], shortened(told[2].strip(" |")))
 
 
 def _harmless(text: str) -> str:

@@ -35,10 +35,13 @@ PATIENCE = 20
 MOST = 1 << 20
 # The status of an answer that has ended, or sends no messages.
 GONE = "gone"
+# The check that asks the answer in another process.
+REFEREED = "hlo_tools.exercises.apart:referee_number"
 # Where the function is that looks at an answer: `module:function`, called on a name and a file.
 CHECKS = {
     "exercise": "hlo_tools.exercises.apart:check_number",
-    "mark": "hlo_tools.exercises.apart:referee_number",
+    "mark": REFEREED,
+    "project": REFEREED,
     "bug": "hlo_tools.assignments.grade:judge",
 }
 
@@ -100,12 +103,12 @@ def run_apart(
 
     Parameters
     ----------
-    what : a key of `CHECKS`. For "mark", the answer runs in a third process.
+    what : a key of `CHECKS`. For one that is refereed, the answer runs in a third process.
     printed : the file for what the answer prints; by default standard error.
     """
     number = int(name) if name.isdigit() else 0
     out = printed.fileno() if printed else 2
-    apart = what == "mark" and path.suffix != ".hlo"
+    apart = CHECKS[what] == REFEREED and path.suffix != ".hlo"
     with tempfile.TemporaryFile() as result, ExitStack() as stack:
         start = partial(_started, stack, path, limits, out)
         words = [what, name, str(path.resolve())]
@@ -116,7 +119,7 @@ def run_apart(
             answers, gives = os.pipe()
             ends = (answers, asks)
             numbers = (asked, gives, limits.seconds, limits.megabytes)
-            given = [name, str(path.resolve()), *map(str, numbers)]
+            given = [what, name, str(path.resolve()), *map(str, numbers)]
             student = start(["hlo_tools.exercises.referee", *given], (asked, gives))
             for end in (asked, gives):
                 os.close(end)
@@ -224,7 +227,8 @@ def checked(
     except MemoryError:
         return GradedAnswer(number, "memory", "it needs more memory than there is")
     if found is None:
-        return GradedAnswer(number, "right", f"exercise {number} is right")
+        told = f"exercise {number} is right" if number else "no mistake was found"
+        return GradedAnswer(number, "right", told)
     location = found.location
     where = (str(location), location.function) if location else ("", "")
     return GradedAnswer(number, found.kind, found.message, found.shown, *where)
@@ -235,16 +239,15 @@ def check_number(number: str, path: Path) -> GradedAnswer:
     return check_here(int(number), path, int(sys.argv[7]))
 
 
-def referee_number(number: str, path: Path) -> GradedAnswer:
+def referee_number(name: str, path: Path) -> GradedAnswer:
     """Judge an answer in another process, to which the last two words are pipes."""
-    from hlo_tools.exercises.catalogue import EXERCISES  # noqa: PLC0415
-    from hlo_tools.exercises.referee import ask  # noqa: PLC0415
+    from hlo_tools.exercises.referee import ask, marked  # noqa: PLC0415
     from hlo_tools.exercises.wire import Wire, WireError  # noqa: PLC0415
 
-    exercise = EXERCISES[int(number)]
+    exercise = marked(sys.argv[1], name)
     examples, *pipes = map(int, sys.argv[7:])
     if not pipes:
-        return check_here(int(number), path, examples)
+        return check_here(exercise.number, path, examples)
     try:
         return checked(exercise, lambda: ask(exercise, path, Wire(*pipes)), examples)
     except WireError as error:

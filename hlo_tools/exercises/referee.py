@@ -4,7 +4,7 @@ Each check runs here, in a process that loads nothing of the student's. Where it
 the student's process computes, in a sandbox of its own, and sends data back. Whatever code does
 there, it can only give answers; whether they are right is decided here.
 
-    python -m hlo_tools.exercises.referee NUMBER FILE INCOMING OUTGOING SECONDS MEGABYTES
+    python -m hlo_tools.exercises.referee WHAT NAME FILE INCOMING OUTGOING SECONDS MEGABYTES
 
 is the student's process.
 """
@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 # Kinds of mistakes that a student's process may tell of its own function.
 KINDS = ("unwritten", "error", "time")
 CODE = re.compile(r"HLO\d{3}")
+# Where what is marked is found by its name.
+MARKED = {
+    "mark": "hlo_tools.exercises.catalogue:find_exercise",
+    "project": "hlo_tools.assignments.project:find_criterion",
+}
 # Letters of what an exception says.
 MOST_TOLD = 2000
 
@@ -131,6 +136,12 @@ def _told_error(error: Any) -> Exception:
             return new_class(shown, (made,))(mistake, text[:MOST_TOLD])
         case _:
             raise WireError("it sends no error")
+
+
+def marked(what: str, name: str) -> Exercise:
+    """The exercise of a number, or the criterion of a name."""
+    module, _, function = MARKED[what].partition(":")
+    return getattr(import_module(module), function)(name)
 
 
 def ask(exercise: Exercise, path: Path, wire: Wire) -> RemoteSubmission:
@@ -221,12 +232,11 @@ def _parts(where: FunctionLocation | None) -> tuple[str, int, str] | None:
 
 def main(words: list[str]) -> None:
     """Perform, as the student's process."""
-    from hlo_tools.exercises.catalogue import find_exercise  # noqa: PLC0415
     from hlo_tools.exercises.limits import limit  # noqa: PLC0415
 
-    number, path, *numbers = words
+    what, name, path, *numbers = words
     incoming, outgoing, seconds, megabytes = map(int, numbers)
-    wire, exercise = Wire(incoming, outgoing), find_exercise(number)
+    wire, exercise = Wire(incoming, outgoing), marked(what, name)
     limit(seconds, megabytes)
     try:
         answer = exercise.read(Path(path))

@@ -3,6 +3,7 @@
     hlo assignment make --seed 7 -o ada   a folder with suspects and exercises
     hlo assignment try ada 1 my.hlo       whether suspect 1 is wrong; --log
     hlo assignment grade ada ben          points; --format csv or json
+    hlo assignment grade eve --seed 7     points for a project in eve/project.py
 
 Every seed gives another set of over a hundred bugs: in rules, passes, kernels of C, and plans of
 memory. Each answer that a student hands in runs in a sandbox, in which it can change no file, has
@@ -42,7 +43,12 @@ def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("action", choices=ACTIONS, help="what to do")
     parser.add_argument("words", metavar="WORD", nargs="*", help="folders; for `try` see above")
-    parser.add_argument("--seed", type=at_least(0), metavar="N", help="seed of a student's set")
+    parser.add_argument(
+        "--seed",
+        type=at_least(0),
+        metavar="N",
+        help="seed of a student's set; of the programs that a project is tried on (default 0)",
+    )
     parser.add_argument("-o", "--output", metavar="FOLDER", help="to make (default: student-N)")
     parser.add_argument(
         "--bugs", type=at_least(1), default=4, metavar="N", help="suspects (default 4)"
@@ -77,7 +83,8 @@ def run(arguments: Namespace) -> int:
     if not limits.trust and (why := sandbox.refusal()):
         notes = ("--trust runs the answers with your rights: read them first",)
         raise HloError("HLO208", f"this system has no sandbox: {why}", notes=notes)
-    marks = [m for word in arguments.words for m in grade(Path(word), limits)]
+    seed = arguments.seed or 0
+    marks = [m for word in arguments.words for m in grade(Path(word), limits, seed)]
     print(FORMATS[arguments.format](marks))
     return RIGHT if all(m.points == m.of for m in marks) else WRONG
 
