@@ -142,20 +142,30 @@ def lower_like_cpu() -> None:
 def choose_like_cpu() -> None:
     """Let `lax.platform_dependent` take the branch of the CPU where there is none for PyHLO.
 
-    It has a primitive for the branch's number, and gives the platforms of each to the switch.
+    Branches are chosen when they are lowered: by then PyHLO has started, which a program's first
+    computation makes it do. A primitive gives the branch's number, and the conditional drops those
+    of other platforms.
     """
     conditionals = _module("jax._src.lax.control_flow.conditionals")
-    number_of, switch = conditionals.platform_index_p.bind, conditionals._switch_internal
+    lowerings = _module("jax._src.interpreters.mlir")._lowerings
+    for primitive, platforms in (
+        (conditionals.platform_index_p, "platforms"),
+        (conditionals.cond_p, "branches_platforms"),
+    ):
+        entry = lowerings[primitive]
+        rule = _lowered_for_ours(entry.rule, platforms)
+        lowerings[primitive] = dataclasses.replace(entry, rule=rule)
 
-    def number_of_ours(*, platforms: Any) -> Any:
-        return number_of(platforms=_with_ours(platforms))
 
-    def switch_to_ours(*arguments: Any, branches_platforms: Any = None, **others: Any) -> Any:
-        platforms = None if branches_platforms is None else _with_ours(branches_platforms)
-        return switch(*arguments, branches_platforms=platforms, **others)
+def _lowered_for_ours(rule: Any, platforms: str) -> Any:
+    """The rule of a primitive, one of whose parameters has the platforms of each branch."""
 
-    conditionals.platform_index_p.bind = number_of_ours
-    conditionals._switch_internal = switch_to_ours
+    def lowered(context: Any, *operands: Any, **parameters: Any) -> Any:
+        if parameters.get(platforms) is not None:
+            parameters[platforms] = _with_ours(parameters[platforms])
+        return rule(context, *operands, **parameters)
+
+    return lowered
 
 
 def _with_ours(platforms: Any) -> Any:

@@ -37,12 +37,19 @@ x = jax.device_put(1.0, jax.devices("cpu")[0])
 print((x + 1).devices() == set(jax.devices("cpu")))
 """
 
+# PyHLO starts within the first computation.
+BRANCHES = """
+import jax
+print(float(jax.lax.platform_dependent(1.0, cpu=lambda x: x + 1, default=lambda x: x + 2)))
+"""
+
 
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
         (CALLBACKS, "x = 3.0\n9.0\n[5.0, 6.0]\neager [1. 1.]\n"),
         (DEVICES, "['cpu']\n['pyhlo'] pyhlo\nTrue\n"),
+        (BRANCHES, "2.0\n"),
     ],
 )
 def test_pyhlo_alone(script: str, expected: str) -> None:
