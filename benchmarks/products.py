@@ -4,8 +4,8 @@ python -m benchmarks.products [--only WORDS] [--seconds S] [--threads N]
 
 The peak is that of multiplications and additions of f32 in registers, on as many threads, measured
 in turn with each product (`emit_c.executable.profile.multiplications`). f64 has half of it; bf16
-has that of f32, for its numbers are converted; and s8 too, though a processor that sums products of
-four bytes at once (VNNI) can do four times as many.
+and s8 have that of f32, though a processor that sums products of two bf16 at once (AVX512-BF16) can
+do twice as many, and one that sums products of four bytes (VNNI) four times as many.
 """
 
 from __future__ import annotations
