@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from codegen.expressions import Name
     from emit_c.contraction.tiling import Tiling
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 
 def constant_numbers(body: Body, kernel: Instruction) -> NDArray[Any] | None:
@@ -24,13 +25,21 @@ def constant_numbers(body: Body, kernel: Instruction) -> NDArray[Any] | None:
     return literal.array
 
 
-def packed_constant(body: Body, tiling: Tiling, numbers: NDArray[Any], kernel: Instruction) -> Name:
+def packed_constant(
+    body: Body,
+    tiling: Tiling,
+    numbers: NDArray[Any],
+    kernel: Instruction,
+    kind: ElementType | None = None,
+) -> Name:
     """The pointer to a constant that holds a packed kernel.
 
     Parameters
     ----------
     numbers : shape (features, depth).
+    kind : their type, if it is not that in which the tiling sums up.
     """
-    packed = tiling.packed_numbers(numbers.astype(tiling.kind.dtype))
-    literal = Literal(array(tiling.kind, packed.shape), packed)
+    kind = kind or tiling.kind
+    packed = tiling.packed_numbers(numbers.astype(kind.dtype))
+    literal = Literal(array(kind, packed.shape), packed)
     return body.constant(literal, f"{kernel.name}_packed")

@@ -8,7 +8,9 @@ not for modules that keep them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from codegen.expressions import Choose, Expr, Group, Literal, binary, indexed
 from codegen.opcodes.bits import joined_parts
@@ -22,6 +24,8 @@ from hlo.types.element_type import BF16, F32
 from optimizer.analysis.indexing import Sum, unknown
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from codegen.elements.body import Body
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
@@ -33,10 +37,7 @@ time."""
 
 
 def have_pairs(body: Body, instr: Instruction) -> bool:
-    """Whether a dot product is one of bf16, summed up in f32, and not too short.
-
-    A constant is packed when the module is written, as f32.
-    """
+    """Whether a dot product is one of bf16, summed up in f32, and not too short."""
     left, _ = operands_of(instr)
     return (
         processor.here().sums_pairs
@@ -45,7 +46,6 @@ def have_pairs(body: Body, instr: Instruction) -> bool:
         and all(operand.shape.element_type is BF16 for operand in instr.operands)
         and bool(left.contracting)
         and left.sizes(left.contracting)[-1] >= LEAST
-        and all(constant_numbers(body, operand) is None for operand in instr.operands)
     )
 
 
@@ -60,6 +60,12 @@ class FloatPairs(Quads):
 
     def _told_signs(self) -> str:
         return PAIRS
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether vectors are full of the kernel's numbers, and a constant is the kernel."""
+        known = constant_numbers(self.body, self.input.instr) is not None
+        return super().is_possible and not known
 
     def _of_input(self, at: Index) -> Expr:
         """Two numbers of the input; after its end there are zeros, as what is there may be NaN."""
@@ -87,6 +93,5 @@ class FloatPairs(Quads):
             parts.append(value)
         return joined_parts(self.body, parts, BF16, F32)
 
-    def kernel_at_hand(self) -> Expr | None:
-        """None: the kernel must be packed, as it is no constant."""
-        return None
+    def _stored(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        return numbers.view(np.uint16)

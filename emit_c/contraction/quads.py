@@ -8,11 +8,12 @@ they are in any order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, total_of
+from codegen.kinds import Pointer
 from codegen.opcodes.operands import operands_of
 from emit_c.code import processor
 from emit_c.contraction.packing import constant_numbers, packed_constant
@@ -26,6 +27,8 @@ from optimizer.analysis.indexing import Sum, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from codegen.elements.body import Body
     from emit_c.contraction.dims import ContractedDim, Dim
@@ -151,11 +154,17 @@ class Quads(TiledProduct):
         if numbers is None:
             return None
         order = (*kernel.batch, *kernel.free, *kernel.contracting)
-        rows = numbers.transpose(order).astype(np.int32).astype(np.uint8)
-        behind = [(0, 0)] * (rows.ndim - 1) + [(0, -self._depth % EACH)]
-        quads = np.ascontiguousarray(np.pad(rows, behind)).view("<i4")
+        rows = self._stored(numbers.transpose(order))
+        behind = [(0, 0)] * (rows.ndim - 1) + [(0, -self._depth % self.each)]
+        words = np.ascontiguousarray(np.pad(rows, behind)).view("<i4")
         features = max(1, rows.size // max(1, kernel.depth))
-        return packed_constant(self.body, self.tiling, quads.reshape(features, -1), kernel.instr)
+        words = words.reshape(features, -1)
+        packed = packed_constant(self.body, self.tiling, words, kernel.instr, S32)
+        return packed if self.kind is S32 else Cast(Pointer(self.kind.name, const=True), packed)
+
+    def _stored(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """The elements of a constant as words have them."""
+        return numbers.astype(np.int32).astype(np.uint8)
 
 
 def _signs(numbers: Instruction, vectors: Instruction) -> str:

@@ -34,10 +34,13 @@ def pairs(monkeypatch):
     monkeypatch.setattr(processor, "here", lambda: here)
 
 
-def dot(left, right, result, roles=PLAIN, kind="f32", given="parameter(1)"):
+GIVEN = "parameter(0)", "parameter(1)"
+
+
+def dot(left, right, result, roles=PLAIN, kind="f32", given=GIVEN):
     x, y, r = (",".join(map(str, dims)) for dims in (left, right, result))
     return hlo.parse(
-        f"HloModule m\nENTRY e {{ x = bf16[{x}] parameter(0)\ny = bf16[{y}] {given}\n"
+        f"HloModule m\nENTRY e {{ x = bf16[{x}] {given[0]}\ny = bf16[{y}] {given[1]}\n"
         f"ROOT r = {kind}[{r}] dot(x, y), {roles} }}"
     )
 
@@ -88,8 +91,18 @@ def test_modules_that_keep_subnormal_numbers_have_no_pairs():
     assert not TILE.search(source)
 
 
-def test_constants_are_widened_before():
-    """A matrix that is packed when the module is written has no pairs to be put together."""
-    row = "{" + ", ".join(str(k % 7) for k in range(40)) + "}"
-    given = f"constant({{{', '.join([row] * 70)}}})"
-    assert not TILE.search(check(dot((20, 70), (70, 40), (20, 40), given=given), integers(20, 70)))
+def constant(rows, columns):
+    """Numbers with an infinity and -0 among them."""
+    row = f"{{{', '.join(['-0', '-inf', *(str(k % 7) for k in range(2, columns))])}}}"
+    return f"constant({{{', '.join([row] * rows)}}})"
+
+
+@pytest.mark.parametrize("depth", [70, 71])
+def test_constants_are_packed_before(depth):
+    """Their pairs are put together when the module is written, whichever operand they are."""
+    left = dot((40, depth), (depth, 20), (40, 20), given=(constant(40, depth), GIVEN[0]))
+    right = dot((20, depth), (depth, 40), (20, 40), given=(GIVEN[0], constant(depth, 40)))
+    for module, numbers in ((left, integers(depth, 20)), (right, integers(20, depth))):
+        source = check(module, np.abs(numbers))
+        assert TILE.search(source)
+        assert "packed[" not in source
