@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import warnings
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PLATFORM = "pyhlo"
+# Names the file of a page of the viewer, for the largest program.
+VIEW = "PYHLO_VIEW"
 TRIED = ("0.10.2", "0.10.1", "0.10.0", "0.9.2", "0.9.1", "0.9.0")
 # Older ones were never tried; newer ones may have moved the functions used here.
 OLDEST = (0, 9, 0)
@@ -73,6 +76,18 @@ def register_failure(error: Exception) -> None:
 
     register = _module("jax._src.xla_bridge").register_backend_factory
     register(PLATFORM, start, priority=0, fail_quietly=False)
+
+
+def choose_if_viewed() -> None:
+    """Make PyHLO JAX's platform where a page of its program is wanted and no platform is named."""
+    if not os.environ.get(VIEW):
+        return
+    config = _module("jax").config
+    if not config.jax_platforms:
+        config.update("jax_platforms", PLATFORM)
+    elif PLATFORM not in config.jax_platforms.split(","):
+        told = f"no page is written: JAX runs on {config.jax_platforms}, and not on {PLATFORM}"
+        warnings.warn(f"{VIEW}: {told}", RuntimeWarning, stacklevel=2)
 
 
 def is_asked_for() -> bool:

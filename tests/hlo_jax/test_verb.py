@@ -1,6 +1,7 @@
 """`hlo jax`: a script of JAX, run, watched, compared and stepped through."""
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -119,6 +120,23 @@ def test_a_page_of_the_largest_program_is_written(
     monkeypatch.setenv("PYHLO_VIEW", str(tmp_path / "page.html"))
     assert cli.main(["jax", script]) == 0
     assert "<title>jit_scaled: cpu-optimization</title>" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("platforms", ["", "cpu"])
+@pytest.mark.usefixtures("jax")
+def test_a_variable_is_enough_for_the_page_of_a_program(tmp_path: Path, platforms: str) -> None:
+    """The program runs on PyHLO for the page; where another platform is named it is told."""
+    path, page = tmp_path / "train.py", tmp_path / "page.html"
+    path.write_text("import jax; print(jax.jit(lambda x: x * x + 1)(2.0))")
+    named = {"JAX_PLATFORMS": platforms, "PYHLO_VIEW": str(page)}
+    command = [sys.executable, str(path)]
+    done = subprocess.run(
+        command, env=os.environ | named, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "5.0\n"
+    assert page.exists() == (not platforms)
+    told = "PYHLO_VIEW: no page is written: JAX runs on cpu, and not on pyhlo"
+    assert (told in done.stderr) == bool(platforms)
 
 
 @pytest.mark.slow
