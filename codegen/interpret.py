@@ -218,7 +218,7 @@ class Machine:
         if self._lanes and loop.simd and not any(isinstance(s, For) for s in each_side(loop.body)):
             self._run_in_lanes(loop, numbers)
             return
-        random = self._random if loop.parallel else None
+        random = self._random if loop.parallel or loop.bind else None
         for number in random.sample(numbers, len(numbers)) if random else numbers:
             self._names[loop.name] = number
             if self.run(loop.body):

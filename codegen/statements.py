@@ -63,6 +63,8 @@ class For:
     reductions : what is folded over the iterations: (`+`, `total`).
     trip_count : about how many iterations there are, where the bounds do not say it.
     kind : the type of the counter.
+    bind : the index of a block or of a thread, as `threadIdx.x`, that each iteration is given to.
+        Iterations depend on each other as little as those of a `parallel` loop.
     unroll : each iteration is to have code of its own, so that small arrays stay in registers.
     parallel : its iterations do not depend on each other at all, so that several may run at once on
         several threads. They read what they like, write each to elements of its own, and assign to
@@ -82,6 +84,7 @@ class For:
     trip_count: int | None = None
     unroll: bool = False
     kind: str = "s64"
+    bind: str = ""
 
     def with_body(self, body: Iterable[Statement]) -> For:
         """The loop with another body; the same object if the body is the same.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emit_c.executable.assembly import assembly
 from emit_c.program.assigned import assigned, emitted_form
@@ -19,6 +19,7 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from emit_c.kernels.passes import KernelPass
     from hlo.instruction import Module
 
 # Stages of the CUDA backend.
@@ -71,7 +72,8 @@ def stage_text(
     plain : of C and assembly: scalar loops as one would write them by hand.
     kernel : of loops and assembly: the instruction whose kernel is shown; all are if none is named.
     until, target, steps, prove : of loops, as of `hlo_tools.drawing.pictures.loops`.
-    schedule : of loops, C and assembly: the schedule of the user's own, as `FILE.py:NAME` names it.
+    schedule : of loops, C, assembly and CUDA: the schedule of the user's own, as `FILE.py:NAME`
+        names it.
     architecture : of CUDA: a GPU such as sm_80.
     explain_launch : of CUDA: the GPU for which the launches' resources are told instead.
     """
@@ -83,13 +85,14 @@ def stage_text(
         return (told if found.without_c else "") + report(found.assignment)
     if stage in ("dot", "svg"):
         return drawn(module, form=stage)
-    if stage in OF_CUDA:
-        return _cuda_text(prepare(static_form(module), "gpu"), stage, architecture, explain_launch)
     own = None
     if schedule:
         from hlo_tools.own_schedules import own_schedule  # noqa: PLC0415 - imports emit_c
 
         own = own_schedule(schedule, kernel)
+    if stage in OF_CUDA:
+        module = prepare(static_form(module), "gpu")
+        return _cuda_text(module, stage, architecture, explain_launch, own)
     if stage == "loops":
         return loops(module, kernel, until, target, steps=steps, prove=prove, schedule=own)
     # It takes as long to import as all the rest.
@@ -124,7 +127,11 @@ def code_files(module: Module, target: str) -> Iterator[tuple[str, Callable[[], 
 
 
 def _cuda_text(
-    module: Module, stage: str, architecture: str | None, explain_launch: str | None
+    module: Module,
+    stage: str,
+    architecture: str | None,
+    explain_launch: str | None,
+    schedule: KernelPass | None,
 ) -> str:
     """The CUDA C of a module, its launches' resources, its PTX or its SASS."""
     from emit_cuda import emit, launches, nvrtc  # noqa: PLC0415
@@ -132,7 +139,9 @@ def _cuda_text(
 
     chosen = architecture or DEFAULT_GPU
     most = nvrtc.most_shared(chosen) if architecture else nvrtc.MOST_SHARED_BYTES
-    program = emit(module, most_shared=most)
+    # A schedule of the user's asks a kernel for names only.
+    own: Any = schedule and schedule.run
+    program = emit(module, most_shared=most, schedule=own)
     if explain_launch:
         return launches.explained(program, rates_of(explain_launch))
     if stage == "ptx":

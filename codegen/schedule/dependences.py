@@ -4,8 +4,8 @@ The index of an access is written as `factor * t + fixed + rest`, where `t` coun
 0, `fixed` is the same in all of them, and `rest` is made of the counters of inner loops, whose
 bounds are known. Where two accesses have the same `fixed` but for a constant, they meet where a
 linear form of both iterations lies between two numbers (Banerjee's bounds); a common divisor of
-the factors may exclude that (the GCD test), of all iterations or of those at some distances. Of all
-others it is not known.
+the factors may exclude that (the GCD test). Where counters are digits of an index, as `i` and `j`
+are in `16 * i + j` for j < 16, equal indices have equal digits. Of all others it is not known.
 
 References
 ----------
@@ -71,9 +71,8 @@ def distances(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range |
         second - first for first, second in _corners(-here.factor, there.factor, low, high, most)
     ]
     found = range(ceil(min(ends, default=1)), floor(max(ends, default=0)) + 1)
-    step = gcd(here.step, there.step)
-    if step and here.factor == there.factor:
-        found = _solutions(found, here.factor, low, step)
+    if here.factor == there.factor:
+        found = _by_digits(here, there, shift, found)
     return _answered(loop, one, other, found or None)
 
 
@@ -113,18 +112,36 @@ def _corners(
             yield x, edge
 
 
-def _solutions(numbers: range, factor: int, rest: int, divisor: int) -> range:
-    """The range of some numbers whose multiple leaves the rest that another number leaves.
+def _by_digits(here: _AffineIndex, there: _AffineIndex, shift: int, found: range) -> range:
+    """Those of some distances at which two indices, which differ by a shift, have equal digits.
 
     y[16 * j + i] in iterations i and i', j < 16: 16 divides i' - i, and so they are the same
     """
-    common = gcd(factor, divisor)
-    if rest % common:
-        return range(0)
-    period = divisor // common
-    one = rest // common * pow(factor // common, -1, period)
-    least = numbers.start + (one - numbers.start) % period
-    return range(least, numbers.stop - (numbers.stop - 1 - one) % period)
+    most = max(abs(found.start), abs(found.stop - 1), 0)
+    # The sum of differences of counters, each times its factor, is to be 0 with the rest.
+    digits, rest = [(-here.factor, most, True)], shift
+    for name in {**here.inner, **there.inner}:
+        one, other = here.inner.get(name), there.inner.get(name)
+        if one == other and one:
+            digits.append((one.step, len(one) - 1, False))
+            continue
+        for sign, numbers in ((1, one), (-1, other)):
+            if numbers:
+                digits.append((numbers.step, len(numbers) - 1, False))
+                rest += sign * numbers[0]
+    digits = sorted((d for d in digits if d[0]), key=lambda digit: -abs(digit[0]))
+    for n, (factor, limit, is_distance) in enumerate(digits):
+        left = sum(abs(f) * m for f, m, _ in digits[n + 1 :])
+        low, high = sorted((-(rest + left) / Fraction(factor), (left - rest) / Fraction(factor)))
+        numbers = range(max(ceil(low), -limit), min(floor(high), limit) + 1)
+        if not numbers:
+            return range(0)
+        if len(numbers) > 1:
+            return found
+        rest += factor * numbers[0]
+        if is_distance:
+            return range(numbers[0], numbers[0] + 1)
+    return found
 
 
 def _between(factor: int, low: Fraction, high: Fraction, most: int) -> tuple[Fraction, ...]:
@@ -143,14 +160,15 @@ class _AffineIndex:
     ----------
     is_known : whether it can be written so.
     low, high : the least value and the greatest of the rest.
-    step : what divides the differences between its values; 0 if it has one.
+    inner : for each counter in the rest, the numbers that it adds.
     """
 
     def __init__(self, loop: LoopView, index: Expr, inner: Mapping[str, range | None]) -> None:
         form, bounds = loop.form(index), loop.bounds
         start, step = (bounds.start, bounds.step) if bounds else (0, 1)
         counter = form.factor(loop.name)
-        self.factor, self.low, self.high, self.step = counter * step, 0, 0, 0
+        self.factor, self.low, self.high = counter * step, 0, 0
+        self.inner: dict[str, range] = {}
         self.is_known = bounds is not None or loop.statement.step == 1
         terms = {atom: factor for atom, factor in form.terms.items() if atom != loop.name}
         for name, numbers in inner.items():
@@ -160,7 +178,10 @@ class _AffineIndex:
             elif factor and numbers:
                 ends = factor * numbers[0], factor * numbers[-1]
                 self.low, self.high = self.low + min(ends), self.high + max(ends)
-                self.step = gcd(self.step, factor * numbers.step)
+                added = range(
+                    factor * numbers[0], ends[1] + (1 if factor > 0 else -1), factor * numbers.step
+                )
+                self.inner[name] = added
         self.fixed = Linear(form.constant + counter * start, terms)
         if self.fixed.depends_on(loop.varying):
             self.is_known = False

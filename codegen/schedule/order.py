@@ -1,7 +1,8 @@
-"""Vectorize, parallelize: iterations run at once, in the lanes of vectors or on threads.
+"""Vectorize, parallelize, bind: iterations run at once, in lanes of vectors or on threads.
 
 The primitives check that iterations depend on each other in no way but what the loop folds; how
-they run at once is the emitter's. (Halide: `vectorize`, `parallel`; Exo: `parallelize_loop`.)
+they run at once is the emitter's. (Halide: `vectorize`, `parallel`, `gpu_threads`; Exo:
+`parallelize_loop`; TVM: `bind`.)
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from codegen.schedule.legality import IllegalError, expect_independent
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
-from codegen.statements import For
+from codegen.statements import For, nested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +50,39 @@ def parallelize(loop: For) -> For:
     reason = expect_independent(LoopView(loop))
     made = replace(loop, parallel=True)
     applied("parallelize", reason, loop, [made])
+    return made
+
+
+INDICES = frozenset(f"{level}.{axis}" for level in ("blockIdx", "threadIdx") for axis in "xyz")
+
+
+def bind(loop: For, index: str) -> For:
+    """The loop on the blocks of a GPU, or on the threads of a block: one for each iteration.
+
+    What threads of a block store in an array that an iteration of the loop over blocks declares is
+    there for all of them after the loop.
+
+    Parameters
+    ----------
+    index : `blockIdx.x`, `threadIdx.y` and the like.
+
+    Raises
+    ------
+    IllegalError
+        if it is no such index, or one that a loop inside has, if the bounds are not known, if the
+        loop folds, or if two iterations may access one element that one of them writes.
+    """
+    if index not in INDICES:
+        raise IllegalError(f"`{index}` is no index of a block or a thread")
+    if any(isinstance(s, For) and s.bind == index for s in nested(loop.body)):
+        raise IllegalError(f"a loop inside of the one over {loop.name} has {index}")
+    if loop.reductions:
+        raise IllegalError(f"the loop over {loop.name} folds, and threads would share the total")
+    if LoopView(loop).bounds is None:
+        raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
+    reason = expect_independent(LoopView(loop))
+    made = replace(loop, bind=index, simd=False)
+    applied(f"bind to {index}", reason, loop, [made])
     return made
 
 

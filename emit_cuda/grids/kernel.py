@@ -10,7 +10,7 @@ from codegen.statements import live
 from emit_cuda.grids.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Self
 
     from codegen.elements.constants import Constants
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from codegen.statements import Statement
     from emit_cuda.grids.stages import Shared
     from hlo.table import OpTable
+
+    Schedule = Callable[["GridKernel", str, Sequence[Statement]], Sequence[Statement]]
 
 
 class GridKernel(Kernel):
@@ -33,6 +35,7 @@ class GridKernel(Kernel):
 
     Attributes
     ----------
+    schedule : gives other statements for plain loops of a kernel, by the name of its instruction.
     rooms : memory of the device in which one launch leaves something to the next: by its name in
         the kernel the element type and how many there are.
     """
@@ -49,6 +52,7 @@ class GridKernel(Kernel):
     ) -> None:
         super().__init__(table, names, constants, scope)
         self.repeats, self.most_shared = repeats, most_shared
+        self.schedule: Schedule | None = None
         self.rooms: dict[str, tuple[str, int]] = {}
         self._shared: list[tuple[str, str, int]] = []
 

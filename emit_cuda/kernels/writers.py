@@ -12,7 +12,7 @@ from codegen.printer import text
 from emit_cuda.grids.concatenating import concatenate_stage
 from emit_cuda.grids.fourier import fourier_stages
 from emit_cuda.grids.gemm import gemm_stages
-from emit_cuda.grids.loop import loop_stage
+from emit_cuda.grids.loop import loop_stages
 from emit_cuda.grids.matrices import cholesky_stages, solve_stages
 from emit_cuda.grids.radix import KINDS as RADIX
 from emit_cuda.grids.radix import radix_stages
@@ -79,7 +79,7 @@ _OF_KIND: Final[dict[str, Write]] = {kind: write for write, _, kinds in _WRITERS
 
 def writer_of(stage: Stage) -> Write:
     """The function that writes kernels of a launch's kind."""
-    return _OF_KIND.get(stage.kind, loop_stage)
+    return _OF_KIND.get(stage.kind, loop_stages)
 
 
 def launch_text(stage: Stage) -> str:

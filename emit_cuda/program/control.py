@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from codegen.elements.table import is_of_scalars
 from codegen.program.steps import Branch, Launch, While, flat
 from codegen.program.trees import leaves
-from emit_cuda.grids.loop import loop_stage
+from emit_cuda.grids.loop import loop_stages
 from emit_cuda.grids.merging import merged
 from emit_cuda.program.collectives import write_together
 from emit_cuda.program.schedule import CudaSchedule
@@ -51,7 +51,7 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
     if is_of_scalars(emits_cuda, instr):
         kernel = schedule.new_kernel(schedule.scope)
         outputs = kernel.outputs(instr, leaves(schedule.pointers_of(instr), instr.shape))
-        schedule.launch(kernel, instr, [loop_stage(kernel, [(instr, outputs)])])
+        schedule.launch(kernel, instr, loop_stages(kernel, [(instr, outputs)]))
         return
     condition, body = instr.called
     predicate = str(schedule.pointers_of(condition.root))

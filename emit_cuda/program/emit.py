@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from codegen.program.steps import Step
+    from emit_cuda.grids.kernel import Schedule
     from emit_cuda.grids.written import Written
     from hlo.instruction import Module
 
@@ -79,6 +80,7 @@ def emit(
     libraries: Libraries | None = None,
     most_shared: int = MOST_SHARED_BYTES,
     grid: tuple[int, int] = (1, 1),
+    schedule: Schedule | None = None,
 ) -> CudaProgram:
     """Write a module as CUDA C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
@@ -89,6 +91,7 @@ def emit(
     libraries : those that are called in the place of kernels, where they are installed.
     most_shared : bytes of shared memory that a block of a new file may ask for.
     grid : the replicas and partitions that run it together.
+    schedule : gives other statements for the loops of a kernel that computes element by element.
 
     Raises
     ------
@@ -102,7 +105,7 @@ def emit(
     check(module, emits_cuda, custom_calls, "CUDA")
     refuse_others(module, prod(grid))
     file, called = kernels or KernelFile(None, most_shared), libraries or NONE
-    writer = CudaModuleWriter(module, write_steps, file, called, grid)
+    writer = CudaModuleWriter(module, write_steps, file, called, grid, schedule)
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))
     writer.memory.settle()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from codegen.program.buffers import Home
+    from emit_cuda.grids.kernel import Schedule
     from emit_cuda.kernels.file import KernelFile
     from emit_cuda.libraries import Libraries
     from hlo.instruction import Computation, Module
@@ -47,6 +48,7 @@ class CudaModuleWriter:
     write : writes the steps of a computation.
     libraries : those that are called in the place of kernels, where they are installed.
     grid : the replicas and partitions that run it together.
+    schedule : of the user's: see `emit_cuda.emit`.
 
     Attributes
     ----------
@@ -62,8 +64,9 @@ class CudaModuleWriter:
         kernels: KernelFile,
         libraries: Libraries,
         grid: tuple[int, int],
+        schedule: Schedule | None = None,
     ) -> None:
-        self.write, self.libraries, self.grid = write, libraries, grid
+        self.write, self.libraries, self.grid, self.schedule = write, libraries, grid, schedule
         self.memory = Memory(module, emits_cuda, ALIAS_INFO["gpu"])
         self.pointers = CudaNames()
         self.constants = CudaConstants(self.pointers)

@@ -19,7 +19,7 @@ from codegen.program.steps import Copy, Launch, LibraryCall
 from codegen.program.trees import leaves
 from codegen.statements import Assign
 from emit_cuda.grids.gemm import gemm_stages
-from emit_cuda.grids.loop import loop_stage
+from emit_cuda.grids.loop import loop_stages
 from emit_cuda.grids.reduction import reduction_stages
 from emit_cuda.grids.rows import row_stage
 from emit_cuda.grids.stages import CopyStage, Stage, each_thread, stages
@@ -78,7 +78,9 @@ class CudaSchedule(Schedule):
     def new_kernel(self, scope: Scope) -> CudaKernel:
         """A kernel in the making."""
         most = self.module.kernels.most_shared
-        return CudaKernel(self.constants, scope, repeats=self.module.repeats, most_shared=most)
+        kernel = CudaKernel(self.constants, scope, repeats=self.module.repeats, most_shared=most)
+        kernel.schedule = self.module.schedule
+        return kernel
 
     def call_kernel(
         self, kernel: shared.Kernel, instr: Instruction, statements: Sequence[Statement]
@@ -175,7 +177,7 @@ class CudaSchedule(Schedule):
         """A kernel of the instruction's kind, or one that computes each element by a thread."""
         kernel = self.new_kernel(scope)
         outputs = kernel.outputs(instr, pointers)
-        launches = _of_kind(kernel, instr, outputs) or loop_stage(kernel, [(instr, outputs)])
+        launches = _of_kind(kernel, instr, outputs) or loop_stages(kernel, [(instr, outputs)])
         self.launch(kernel, instr, _all(launches))
 
     def write_special(
@@ -245,7 +247,7 @@ def _folds(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Launc
     return reduction_stages(kernel, reduces[0], outputs, reduces[1:])
 
 
-def _elements(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Stage | None:
+def _elements(kernel: CudaKernel, called: Computation, pointers: Pointers) -> Launches | None:
     """A launch whose threads compute an element of each result, if they are of no other kind."""
     results = results_together(called)
     alone = is_cheap(called.root) and called.root.opcode not in KINDS
@@ -254,7 +256,7 @@ def _elements(kernel: CudaKernel, called: Computation, pointers: Pointers) -> St
     if not results:
         return None
     pairs = _with_outputs(kernel, results, pointers)
-    return loop_stage(kernel, [(result, [output]) for result, output in pairs])
+    return loop_stages(kernel, [(result, [output]) for result, output in pairs])
 
 
 def _with_outputs(

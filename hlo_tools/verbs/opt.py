@@ -93,7 +93,7 @@ FINE, WRONG = 0, 1
 _STAGES_OF = {
     "--kernel": ("loops", "asm"),
     "--steps": ("loops",),
-    "--schedule": ("loops", "c", "asm"),
+    "--schedule": ("loops", "c", "asm", *OF_CUDA),
     "--plain": ("c", "asm"),
     "--arch": ("ptx", "sass"),
     "--explain-launch": ("cuda",),
@@ -170,8 +170,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--schedule",
         metavar="FILE.py:NAME",
-        help="with --stage loops, c or asm: transform plain loops as this function of yours says "
-        "(docs/howto/schedule-loops.md); --kernel chooses those of one kernel",
+        help="with --stage loops, c, asm, cuda, ptx or sass: transform plain loops as this "
+        "function of yours says (docs/howto/schedule-loops.md); --kernel chooses one kernel's",
     )
     parser.add_argument("--svg", metavar="FILE", help="draw when and where arrays lie")
     parser.add_argument(
@@ -184,7 +184,7 @@ def add_arguments(parser: Parser) -> None:
     parser.not_with("--trace", "--fuel", "--skip", "--until")
     parser.not_with("--log", "--log-diff")
     parser.not_with("--target=cpu", *(f"--stage {stage}" for stage in OF_CUDA))
-    parser.not_with("--schedule", "--target=gpu")
+    parser.not_with("--schedule", "--target=gpu", "--explain-launch")
     parser.add_argument(
         "--plain",
         action="store_true",

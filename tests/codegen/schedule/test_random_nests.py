@@ -23,7 +23,7 @@ from codegen.schedule.hoist import hoist
 from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
-from codegen.schedule.order import parallelize, vectorize
+from codegen.schedule.order import bind, parallelize, vectorize
 from codegen.schedule.rfactor import rfactor
 from codegen.schedule.stage import loading_tile
 from codegen.schedule.trace import attempt
@@ -96,7 +96,8 @@ def tiled(choose, loop):
 
 def reordered(choose, loop):
     """The iterations in another order, as in lanes and on threads."""
-    return [choose([vectorize, parallelize])(loop)]
+    on_threads = partial(bind, index="threadIdx.x")
+    return [choose([vectorize, parallelize, on_threads])(loop)]
 
 
 def of_loops(choose):

@@ -1,0 +1,166 @@
+"""Loops that a schedule has bound to blocks and threads, as launches.
+
+    for i < 90 (blockIdx.x): t[32]
+      for k < 32 (threadIdx.x): t[k] = x[32 * i + k]
+      for k < 32 (threadIdx.x): y[32 * i + k] = t[31 - k]
+
+becomes, for 90 blocks of 32 threads that share `t`,
+
+    i = blockIdx.x; k = threadIdx.x; t[k] = x[32 * i + k]; __syncthreads()
+    k = threadIdx.x; y[32 * i + k] = t[31 - k]
+
+Each outermost loop is a launch of its own, so that nothing has to wait for other blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Cast, Name, binary
+from codegen.kinds import number_of
+from codegen.schedule.loop import LoopView
+from codegen.schedule.unroll import copied
+from codegen.statements import Assign, For, If, Let, LocalVariable, base, blocks, nested
+from emit_cuda.grids.stages import BARRIER, CopyStage, Stage, stages
+from hlo.errors.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from codegen.elements.body import Body
+    from codegen.expressions import Expr
+    from codegen.program.steps import Dim3
+    from codegen.statements import Statement
+    from emit_cuda.grids.stages import Launches
+
+# Of a block, and blocks along the second and the third axis.
+MOST_THREADS, MOST_BLOCKS = 1024, 65_535
+
+
+def bound_stages(body: Body, statements: Sequence[Statement], arrays: Collection[str]) -> Launches:
+    """A launch for each loop; those where none is bound have launches as of `stages`.
+
+    Parameters
+    ----------
+    body : draws names.
+    arrays : the names of the arrays that the kernel is given.
+
+    Raises
+    ------
+    HloError
+        HLO206 if there is something beside the loops, if a store is in no loop over one of the
+        launch's indices, or if a launch has too many threads.
+    """
+    if not any(map(_is_bound, nested(statements))):
+        return stages(statements, 0, arrays)
+    made: list[Stage | CopyStage] = []
+    for s in statements:
+        if not isinstance(s, For):
+            raise _refused("there is more beside loops that are bound than loops")
+        made += (
+            [_BoundLaunch(body, s).stage()]
+            if any(map(_is_bound, nested([s])))
+            else stages([s], 0, arrays)
+        )
+    return made
+
+
+def _is_bound(statement: Statement) -> bool:
+    return isinstance(statement, For) and bool(statement.bind)
+
+
+class _BoundLaunch:
+    """The launch of a statement.
+
+    Attributes
+    ----------
+    sizes : the number of blocks and threads along each index that a loop has.
+    shared : the arrays that a block's threads share: type, name, elements.
+    declared : the names of iterations before, as these are in no block of their own any more.
+    """
+
+    def __init__(self, body: Body, statement: Statement) -> None:
+        self.body, self.statement = body, statement
+        self.sizes: dict[str, int] = {}
+        self.shared: list[tuple[str, str, int]] = []
+        self.declared: set[str] = set()
+        for s in nested([statement]):
+            if isinstance(s, For) and s.bind:
+                self.sizes[s.bind] = max(self.sizes.get(s.bind, 1), LoopView(s).trips or 1)
+
+    def stage(self) -> Stage:
+        """The launch."""
+        statements = tuple(self._lowered([self.statement], frozenset(), repeats=False))
+        grid, block = self._size("blockIdx"), self._size("threadIdx")
+        threads = block[0] * block[1] * block[2]
+        if threads > MOST_THREADS:
+            raise _refused(f"a block of {threads:,} threads is larger than {MOST_THREADS:,}")
+        return Stage(statements, grid, block, tuple(self.shared), waits=bool(self.shared))
+
+    def _size(self, level: str) -> Dim3:
+        x, y, z = (self.sizes.get(f"{level}.{axis}", 1) for axis in "xyz")
+        if max(y, z) > MOST_BLOCKS:
+            raise _refused(f"there are no more than {MOST_BLOCKS:,} blocks along y and z")
+        return x, y, z
+
+    def _lowered(
+        self, block: Sequence[Statement], inside: frozenset[str], *, repeats: bool
+    ) -> Iterator[Statement]:
+        """Statements with indices in place of loops, and barriers between those of threads.
+
+        Parameters
+        ----------
+        inside : the indices of the loops around them.
+        repeats : they run again and again.
+        """
+        is_thread = any(index.startswith("threadIdx") for index in inside)
+        for s in block:
+            match s:
+                case LocalVariable(kind, name, _, int(size)) if not is_thread:
+                    self.shared.append((number_of(kind), name, size))
+                case Assign(target):
+                    many = {index for index, size in self.sizes.items() if size > 1}
+                    if missing := many - inside:
+                        message = f"the store to {base(target)} is in no loop over {min(missing)}"
+                        raise _refused(message)
+                    yield s
+                case For() if s.bind:
+                    yield from self._index(s, inside, repeats=repeats)
+                case For():
+                    yield s.with_body(self._lowered(s.body, inside, repeats=True))
+                case If():
+                    sides = (tuple(self._lowered(b, inside, repeats=repeats)) for b in blocks(s))
+                    yield s.with_blocks(*sides)
+                case _:
+                    yield s
+            is_last = s is block[-1] and not repeats
+            if self.shared and not is_thread and not is_last and _has_threads(s):
+                yield BARRIER
+
+    def _index(self, loop: For, inside: frozenset[str], *, repeats: bool) -> Iterator[Statement]:
+        """A loop's iterations, each of them in the block or the thread of its number."""
+        view = LoopView(loop)
+        if not self.declared.isdisjoint({loop.name, *view.declared}):
+            name = self.body.name(loop.name)
+            own = tuple(copied(self.body, loop.body, {loop.name: Name(name)}))
+            loop = replace(loop, name=name, body=own)
+        self.declared |= {loop.name, *(s.name for s in loop.body if isinstance(s, Let))}
+        numbers = view.bounds
+        assert numbers is not None
+        index: Expr = Cast(loop.kind, Name(loop.bind))
+        first = index * numbers.step if numbers.step != 1 else index
+        counter = Let(loop.kind, loop.name, first + numbers.start if numbers.start else first)
+        body = tuple(self._lowered(loop.body, inside | {loop.bind}, repeats=repeats))
+        if len(numbers) < self.sizes[loop.bind]:
+            yield If(binary("<", index, len(numbers)), (counter, *body))
+        else:
+            yield from (counter, *body)
+
+
+def _has_threads(statement: Statement) -> bool:
+    return any(isinstance(s, For) and s.bind.startswith("threadIdx") for s in nested([statement]))
+
+
+def _refused(message: str) -> HloError:
+    return HloError("HLO206", f"the schedule has no launches: {message}")

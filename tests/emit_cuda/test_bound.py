@@ -1,0 +1,157 @@
+"""Schedules that bind loops to blocks and threads, run on the processor and watched."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+import emit_cuda
+import hlo
+from codegen.expressions import Load, Name
+from codegen.schedule.divide import divide, fresh
+from codegen.schedule.fission import computed, reading
+from codegen.schedule.interchange import interchange
+from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
+from codegen.schedule.order import bind
+from codegen.schedule.stage import loading_tile
+from codegen.statements import For, LocalVariable
+from emit_cuda.host.device import HostDevice
+from hlo import HloError
+from interpreter import evaluate
+from optimizer import prepare
+
+TRANSPOSE = """HloModule m
+ENTRY e {
+  x = f32[96,64] parameter(0)
+  y = f32[64,96] transpose(x), dimensions={1,0}
+  ROOT z = f32[64,96] negate(y)
+}"""
+REVERSE = """HloModule m
+ENTRY e {
+  x = f32[ROWS] parameter(0)
+  ROOT z = f32[ROWS] reverse(x), dimensions={0}
+}"""
+
+
+def written(text, schedule):
+    """The program of a module of one kernel, by a schedule of each outermost loop."""
+
+    def run(kernel, _, statements):
+        made = []
+        for s in statements:
+            made += schedule(kernel.body, s) if isinstance(s, For) else [s]
+        return made
+
+    module = hlo.parse(text)
+    return module, emit_cuda.emit(prepare(module, "gpu"), schedule=run)
+
+
+def run(text, schedule):
+    """The value of such a program, of numbers in order, without races; and its CUDA C."""
+    module, program = written(text, schedule)
+    dims = module.entry.parameters[0].shape.dims
+    x = np.arange(np.prod(dims), dtype=np.float32).reshape(dims)
+    for seed in range(2):
+        device = HostDevice(checked=True, seed=seed)
+        value = emit_cuda.CudaExecutable(module.entry, program, device)(x)
+        np.testing.assert_array_equal(value, evaluate(module, x))
+    return program.source
+
+
+def threads(nest):
+    *values, inner = nest.body
+    return bind(nest.with_body([*values, bind(inner, "threadIdx.x")]), "threadIdx.y")
+
+
+def tiled(body, loop):
+    """Tiles of 32 by 32 in shared memory, each by a block of as many threads."""
+
+    def of_rows(rows, _):
+        return [bind(each, "blockIdx.x") for each in divide(body, interchange(rows), 32, of_tile)]
+
+    def of_tile(tile, _):
+        rows = interchange(tile)
+        (load,) = LoopView(rows.body[-1]).certain_loads
+        array = body.name("tile")
+        here = Load(Name(array), Name(rows.body[-1].name) * 33 + Name(rows.name))
+        copy, last = loading_tile(rows, here, load)
+        staged = LocalVariable("f32", array, size=32 * 33)
+        return [staged, threads(interchange(copy)), threads(last)]
+
+    return [bind(each, "blockIdx.y") for each in divide(body, loop, 32, of_rows)]
+
+
+KERNEL = """\
+  __shared__ f32 tile[1056];
+  const s32 i_block = (s32)blockIdx.y * 32;
+  const s32 i_1_block = (s32)blockIdx.x * 32;
+  const s32 k_2 = (s32)threadIdx.y;
+  const s32 k_1 = (s32)threadIdx.x;
+  tile[k_2 * 33 + k_1] = x[(k_2 + i_1_block) * 64 + (k_1 + i_block)];
+  __syncthreads();
+  const s32 k_3 = (s32)threadIdx.y;
+  const s32 k_4 = (s32)threadIdx.x;
+"""
+
+
+def test_a_transpose_goes_through_shared_memory():
+    assert KERNEL in run(TRANSPOSE, tiled)
+
+
+@pytest.mark.parametrize(("rows", "barriers"), [(96, 1), (90, 2)])
+def test_what_is_left_over_has_a_launch_of_its_own(rows, barriers):
+    """Blocks of 32 threads read what they need together; the last 26 of 90 elements are in one."""
+
+    def schedule(body, loop):
+        first, *left = divide(body, loop, 32, partial(of_block, body))
+        alone = [For(body.name("block"), 1, tuple(left), bind="blockIdx.x")] if left else []
+        return [bind(first, "blockIdx.x"), *alone]
+
+    def of_block(body, block, _):
+        (load,) = LoopView(block).certain_loads
+        array = body.name("staged")
+        here = Load(Name(array), Name(block.name))
+        halves = computed(block, {here: load}), reading(block, {load: here})
+        return [LocalVariable("f32", array, size=32), *(bind(h, "threadIdx.x") for h in halves)]
+
+    source = run(REVERSE.replace("ROWS", str(rows)), schedule)
+    assert source.count("__syncthreads();") == barriers
+    assert source.count("__global__") == barriers
+
+
+def test_threads_without_an_iteration_do_nothing():
+    """Of 70 threads, 20 do one of the first iterations, and then all do one of the others."""
+
+    def schedule(body, loop):
+        parts = (replace(loop, stop=20), fresh(body, replace(loop, start=20)))
+        inside = tuple(bind(part, "threadIdx.x") for part in parts)
+        return [bind(For(body.name("block"), 1, inside), "blockIdx.x")]
+
+    source = run(REVERSE.replace("ROWS", "90"), schedule)
+    assert "  if ((s32)threadIdx.x < 20) {\n" in source
+    assert "  const s32 i_1 = (s32)threadIdx.x + 20;\n" in source
+
+
+@pytest.mark.parametrize(
+    ("index", "match"),
+    [("threadIdx.w", "no index of a block or a thread"), ("warp", "no index")],
+)
+def test_an_index_that_there_is_not_is_refused(index, match):
+    with pytest.raises(IllegalError, match=match):
+        bind(For("i", 9, ()), index)
+
+
+def test_a_store_that_all_threads_would_do_is_refused():
+    def schedule(_, loop):
+        inner = bind(For("k", 9, ()), "threadIdx.x")
+        return [bind(loop.with_body([*loop.body, inner]), "blockIdx.x")]
+
+    with pytest.raises(HloError, match=r"the store to z is in no loop over threadIdx\.x"):
+        written(REVERSE.replace("ROWS", "90"), schedule)
+
+
+def test_a_block_that_is_too_large_is_refused():
+    with pytest.raises(HloError, match="a block of 2,000 threads is larger than 1,024"):
+        written(REVERSE.replace("ROWS", "2000"), lambda _, loop: [bind(loop, "threadIdx.x")])
