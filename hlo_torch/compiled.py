@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import emit_c
 from hlo.errors.error import HloError
+from hlo.frontends.calls import By, CallArgument, differences
 from hlo_torch.arrays import maker_of, reader_of
 from hlo_torch.capture import (
     captured,
@@ -59,12 +60,21 @@ class BackendOptions:
 
 
 class CompiledGraph:
-    """A graph, compiled for each set of sizes with which it is called."""
+    """A graph, compiled for each set of sizes with which it is called.
 
-    def __init__(self, module: GraphModule, name: str, options: BackendOptions) -> None:
+    Parameters
+    ----------
+    names : of its inputs, as the user knows them; "" for others. Empty for a gradient, which is
+        compiled again whenever its forward graph is.
+    """
+
+    def __init__(
+        self, module: GraphModule, name: str, names: Sequence[str], options: BackendOptions
+    ) -> None:
         self._module, self._name, self._options = module, name, options
         self._plans: dict[tuple[str, ...], _GraphPlan] = {}
         placeholders = module.graph.find_nodes(op="placeholder")
+        self._names = names
         self._is_open = any(
             isinstance(p.meta.get("val"), torch.SymInt) or _has_open_sizes(p.meta.get("val"))
             for p in placeholders
@@ -78,10 +88,23 @@ class CompiledGraph:
         plan = self._plans.get(key)
         if plan is None:
             module = propagated(self._module, given)
-            sizes = f" ({', '.join(key)})"
-            plan = _GraphPlan(module, self._name, sizes, self._options)
+            plan = _GraphPlan(module, self._name, f" ({', '.join(key)})", self._options)
+            plan.report.why = "; ".join(self._reasons(key))
             self._plans[key] = plan
         return plan(given)
+
+    def _reasons(self, key: Sequence[str]) -> list[str]:
+        """The differences between these sizes and the nearest ones that were compiled."""
+        new, *before = (
+            {
+                n: CallArgument(By.SHAPE, text)
+                for n, text in zip(self._names, sizes, strict=False)
+                if n
+            }
+            for sizes in (key, *reversed(self._plans))
+        )
+        told = [differences(new, old) for old in before]
+        return min(told, key=len) if told else []
 
 
 def _has_open_sizes(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -33,10 +34,12 @@ def backend(module: GraphModule, inputs: list[Any], **options: Any) -> Any:
         raise TypeError(f"PyHLO has no option {', '.join(wrong)}; it has: {', '.join(known)}")
     chosen = BackendOptions(**given)
     number = next_number()
+    known_as = [_plain(node.name) for node in module.graph.find_nodes(op="placeholder")]
 
     def compiler(kind: str) -> Any:
         def compiled(graph: GraphModule, _inputs: Any) -> Any:
-            return private.boxed(CompiledGraph(graph, f"{kind} {number}", chosen))
+            names = () if kind == "backward" else known_as
+            return private.boxed(CompiledGraph(graph, f"{kind} {number}", names, chosen))
 
         return compiled
 
@@ -47,6 +50,12 @@ def backend(module: GraphModule, inputs: list[Any], **options: Any) -> Any:
         decompositions=decompositions(),
     )
     return made(module, inputs)
+
+
+def _plain(name: str) -> str:
+    """An argument's name, of which Dynamo makes "l_x_"; empty for a size that torch left open."""
+    found = re.fullmatch(r"[lL]_(?:self_)?(?:modules_|parameters_)?(\w+?)_?", name)
+    return found[1] if found else ""
 
 
 @contextmanager

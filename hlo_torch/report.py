@@ -19,7 +19,7 @@ class GraphReport:
     compiled : the number of its operations that are compiled.
     parts : the number of modules that they make.
     eager : why each other operation runs in torch.
-    failed : why none of it could be compiled; empty if it was.
+    why : the reason for a compilation for other sizes than before; empty for the first.
     """
 
     name: str
@@ -27,14 +27,15 @@ class GraphReport:
     compiled: int = 0
     parts: int = 0
     eager: list[str] = field(default_factory=list[str])
-    failed: str = ""
+    why: str = ""
     calls: int = 0
 
     def __str__(self) -> str:
-        """A line, and one more for each operation that runs in torch."""
+        """A line, with the reason below it, and one for each operation that runs in torch."""
         what = f"{counted(self.compiled, 'operation')} in {counted(self.parts, 'module')}"
-        head = f"{self.name}{self.sizes}: {self.failed or what}, {counted(self.calls, 'call')}"
-        return "\n".join([head, *(f"    in torch: {why}" for why in self.eager)])
+        head = f"{self.name}{self.sizes}: {what}, {counted(self.calls, 'call')}"
+        again = [f"    compiled again: {self.why}"] if self.why else []
+        return "\n".join([head, *again, *(f"    in torch: {why}" for why in self.eager)])
 
 
 REPORTS: list[GraphReport] = []
