@@ -466,6 +466,7 @@ add("slogdet", lambda a: jnp.linalg.slogdet(a)[1], A)
 add("eigh", lambda a: [jnp.linalg.eigh(a)[0], jnp.abs(jnp.linalg.eigh(a)[1])], S)
 add("eigvalsh", jnp.linalg.eigvalsh, S)
 add("lu_batch", lambda a: lax.linalg.lu(a)[0], np.stack([A, A.T]))
+add("take_outside", lambda x, i: jnp.take(x, i, axis=0), n(5, 2), np.array([4, 9, -1, 5, -6, 0]))
 
 
 def lowered(function, *arguments):

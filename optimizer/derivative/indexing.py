@@ -37,7 +37,7 @@ from optimizer.expanders.apply import applied, is_elementwise
 from optimizer.expanders.op_expander import element
 from optimizer.expanders.parts import counting, cut, equal, full, spread, to_dims
 from optimizer.reducers import operation_of
-from optimizer.rewriting.make import constant, make, splat
+from optimizer.rewriting.make import constant, make, splat, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,11 +55,16 @@ def gather_back(instr: Instruction, cotangents: Leaves, _linear: Sequence[bool])
     assert ct is not None
     attrs = a.Gather.of(instr)
     limits = [x.shape.dims[d] - attrs.slice_sizes[d] for d in attrs.start_index_map]
+    if ct.opcode == "select" and is_all(ct.operands[2], 0) and tells_inside(ct.operands[0], instr):
+        # Slices that do not lie inside count for nothing, and a scatter leaves them out.
+        ct = ct.operands[1]
+    else:
+        indices = clamped(indices, limits, attrs.index_vector_dim)
     return [
         make(
             "scatter",
             zeros(x.shape),
-            clamped(indices, limits, attrs.index_vector_dim),
+            indices,
             ct,
             called=(adder(ct.shape.element_type),),
             update_window_dims=attrs.offset_dims,
@@ -72,6 +77,42 @@ def gather_back(instr: Instruction, cotangents: Leaves, _linear: Sequence[bool])
         ),
         None,
     ]
+
+
+def is_all(x: Instruction, number: int) -> bool:
+    """Whether all elements are known to be a number."""
+    value = value_of(x)
+    return value is not None and bool(np.all(value == number))
+
+
+def tells_inside(mask: Instruction, instr: Instruction) -> bool:
+    """Whether a pred says of each element of a gather that its slice lies inside.
+
+    JAX asks it so for what is filled where indices are out of bounds:
+
+        all of (indices >= 0) & (indices <= limit) along each index vector
+    """
+    attrs, (x, indices) = a.Gather.of(instr), instr.operands
+    if attrs.offset_dims:
+        batch = [d for d in range(instr.shape.rank) if d not in attrs.offset_dims]
+        if mask.opcode != "broadcast" or list(a.Broadcast.of(mask).dimensions) != batch:
+            return False
+        mask = mask.operands[0]
+    if mask.opcode != "reduce" or operation_of(mask.called[0], mask) != "and":
+        return False
+    both, start = mask.operands
+    axes = a.Dimensions.of(mask).dimensions
+    limits = {x.shape.dims[d] - attrs.slice_sizes[d] for d in attrs.start_index_map}
+    if axes != (attrs.index_vector_dim,) or not is_all(start, 1) or both.opcode != "and":
+        return False
+    bounds = [("GE", 0), *[("LE", limit) for limit in limits]]
+    parts = {a.Compare.of(p).direction: p for p in both.operands if p.opcode == "compare"}
+    return len(bounds) == len(parts) == 2 and all(
+        direction in parts
+        and parts[direction].operands[0] is indices
+        and is_all(parts[direction].operands[1], bound)
+        for direction, bound in bounds
+    )
 
 
 def clamped(indices: Instruction, limits: Sequence[int], axis: int) -> Instruction:
