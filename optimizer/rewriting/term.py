@@ -43,6 +43,13 @@ class Term:
         """The reason why this very term does not match."""
         raise NotImplementedError
 
+    def _no_operator(self, other: object) -> Any:  # noqa: ARG002
+        told = f"`{self}` is an instruction, and takes none of Python's operators"
+        raise TypeError(f"{told}: write add(x, y) or multiply(x, 2)")
+
+    __add__ = __sub__ = __mul__ = __truediv__ = _no_operator
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = _no_operator
+
 
 # Made for every failed match, so it is a mere tuple; `optimizer.rewriting.rule.explain` puts it
 # in words.

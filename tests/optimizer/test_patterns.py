@@ -174,3 +174,10 @@ def test_pattern_on_a_right_side_is_refused_with_a_hint():
     instr = module("ROOT n = f32[2,3] negate(x)").entry.root
     with pytest.raises(TypeError, match=r"numbers returns the pattern `iota.*make\(\"iota\""):
         numbers.rewritten(instr, NameSupply())
+
+
+@pytest.mark.parametrize("write", [lambda: 2 * x, lambda: x + 1, lambda: negate(x) - x])
+def test_operators_on_instructions_tell_what_to_write(write) -> None:
+    """Python said "unsupported operand type(s)": a student could not go on from there."""
+    with pytest.raises(TypeError, match=r"is an instruction.*write add\(x, y\)"):
+        write()
