@@ -3,7 +3,7 @@
 A kernel is statements, and what these compute are small trees. Transformations look at the trees;
 text is written once, by a printer that an emitter supplies with a table, and never read again.
 
-The files, in the order in which they stand on each other, and in which they are best read:
+The files, in the order in which each uses those before it, and in which they are best read:
 `expressions` (trees), `walk` and `evaluation` (walks through trees, and the integers that they
 are), `statements` (loops, choices, assignments), `printer` (trees and statements as text),
 `elements` (a kernel in the making, and the table of opcodes), `loops` (loop nests, and

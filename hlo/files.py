@@ -70,7 +70,7 @@ def parse_either(text: str, name: str = "<string>", entry: str = "") -> Module:
 
         return stablehlo.parse(text, name, entry)
     if entry:
-        note = "ENTRY stands before the entry computation of HLO text"
+        note = "HLO text marks its entry computation by ENTRY"
         text = f"no other entry than its own can be chosen for {name}, which is HLO: {entry}"
         raise HloError("HLO012", text, notes=[note])
     return parse(text, name)

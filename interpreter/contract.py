@@ -159,7 +159,7 @@ def evaluate_ragged_dot(
 ) -> Array:
     """Multiply each group of a ragged dimension with the group's own matrix.
 
-    The ragged dimension of the lhs is cut into groups whose sizes come at run time; what is behind
+    The ragged dimension of the lhs is cut into groups whose sizes come at run time; what is after
     the last group belongs to none. What happens depends on the dimension's role:
 
     - free: each group is multiplied with its own slice of the rhs along `rhs_group_dims`; the

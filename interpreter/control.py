@@ -119,7 +119,7 @@ def _zeros(shape: Shape) -> Value:
     xla='"Async operations"; HloInstruction in XLA',
 )
 def evaluate_done(_frame: Frame, instr: Instruction, _attrs: a.Attrs, started: Value) -> Value:
-    """The result of the started operation; it stands behind the operands.
+    """The result of the started operation; it comes after the operands.
 
     An all-reduce-start yields its result alone.
     """

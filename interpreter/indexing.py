@@ -185,7 +185,7 @@ def evaluate_scatter(
     for d, limit in windows.limits(dims).items():
         inside &= (windows.starts[d] >= 0) & (windows.starts[d] <= limit)
 
-    # Moved dimensions go to the front in the operand, and behind the batch in the updates.
+    # Moved dimensions go to the front in the operand, and after the batch in the updates.
     moved = windows.moved(dims)
     whole = [d for d in range(len(dims)) if d not in moved]
     order = moved + whole

@@ -75,7 +75,7 @@ def evaluate_triangular_solve(
         # X A = B is A^T X^T = B^T.
         system, sides, lower = system.mT, sides.mT, not lower
     if not lower:
-        # Read from behind, an upper triangle is a lower one.
+        # Read from its end, an upper triangle is a lower one.
         system, sides = system[..., ::-1, ::-1], sides[..., ::-1, :]
     solution = _substitute(system, sides, unit_diagonal=attrs.unit_diagonal)
     if not lower:

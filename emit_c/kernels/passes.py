@@ -84,7 +84,7 @@ PASSES = (
     ),
     KernelPass(
         "coalesce-loops",
-        "Two loops of a fold become one where their elements lie one behind the other, for rows"
+        "Two loops of a fold become one where their elements lie one after the other, for rows"
         " that fill no vector; before these are gathered or unrolled.",
         lambda _kernel, _, statements: coalesce_loops(statements),
     ),

@@ -28,7 +28,7 @@ _PARAMETERS = (
     Parameter(Pointer(Pointer("void"), const=True), "out"),
     Parameter(Pointer("u8"), "arena"),
 )
-_OF_ENTRY = "What threads need for themselves, `own`, lies behind the temporary arrays in `arena`."
+_OF_ENTRY = "What threads need for themselves, `own`, lies after the temporary arrays in `arena`."
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 A field says everything about its attribute: the name (its key in the text, `-` for `_`), the type,
 the kind of text that spells its value (a rule of `hlo.lark`), whether the parser demands
-it and when the printer shows it. Fields stand in the order in which XLA prints them. The parser,
+it and when the printer shows it. Fields are in the order in which XLA prints them. The parser,
 the printer and `hlo ops` read these classes; they name no attribute themselves.
 
 Computations that an instruction calls (`to_apply`, `body`, ...) are not here but in

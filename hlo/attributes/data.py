@@ -21,7 +21,7 @@ class Constant(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterNumber(Attrs):
-    """The number stands in the parentheses, so it is no keyed attribute."""
+    """The number is in the parentheses, so it is not a keyed attribute."""
 
     number: int
     parameter_replication: tuple[bool, ...] = optional("bools", ())

@@ -204,7 +204,7 @@ CODES: Final[dict[str, Code]] = {
     ),
     "HLO181": Code(
         "an instruction cannot be compiled to C",
-        "emit_c has no code for this opcode, or not where it stands; the message says why. The "
+        "emit_c has no code for this opcode, or not in this place; the message says why. The "
         "interpreter evaluates most of them: `hlo run --platform interpreter`.",
     ),
     "HLO182": Code(

@@ -46,7 +46,7 @@ TEXT_CODES: Final[dict[str, Code]] = {
     ),
     "HLO006": Code(
         "the rows of a stack-frame table are not numbered 1, 2, 3, ..., or a table is missing",
-        "FileNames, FunctionNames, FileLocations and StackFrames stand in this order, all or none "
+        "FileNames, FunctionNames, FileLocations and StackFrames come in this order, all or none "
         "of them, and refer to each other's rows by number, so no row may be missing or out of "
         "order.",
     ),
@@ -69,8 +69,8 @@ TEXT_CODES: Final[dict[str, Code]] = {
     ),
     "HLO010": Code(
         "an operand or a computation is not defined before it is used",
-        "HLO has no forward references: an instruction uses what stands before it in the same "
-        "computation, and calls computations that stand before its own. If an operand is written "
+        "HLO has no forward references: an instruction uses what comes before it in the same "
+        "computation, and calls computations that come before its own. If an operand is written "
         "with its shape, the shape is that of its definition.",
     ),
     "HLO012": Code(

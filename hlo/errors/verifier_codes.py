@@ -177,7 +177,7 @@ VERIFIER_CODES: Final[dict[str, Code]] = {
     ),
     "HLO056": Code(
         "a called computation is not in the module before its caller",
-        "Computations stand after those that they call, the entry among them; so no computation "
+        "Computations come after those that they call, the entry among them; so no computation "
         "calls itself.",
     ),
     "HLO057": Code(

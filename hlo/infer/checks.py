@@ -87,7 +87,7 @@ def expect_dimensions(name: str, dims: Iterable[int], rank: int) -> None:
         if not 0 <= dim < rank:
             raise HloError("HLO026", f"{name}: there is no dimension {dim} of {rank}")
         if dim in seen:
-            raise HloError("HLO027", f"{name}: dimension {dim} stands twice")
+            raise HloError("HLO027", f"{name}: dimension {dim} is given twice")
         seen.add(dim)
 
 

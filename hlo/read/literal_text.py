@@ -78,7 +78,7 @@ def read_shaped_literal(text: str, span: Span | None) -> Literal:
     try:
         split = split_shaped_literal(text)
     except HloError as error:
-        raise HloError("HLO003", f"a literal behind its shape: {error.message}", span) from None
+        raise HloError("HLO003", f"a literal after its shape: {error.message}", span) from None
     return _shaped_literal(split, span)
 
 

@@ -222,7 +222,7 @@ def verify_collective_permute(
             if device < 0 or (known != 1 and device >= known):
                 refuse(instr, "HLO067", f"{name} {device}, but there are {known} devices")
             if count > allowed:
-                refuse(instr, "HLO067", f"{name} {device} stands in {counted(count, 'pair')}")
+                refuse(instr, "HLO067", f"{name} {device} is in {counted(count, 'pair')}")
 
 
 def verify_constrained_layouts(

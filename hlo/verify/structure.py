@@ -110,7 +110,7 @@ def _verify_parameters(computation: Computation) -> None:
             continue
         attrs = ParameterNumber.of(instr)
         if attrs.number in found:
-            refuse(instr, "HLO053", f"number {attrs.number} stands twice in {computation.name}")
+            refuse(instr, "HLO053", f"number {attrs.number} occurs twice in {computation.name}")
         found[attrs.number] = instr
     for number, instr in found.items():
         if not 0 <= number < len(found):

@@ -49,7 +49,7 @@ class Picture(NamedTuple):
     legend: str
 
 
-MOVES = "An element of the result has the colour of the one that it is."
+MOVES = "Each element of the result has the colour of the element that it was copied from."
 COMPUTES = (
     "Some elements of the result have a colour, and so has all that they depend on: the interpreter"
     " was run again with each element changed."

@@ -160,7 +160,7 @@ def _attrs(attrs: CustomCall, window: Window) -> Convolution:
 
 @checked(
     *("DynamicConvolutionForward", "DynamicConvolutionInputGrad", "DynamicConvolutionKernelGrad"),
-    note="two arrays of one rank, behind s32[rank] sizes in DynamicConvolutionInputGrad",
+    note="two arrays of one rank, after s32[rank] sizes in DynamicConvolutionInputGrad",
 )
 def check_convolution(instr: Instruction, _options: Options | None) -> str:
     """The fault in the ranks of a convolution."""

@@ -25,7 +25,7 @@ TARGETS = frozenset(
 @register
 @dataclass(frozen=True)
 class ShardingRemover:
-    """Replaces custom calls that only say how their operand is split by the operand."""
+    """Removes custom calls that only say how their operand is sharded."""
 
     name = "sharding-remover"
     xla = "xla/service/sharding_remover.cc; its compilers run it if there is one partition"

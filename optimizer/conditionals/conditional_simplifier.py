@@ -34,7 +34,7 @@ TRANSFORMATIONS = (
 @register
 @dataclass(frozen=True)
 class ConditionalSimplifier:
-    """Makes conditionals smaller or takes them away."""
+    """Simplifies conditionals, or removes them."""
 
     name = "simplify-conditional"
     xla = "xla/service/conditional_simplifier.cc"

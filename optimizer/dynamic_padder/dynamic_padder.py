@@ -36,7 +36,7 @@ class UnpaddedWarning(UserWarning):
 @register
 @dataclass(frozen=True)
 class DynamicPadder:
-    """Makes a module static but for its arguments and results.
+    """Gives all arrays but arguments and results static sizes.
 
     A module with something that has no static form stays as it is.
 

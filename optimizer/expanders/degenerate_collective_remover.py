@@ -135,7 +135,7 @@ def permute_start(site: ExpansionSite) -> Instruction | None:
 
 
 def finish(site: ExpansionSite) -> Instruction | None:
-    """The value of a done: it stands behind the operands in the tuple of its start."""
+    """The value of a done: it comes after the operands in the tuple of its start."""
     start = site.instr.operands[0]
     begin = STARTS.get(start.opcode)
     begun = begin and begin(ExpansionSite(start, site.names))

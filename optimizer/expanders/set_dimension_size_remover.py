@@ -31,5 +31,5 @@ def is_size_of(c: Instruction, x: Instruction, p: tuple[int, ...]) -> bool:
     always=True,
 )
 def whole_dimension(x: Instruction) -> Instruction:
-    """Replaces set-dimension-size to as many elements as there are by the operand."""
+    """Removes set-dimension-size where it sets the size that the dimension has."""
     return x

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @expander("reduce-decomposer", "reduce", xla="xla/hlo/transforms/expanders/reduce_decomposer.cc")
 def reduce_in_place(site: ExpansionSite) -> Instruction | None:
-    """Puts a copy behind reductions that change the order of dimensions."""
+    """Puts a copy after reductions that change the order of dimensions."""
     instr = site.instr
     if not instr.shape.is_array:
         return None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class WhileLoopConstantSinking:
-    """Lets loops know the constants that they get.
+    """Sinks constants into the loops that use them.
 
     Attributes
     ----------

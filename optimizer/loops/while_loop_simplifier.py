@@ -45,7 +45,7 @@ TRANSFORMATIONS = (
 @register
 @dataclass(frozen=True)
 class WhileLoopSimplifier:
-    """Makes loops smaller or takes them away."""
+    """Simplifies loops, or removes them."""
 
     name = "simplify-while-loops"
     xla = "xla/service/while_loop_simplifier.cc"

@@ -110,8 +110,8 @@ class Peak:
         found = cost(instr)
         work = found.flops + _TRANSCENDENTAL * found.transcendentals + found.bytes_accessed
         reason = (
-            f"%{instr.name} waits through {self.peak}; to compute it again "
-            f"behind it saves {saved} bytes for {work} operations and bytes"
+            f"%{instr.name} waits through {self.peak}; computing it again "
+            f"after it saves {saved} bytes for {work} operations and bytes"
         )
         return RematDecision(True, "cheaper", reason, saved, work)
 

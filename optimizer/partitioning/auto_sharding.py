@@ -54,7 +54,7 @@ _LEAST_GAIN = 0.001
 @register
 @dataclass(frozen=True)
 class AutoSharding:
-    """Chooses the shardings of parameters that have none, so that a step takes least time.
+    """Chooses shardings for parameters that have none, so that a step takes the least time.
 
     Attributes
     ----------

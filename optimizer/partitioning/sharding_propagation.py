@@ -133,7 +133,7 @@ def returned(flow: Flow) -> dict[Instruction, Instruction]:
 @register
 @dataclass(frozen=True)
 class ShardingPropagation:
-    """Gives each array a sharding, from those that the program says."""
+    """Gives each array a sharding, from those in the program."""
 
     name = "sharding-propagation"
     xla = "xla/service/sharding_propagation.cc"

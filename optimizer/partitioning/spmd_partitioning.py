@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class SpmdPartitioning:
-    """Makes the module that each device runs, of a program whose arrays are cut among devices.
+    """Makes the program of one device from a program whose arrays are sharded.
 
     Attributes
     ----------

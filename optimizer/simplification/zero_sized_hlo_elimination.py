@@ -30,7 +30,7 @@ LONGEST = 10_000
 @register
 @dataclass(frozen=True)
 class ZeroSizedHloElimination:
-    """Makes constants of arrays without elements."""
+    """Replaces arrays without elements by constants."""
 
     name = "zero_sized_hlo_elimination"
     xla = "xla/hlo/transforms/simplifiers/zero_sized_hlo_elimination.cc"

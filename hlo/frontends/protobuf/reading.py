@@ -99,7 +99,7 @@ def values_of(path: str, prefix: str) -> list[Any]:
     elif kind == "HloUnoptimizedSnapshot" and found.partitions and prefix == "in":
         literals = [each for partition in found.partitions for each in partition.arguments]
         if any(p.arguments_descriptors for p in found.partitions) and not literals:
-            raise HloError("HLO201", f"{path} has its arguments behind the message: not read")
+            raise HloError("HLO201", f"{path} has its arguments after the message: not read")
     else:
         what = "no snapshot: it has no arguments" if prefix == "in" else "no snapshot with a result"
         raise HloError("HLO201", f"{path} is {what}")

@@ -1,7 +1,7 @@
 """Exercise 12: measure the longest chain.
 
 Give how many instructions the longest chain of a computation has, in which each is an operand of
-the next. Instructions stand after their operands: one sweep will do.
+the next. Instructions come after their operands: one sweep will do.
 """
 
 

@@ -9,7 +9,7 @@ Window dimensions in `attrs.collapsed_slice_dims` have size 1 and are dropped. T
 result's dimensions `attrs.offset_dims`, in order; the other result dimensions are those of
 `indices` without the index vectors'. `attrs.operand_batching_dims` and
 `attrs.start_indices_batching_dims` pair dimensions of operand and indices: in the former, a window
-starts where it stands in the latter, and has size 1, and is dropped.
+starts where it is in the latter, and has size 1, and is dropped.
 
 A loop over `np.ndindex(instr.shape.dims)` is good enough. `instr.shape.dims` is the result's shape.
 """

@@ -2,7 +2,7 @@
 
 p and q are tuples of `SliceDim(start, limit, stride)`. Element i of a slice is element
 start + i * stride of what is sliced. `root.shape.dims` are the sizes of the result. Mind that
-`limit` must not lie behind the end of x, and that a slice may be empty.
+`limit` must not be past the end of x, and that a slice may be empty.
 """
 
 from hlo.types.values import SliceDim

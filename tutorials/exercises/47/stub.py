@@ -11,7 +11,7 @@ Give the statements with each short loop, one for which `is_short(loop)` holds, 
 iterations, one after the other. `renamed(statement, {"j": Literal(2)})` is a statement with 2 in
 the place of `j`. A `Let` or `LocalVariable` of one iteration must not have the name that another
 iteration has: take `body.name("x")`, a name that is new, and put `Name(new)` in the place of the
-old one in what follows. Short loops stand inside of other loops: look there, too. `replace(loop,
+old one in what follows. Short loops may be inside other loops: look there, too. `replace(loop,
 body=...)` is a loop with another body. The project takes only short loops whose body holds no loop.
 """
 

@@ -2,7 +2,7 @@
 
 Give the text of a pipeline, such as "inline,fix(cse,dce)". After it, the layer in
 models/transformer_layer.hlo may move at most 1.1 times the bytes that it moves after the standard
-pipeline. At most eight passes may stand in it. `hlo passes` lists them.
+pipeline. It may have at most eight passes. `hlo passes` lists them.
 """
 
 PIPELINE = ""

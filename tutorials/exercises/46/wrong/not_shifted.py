@@ -4,7 +4,7 @@ from optimizer.analysis.indexing import Within
 
 
 def write_concatenate(body, instr, index):
-    """Element 0 of the second operand is not where it stands in the result."""
+    """Element 0 of the second operand is not at the same place in the result."""
     d, start, cases = instr.attrs.dimensions[0], 0, []
     for operand in instr.operands:
         end = start + operand.shape.dims[d]
