@@ -95,11 +95,16 @@ static void give_way(void) {
   CPU_ZERO(&left);
   CPU_SET(avoided, &left);
   allow(&left);
+}
+
+static void end_giving_way(void) {
+  if (avoided >= 0) allow(&processors);
   avoided = -1;
 }
 #else
 static void make_way(void) {}
 static void give_way(void) {}
+static void end_giving_way(void) {}
 #endif
 
 static void count_slots(void) {
@@ -251,8 +256,11 @@ static void withdraw(struct loop *loop) {
       pause_briefly();
     }
     pthread_mutex_lock(&lock);
-    if (loop->others == 1) give_way();
+    // Others who wait, or ask, need their helpers where they are.
+    int gives_way = loop->others == 1 && !loops && !hlo_own_part.threads;
+    if (gives_way) give_way();
     while (loop->others) pthread_cond_wait(&finished, &lock);
+    if (gives_way) end_giving_way();
   }
   pthread_mutex_unlock(&lock);
 }
