@@ -30,6 +30,7 @@ IN_CHROMIUM = [
 SESSIONS = Path(__file__).parent / "sessions"
 # The least contrast of text with what is behind it, as WCAG 2.1 has it: 4.5, of large text 3.
 CONTRASTS = """
+  for (const each of document.getAnimations()) each.finish();  // colours change slowly
   const parts = (text) => text.match(/[\\d.]+/g).map(Number);
   const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, n) => c * a + below[n] * (1 - a));
   const behind = (e) => {
