@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,19 @@ def add_script(parser: Parser) -> None:
     """The arguments for a script, and after `--` for its own words."""
     parser.add_argument("script", metavar="SCRIPT", help="a file of Python")
     parser.behind_dashes("words")
+
+
+def require(package: str, extra: str) -> None:
+    """Look for a package that a verb needs, and that one of PyHLO's extras installs.
+
+    Raises
+    ------
+    HloError
+        HLO200 if it is not installed.
+    """
+    if find_spec(package) is None:
+        note = f"pip install 'pyhlo[{extra}]'"
+        raise HloError("HLO200", f"{package} is not installed", notes=[note])
 
 
 def run_script(path: str, words: Sequence[str]) -> int:

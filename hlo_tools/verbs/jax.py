@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.console import plain
 from hlo_tools.running.observers import Alarm
-from hlo_tools.running.scripts import FINE, add_script, run_script
+from hlo_tools.running.scripts import FINE, add_script, require, run_script
 from hlo_tools.step.console import Console
 from hlo_tools.step.stepper import Stepper
 from hlo_tools.verbs.step import standard_input
@@ -75,8 +74,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the script."""
     for name in ("jax", "jaxlib"):
-        if find_spec(name) is None:
-            raise HloError("HLO200", f"{name} is not installed", notes=["pip install 'pyhlo[jax]'"])
+        require(name, "jax")
     if not Path(arguments.script).is_file():
         raise HloError("HLO200", f"cannot read {arguments.script}: no such file")
     os.environ["JAX_PLATFORMS"] = "pyhlo,cpu"

@@ -7,12 +7,11 @@ It starts this Python in their process, so both must stay where they are.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hlo.errors.error import HloError
 from hlo_tools.options.files import write_text
+from hlo_tools.running.scripts import require
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -36,9 +35,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Build the library."""
-    if find_spec("jaxlib") is None:
-        note = "pip install 'pyhlo[jax]'"
-        raise HloError("HLO200", "jaxlib, which reads programs, is not installed", notes=[note])
+    require("jaxlib", "jax")  # it reads programs
     from hlo_jax import loadable  # noqa: PLC0415 - other verbs do without JAX
     from hlo_jax.abi.header import header  # noqa: PLC0415
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.running.scripts import add_script, folder_made, run_script
+from hlo_tools.running.scripts import add_script, folder_made, require, run_script
 
 if TYPE_CHECKING:
     import argparse
@@ -68,9 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the script."""
     earlier = _read(arguments.since) if arguments.since else ""
     folder = folder_made(arguments.dump_to) if arguments.dump_to else None
-    if find_spec("tensorflow") is None:
-        note = "pip install 'pyhlo[tf]'"
-        raise HloError("HLO200", "tensorflow is not installed", notes=[note])
+    require("tensorflow", "tf")
     from hlo_tf.clusters.mark_for_compilation import ClusterOptions  # noqa: PLC0415 - TensorFlow is there
     from hlo_tf.clusters.run import auto_cluster  # noqa: PLC0415
     from hlo_tf.functions import explain  # noqa: PLC0415

@@ -11,12 +11,10 @@ another backend stays. The report lists the graphs, and why operations ran in Py
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hlo.errors.error import HloError
-from hlo_tools.running.scripts import add_script, folder_made, run_script
+from hlo_tools.running.scripts import add_script, folder_made, require, run_script
 
 if TYPE_CHECKING:
     import argparse
@@ -40,9 +38,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the script."""
     folder = folder_made(arguments.dump_to) if arguments.dump_to else None
-    if find_spec("torch") is None:
-        note = "pip install 'pyhlo[torch]'"
-        raise HloError("HLO200", "torch is not installed", notes=[note])
+    require("torch", "torch")
     from hlo_torch import report  # noqa: PLC0415 - torch is there
     from hlo_torch.dynamo import compiling_by_default  # noqa: PLC0415
 
