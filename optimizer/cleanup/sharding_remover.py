@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.attributes import CustomCall
+from hlo.sharded import reshardings
 from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.passes import register
 
@@ -31,14 +32,18 @@ class ShardingRemover:
     xla = "xla/service/sharding_remover.cc; its compilers run it if there is one partition"
 
     def run(self, module: Module, log: Log) -> Module:
-        """The module without such calls; the same one if it has several partitions."""
-        if module.header.num_partitions > 1:
+        """The module without such calls; the same one if it has several partitions.
+
+        HLO's text need not count them: a call that cuts a value into smaller parts needs the
+        sharding of its operand.
+        """
+        if module.header.num_partitions > 1 or reshardings(module):
             return module
         return expand(module, log, {"custom-call": remove_sharding})
 
 
 def remove_sharding(site: ExpansionSite) -> Instruction | None:
-    """The operand; None for any other custom call, and where a shard is not the whole."""
+    """The operand; None for any other custom call, and where the types differ."""
     instr = site.instr
     if CustomCall.of(instr).custom_call_target not in TARGETS:
         return None

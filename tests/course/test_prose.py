@@ -13,7 +13,7 @@ from hlo_tools.exercises.catalogue import EXERCISES
 
 DOCS = ROOT / "docs"
 GLOSSARY = DOCS / "glossary.md"
-MOST_WORDS = 20
+MEDIAN_WORDS, MOST_WORDS = 18, 40
 # The others are made of tables.
 WRITTEN = ("cuda", "glossary", "map", "pjrt", "stepping", "teaching", "trace", "xla-names")
 PAGES = [*CHAPTERS, COURSE / "README.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
@@ -41,8 +41,8 @@ def sentences(text: str) -> list[str]:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_sentences_are_short(path: Path) -> None:
     lengths = [len(s.split()) for s in sentences(prose(path))]
-    assert median(lengths) < MOST_WORDS
-    assert max(lengths) < 2 * MOST_WORDS
+    assert median(lengths) < MEDIAN_WORDS
+    assert max(lengths) < MOST_WORDS
 
 
 def glossary() -> dict[str, str]:
