@@ -10,12 +10,12 @@ Ratios are ours over XLA's, so less than 1 says that ours is better.
 kernels      instructions that need a kernel or a library call, loops counted once
 bytes        read and written by them, in the model of `optimizer.analysis.cost`, for both
 by jaxlib    the same in the model of jaxlib's `hlo_module_cost_analysis`, for both; it counts what
-             stands in a fusion otherwise than what stands alone, and XLA CPU lets nothing stand
-             alone that loops over elements, so ours is put into fusions too
+             is in a fusion otherwise than what is outside, and XLA CPU leaves nothing
+             outside that loops over elements, so ours is put into fusions too
 temporary    bytes for intermediate values, ours by buffer assignment, XLA's as it reports them once
              it has compiled the model (with `--memory`, since that takes minutes)
 
-Where a ratio is above 1.1 the cause stands below the table.
+Where a ratio is above 1.1 the cause is below the table.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def edit_distance(one: Array, other: Array) -> Array:
         change = above[:-1] + (other != letter)
         least = jnp.minimum(change, above[1:] + 1)
         start = above[0] + 1
-        # Insertions run along the row: the least of what stands to the left, plus the steps.
+        # Insertions run along the row: the least of what is to the left, plus the steps.
         at = jnp.arange(1, 257)
         along = lax.cummin(jnp.concatenate([start[None], least - at]))
         return jnp.concatenate([start[None], along[1:] + at]), None

@@ -101,7 +101,7 @@ def shown(expr: Expr, least: int = 0) -> str:
 
     Parameters
     ----------
-    least : how tightly it must bind where it stands; else it has parentheses.
+    least : how tightly it must bind where it is; else it has parentheses.
     """
     if type(expr) is Name:
         return expr.name

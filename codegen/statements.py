@@ -282,7 +282,7 @@ def nested(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def names_in(statements: Iterable[Statement]) -> list[str]:
-    """The names that statements read and write, each as often as it stands there."""
+    """The names that statements read and write, each as often as it occurs there."""
     found: list[str] = []
     for statement in nested(statements):
         found += own_names(statement)

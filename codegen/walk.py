@@ -60,7 +60,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def names_of(expr: Expr) -> list[str]:
-    """The names in a tree, each as often as it stands there."""
+    """The names in a tree, each as often as it occurs there."""
     found: list[str] = []
     _collect(expr, found)
     return found
@@ -78,7 +78,7 @@ def _collect(expr: Expr, found: list[str]) -> None:
 
 
 def callees_of(expr: Expr) -> list[str]:
-    """The functions that a tree applies, each as often as it stands there."""
+    """The functions that a tree applies, each as often as it occurs there."""
     found: list[str] = []
     _collect_callees(expr, found)
     return found
@@ -138,7 +138,7 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 def _known(value: Expr) -> str | int | Sum:
-    """A name, an integer or a sum, to stand in index arithmetic; "" for other trees."""
+    """A name, an integer or a sum, to use in index arithmetic; "" for other trees."""
     match value:
         case Index(total):
             return total

@@ -1,6 +1,6 @@
 """The times of a module's launches, beside the least time that a GPU needs for each.
 
-On a GPU each launch stands between two events of its stream, and no graph is recorded. On the
+On a GPU each launch is between two events of its stream, and no graph is recorded. On the
 processor it is the model of threads that takes the time, which tells nothing of a GPU; the least
 times, the *roofline*, are of the GPU that is named.
 """

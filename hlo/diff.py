@@ -103,7 +103,7 @@ def _header_lines(module: Module) -> dict[str, str]:
 
 
 def _changes(before: dict[str, str], after: dict[str, str]) -> tuple[Change, ...]:
-    """One change for each key whose line is not the same; removed ones stand where they were."""
+    """One change for each key whose line is not the same; removed ones are where they were."""
     return tuple(
         Change(before.get(key), after.get(key))
         for key in before | after

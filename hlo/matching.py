@@ -3,7 +3,7 @@
 The same program has other names and numbers when it comes out of another compiler run. So two
 instructions are taken for the same one, in this order: if they compute the same, down to the
 parameters and constants; if what uses them, or what they use, was found to be the same; if they
-have the same name; and last if they stand in the same order among those that are left.
+have the same name; and last if they are in the same order among those that are left.
 
 References
 ----------
@@ -196,7 +196,7 @@ class _Pairs:
         return True
 
     def in_order(self) -> None:
-        """Pair those of the same opcode and shape that stand in the same order."""
+        """Pair those of the same opcode and shape that are in the same order."""
         olds = [i for i in self.old.instructions if i not in self.forth]
         news = [i for i in self.new.instructions if i not in self.back]
         if len(olds) + len(news) > _MOST_LEFT:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MOST_DIGITS = 18
 # For so many roots names are looked through; for more, all are taken apart.
 _FEW = 8
-# Words that mean something by themselves: only behind a `%` can they be names.
+# Words that mean something by themselves: only after a `%` can they be names.
 KEYWORDS = frozenset(
     {
         *("HloModule", "ENTRY", "ROOT", "true", "false", "inf", "nan"),

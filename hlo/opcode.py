@@ -1,7 +1,7 @@
 """One row for each of XLA's 133 opcodes. Everything else in the project looks them up here.
 
 A row says how the opcode is spelled, how many operands it has, which attributes and computations,
-which traits, and its meaning in one line. Its exact meaning stands in the tables keyed by opcode:
+which traits, and its meaning in one line. Its exact meaning is in the tables keyed by opcode:
 `hlo.infer` (shapes), `interpreter` (values), `emit_c` and `emit_cuda` (code).
 
 Source: `xla/hlo/ir/hlo_opcode.h`; the attributes are those that XLA's parser accepts.

@@ -181,7 +181,7 @@ def rebuild(
         return computation
     sweep = _Rebuilding(plan, called, computation.instructions[:first])
     for instr in computation.instructions[first:]:
-        # The operands of an instruction stand before it, so it can be put there at once.
+        # The operands of an instruction are before it, so it can be put there at once.
         if instr in plan:
             sweep.settle(instr)
         elif instr not in sweep.new_of:

@@ -17,7 +17,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def numbered(number: int, noun: str) -> str:
-    """The form of a noun behind a number: `rule` behind 1, else `rules`."""
+    """The form of a noun after a number: `rule` after 1, else `rules`."""
     return noun if number == 1 else _PLURALS.get(noun, f"{noun}s")
 
 

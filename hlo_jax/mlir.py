@@ -19,7 +19,7 @@ def stablehlo_versions() -> tuple[tuple[int, ...], tuple[int, ...]]:
 def attributes_of_mlir(code: bytes) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """The text attributes of the main function's parameters and results, by name.
 
-    Layouts and kinds of memory that the user chose stand there, and get lost on the way to HLO.
+    Layouts and kinds of memory that the user chose are there, and get lost on the way to HLO.
     """
     mlir, ir = import_module("jax._src.interpreters.mlir"), import_module("jaxlib.mlir.ir")
     with mlir.make_ir_context() as context:

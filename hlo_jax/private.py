@@ -1,7 +1,7 @@
 """Every private function of JAX and jaxlib that PyHLO calls, with the reason.
 
 JAX has a public way to register a plugin that is a shared library. A plugin in Python, and one that
-reads HLO, needs more; none of it is promised to stay. So it all stands here: where a new version of
+reads HLO, needs more; none of it is promised to stay. So it is all here: where a new version of
 JAX breaks something, this is the file to look at. Each was tried with the versions in `TRIED`.
 """
 
@@ -338,7 +338,7 @@ def trace_annotation(name: str) -> Any:
 
 @cache
 def _hlo() -> Any:
-    """The part of jaxlib with HLO's classes; before 0.10.2 these stood among all others."""
+    """The part of jaxlib with HLO's classes; before 0.10.2 these were among all others."""
     try:
         return _module("jaxlib._hlo")
     except ModuleNotFoundError:

@@ -379,7 +379,7 @@ def _expect_inside(
 
 
 def _starts(buffers: Value, starts: tuple[Any, ...]) -> list[list[tuple[Array, ...]]]:
-    """For each buffer the starts of its slices; one slice may stand without its list."""
+    """For each buffer the starts of its slices; one slice may be without its list."""
     each: list[Any] = list(starts) if isinstance(buffers, tuple) else [starts]
     return [list(s) if isinstance(s[0], tuple) else [s] for s in each]
 

@@ -138,7 +138,7 @@ def wanting_from(name: str) -> str:
 
 
 def routes_of(device: Device, instr: Instruction, attrs: a.Channel, *, end: int) -> list[Route]:
-    """The routes on which a device stands at one end: 0 as the source, 1 as the target.
+    """The routes on which a device is at one end: 0 as the source, 1 as the target.
 
     Source-target pairs number the partitions, where there are several, and else the replicas.
     Messages of one pair are taken in the order in which they were sent, whatever their channel,
@@ -155,7 +155,7 @@ def routes_of(device: Device, instr: Instruction, attrs: a.Channel, *, end: int)
 
 
 def other_end(route: Route, device: Device, end: int) -> int:
-    """The device at an end of a route on which a device stands; negative where anybody may stand.
+    """The device at an end of a route on which a device is; negative where it may be any.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def stable_order(keys: Array, *, descending: bool) -> Array:
     """The order of the last axis by keys; equal keys stay as they are."""
     if not descending:
         return np.argsort(keys, axis=-1, kind="stable")
-    # The ascending order of the reversed array, read from behind, is descending and stable.
+    # The ascending order of the reversed array, read backwards, is descending and stable.
     backwards = np.argsort(keys[..., ::-1], axis=-1, kind="stable")[..., ::-1]
     return keys.shape[-1] - 1 - backwards
 

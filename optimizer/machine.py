@@ -44,7 +44,7 @@ HALF_VECTOR: Final = LANES // 2
 BLOCK_OF_LANES: Final = 2 * LANES
 """Iterations that fill whole vectors, be they of f32 or of 16 bits."""
 READ_BEHIND: Final = 2 * 8 * LANES
-"""Numbers that register tiles may read behind an array's last one. It must not be less than the
+"""Numbers that register tiles may read after an array's last one. It must not be less than the
 lanes of a tile's widest row, 8 vectors, for which there is room twice."""
 BUSY: Final = FMA_LATENCY * FMA_PER_CYCLE
 """Independent sums that keep a core's multipliers busy."""

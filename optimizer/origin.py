@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hlo.attributes.annotations import Annotations
     from hlo.instruction import Instruction
 
-# XLA prints an `op_type` before the `op_name`, and all else behind it.
+# XLA prints an `op_type` before the `op_name`, and all else after it.
 TEXT = r'"(?:[^"\\]|\\.)*"'
 METADATA = re.compile(rf"(?P<before>(op_type={TEXT})?) ?(op_name={TEXT})?(?P<after>.*)", re.DOTALL)
 

@@ -13,7 +13,7 @@ A pass is a frozen dataclass with XLA's name for it and a `run`; its fields are 
 How to add one:
 
 1. Write it in a file of its own, in the folder of its kind: `optimizer/cleanup/dce.py`. Its
-   docstring says what it does, the algebra or an example; XLA's file stands in `xla`.
+   docstring says what it does, the algebra or an example; XLA's file is in `xla`.
 2. Decide, then rebuild once: collect a plan (old instruction to new one), ask `log.rewrite(...)`
    for each entry, and carry it out with `hlo.walk.rebuild`. Return the same module where nothing
    changes; the helpers do.

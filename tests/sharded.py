@@ -116,7 +116,7 @@ ENTRY e {{
     lambda x: x + np.arange(7, -1, -1, dtype=np.float32)[:, None],
 )
 
-# Half of an axis cuts the rows, and the other half, behind all of x, the columns; two results.
+# Half of an axis cuts the rows, and the other half, after all of x, the columns; two results.
 parts_of_an_axis = Sharded(
     f"""{HEADER}
 ENTRY e {{
@@ -146,7 +146,7 @@ ENTRY e {{
     lambda x: (x.reshape(8, 2, 2, 2).transpose(0, 2, 1, 3).reshape(8, 8), -x),
 )
 
-# As before Shardy: the sharding of the whole stands on what cuts and joins it.
+# As before Shardy: the sharding of the whole is on what cuts and joins it.
 before_shardy = Sharded(
     """HloModule m, num_partitions=8
 ENTRY e {

@@ -100,7 +100,7 @@ def test_rooms_import_only_from_rooms_before_them(room: str) -> None:
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    """Not even for types: who reads a file must have read what it stands on before."""
+    """Not even for types: who reads a file must have read what it builds on before."""
     graph = {name: (imports(name) & FILES.keys()) - {name} for name in FILES}
     try:
         TopologicalSorter(graph).prepare()

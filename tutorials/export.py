@@ -55,7 +55,7 @@ toggle.icon = "lucide/moon"
 toggle.name = "Light pages"
 """
 FOLD = re.compile(r"</?(details|summary)>")
-# The parts of the site, and their pages; a part with pages of its own stands inside.
+# The parts of the site, and their pages; a part with pages of its own is inside.
 PARTS: dict[str, list[str]] = {
     "The course": ["tutorials/README.md", "tutorials/[0-9]*.md"],
     "How to": ["docs/howto/*.md", "docs/stepping.md", "docs/teaching.md"],

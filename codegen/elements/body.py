@@ -403,5 +403,5 @@ class Body:
 
 
 def _at(operand: Instruction, instr: Instruction, index: Index) -> Index:
-    """The operand's index: scalars stand beside arrays in select and clamp."""
+    """The operand's index: scalars go with arrays in select and clamp."""
     return index if operand.shape.rank == instr.shape.rank else ()

@@ -18,5 +18,5 @@ def copied(target: Expr, source: Expr, size: int) -> Call:
 
 
 def pointer_into(memory: Expr, offset: int, kind: str | Record, *, const: bool = False) -> Cast:
-    """The address so many bytes behind the beginning of some memory, as that of numbers."""
+    """The address so many bytes after the beginning of some memory, as that of numbers."""
     return Cast(Pointer(kind, const), memory + offset if offset else memory)

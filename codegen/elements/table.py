@@ -1,6 +1,6 @@
 """The table that all emitters share: how each opcode is emitted.
 
-An emitter's own table stands on this one, and has only what the emitter does otherwise. An entry is
+An emitter's own table extends this one, and has only what the emitter does otherwise. An entry is
 one of five kinds. `Scalar` is an expression, written with the operands' values at the same index.
 `Element` is a function that emits the value at one index of the result, reading operands wherever
 it wants: such instructions can be fused into their users' loops. `WholeArray` is a function that

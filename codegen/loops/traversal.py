@@ -313,7 +313,7 @@ def _with_range(ranges: Sequence[Range], k: int, limits: Range) -> tuple[Range, 
 
 
 def _ranges(limits: Range, cuts: Sequence[int], tile: int | None) -> list[Range]:
-    """The pieces between cuts; in tiles, the rest behind the last whole tile is one."""
+    """The pieces between cuts; in tiles, the rest after the last whole tile is one."""
     ends = [limits[0], *cuts, limits[1]]
     found: list[Range] = []
     for low, high in pairwise(ends):
@@ -359,7 +359,7 @@ def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
         counter = nest.axes[k].name
         loop = For(counter, high, statements, start=low)
         if high - low > tiles.size:
-            # Its size stands in the loop: compilers do not see it in the difference of two names.
+            # Its size is in the loop: compilers do not see it in the difference of two names.
             outer_counter = Let("s64", counter, Name(tiles.name) + Name(tiles.counter))
             loop = For(tiles.counter, tiles.size, (outer_counter, *statements))
         statements = _hoisted(loop)

@@ -175,7 +175,7 @@ def _key(less: Instruction) -> SortKey | None:
     if side is None:
         return None
     attrs = Compare.of(less)
-    # Where the right element stands on the left, less is more.
+    # Where the right element is on the left, less is more.
     descending = (attrs.direction == "GT") != (side == 1)
     return SortKey(left, side, descending, attrs.type == "TOTALORDER")
 

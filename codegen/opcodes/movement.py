@@ -1,7 +1,7 @@
 """Opcodes that move elements become index arithmetic.
 
 Each function is given the index of an element of the result, and asks for the operand's element
-that stands there: `optimizer.analysis.indexing_map` knows where. Nothing is copied.
+that is there: `optimizer.analysis.indexing_map` knows where. Nothing is copied.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def write_device_number(_body: Body, _instr: Instruction, _index: Index) -> Expr
 
 @define("dynamic-slice")
 def write_dynamic_slice(body: Body, instr: Instruction, index: Index) -> Expr:
-    """The operand's element as far behind the start as the index says."""
+    """The operand's element as far after the start as the index says."""
     attrs = a.DynamicSlice.of(instr)
     operand, *starts = instr.operands
     first = window_start(body, starts, operand.shape.dims, attrs.dynamic_slice_sizes)

@@ -145,7 +145,7 @@ def shown(
     """The element number `offset` under the window at position `index`, and whether there is one.
 
     Where elements lie `base_dilation` apart, a window that starts at s shows first the one of
-    number ceil(s / base_dilation), and those behind it. So holes need no steps of their own.
+    number ceil(s / base_dilation), and those after it. So holes need no steps of their own.
 
     Returns
     -------

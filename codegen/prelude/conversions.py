@@ -104,7 +104,7 @@ def _encode(element_type: ElementType) -> str:
     format_ = f"{form.exponent_bits}, {form.mantissa_bits}, {bias}"
     call = f"small_float(x, {format_}, {largest}, {overflow}, {nan})"
     if _code(element_type, -0.0) == 0:
-        # One zero: the sign of nothing, where NaN stands instead.
+        # One zero: the sign of nothing, where NaN is instead.
         signed = f"code == 0 || code == {nan} ? code : code | sign"
     elif nan == sign:
         # No NaN at all: XLA turns it into -0.

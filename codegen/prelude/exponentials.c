@@ -77,7 +77,7 @@ static inline f64 less_logarithms_f64(f64 x, f64 n) {
   return multiply_add_f64(n, -0x1.a39ef35793c76p-33, r);
 }
 
-// 2^n for a whole n from -1022 to 1023: added to 1.5 * 2^52, its bits stand at the end of the sum.
+// 2^n for a whole n from -1022 to 1023: added to 1.5 * 2^52, its bits are at the end of the sum.
 static inline f64 power_of_two(f64 n) {
   return from_bits_f64((bits_f64(n + 0x1.8p52) + 1023) << 52);
 }

@@ -263,7 +263,7 @@ static void real_parts_together_$T(const $T *restrict x, $T *restrict y, const $
   }
 }
 
-// Products of numbers of one line with factors; before or behind that, real and imaginary parts may
+// Products of numbers of one line with factors; before or after that, real and imaginary parts may
 // change places.
 static void multiply_numbers_$T(const $T *x, s64 x_step, $T *y, s64 y_step, const $T *factors, s64 n,
                                 s64 inverse, s64 inverse_after) {

@@ -80,7 +80,7 @@ static void cholesky_$T(const $T *a, $T *l, s64 n, int lower) {
 }
 
 // op(A) X = B, row after row; A and X are walked through by strides, so that transposed systems and
-// upper triangles (read from behind) are the same lower triangle.
+// upper triangles (read backwards) are the same lower triangle.
 static void substitute_$T(const $T *a, s64 row, s64 column, $T *x, s64 down, s64 across,
                           s64 n, s64 m, int unit_diagonal, int conjugated) {
   for (s64 i = 0; i < n; i++) {

@@ -2,7 +2,7 @@
 
     a writes x;  b reads y;  c reads x      =>   a;  b;  barrier;  c
 
-Two steps with no barrier between them run at once. So a step comes behind a barrier if it uses
+Two steps with no barrier between them run at once. So a step comes after a barrier if it uses
 bytes that a step since the last barrier has used, and one of the two writes. A loop's first steps
 come after its last ones as well. No barrier is needed if each thread uses only what it has used
 itself in the step before; and one of a block is enough for steps that the first block does alone.
@@ -34,7 +34,7 @@ class Use:
     ----------
     writes : the step may write there.
     step : None if all threads read.
-    fenced : behind it was a barrier of its block.
+    fenced : after it was a barrier of its block.
     """
 
     pointer: str
@@ -60,7 +60,7 @@ class Barriers:
     before: dict[int, bool] = field(default_factory=dict[int, bool])
 
     def after(self, steps: Sequence[Step], used: frozenset[Use]) -> frozenset[Use]:
-        """The uses since the last barrier behind steps, of those before the steps."""
+        """The uses since the last barrier after steps, of those before the steps."""
         for step in steps:
             match step:
                 case While():
@@ -76,7 +76,7 @@ class Barriers:
         return used
 
     def _loop(self, loop: While, used: frozenset[Use]) -> frozenset[Use]:
-        """The uses since the last barrier behind a loop, of which any iteration may be the last."""
+        """The uses since the last barrier after a loop, of which any iteration may be the last."""
         while True:
             asked = used
             if loop.trips is None:
@@ -88,7 +88,7 @@ class Barriers:
             used = again
 
     def _behind(self, step: Step, new: Iterable[Use], used: frozenset[Use]) -> frozenset[Use]:
-        """The uses behind a step of new ones, before which there may be a barrier."""
+        """The uses after a step of new ones, before which there may be a barrier."""
         new = frozenset(new)
         clashes = [(one, other) for one in new for other in used if self._clash(one, other)]
         if not clashes:

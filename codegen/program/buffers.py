@@ -81,7 +81,7 @@ class Memory:
     def settle(self) -> None:
         """Give everything its address."""
         assignment = self.assignment = BufferAssignment(self.buffers, self.scratch)
-        # Behind them lies the memory of each thread.
+        # After them lies the memory of each thread.
         self.arena_bytes = aligned(assignment.temporary_bytes)
         for buffer in self.buffers:
             if not (buffer.fixed and buffer.fixed.kind == "constant"):

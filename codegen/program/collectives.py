@@ -43,7 +43,7 @@ class CollectiveSite:
     Attributes
     ----------
     signature : the opcode, and the shapes of operands and result.
-    span : where it stands in the module's text; None where it stands nowhere.
+    span : where it is in the module's text; None where it is nowhere.
     """
 
     name: str

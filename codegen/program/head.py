@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
-# Lines of the module's text that stand in the file's head.
+# Lines of the module's text that are in the file's head.
 HEAD_LINES = 200
 
 

@@ -78,7 +78,7 @@ def _nested(like: Value, leaves: Iterator[Any]) -> Value:
 
 
 def _padded(value: Value, shape: Shape) -> Value:
-    """A value whose arrays have the sizes of their bounds, with zeros behind their elements."""
+    """A value whose arrays have the sizes of their bounds, with zeros after their elements."""
     if shape.is_tuple:
         pairs = zip(cast("Sequence[Value]", value), shape.elements, strict=True)
         return tuple(_padded(v, s) for v, s in pairs)

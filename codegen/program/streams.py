@@ -140,7 +140,7 @@ def _split(loop: While, streams: int) -> tuple[Sequence[Step], Sequence[Step]]:
     if streams == 1:
         # The order stays as it is.
         return steps, ()
-    # Behind the last loop or branch, steps that the predicate does not need can wait.
+    # After the last loop or branch, steps that the predicate does not need can wait.
     tail: list[Work] = []
     for step in reversed(steps):
         if isinstance(step, HostCall | While | Branch):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from emit_c.code.names import CNames
 
-# Elements up to which an array stands in the C text; a compiler reads about 1 MB of it a second.
+# Elements up to which an array is in the C text; a compiler reads about 1 MB of it a second.
 LARGEST_IN_TEXT = 1024
 
 
@@ -29,7 +29,7 @@ class ConstantArray:
     ----------
     kind : the type of its elements.
     stored : the type of the literals that are written for them.
-    text : its definition, where it stands in the C; empty for one that is handed over.
+    text : its definition, where it is in the C; empty for one that is handed over.
     about : what is said of one that is handed over.
     """
 

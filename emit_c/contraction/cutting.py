@@ -199,7 +199,7 @@ class Cutting:
 
     @property
     def reads_behind(self) -> bool:
-        """Whether tiles read behind the input's last number, in lanes that are not used."""
+        """Whether tiles read after the input's last number, in lanes that are not used."""
         return self.lane.input != 0 and not self._is_covered(self.lane, self.width)
 
     def _is_covered(self, dim: Dim, side: int) -> bool:

@@ -45,7 +45,7 @@ class TiledProduct:
     Attributes
     ----------
     order : of the input's dimensions in memory.
-    copied : whether the input must be copied: to another type, or so that tiles may read behind
+    copied : whether the input must be copied: to another type, or so that tiles may read after
         its last element, or so that its rows do not push each other out of the first cache.
     """
 
@@ -222,12 +222,12 @@ class TiledProduct:
 
     @property
     def copy_size(self) -> int:
-        """The number of elements of the copy, with those that tiles may read behind it."""
+        """The number of elements of the copy, with those that tiles may read after it."""
         lines = prod(self._sizes) // self._line
         return lines * (self._line + self.padding) * self.parts + machine.READ_BEHIND
 
     def copy(self, body: Body, pointer: Expr) -> None:
-        """Copy the input, with zeros behind it."""
+        """Copy the input, with zeros after it."""
         rest = pointer + (self.copy_size - machine.READ_BEHIND)
         body.call("__builtin_memset", rest, 0, machine.READ_BEHIND * self.kind.bytes)
         instr, into = self.input.instr, self._steps

@@ -118,13 +118,13 @@ class Quads(TiledProduct):
         return Tiling(dims, steps, self.kind, signs=self.signs)
 
     def _of_input(self, at: Index) -> Expr:
-        """Four bytes of the input; behind its end it does not matter which."""
+        """Four bytes of the input; after its end it does not matter which."""
         quad = self._quad(self.input.instr, at, self.input.contracting[-1])
         word = Group(total_of(quad, "|"))
         return Cast("s32", word ^ FLIPPED if has_offset(self.signs) else Group(word))
 
     def number(self, feature: Sum, steps: Index) -> Expr:
-        """Four bytes of the kernel; behind its end there are zeros."""
+        """Four bytes of the kernel; after its end there are zeros."""
         d, index = self.kernel.contracting[-1], self._kernel_index(feature, steps)
         quad = self._quad(self.kernel.instr, index, d)
         for k, byte in enumerate(quad):

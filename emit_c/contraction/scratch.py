@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Scratch:
-    """Arrays in a kernel's scratch memory, one behind the other.
+    """Arrays in a kernel's scratch memory, one after the other.
 
     Attributes
     ----------

@@ -135,7 +135,7 @@ def rows_for(count: int, vectors: int, together: int = 1024, *, spared: bool = F
 
 
 def head(tile: Tile) -> str:
-    """The declaration of a tile's function, without the semicolon or body behind it.
+    """The declaration of a tile's function, without the semicolon or body after it.
 
     It is given pointers to the factors that rows have each and share, and to the output; `steps`;
     how many lanes are outputs, if it is not all; and whether to add to what the output holds. The

@@ -30,7 +30,7 @@ def is_transpose(name: str) -> bool:
 
 
 def transpose_head(name: str) -> str:
-    """The declaration of a function, without the semicolon or body behind it.
+    """The declaration of a function, without the semicolon or body after it.
 
     It writes number `from[c * from_column + r]` to `to[r * to_row + c]`.
     """

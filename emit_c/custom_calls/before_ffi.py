@@ -59,7 +59,7 @@ def trsm(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     """X in op(A) X = alpha B, or in X op(A) = alpha B.
 
     The operands are left_side, lower, transpose (0, 1, 2 for the adjoint), unit_diagonal, m, n,
-    batch, alpha, A, B. A stands on the side on which it has room, whatever left_side says.
+    batch, alpha, A, B. A is on the side on which it has room, whatever left_side says.
     """
     alpha, a, b = instr.operands[-3:]
     (*_, rows), (*_, m, n) = a.shape.dims, b.shape.dims

@@ -224,7 +224,7 @@ def sytrd(call: LapackCall, a: Matrix) -> Results:
 
 @lapack_call("gtsv")
 def gtsv(call: LapackCall, lower: Matrix, diagonal: Matrix, upper: Matrix, b: Matrix) -> Results:
-    """X in T X = B for a tridiagonal T, behind its diagonals as `gtsv` overwrites them; info.
+    """X in T X = B for a tridiagonal T, after its diagonals as `gtsv` overwrites them; info.
 
     JAX's lower diagonal has a first element that is not used, and is handed on as it is.
     """

@@ -269,7 +269,7 @@ def batched(
     Parameters
     ----------
     ranks : dimensions of each array; those in front of them are the batch.
-    read : makes options of the operands that stand in front of the arrays, each of which is given
+    read : makes options of the operands that are in front of the arrays, each of which is given
         as a function that makes an expression for it; None if the backend configuration holds the
         options.
     """

@@ -51,7 +51,7 @@ LINKED_BY_GCC = ("-nostdlib", MATHEMATICS, "-lgcc")
 # Flags of a linker that no compiler runs. Debuggers walk up the stack by the table of frames.
 LINKER_FLAGS = ("-shared", "--eh-frame-hdr")
 # Built-in functions for which compilers have code of their own, or which are no mathematics. (A
-# multiply-add stands only where the processor has one.)
+# multiply-add is used only where the processor has one.)
 _OWN_CODE = {
     *("assoc_barrier", "clz", "clzll", "complex", "copysign", "fabs", "fma", "inf", "memcpy"),
     *("memmove", "memset", "mul_overflow", "nan", "shufflevector", "sqrt"),

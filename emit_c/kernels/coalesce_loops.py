@@ -1,4 +1,4 @@
-"""Loop coalescing: two loops of a fold as one, where their elements lie one behind the other.
+"""Loop coalescing: two loops of a fold as one, where their elements lie one after the other.
 
     for i < 9362: for j < 7: total = total + x[7 * i + j]
 

@@ -84,7 +84,7 @@ def _collapsed(body: Body, statement: Statement, types: KernelTypes) -> Sequence
     loop, width = nest[-1], columns[-1][1]
     count = _rows_of_block(merged, width, known[1], types)
     inner = [s for s in merged.body if isinstance(s, For) and not s.simd]
-    # Rows that are inside of others lie one behind the other.
+    # Rows that are inside of others lie one after the other.
     if not count or any(_rows_of_block(s, width, width, types) for s in inner):
         return None
     names = body.name(f"{loop.name}_block"), body.name("row"), body.name("k")

@@ -6,7 +6,7 @@ become
 
     x[7 * block + k]       copy[k]                tile[k]
 
-Rows that lie one behind the other are read where they are. Others are copied before the loop, or
+Rows that lie one after the other are read where they are. Others are copied before the loop, or
 after it where they are stored, and what all rows read is copied once, for each row of a block. A
 value that all columns of a row read is copied for each of them: without this, products of rows of
 seven f16 by their first elements take 4 times as long, of bf16 3 times.
@@ -168,7 +168,7 @@ class CollapsedElements:
         return self.tiles[element]
 
     def side_by_side(self, element: Load) -> Load | None:
-        """An element of rows that lie one behind the other; None if these do not."""
+        """An element of rows that lie one after the other; None if these do not."""
         rows, array = self.rows, base(element)
         found = self._strides(element.index)
         if found is None:

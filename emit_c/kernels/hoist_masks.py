@@ -42,7 +42,7 @@ def hoist_masks(body: Body, statements: Sequence[Statement]) -> tuple[Statement,
 
 
 class _MaskedLoop:
-    """A loop in lanes, and the limits that stand before it, by their conditions."""
+    """A loop in lanes, and the limits that are before it, by their conditions."""
 
     def __init__(self, body: Body, loop: For) -> None:
         self.body, self.loop = body, loop

@@ -189,7 +189,7 @@ def _copies(statements: Sequence[Statement]) -> set[str]:
 
 
 def _changed(statements: Iterable[Statement]) -> set[str]:
-    """Names that stand where variables are changed."""
+    """Names in places where variables are changed."""
     found: set[str] = set()
     for statement in statements:
         match statement:

@@ -194,7 +194,7 @@ class _Split:
 
 
 _RANGE = (Parameter("s64", "begin"), Parameter("s64", "end"))
-# Comments in the functions, since the HLO that they compute stands above the kernel, after them.
+# Comments in the functions, since the HLO that they compute is above the kernel, after them.
 _OF_ITERATIONS = "Some iterations of a loop of the next kernel, which one thread takes."
 _OF_PART = (
     "What a thread is given: the range of iterations, and the kernel's arguments in a struct."

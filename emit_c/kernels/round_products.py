@@ -6,7 +6,7 @@ becomes
 
     for i: p = rounded_f32(a[i] * c[i]); x = p - b[i] * d[i]; ... z[2 * i] = x; z[2 * i + 1] = y
 
-What HLO calls a product and a sum is rounded twice. Where differences and sums stand in turn in one
+What HLO calls a product and a sum is rounded twice. Where differences and sums alternate in one
 array, as the parts of complex numbers do, gcc from 12 on has one operation for both, even for those
 of products, which it then does not round, whatever it is told about contraction.
 """
@@ -45,7 +45,7 @@ def _with_rounded(loop: For) -> list[Statement]:
 
 
 def _added(body: Sequence[Statement]) -> set[str]:
-    """The names of products that sums and differences may be of that stand in turn in an array."""
+    """The names of products that sums and differences may be of that alternate in an array."""
     lets = [s for s in body if isinstance(s, Let)]
     products = {s.name for s in lets if s.kind in _REAL and _is(s, "*")}
     if any(s.kind in _COMPLEX for s in lets):

@@ -44,7 +44,7 @@ class ModuleKernels:
     functions : by name, each after the functions that it alone calls.
     entries : the names of the kernels themselves.
     by_instruction : the names of the kernels, by those of the instructions whose values they are.
-    hlo_names : for each of these kernels, the HLO name behind each of its identifiers.
+    hlo_names : for each of these kernels, the HLO name of each of its identifiers.
     watch : is shown the statements that each pass makes of a kernel.
     plain : kernels stay plain loops, which no pass makes faster.
     schedule : as of `run_passes`.

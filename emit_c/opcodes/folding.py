@@ -59,7 +59,7 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) 
     half = len(instr.operands) // 2
     arrays, initials = instr.operands[:half], instr.operands[half:]
     dims = arrays[0].shape.dims
-    # The dimensions behind all that are folded: their elements lie side by side.
+    # The dimensions after all that are folded: their elements lie side by side.
     first = max(attrs.dimensions, default=len(dims)) + 1
     columns = prod(dims[first:])
     if first >= len(dims) or columns < 2:

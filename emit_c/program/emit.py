@@ -55,8 +55,8 @@ class Program:
     sites : the calls of kernels, if their times are measured, by the number that each reports.
     units : the files that were handed to compilers already, if any were.
     assignment : the buffer of every array, and the scratch memory of single instructions.
-    hlo_names : for each C function, the HLO name behind each of its identifiers; under "", the HLO
-        names behind the functions themselves.
+    hlo_names : for each C function, the HLO name of each of its identifiers; under "", the HLO
+        names of the functions themselves.
     meetings : the collectives, and who meets whom there.
     kernels : the C function of each instruction's kernel, by the instruction's name; equal kernels
         are one function.

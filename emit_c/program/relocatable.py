@@ -54,7 +54,7 @@ class RelocatableFunction:
 
     Attributes
     ----------
-    about : what stands above it.
+    about : what is above it.
     declared : the pointers to its arrays.
     """
 

@@ -113,7 +113,7 @@ class StepTable:
         return [number, len(addresses), *(n for address in addresses if address for n in address)]
 
     def _address(self, argument: Expr) -> tuple[int, int] | None:
-        """The array that an argument lies in, and how far behind its beginning."""
+        """The array that an argument lies in, and how far after its beginning."""
         if not isinstance(argument, Name):
             return None
         if argument.name == OWN.name:

@@ -97,7 +97,7 @@ class _ByRows:
     # ------------------------------------------------------------------- loops
 
     def write(self) -> None:
-        """Write the sweeps over each row, one behind the other."""
+        """Write the sweeps over each row, one after the other."""
         with self._rows():
             self.targets = {i: self._lies(i) for i in self.stored}
             for number in range(self.nest.sweeps):

@@ -84,7 +84,7 @@ extern char __ehdr_start[] __attribute__((visibility("hidden")));
 extern char _end[] __attribute__((visibility("hidden")));
 }
 
-// Nobody's bytes behind the shared variables: this file is linked after those that have some.
+// Nobody's bytes after the shared variables: this file is linked after those that have some.
 __attribute__((section("cuda_shared"), used)) static char behind_shared[4096];
 
 static void forget() {

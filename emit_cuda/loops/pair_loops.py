@@ -1,7 +1,7 @@
 """A loop over neighbours of 16 bits, as one over pairs of them.
 
 A value that is loaded, stored, or computed by an operation of pairs is a pair; other statements
-stand there for each of its halves. An f32 has more than twice the digits of these types, so the sum
+are there for each of its halves. An f32 has more than twice the digits of these types, so the sum
 or the product of a pair has the bits of one that is computed in f32 and rounded.
 
 References

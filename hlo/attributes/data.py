@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constant(Attrs):
-    """The value stands in the parentheses, so it is no keyed attribute."""
+    """The value is in the parentheses, so it is no keyed attribute."""
 
     literal: Literal
 

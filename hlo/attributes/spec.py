@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import Any, Literal, Protocol, Self, cast
 
-# What an attribute stands behind in the text: the operands, the computations that the instruction
+# What an attribute comes after in the text: the operands, the computations that the instruction
 # calls, or its statistics.
 Place = Literal["operands", "called", "statistics"]
 

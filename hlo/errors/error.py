@@ -76,7 +76,7 @@ class Span:
         line, column = self.source.line(self.start), self.column - 1
         begin = 0 if len(line) <= EXCERPT_WIDTH else max(0, column - EXCERPT_WIDTH // 2)
         shown = line[begin : begin + EXCERPT_WIDTH]
-        # Tabs stay tabs below, so that the caret stands under its character in any terminal.
+        # Tabs stay tabs below, so that the caret is under its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in line[begin:column])
         width = max(1, min(self.end - self.start, len(shown) - (column - begin)))
         return shown, indent + "^" * width

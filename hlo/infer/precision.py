@@ -119,7 +119,7 @@ def _computed(instr: Instruction, said: Precision) -> Precision:
 def _groups(instr: Instruction, said: Precision) -> tuple[list[int], list[int], list[int]]:
     """The groups of one precision: a number for each operand, result and parameter.
 
-    What a computation yields stands with its first parameters.
+    What a computation yields is with its first parameters.
     """
     count, half = len(said.operands), len(said.operands) // 2
     match instr.opcode:

@@ -109,7 +109,7 @@ class GrammarReader:
         return [self._bare(name, piece.start) for name in names if name is not None]
 
     def called(self, piece: Piece) -> CalledSyntax:
-        """The computation that an attribute calls: its name, or the body that stands in place."""
+        """The computation that an attribute calls: its name, or the body in its place."""
         return self._called(self._parse("called", piece).children[0], piece.start)
 
     def called_list(self, piece: Piece) -> list[CalledSyntax]:
@@ -243,13 +243,13 @@ def split_elements(text: str) -> list[str]:
 
 
 def split_shaped_literal(text: str) -> ShapedLiteral:
-    """The texts of a shape and of the literal behind it; a list of such pairs for a tuple."""
+    """The texts of a shape and of the literal after it; a list of such pairs for a tuple."""
     cut = _Cut("shaped_literal", text)
     return cut.shaped(cut.tree)
 
 
 class _Cut:
-    """The tree that a rule makes of a text that stands alone."""
+    """The tree that a rule makes of a text by itself."""
 
     def __init__(self, rule: str, text: str) -> None:
         self.text = text

@@ -80,7 +80,7 @@ def read_header(
 
 
 def read_stack_frames(tables: Sequence[TableSyntax], reader: GrammarReader) -> StackFrames:
-    """The tables that stand between the header and the computations.
+    """The tables that are between the header and the computations.
 
     Raises
     ------

@@ -58,7 +58,7 @@ def read_literal(shape: Shape, text: str, span: Span | None) -> Literal:
     ----------
     shape : what it must be; its layout is carried along.
     text : without comments: `{ {1, 2}, {3, 4} }`, `(1, {2, 3})`, `{...}`.
-    span : where the text stands.
+    span : where the text is.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def _skeleton_length(dims: tuple[int, ...]) -> int:
 @lru_cache(1_000)
 def _skeleton(dims: tuple[int, ...]) -> str:
     """The braces of a literal of these dimensions, with a `w` for each number."""
-    # Nothing is written inside of an empty dimension, so those behind it may have any size.
+    # Nothing is written inside of an empty dimension, so those after it may have any size.
     if 0 in dims:
         dims = dims[: dims.index(0) + 1]
     skeleton = "w"

@@ -79,5 +79,5 @@ def _canonical_value(kind: str, value: Token) -> str:
 
 
 def is_seen(text: str) -> bool:
-    """Whether XLA prints an instruction's metadata, of which this is all that stands in braces."""
+    """Whether XLA prints an instruction's metadata, of which this is all that is in braces."""
     return not _UNSEEN.fullmatch(text)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from lark import Token
 
-# How deep brackets may stand inside each other. Real HLO stays below 20; nested text is read and
+# How deep brackets may be inside each other. Real HLO stays below 20; nested text is read and
 # printed by functions that call themselves, and Python's stack is short.
 MAX_NESTING = 100
 _STEPS = {"(": 1, "{": 1, "[": 1, ")": -1, "}": -1, "]": -1}

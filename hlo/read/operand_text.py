@@ -23,7 +23,7 @@ class OperandText:
     Parameters
     ----------
     scope : where they are looked up.
-    read_nested : reads an instruction that stands where an operand is expected.
+    read_nested : reads an instruction that is where an operand is expected.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class OperandText:
         self.read_nested = read_nested
 
     def read(self, piece: Piece) -> tuple[Instruction, ...]:
-        """The instructions that stand in an opcode's parentheses.
+        """The instructions that are in an opcode's parentheses.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class OperandText:
         return self.scope.add(Instruction(wanted, "parameter", shape, (), attrs, span=span))
 
     def _nested(self, shape: Piece | None, opcode: Piece, arguments: Piece) -> Instruction:
-        """An instruction that stands where an operand is expected: `add(negate(p), q)`."""
+        """An instruction that is where an operand is expected: `add(negate(p), q)`."""
         name = self.scope.fresh(f"{opcode.text}.anon")
         return self.read_nested(InstructionSyntax(name, False, shape, opcode, arguments, ()))
 

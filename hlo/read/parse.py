@@ -142,7 +142,7 @@ class _ModuleReader:
         return InstructionText(scope)
 
     def inline(self, body: Sequence[InstructionSyntax], start: int) -> Computation:
-        """A computation that stands in braces where its name is expected."""
+        """A computation that is in braces where its name is expected."""
         made = read_computation(self, Piece("_", start), body)
         made = self.uniquely_named(made)
         self.computations[made.name] = made

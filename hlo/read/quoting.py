@@ -10,7 +10,7 @@ import re
 
 from hlo.read.nesting import MAX_NESTING
 
-# In Python before 3.11.5, a possessive repetition of a group may end behind the point where its
+# In Python before 3.11.5, a possessive repetition of a group may end after the point where its
 # last try failed. Here that does no harm: a string that is never closed does not match, either way.
 # Where it would, `(?>(?:...)*)` is used; it takes memory for each iteration, so that these are
 # bounded.

@@ -39,7 +39,7 @@ class ModuleText(Protocol):
     budget: Budget
 
     def inline(self, body: Sequence[InstructionSyntax], start: int) -> Computation:
-        """Read the computation that stands in braces where its name is expected."""
+        """Read the computation that is in braces where its name is expected."""
         ...
 
     def instruction_text(self, scope: TextScope) -> InstructionReader:
@@ -69,7 +69,7 @@ class TextScope:
         return self.reader.value("shape", piece)
 
     def add(self, instr: Instruction, *, is_root: bool = False) -> Instruction:
-        """Make an instruction known to the text behind it."""
+        """Make an instruction known to the text after it."""
         if instr.opcode == "constant":
             instr = self._told_apart(instr)
         self.module.budget.spend(instr)

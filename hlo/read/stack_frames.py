@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
 
 _KEY = "stack_frame_id="
-# Where it stands outside of strings, which may hold anything; and strings.
+# Where it is outside of strings, which may hold anything; and strings.
 _ID = re.compile(rf"{QUOTED}|{_KEY}(\d{{1,9}})", re.ASCII | re.DOTALL)
 _REFERENCES = re.compile(r"(\w+_id)=(-?\d{1,9})\b", re.ASCII)
 
@@ -53,7 +53,7 @@ class FrameTables:
         """The text of some metadata with its frame's new number, or without if it has none."""
         before, key, digits = metadata.rpartition(_KEY)
         after = ""
-        if not digits.isdecimal():  # it is not the last key, or stands in a string
+        if not digits.isdecimal():  # it is not the last key, or is in a string
             found = next((m for m in _ID.finditer(metadata) if m[1]), None) if key else None
             if not found:
                 return metadata

@@ -53,7 +53,7 @@ class OperandSyntax(NamedTuple):
     ----------
     whole : all of it.
     name : of an instruction, or the opcode of an instruction in place; None of a shape alone.
-    elements : the indices behind `#`.
+    elements : the indices after `#`.
     arguments : of an instruction in place, without parentheses.
     """
 

@@ -49,7 +49,7 @@ def read(kind: str, text: str, span: Span | None) -> Any:
     Parameters
     ----------
     kind : a rule of `hlo.lark`, one of `hlo.read.grammar.KINDS`.
-    span : where the text stands, for errors.
+    span : where the text is, for errors.
 
     Raises
     ------

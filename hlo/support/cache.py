@@ -1,7 +1,7 @@
 """The cache on disk, for files that are slow to make and can be made again.
 
 What others could write to is not used: a library in the cache is loaded, and so is run. Every file
-ends with a digest of what stands before it, which is looked at before anything else is done with
+ends with a digest of what is before it, which is looked at before anything else is done with
 the file: a crash or a full disk may leave half of one. A file that does not fit is removed.
 """
 
@@ -110,7 +110,7 @@ def cache_folder(name: str) -> Path | None:
 
 
 def sealed(data: Data) -> bytes:
-    """Some bytes with the digest of them behind."""
+    """Some bytes, followed by their digest."""
     return b"".join((data, _SEAL, hashlib.sha256(data).digest()))
 
 

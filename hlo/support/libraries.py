@@ -77,7 +77,7 @@ def _folders() -> Iterator[Path]:
 def is_due(name: str, size: int) -> bool:
     """Whether a file's folder is tidied after it is written.
 
-    A hash of its name decides, as if by chance, so that processes need not count together.
+    A hash of its name decides, as if at random, so that processes need not count together.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ def load(path: Path) -> Any:
 def importable(folder: Path) -> Generator[None]:
     """Let a folder's files import each other; from then on, as they may do so late."""
     if str(folder) not in sys.path:
-        # Behind all others: a file of the user's that is called like one of ours hides none.
+        # After all others: a file of the user's that is called like one of ours hides none.
         sys.path.append(str(folder))
     yield
 

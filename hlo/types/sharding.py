@@ -86,7 +86,7 @@ class TileAssignment:
                 part = gcd(size, left) if size % left else left
                 if left % part or size % part or part == 1 or (part != left and part != size):
                     return None
-                # The first part split off is the major one: the rest stays behind it.
+                # The first part split off is the major one: the rest stays after it.
                 run.append(len(pieces))
                 pieces.append((axis, part))
                 rest[0][1] = left // part

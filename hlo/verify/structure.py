@@ -43,7 +43,7 @@ def verify_structure(module: Module) -> None:
 
 
 def _verify_computations(module: Module) -> None:
-    """Names are unique; a computation stands after those that it calls; the entry is among them."""
+    """Names are unique; a computation is after those that it calls; the entry is among them."""
     names: set[str] = set()
     seen: set[Computation] = set()
     for computation in module.computations:

@@ -65,7 +65,7 @@ def _braces(dims: tuple[int, ...], words: list[str]) -> str:
         outer = int(np.prod(dims[:axis]))
         label = f" /*i{axis - 1}={{}}*/" if rank > 3 and axis > 0 else ""
         parent = dims[axis - 1] if axis else 1
-        # An empty row has two blanks, unless a comment stands between them and is one of them.
+        # An empty row has two blanks, unless a comment is between them and is one of them.
         space = " " if size or not label else ""
         rows = [
             f"{{{label.format(i % parent)}{space}{', '.join(rows[i * size : (i + 1) * size])} }}"

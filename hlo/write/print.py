@@ -2,7 +2,7 @@
 
 It is another text only where XLA itself could not read the module again from its own. XLA prints
 
-- a computation behind one that calls it, where loops share their condition;
+- a computation after one that calls it, where loops share their condition;
 - what `async-start` calls as one opcode, such as `all-reduce-start`, which it reads as another, or
   without operands that are not used;
 - a quote inside of a recovery module without its backslash.
@@ -206,7 +206,7 @@ def print_instruction(instr: Instruction, options: Options = DEFAULT) -> str:
     if wrapped is None:
         text += _attributes_and_called(instr, options)
     elif instr.opcode == "async-start":
-        # The attributes of the instruction that runs asynchronously stand with the start.
+        # The attributes of the instruction that runs asynchronously are with the start.
         start = AsyncStart.of(instr)
         thread = start.async_execution_thread
         text += f', async_execution_thread="{thread}"' if thread != "main" else ""
@@ -254,11 +254,11 @@ def _attributes_and_called(instr: Instruction, options: Options) -> str:
 
 @lru_cache(100_000)
 def print_attributes(attrs: Attrs, behind: Place | None = None) -> str:
-    """The attributes that are not as by default, each behind a comma: `, dimensions={1}`.
+    """The attributes that are not as by default, each after a comma: `, dimensions={1}`.
 
     Parameters
     ----------
-    behind : only those that stand behind this part of the text.
+    behind : only those that come after this part of the text.
     """
     text = ""
     for key, spec in attribute_specs(type(attrs)).items():
@@ -309,7 +309,7 @@ def wrapped_instruction(start: Instruction) -> Instruction | None:
 def _wrapped_and_start(wrapped: Instruction, start: Instruction) -> tuple[Instruction, Instruction]:
     """Both with those of their annotations that are printed, which follow each other.
 
-    No key may stand there twice. XLA takes care of that for frontend attributes; statistics it
+    No key may be there twice. XLA takes care of that for frontend attributes; statistics it
     prints with each of them, and then cannot read its own text. They are printed where they are
     when the text is read again: statistics with the wrapped instruction, the other with the start.
     """

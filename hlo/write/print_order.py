@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def instruction_order(computation: Computation) -> tuple[Instruction, ...]:
-    """The instructions in XLA's post-order; the same order if they already stand in it."""
+    """The instructions in XLA's post-order; the same order if they already are in it."""
     used: set[Instruction] = set()
     for instr in computation.instructions:
         used.update(instr.operands)
@@ -62,7 +62,7 @@ def computation_order(module: Module) -> tuple[Computation, ...]:
             order.update(dict.fromkeys(_embedded(root)))
             order[root] = None
     # XLA's walk counts a computation as visited when it is met, before its callees are. So in
-    # rare cases it prints one behind its caller, and can't read its own text.
+    # rare cases it prints one after its caller, and can't read its own text.
     position = {computation: i for i, computation in enumerate(order)}
     if all(position[d] < position[c] for c in order for d in callees[c]):
         return tuple(order)

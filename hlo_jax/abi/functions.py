@@ -1,6 +1,6 @@
 """The functions of PJRT in the order in which the table holds them, with their structs.
 
-None stands where PyHLO has no answer yet: who calls such a function gets an error that names it.
+None means that PyHLO has no answer yet: who calls such a function gets an error that names it.
 New versions only ever add functions at the end, so a place in the table never changes.
 
 Source: openxla/xla, `xla/pjrt/c/pjrt_c_api.h`, version 0.114: `PJRT_Api`.

@@ -12,7 +12,7 @@ from hlo.types.element_type import ELEMENT_TYPES, ElementType
 # a table of functions, from 107 on a PJRT_Error.
 MAJOR, MINOR = 0, 97
 
-# PJRT_Buffer_Type. The place in the list is the number; newer types stand at the end.
+# PJRT_Buffer_Type. The place in the list is the number; newer types are at the end.
 _TYPES: Final = (
     *("invalid", "pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"),
     *("f16", "f32", "f64", "bf16", "c64", "c128"),

@@ -2,7 +2,7 @@
 
 A message is its fields one after the other. Each begins with its number and a wire type: a varint
 (0), 8 bytes (1), bytes with their length in front (2), 4 bytes (5). A varint has 7 bits a byte,
-lowest first, and the eighth bit says whether more follow. Messages that are put one behind the
+lowest first, and the eighth bit says whether more follow. Messages that are put one after the
 other are one message with the fields of both, so a field is added by appending it.
 """
 

@@ -31,7 +31,7 @@ VARIABLE = "PYHLO_JAX_ENGINE"
 FLAGS = "XLA_FLAGS"
 
 
-# Behind the name of a backend: its programs are compiled, or an error.
+# After the name of a backend: its programs are compiled, or an error.
 ONLY: Final = "-only"
 AUTO, INTERPRETER = "auto", "interpreter"
 DEFAULT = AUTO

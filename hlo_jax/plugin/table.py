@@ -143,7 +143,7 @@ class PjrtApi:
         array[:] = [self._function(name, struct) for name, struct in functions.items()]
 
     def _function(self, name: str, struct: type[Args] | None) -> int:
-        """The address of a function: the shim's, behind which one of Python may stand, or that."""
+        """The address of a function: the shim's, which may call one of Python, or that."""
         own = address_of(name)
         if struct is not None and name in ANSWERS:
             asking = self._answer(name, partial(call, struct, ANSWERS[name]))

@@ -58,7 +58,7 @@ static Lists lists_at(Executable *self, void *memory) {
   return (Lists){in, out, (Buffer **)(out + self->output_count)};
 }
 
-// What a call works with: an arena for each device, and behind them room for lists of addresses.
+// What a call works with: an arena for each device, and after them room for lists of addresses.
 typedef struct {
   char *arena;
   void **lists;                  // of all devices, one after the other

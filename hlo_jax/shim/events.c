@@ -8,8 +8,8 @@
 // buffers.
 //
 // The structs (PJRT_..._Args, Buffer, Executable ...) are declared by Python, from the tables that
-// Python itself reads them by, in front of this text; so is devices.h, of compiled modules. Behind it
-// stands a line ASKS_PYTHON(name) for each function that Python may answer.
+// Python itself reads them by, in front of this text; so is devices.h, of compiled modules. After it
+// comes a line ASKS_PYTHON(name) for each function that Python may answer.
 //
 // This file has errors, calls of Python's functions, and events.
 

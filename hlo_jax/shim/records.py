@@ -12,7 +12,7 @@ from hlo_jax.abi.members import Address, Args, Bool, CStruct, Int, Int64, Size, 
 
 @struct
 class ErrorRecord(CStruct):
-    """A PJRT_Error; its text stands behind it."""
+    """A PJRT_Error; its text comes after it."""
 
     code: Int
     length: Size
@@ -74,7 +74,7 @@ class BufferRecord(CStruct):
 
 @struct
 class LayoutRecord(CStruct):
-    """A PJRT_Layouts_MemoryLayout; its text stands behind it."""
+    """A PJRT_Layouts_MemoryLayout; its text comes after it."""
 
     length: Size
 
@@ -113,7 +113,7 @@ class ExecutableRecord(CStruct):
     program: Int64        # the number by which these know it
     here: Size            # devices of this process
     arena_bytes: Size
-    arena: Address        # an arena that nobody uses now, with a call's lists behind it, or 0
+    arena: Address        # an arena that nobody uses now, with a call's lists after it, or 0
     input_count: Size
     inputs: Address       # Input[input_count]
     output_count: Size

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Stands for standard input where a file is read, for standard output where one is written.
 STANDARD = "-"
-# Stands between two modules of one file, as in the tests of MLIR and of XLA.
+# Separates two modules of one file, as in the tests of MLIR and of XLA.
 BETWEEN = "// -----"
 
 

@@ -255,7 +255,7 @@ def number(words: str, default: int | None = None, *, least: int = 0) -> int:
 
 
 def nothing(command: str, words: str) -> None:
-    """Refuse words behind a command that takes none.
+    """Refuse words after a command that takes none.
 
     Raises
     ------

@@ -41,7 +41,7 @@ class Session:
         self._console = _Collector(stepper, io.StringIO())
 
     def __call__(self, commands: str) -> Shown:
-        """The output of some commands, which stand on lines of their own or between semicolons."""
+        """The output of some commands, which are on lines of their own or between semicolons."""
         self._console.said = Shown()
         self._console.run_script(commands.replace(";", "\n").splitlines())
         return self._console.said

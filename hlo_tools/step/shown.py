@@ -18,7 +18,7 @@ STYLES: Final = {
     "mark": ("1;33", "font-weight:bold;background:#ffe58f55"),
     "dim": ("2", "opacity:.6"),
 }
-# Characters that move a terminal's cursor, or worse, and may stand in names.
+# Characters that move a terminal's cursor, or worse, and may be in names.
 _CONTROL: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != 9}
 
 

@@ -167,7 +167,7 @@ class _AtenConvolution:
 
     Parameters
     ----------
-    more : elements behind the images of a transpose, which torch calls output_padding.
+    more : elements after the images of a transpose, which torch calls output_padding.
     """
 
     def __init__(

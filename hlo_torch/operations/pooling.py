@@ -118,7 +118,7 @@ def _mean_window(
         return sums, splat(divisor, sums.shape)
     counted, around = splat(1, x.shape), window
     if padded:
-        # Padding counts as far as it was asked for; not what `ceil` has added behind it.
+        # Padding counts as far as it was asked for; not what `ceil` has added after it.
         counted = surrounded(counted, [_pad(w) for w in window])
         counted = make("maximum", counted, splat(1, counted.shape))
         around = tuple(

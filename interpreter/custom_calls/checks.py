@@ -189,7 +189,7 @@ def expect_serialized_eq(frame: Frame, instr: Instruction, expected: Array) -> V
 def run_parallel(frame: Frame, instr: Instruction, *inputs: Value) -> Value:
     """The values of computations that run on a grid of devices, one device after the other.
 
-    The computations behind those of the devices give what the host sends to all infeeds.
+    The computations after those of the devices give what the host sends to all infeeds.
     """
     options = config(instr)
     replicas, partitions = int(options["replicas"]), int(options["partitions"])

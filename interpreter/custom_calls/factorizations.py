@@ -59,7 +59,7 @@ def batched(
     Parameters
     ----------
     ranks : dimensions of each array; those in front of them are the batch.
-    read : makes options of operands that stand in front of the arrays; None if there are none, and
+    read : makes options of operands that are in front of the arrays; None if there are none, and
         the backend configuration holds the options.
     """
 
@@ -255,7 +255,7 @@ def sytrd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
 def gtsv(
     letter: str, _options: Options, lower: Array, diagonal: Array, upper: Array, b: Array
 ) -> tuple[Any, ...]:
-    """X in T X = B for a tridiagonal T, behind its diagonals as `gtsv` overwrites them; info.
+    """X in T X = B for a tridiagonal T, after its diagonals as `gtsv` overwrites them; info.
 
     JAX's lower diagonal has a first element that is not used, as its upper has a last one.
     """

@@ -1,4 +1,4 @@
-"""Convolutions of cuDNN with a graph of elementwise steps behind them.
+"""Convolutions of cuDNN with a graph of elementwise steps after them.
 
     14:[f32]conv();7:[f32]relu(14);9:[f8e4m3fn]scale(7);
 

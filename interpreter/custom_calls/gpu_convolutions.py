@@ -217,7 +217,7 @@ def _backward_input(instr: Instruction) -> Instruction:
             window_dilation=forward.window_dilation,
             reversal=not forward.reversal,
         )
-        # As much behind as makes an element for each of x.
+        # As much at the end as makes an element for each of x.
         needed = x.dims[labels.input_spatial[k]] + forward.dilated_size - 1
         behind = needed - reverse.padded_extent(dy.dims[labels.output_spatial[k]])
         window.append(replace(reverse, pad_high=behind))
@@ -242,7 +242,7 @@ def _backward_filter(instr: Instruction) -> Instruction:
             pad_low=forward.pad_low,
             window_dilation=forward.stride,
         )
-        # As much behind as makes an element for each of the kernel.
+        # As much at the end as makes an element for each of the kernel.
         count = kernel.dims[labels.kernel_spatial[k]]
         needed = (count - 1) * over.stride + over.dilated_size
         behind = needed - over.padded_extent(x.dims[labels.input_spatial[k]])
@@ -268,7 +268,7 @@ def _problems(instr: Instruction) -> Iterator[str]:
 
 
 def problems_of_convolution(instr: Instruction) -> Iterator[str]:
-    """The faults in a convolution of a call's first two operands, whatever comes behind it."""
+    """The faults in a convolution of a call's first two operands, whatever comes after it."""
     attrs, results = CustomCall.of(instr), results_of(instr)
     labels, window = attrs.dim_labels, attrs.window or ()
     shapes = [*(o.shape for o in instr.operands[:2]), results[0]]

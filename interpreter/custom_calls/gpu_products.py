@@ -129,7 +129,7 @@ def missing_bias(bias: Shape, result: Shape) -> tuple[int, ...]:
     """The size that a bias lacks in each dimension.
 
     XLA rounds matrices of sixteen bits up to eight rows and columns, but not the bias, and cuts the
-    additional columns off behind the call. What is added to these is not defined; here it is 0.
+    additional columns off after the call. What is added to these is not defined; here it is 0.
     """
     along = bias_dims(bias, result)
     return tuple(result.dims[d] - n for d, n in zip(along, bias.dims, strict=True))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _triangle_fits(sizes: Sizes, options: Options | None) -> bool:
-    """Whether A, of r rows, can stand on its side of B, of m rows and n columns."""
+    """Whether A, of r rows, can be on its side of B, of m rows and n columns."""
     sides = {"L": sizes["m"], "R": sizes["n"]}
     if options is None:
         return sizes["r"] in sides.values()
@@ -38,7 +38,7 @@ def _range_fits(sizes: Sizes, options: Options | None) -> bool:
 
 
 def _reflectors_fit(sizes: Sizes, options: Options | None) -> bool:
-    """Whether Q, of p rows and from r reflectors, can stand on its side of C."""
+    """Whether Q, of p rows and from r reflectors, can be on its side of C."""
     left = options is None or options["left"]
     return sizes["p"] == sizes["m" if left else "n"] and sizes["r"] <= min(sizes["p"], sizes["q"])
 
@@ -109,7 +109,7 @@ BEFORE_FFI: dict[str, str] = {
     "heevd": "triangle",
     "gesdd": "vectors",
 }
-# How many operands say that; sizes stand behind them.
+# How many operands say that; sizes come after them.
 _SAID = {"triangle": 1, "vectors": 2, "nothing": 0}
 TRIANGULAR_BEFORE_FFI = ("blas_strsm", "blas_dtrsm", "blas_ctrsm", "blas_ztrsm")
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @custom_call("TopK", "__gpu$TopK")
 def top_k(_frame: Frame, instr: Instruction, operand: Array) -> tuple[Array, Array]:
-    """The k largest elements of the last dimension, and where they stand.
+    """The k largest elements of the last dimension, and where they are.
 
     References
     ----------

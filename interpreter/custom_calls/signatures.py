@@ -6,7 +6,7 @@ first.
 
 A signature is written as `T[*,m,n] -> T[*,m,n] T[*,k]? s32[*]?`. T is one of the call's element
 types, R the real type of its parts and C the complex type with such parts. `*` are the dimensions
-of a batch, the same wherever they stand, and other letters are sizes; k is min(m, n) and h is
+of a batch, the same wherever they are, and other letters are sizes; k is min(m, n) and h is
 max(0, n - 1). Results with `?` may be left out at the end.
 """
 
@@ -74,7 +74,7 @@ class Signature:
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
-        """For each operand, the dimensions behind the batch."""
+        """For each operand, the dimensions after the batch."""
         return tuple(len([d for d in dims if d != "*"]) for _, dims in self.operands)
 
     @property
@@ -204,7 +204,7 @@ def register_signature(
     Parameters
     ----------
     types : what T may be.
-    scalars : at least so many numbers stand in front of the arrays and tell the options; None where
+    scalars : at least so many numbers are in front of the arrays and tell the options; None where
         the backend configuration does.
     """
 

@@ -2,7 +2,7 @@
 
 A value with dynamic dimensions is an array of its actual size: `f32[<=10]` may be an array of 7
 elements. So every other opcode works on what is there, and padding never mixes with data. XLA
-keeps a buffer of the bound and the sizes beside it; what it has behind the size is unspecified.
+keeps a buffer of the bound and the sizes beside it; what it has after the size is unspecified.
 """
 
 from __future__ import annotations

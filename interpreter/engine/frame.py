@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 
     Attributes
     ----------
-    initial : what the slots behind those of the arguments hold at first: constants, and None.
+    initial : what the slots after those of the arguments hold at first: constants, and None.
     root : slot of the computation's value.
     """
 

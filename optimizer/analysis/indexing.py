@@ -95,7 +95,7 @@ def _substituted(atom: Atom, values: Mapping[str, str | int | Sum]) -> Sum:
 
 
 def _operand(dividend: Sum) -> str:
-    """A sum as it stands in a larger expression."""
+    """A sum as it is in a larger expression."""
     return dividend.text if dividend.text.isidentifier() else f"({dividend.text})"
 
 
@@ -198,7 +198,7 @@ class Sum:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the counters, each as often as it stands in the text."""
+        """The names of the counters, each as often as it occurs in the text."""
         found: list[str] = []
         for atom, _ in self.terms:
             if isinstance(atom, Counter):

@@ -73,7 +73,7 @@ class WhileInterval:
     Attributes
     ----------
     first, last : the moments at which it is entered and has ended.
-    home : the computation that it stands in.
+    home : the computation that it is in.
     """
 
     first: int

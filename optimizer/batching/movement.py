@@ -48,7 +48,7 @@ def elementwise(
 def in_front(
     batch: Batch, instr: Instruction, operands: Sequence[Instruction], flags: Sequence[Flags]
 ) -> Instruction:
-    """The opcode works on the dimensions behind the batch."""
+    """The opcode works on the dimensions after the batch."""
     changes = {"inferred_dimension": -1} if isinstance(instr.attrs, a.Reshape) else {}
     return remade(batch, instr, batch.all(operands, flags), **changes)
 
@@ -57,7 +57,7 @@ def in_front(
 def in_front_too(
     batch: Batch, instr: Instruction, operands: Sequence[Instruction], flags: Sequence[Flags]
 ) -> Instruction:
-    """The opcode works on the dimensions behind the batch, or sends all of them."""
+    """The opcode works on the dimensions after the batch, or sends all of them."""
     return remade(batch, instr, batch.all(operands, flags))
 
 

@@ -75,7 +75,7 @@ def outputs_used(instr: Instruction, using: Sequence[Instruction] | None) -> lis
     if not using or not instr.shape.is_tuple or instr.called[0].root.opcode != "tuple":
         return None
     if instr.called[0].root.control_predecessors:
-        return None  # the tuple would stay, behind the new root
+        return None  # the tuple would stay, after the new root
     if any(user.opcode != "get-tuple-element" for user in using):
         return None
     used = sorted({GetTupleElement.of(user).index for user in using})

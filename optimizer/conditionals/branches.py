@@ -1,4 +1,4 @@
-"""The base of transformations of conditionals: where one stands, and new branches for it.
+"""The base of transformations of conditionals: where one is, and new branches for it.
 
     c = f32[] conditional(p, x, y), true_computation=t, false_computation=f
 

@@ -2,7 +2,7 @@
 
     c = f32[] conditional(true, x, y), true_computation=negate, ...        c = f32[] negate(x)
 
-Each transformation is a function of its own, and stands in `results` or `choice`.
+Each transformation is a function of its own, and is in `results` or `choice`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
 
-# Instructions in these belong to the caller of the computation where they stand.
+# Instructions in these belong to the caller of the computation where they are.
 BRANCHES = CONTROL - {"call"}
 
 

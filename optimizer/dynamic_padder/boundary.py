@@ -50,8 +50,8 @@ class Static:
 
     Attributes
     ----------
-    module : behind the parameters of the old one, it has one for each dynamic dimension of these;
-        it yields the old result, and behind it sizes.
+    module : after the parameters of the old one, it has one for each dynamic dimension of these;
+        it yields the old result, and after it sizes.
     given : (leaf of the arguments, dimension) whose size each further parameter is.
     yielded : (leaf of the result, dimension) whose size each further result is.
     """

@@ -77,7 +77,7 @@ def forward(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
 
 @rule("DynamicConvolutionInputGrad", table=CUSTOM_CALLS)
 def input_gradient(instr: Instruction, wanted: Padded, gradient: Padded, rhs: Padded) -> Padded:
-    """The gradient with holes, behind as much padding as the input has less."""
+    """The gradient with holes, after as much padding as the input has less."""
     attrs, labels, window = _parts(instr)
     sizes, starts = _batch(instr, labels, gradient, rhs, attrs), Sizes()
     holes = [PaddingDim(0, 0) for _ in gradient.value.shape.dims]

@@ -9,7 +9,7 @@
                                        ROOT r = f32[<=8] custom-call(e, n),
                                            custom_call_target="SliceToDynamic"
 
-What lies behind the elements that count is never looked at: where an opcode mixes elements, it is
+What lies after the elements that count is never looked at: where an opcode mixes elements, it is
 replaced by what leaves the others alone, as a sum by one that has zeros in their place.
 """
 

@@ -39,7 +39,7 @@ def triangular_solve(instr: Instruction, matrix: Padded, other: Padded) -> Padde
 
 
 def completed(matrices: Instruction, size: Instruction) -> Instruction:
-    """Square matrices with those of 1 behind as many rows and columns as count."""
+    """Square matrices with those of 1 after as many rows and columns as count."""
     dims = matrices.shape.dims
     rows, columns = (counting(S32, dims, len(dims) - k) for k in (2, 1))
     limit = spread(size, dims)

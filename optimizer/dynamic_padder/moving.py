@@ -126,7 +126,7 @@ def dynamic_update_slice(
     offsets = [wide(start.value) for start in starts]
     there = base
     for d, size in update.sizes.items():
-        # Valid elements may end where the operand does, so the padding is given room behind it.
+        # Valid elements may end where the operand does, so the padding is given room after it.
         there = padded(there, zero, d, 0, update.value.shape.dims[d])
         last = to_type(make("subtract", number(dims[d]), size), offsets[d].shape.element_type)
         offsets[d] = make("minimum", offsets[d], last)
@@ -167,7 +167,7 @@ def reverse(instr: Instruction, operand: Padded) -> Padded:
 
 
 def shifted(array: Instruction, axis: int, by: Instruction) -> Instruction:
-    """An array whose elements stand further in front, by no more than there are."""
+    """An array whose elements are further in front, by no more than there are."""
     dims = array.shape.dims
     zero = splat(0, replace(array.shape, dims=(), layout=None))
     starts = [by if d == axis else number(0) for d in range(len(dims))]

@@ -163,7 +163,7 @@ def in_order(trees: Iterable[Tree]) -> list[Instruction]:
 
 
 def waiting_as_before(computation: Computation, trees: Mapping[Instruction, Tree]) -> Computation:
-    """The computation with the control dependencies of that whose values stand in the trees.
+    """The computation with the control dependencies of that whose values are in the trees.
 
     What makes a value waits for the values that its instruction waited for.
     """

@@ -248,7 +248,7 @@ def slice_to_dynamic(instr: Instruction, operand: Padded, *sizes: Padded) -> Pad
 
 @rule("PadToStatic", table=CUSTOM_CALLS)
 def pad_to_static(_instr: Instruction, operand: Padded) -> Tree:
-    """The array with zeros behind the elements that count, then each size."""
+    """The array with zeros after the elements that count, then each size."""
     dims = operand.value.shape.dims
     sizes = (Padded(operand.sizes.get(d) or number(n)) for d, n in enumerate(dims))
     return Padded(operand.zeroed()), *sizes

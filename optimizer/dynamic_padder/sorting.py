@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @rule("sort")
 def sort(instr: Instruction, *operands: Padded) -> Tree:
-    """The elements that do not count go behind those that do, in their order."""
+    """The elements that do not count go after those that do, in their order."""
     attrs = a.Sort.of(instr)
     sizes, axis = common(operands), attrs.dimensions[0]
     values = [o.value for o in operands]
@@ -52,7 +52,7 @@ def _results(instr: Instruction, made: Instruction, sizes: dict[int, Instruction
 def _counting_first(comparator: Computation) -> Computation:
     """A comparator of two more operands, whether the others count.
 
-    Those that do not count are equal among themselves, and come behind all others.
+    Those that do not count are equal among themselves, and come after all others.
     """
     names = NameSupply()
     for instr in comparator.instructions:

@@ -1,6 +1,6 @@
 """Windows that move over values with run-time sizes: folding, and what pools hand back.
 
-Where padding depends on the size, the operand is put into a larger array, behind as much padding
+Where padding depends on the size, the operand is put into a larger array, after as much padding
 as its size wants; over that the window moves without any.
 """
 

@@ -95,7 +95,7 @@ def random_seed(_site: ExpansionSite) -> Instruction:
 
 @expansion("TopK", "__gpu$TopK")
 def top_k(site: ExpansionSite) -> Instruction:
-    """The k largest elements of the last dimension, and where they stand."""
+    """The k largest elements of the last dimension, and where they are."""
     k = site.instr.shape.elements[0].dims[-1]
     return site.instr.with_(opcode="topk", attrs=a.TopK(k=k, largest=True), called=())
 

@@ -91,7 +91,7 @@ def permuted(x: Instruction, order: Sequence[int]) -> Instruction:
 
 
 def joined(parts: Sequence[Instruction], axis: int) -> Instruction:
-    """Arrays one behind the other along a dimension."""
+    """Arrays one after the other along a dimension."""
     return parts[0] if len(parts) == 1 else make("concatenate", *parts, dimensions=(axis,))
 
 

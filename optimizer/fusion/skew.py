@@ -65,7 +65,7 @@ class _Path(NamedTuple):
 
     @classmethod
     def through(cls, instr: Instruction, before: Sequence[_Path]) -> _Path:
-        """The path to an instruction behind its operands' paths."""
+        """The path to an instruction after its operands' paths."""
         divides, mixes = any(p.divides for p in before), any(p.mixes for p in before)
         if not _is_reshape(instr):
             return cls(divides, mixes or not instr.row.elementwise)
@@ -86,7 +86,7 @@ def _is_reshape(instr: Instruction) -> bool:
 
 
 def _followed(instr: Instruction) -> tuple[Instruction, ...]:
-    """The operands whose elements stand in the result in the same order, or some of them."""
+    """The operands whose elements are in the result in the same order, or some of them."""
     if instr.row.elementwise:
         return tuple([o for o in instr.operands if o.shape.dims == instr.shape.dims])
     # Elements that are spaced are divided to be found, with or without a reshape.

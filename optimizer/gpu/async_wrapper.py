@@ -6,7 +6,7 @@ becomes an async-start with the stream's number and an async-done. Kernels that 
 themselves stay on the main stream: beside another they would only run more slowly. So do updates in
 place: what an async-start reads must be there until it is done, and would have to be copied.
 
-A module with a schedule stays as it is. A start and its done would stand side by side in it, and
+A module with a schedule stays as it is. A start and its done would be side by side in it, and
 nothing would run between them; but values that took each other's memory would need copies.
 """
 

@@ -2,7 +2,7 @@
 
 The host issues instructions in their order. The main stream runs kernels one after the other; what
 is started asynchronously runs beside it, in the lane of its own (network, copies, another stream),
-from when its operands are there; and where it is waited for, the main stream stands still. Kernels
+from when its operands are there; and where it is waited for, the main stream stops. Kernels
 in different lanes don't slow each other, which is true of small ones.
 
     compute    [dot              ][fusion   ]......[add]
@@ -126,7 +126,7 @@ def _row(spans: Sequence[TimeSpan], total: float) -> str:
     row = [" "] * WIDTH
     for left, right, names in _boxes(spans, total):
         room = right - left - 2
-        # Instructions without room for a name stand in one box, which says how many they are.
+        # Instructions without room for a name are in one box, which says how many they are.
         label = names[0] if len(names) == 1 else counted(len(names), "instruction")
         row[left:right] = f"[{label[:room]:<{room}}]" if room >= 0 else "|" * (right - left)
     return "".join(row[:WIDTH])

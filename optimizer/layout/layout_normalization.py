@@ -6,7 +6,7 @@
 
 What the layouts said is then said by the instructions: a bitcast where memory is only read in
 another way, a transpose where it moves. Parameters, tuples, and what others read as they are
-written (calls, custom calls, fusions) keep their layouts, behind bitcasts. An opcode that does not
+written (calls, custom calls, fusions) keep their layouts, after bitcasts. An opcode that does not
 know how to compute on other dimensions computes on row-major arrays, between transposes.
 """
 

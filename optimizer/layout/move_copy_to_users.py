@@ -1,4 +1,4 @@
-"""Moves copies that change a layout behind their users, where fewer bytes may be left to copy.
+"""Moves copies that change a layout after their users, where fewer bytes may be left to copy.
 
     c = f32[8,8]{0,1} copy(p)                    n = f32[8,8]{1,0} negate(p)
     n = f32[8,8]{0,1} negate(c)           =>     s = f32[2,8]{1,0} slice(n)

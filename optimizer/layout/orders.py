@@ -80,7 +80,7 @@ def reshaped(dims: Dims, order: Order, to: Dims) -> Order | None:
 
     A reshape keeps row-major numbers, so dimensions fall into groups of equal products on both
     sides: [6,4] and [2,3,4] into 6 = 2*3 and 4 = 4. No byte moves if every group lies in memory in
-    one piece and row-major; the groups themselves may stand in any order.
+    one piece and row-major; the groups themselves may be in any order.
 
     References
     ----------
@@ -99,6 +99,6 @@ def reshaped(dims: Dims, order: Order, to: Dims) -> Order | None:
         result += after
     for dim, size in enumerate(to):
         if size == 1:
-            # Where it stands does not matter; there, it keeps a row-major order row-major.
+            # Where it is does not matter; there, it keeps a row-major order row-major.
             result.insert(result.index(dim - 1) + 1 if dim else 0, dim)
     return tuple(reversed(result))

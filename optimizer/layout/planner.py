@@ -258,7 +258,7 @@ class LayoutPlanner:
     ) -> bool:
         """Whether an array keeps an order that is the best one but for sizes of 1.
 
-        The first run chose it, and put bitcasts behind it, which a second run finds in its way. One
+        The first run chose it, and put bitcasts after it, which a second run finds in its way. One
         that is row-major but for sizes of 1 gives way: it would have bitcasts for nothing.
         """
         return (

@@ -63,7 +63,7 @@ def narrowed(site: LoopSite, gone: StandIns) -> Instruction:
     """A loop without some elements of its state, as the tuple of all elements that the loop had.
 
     An element without stand-in must be one that nobody uses after the loop, or that the loop never
-    changes: in its place stands what it was at first.
+    changes: in its place is what it was at first.
     """
     loop = site.loop
     instr, init = loop.instr, loop.instr.operands[0]

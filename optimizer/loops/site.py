@@ -46,7 +46,7 @@ class LoopSite(CallSite):
         return self.loop.initial(i) or self.element(self.loop.instr.operands[0], i)
 
     def element(self, whole: Instruction, i: int) -> Instruction:
-        """An element of a tuple that stands here."""
+        """An element of a tuple that is here."""
         return self.named(make("get-tuple-element", whole, index=i))
 
 

@@ -4,7 +4,7 @@
     ROOT w = (s32[], f32[4]) while(init), condition=cond, body=body
 
 Most passes over loops look at single elements of the state, take some away, or add some. They do it
-with what stands here, and only for loops that take their state apart element by element.
+with what is here, and only for loops that take their state apart element by element.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A loop that carries its counter, an array, and a copy of that array that it neve
 
     while (i < 8) { i, x, y = i + 1, x * y, y }    => y is no state
 
-Each transformation is a function of its own, and stands in `elements`, `by_trip_count` or
+Each transformation is a function of its own, and is in `elements`, `by_trip_count` or
 `flatten`.
 """
 

@@ -86,7 +86,7 @@ class Heap:
         # A row each: the blocks' begins and ends, first and last moments, and numbers of spans.
         self._table = np.empty((5, 16), np.int64)
         # For each n, the numbers of the blocks that are needed for at most 2^n moments, by the
-        # moment divided by 2^n: each stands in one or two of these lists.
+        # moment divided by 2^n: each is in one or two of these lists.
         self._steps: dict[int, dict[int, list[int]]] = {}
 
     def put(self, block: Block, offset: int) -> None:

@@ -7,7 +7,7 @@
     b = multiply(p, big)                    b = multiply(p, big.remat)
 
 While most memory is needed, `big` waits for its last reader. It is cheap, and what it is made of is
-there anyway; so it is made again behind the peak, and not kept.
+there anyway; so it is made again after the peak, and not kept.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TRANSCENDENTAL = 10
 
 @dataclass(frozen=True, slots=True)
 class RematDecision:
-    """The decision to compute a value again behind the peak.
+    """The decision to compute a value again after the peak.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Peak:
         return ""
 
     def later(self, instr: Instruction) -> list[Instruction]:
-        """The users behind the peak; none if a user at the peak or before it keeps the value."""
+        """The users after the peak; none if a user at the peak or before it keeps the value."""
         timeline = self.flow.timeline
         if timeline.time[instr] >= self.moment or instr is timeline.home[instr].root:
             return []
@@ -190,7 +190,7 @@ def needed(module: Module) -> int:
 
 
 def _recomputed(found: Peak, instr: Instruction, clone: Instruction) -> Module:
-    """The module with a clone in front of the first user behind the peak, for all of these."""
+    """The module with a clone in front of the first user after the peak, for all of these."""
     home = found.flow.timeline.home[instr]
     plan = {
         user: user.with_(operands=tuple(clone if o is instr else o for o in user.operands))

@@ -29,7 +29,7 @@ class AttributeVariable:
 
 @dataclass(frozen=True, slots=True)
 class Rest(Term):
-    """All operands from here on, as a tuple; the same ones wherever the name stands again.
+    """All operands from here on, as a tuple; the same ones wherever the name occurs again.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Both sides of a rewrite rule, written as the instructions that they stand for.
 
 `add(x, 0)` is a pattern: an add of anything and a constant 0. Every opcode has a constructor of its
-name (`-` becomes `_`; a name that Python has taken gets a `_` behind: `and_`, `slice_`, `tuple_`).
+name (`-` becomes `_`; a name that Python has taken ends in `_`: `and_`, `slice_`, `tuple_`).
 Called on instructions instead of variables, the same constructor makes a new instruction.
 
     x, y, z, a, b       any instruction; the same letter twice is the same instruction twice
@@ -12,7 +12,7 @@ Called on instructions instead of variables, the same constructor makes a new in
     xs                  all operands that are left: concatenate(xs, dimensions=p)
     ROOT                in guards: the instruction that the whole left side stands for
 
-Attributes follow the operands in the order of the opcode's attribute class, or stand by name:
+Attributes follow the operands in the order of the opcode's attribute class, or are given by name:
 `transpose(x, p)`, `dot(a, b, lhs_contracting_dims=p)`, `reduce(x, a, dimensions=p, to_apply=f)`.
 On the left, an attribute that is not named may be anything; on the right it has its default.
 

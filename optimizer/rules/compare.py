@@ -87,7 +87,7 @@ def is_finite_order(x: Instruction, q: str) -> bool:
     xla="HandleCompare: compare(Const, A) => compare(A, Const)",
 )
 def comparison_with_constant_first(c: Instruction, x: Instruction, p: str, q: str) -> Instruction:
-    """Let the constant stand second."""
+    """Put the constant second."""
     return compare(x, c, SWAPPED[p], q)
 
 

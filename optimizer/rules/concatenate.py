@@ -115,7 +115,7 @@ def concatenate_of_the_same(xs: Operands, p: Dims, root: Instruction) -> Instruc
     xla="HandleConcatenate: concatenate(broadcast(A), B) => pad(B, A)",
 )
 def concatenate_with_broadcast(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
-    """Copies of a scalar before or behind one operand pad it."""
+    """Copies of a scalar before or after one operand pad it."""
     if len(xs) != 2:
         return None
     for side, (copies, piece) in enumerate((xs, xs[::-1])):

@@ -82,7 +82,7 @@ def dynamic_slice_at_constants(
     xla="HandleDynamicSlice: dynamic-slice(broadcast) => broadcast",
 )
 def dynamic_slice_of_broadcast(x: Instruction, p: Dims, root: Instruction) -> Instruction | None:
-    """Take fewer copies, wherever they stand."""
+    """Take fewer copies, wherever they are."""
     if any(x.shape.dims[i] != root.shape.dims[d] for i, d in enumerate(p)):
         return None
     return broadcast(x, p, shape=root.shape)

@@ -66,7 +66,7 @@ def window_over_pad(
 def padded_window(window: Window, padding: tuple[PaddingDim, ...]) -> Window | None:
     """The window with the padding of a pad instruction besides its own; None if there is none.
 
-    A base dilation puts holes between the elements of the padding too, and behind its last there
+    A base dilation puts holes between the elements of the padding too, and after its last there
     is none: so each element more before or after is as many elements as the dilation.
     """
     if any(e.low < 0 or e.high < 0 for e in padding):

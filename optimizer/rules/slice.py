@@ -57,7 +57,7 @@ def slice_of_slice(x: Instruction, p: Ranges, q: Ranges, root: Instruction) -> I
     ranges: list[SliceDim] = []
     for inner, outer, count in zip(p, q, root.shape.dims, strict=True):
         start, stride = inner.start + outer.start * inner.stride, inner.stride * outer.stride
-        # An empty slice may begin behind the end of the inner one.
+        # An empty slice may begin after the end of the inner one.
         empty = SliceDim(0, 0)
         ranges.append(SliceDim(start, start + (count - 1) * stride + 1, stride) if count else empty)
     return slice_(x, tuple(ranges))

@@ -1,4 +1,4 @@
-"""Lets every two collectives run in the order in which they stand.
+"""Lets every two collectives run in the order in which they appear.
 
     a = f32[4] all-reduce(x)            a = f32[4] all-reduce(x)
     b = f32[4] all-reduce(y)     =>     b = f32[4] all-reduce(y), control-predecessors={a}

@@ -138,7 +138,7 @@ def in_order(module: Module, graphs: Sequence[DependencyGraph], algorithm: str) 
 
 
 def as_scheduled(module: Module) -> Module:
-    """A module whose instructions run in the order in which they stand."""
+    """A module whose instructions run in the order in which they appear."""
     return replace(module, header=replace(module.header, is_scheduled=True))
 
 

@@ -70,8 +70,8 @@ class DependencyGraph:
             for value in values:
                 readers.setdefault(value, []).append(instr)
         position = {instr: n for n, instr in enumerate(self.instructions)}
-        # As the instructions stand, each needs earlier ones; only from here on may one need a later
-        # one, and then whoever comes behind it may need that too.
+        # In this order, each instruction needs earlier ones; only from here on may one need a later
+        # one, and then whoever comes after it may need that too.
         lowest = len(position)
         for instr, updated in self._updates(flow):
             for reader in readers.get(updated, ()):
@@ -105,7 +105,7 @@ class DependencyGraph:
         position: Mapping[Instruction, int],
         start: int,
     ) -> bool:
-        """Whether `other` needs `instr`, which nothing does that stands before a position."""
+        """Whether `other` needs `instr`, which nothing does that comes before a position."""
         stack, seen = [other], {other}
         while stack:
             current = stack.pop()

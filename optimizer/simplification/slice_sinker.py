@@ -35,7 +35,7 @@ class SliceSinker:
     xla = "xla/hlo/transforms/simplifiers/slice_sinker.cc"
 
     def run(self, module: Module, log: Log) -> Module:
-        """The module with slices behind elementwise instructions."""
+        """The module with slices after elementwise instructions."""
         return settle_sites(module, log, partial(sink, names_of(module)))
 
 

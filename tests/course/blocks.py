@@ -63,7 +63,7 @@ class Page:
     Attributes
     ----------
     folder : in which its commands run.
-    edits : what would have to stand where, for the page to be right: (start, end, text).
+    edits : what would have to be where, for the page to be right: (start, end, text).
     """
 
     path: Path

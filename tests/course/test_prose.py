@@ -58,7 +58,7 @@ def spaced(term: str) -> str:
 
 
 def test_every_term_is_defined_where_it_first_stands() -> None:
-    """A term stands in *italics* where it is defined, and nowhere before."""
+    """A term is in *italics* where it is defined, and nowhere before."""
     texts = {str(int(path.name[:2])): prose(path) for path in CHAPTERS}
     whole = "".join(texts.values())
     wrong = []
@@ -97,7 +97,7 @@ JARGON = (
 
 
 def test_no_word_of_the_trade_is_left_unexplained() -> None:
-    """A word of the trade that stands in the prose is in the glossary, and so defined before."""
+    """A word of the trade that is in the prose is in the glossary, and so defined before."""
     words = set(JARGON) - glossary().keys()
     unexplained = [
         f"{path.name}: {word}"

@@ -131,7 +131,7 @@ def test_a_result_in_the_place_of_an_operand_is_read_and_written_by_one_pointer(
 
 
 def test_what_threads_need_for_themselves_is_aligned():
-    """It lies behind the temporary arrays, whatever room these take."""
+    """It lies after the temporary arrays, whatever room these take."""
     module = hlo.parse(
         """HloModule odd
 

@@ -1,4 +1,4 @@
-"""A value that is used once stands at its use, if it means the same there."""
+"""A value that is used once moves to its use, if it means the same there."""
 
 from strategies.compiled import check
 

@@ -25,7 +25,7 @@ LONG = {
 
 
 def shown(*statements):
-    """What stands in place of some statements, in C."""
+    """What takes the place of some statements, in C."""
     return text(outline_math.outline_math(statements))
 
 

@@ -1,6 +1,6 @@
 """Mistakes that students make, each in a kernel of its own, and each found in the right line.
 
-A file says how it is launched, as `<<<grid, block, shared bytes>>>` with the arguments behind it
+A file says how it is launched, as `<<<grid, block, shared bytes>>>` with the arguments after it
 and `cooperative` before it where its blocks wait for each other,
 and marks the lines of its mistakes: `<- race`; and `<- or race`, where the order of threads decides
 in which of several lines it is noticed.

@@ -343,7 +343,7 @@ def test_a_capsule_of_small_floats_comes_back():
 
 
 class Foreign:
-    """An array of another library in a device's memory, behind a few bytes of another array."""
+    """An array of another library in a device's memory, after a few bytes of another array."""
 
     def __init__(self, device, array, behind):
         self.address = device.allocate(array.nbytes + behind) + behind

@@ -195,7 +195,7 @@ def is_order(comparator: hlo.Computation) -> bool:
 
 
 def can_be_merged(case: Case) -> bool:
-    """Whether its C may stand beside that of other modules: it is emitted, and runs as theirs."""
+    """Whether its C may be beside that of other modules: it is emitted, and runs as theirs."""
     module = case.optimized
     assert module is not None
     header = module.header

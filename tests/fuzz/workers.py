@@ -1,4 +1,4 @@
-"""Processes that try cases, each watched: one that dies or stands still has found a mistake.
+"""Processes that try cases, each watched: one that dies or hangs has found a mistake.
 
 A case is a number; whatever it is made of comes from the run's seed and that number, so that a
 process that is gone leaves its case behind. The counts lie in shared memory.
@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-# Steps have limits of their own; what stands still longer does not listen to them.
+# Steps have limits of their own; what hangs longer does not listen to them.
 PATIENCE = 45  # seconds
 MOST_AT_ONCE = 64
 COUNTS = (
@@ -156,7 +156,7 @@ class Worker:
         return ("hang" if late else "crash"), f"exit status {self.process.exitcode}\n{said}"
 
     def tries_again(self) -> bool:
-        """Whether it has not stood still on this very case before."""
+        """Whether it has not hung on this very case before."""
         case = self.at.numbers()
         again, self.late_on = case != self.late_on, case
         return again
@@ -179,7 +179,7 @@ def watch(
     Parameters
     ----------
     take : a mistake.
-    lost : the cases on which a process died or stood still, which of both, and what it said.
+    lost : the cases on which a process died or hung, which of both, and what it said.
     """
     try:
         while tick():

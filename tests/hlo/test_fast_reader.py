@@ -78,7 +78,7 @@ def test_garbled_texts(text: str, changes: list[tuple[str, float, int, str, str]
     check(text)
 
 
-# A value of each form, and what stands behind it: the lexer is contextual, and LALR merges states,
+# A value of each form, and what comes after it: the lexer is contextual, and LALR merges states,
 # so that a name could be taken for the end of a value.
 VALUES = (
     "kind=kLoop",

@@ -114,7 +114,7 @@ outer {
 
 
 def test_computations_stand_before_those_that_call_them() -> None:
-    """XLA prints `goes_on` behind `outer`, and can't read that text."""
+    """XLA prints `goes_on` after `outer`, and can't read that text."""
     text = str(hlo.parse(CALLED_LATE))
     assert text.index("%goes_on (") < text.index("%outer (")
     assert str(hlo.parse(text)) == text

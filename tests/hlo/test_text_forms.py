@@ -13,7 +13,7 @@ MODULES = sorted(p for p in CASES.glob("*.hlo") if p.stem != "surroundings")
 
 
 def table(name: str) -> list[tuple[str, list[str]]]:
-    """What is written at a line's start, and what stands indented below it."""
+    """What is written at a line's start, and what is indented below it."""
     blocks = (CASES / name).read_text().split("\n\n")[1:]
     rows = [block.strip().splitlines() for block in blocks if block.strip()]
     return [(written, [line.strip() for line in lines]) for written, *lines in rows]
@@ -27,7 +27,7 @@ def entry_lines(module: hlo.Module) -> list[str]:
 @pytest.mark.parametrize(("written", "printed"), table("instructions.txt"))
 def test_instruction(written: str, printed: list[str]) -> None:
     module = hlo.parse(f"{SURROUNDINGS}  {written}\n}}\n")
-    # XLA writes as the root what stands last, and leaves out nothing that is unused.
+    # XLA writes as the root what is last, and leaves out nothing that is unused.
     parameters = {f"%{p.name}" for p in module.entry.parameters}
     assert [line for line in entry_lines(module) if line.split()[0] not in parameters] == printed
     assert str(hlo.parse(str(module))) == str(module)

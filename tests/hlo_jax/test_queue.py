@@ -98,7 +98,7 @@ def test_an_error_is_raised_where_the_result_is_asked_for(jax: Any, jnp: Any) ->
 
 @pytest.mark.usefixtures("engine")
 def test_a_function_that_a_call_calls_may_call_others(jax: Any, jnp: Any) -> None:
-    """It waits for calls behind its own, made by itself and by another thread."""
+    """It waits for calls after its own, made by itself and by another thread."""
     device = jax.devices()[0]
     big = jax.jit(lambda x: jnp.tanh(x @ x).sum())
     square = jax.jit(lambda x: x @ x)

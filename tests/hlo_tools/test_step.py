@@ -1,6 +1,6 @@
 """The stepper: sessions as they are read, and what a session cannot show.
 
-`tests/sessions/NAME.txt` is a session with NAME.hlo, as it stands on the screen: `pytest --bless`
+`tests/sessions/NAME.txt` is a session with NAME.hlo, as it is on the screen: `pytest --bless`
 writes it anew from its commands.
 """
 

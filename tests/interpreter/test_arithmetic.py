@@ -307,7 +307,7 @@ def test_maximum_and_minimum_order_zeros(pair: list[float]) -> None:
 def test_total_order(element_type: str) -> None:
     order = [-INF, -1.0, -0.0, 0.0, 1.0, INF]
     x = values(element_type, order)
-    # NaN with a sign stands below everything, without one above.
+    # NaN with a sign is below everything, without one above.
     nan = np.copysign(np.full(2, NAN, np.float32), [-1, 1]).astype(x.dtype)
     line = np.concatenate([nan[:1], x, nan[1:]])
     for i in range(len(line)):

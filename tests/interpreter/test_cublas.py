@@ -122,7 +122,7 @@ def test_an_epilogue_is_computed_before_the_product_is_rounded() -> None:
 
 
 def test_a_bias_may_lack_the_columns_that_a_product_of_sixteen_bits_has_too_many() -> None:
-    """XLA pads the matrices to eight columns, and cuts the additional ones off behind the call."""
+    """XLA pads the matrices to eight columns, and cuts the additional ones off after the call."""
     bf16 = ml_dtypes.bfloat16
     x, y, bias = X.astype(bf16), Y.astype(bf16), BIAS[:3].astype(bf16)
     text = product(gemm("BIAS"), "bf16[2,4]{1,0}", "bf16[3]", kind="bf16")

@@ -1,4 +1,4 @@
-"""Convolutions of cuDNN with steps behind them: by the interpreter, and as plain HLO."""
+"""Convolutions of cuDNN with steps after them: by the interpreter, and as plain HLO."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Values whose rows are cut anew behind reshapes, and such whose rows stay."""
+"""Values whose rows are cut anew after reshapes, and such whose rows stay."""
 
 import pytest
 

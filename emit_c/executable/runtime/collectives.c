@@ -197,7 +197,7 @@ static int take_slices(struct hlo_device *me, const struct hlo_operation *o, int
   return 0;
 }
 
-// The slices of every source that sends to this device, in the order of the pairs. Behind the
+// The slices of every source that sends to this device, in the order of the pairs. After the
 // members, its place has the pairs: sources and which of their slices is meant.
 static int take_all_slices(struct hlo_device *me, const struct hlo_operation *o) {
   const int64_t *pairs = o->place->members + o->place->count;

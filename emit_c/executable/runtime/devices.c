@@ -209,7 +209,7 @@ static struct hlo_meeting *open_meeting(struct world *world, const struct hlo_op
   struct hlo_meeting **place = &world->open[o->place->meeting];
   while (*place && (*place)->seats[o->place->position].has_come) place = &(*place)->next;
   if (*place) return *place;
-  // Behind the seats: for each member its lists of addresses, and copies of small arrays. A device
+  // After the seats: for each member its lists of addresses, and copies of small arrays. A device
   // that fails may end while others still look at what it brought: its arrays are there until all
   // have ended, its variables are not.
   int64_t count = o->place->count;

@@ -16,7 +16,7 @@ extern "C" {
 // The entry of a compiled module.
 typedef int hlo_module(const void *const *in, void *const *out, void *arena);
 
-// Numbers that a plan begins with. Behind them, for each site and each device, comes the place in
+// Numbers that a plan begins with. After them, for each site and each device, comes the place in
 // the plan of the device's part at that site (struct hlo_place).
 enum {
   HLO_PLAN_DEVICES, HLO_PLAN_PARTITIONS, HLO_PLAN_SITES, HLO_PLAN_MEETINGS, HLO_PLAN_BOXES,
@@ -34,7 +34,7 @@ struct hlo_place {
   int64_t members[];  // devices; of send and recv, numbers of mail boxes, then the devices at their ends
 };
 
-// What went wrong: the report of a run that fails. Behind it come two numbers for each device: the
+// What went wrong: the report of a run that fails. After it come two numbers for each device: the
 // site at which it waits, or HLO_RUNS or HLO_FINISHED; and the mail box that it waits for, or -1.
 enum {
   HLO_REPORT_KIND, HLO_REPORT_STATUS, HLO_REPORT_THREAD,

@@ -308,7 +308,7 @@ static int64_t total(int64_t count, const int64_t *bytes) {
   return sum;
 }
 
-// The device at the other end of a mail box: behind the boxes of a place.
+// The device at the other end of a mail box: after the boxes of a place.
 static int64_t other_end(const struct hlo_place *place, int64_t box) {
   int64_t n = 0;
   while (place->members[n] != box) n++;

@@ -373,7 +373,7 @@ static int set_up(struct group *group) {
     me->device = (struct hlo_device){&hlo_by_messages, group->plan, group->wire->local[d], NULL};
     me->group = group;
     me->now.site = HLO_RUNS;
-    // Behind the counts that others are told: letters received.
+    // After the counts that others are told: letters received.
     me->counts = calloc(group->counts + (group->plan ? group->plan[HLO_PLAN_BOXES] : 0) + 1, 8);
     me->others = me->device.number ? NULL : calloc(group->devices * told, 8);
     if (!me->counts || (!me->device.number && !me->others)) return HLO_OUT_OF_MEMORY;

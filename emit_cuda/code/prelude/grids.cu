@@ -11,7 +11,7 @@ static __device__ inline void barrier_of_first(u32 threads) {
 }
 
 // Waits until all threads of the grid are here, and have seen what the others did before. The first
-// block adds what changes the highest bit when all have come. So the other bits are 0 again behind each
+// block adds what changes the highest bit when all have come. So the other bits are 0 again after each
 // barrier, as they were before the first launch.
 static __device__ inline void grid_barrier(u32 *here) {
 #ifdef CUDA_ON_HOST

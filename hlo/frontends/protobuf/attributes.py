@@ -1,6 +1,6 @@
 """The attributes of an instruction's message as HLO text, one function an attribute.
 
-The opcode table says which attributes an opcode has; here stands where each is found.
+The opcode table says which attributes an opcode has; here is where each is found.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _tail(instr: Any, key: str) -> str:
 
 
 def _slice_sizes(instr: Any) -> Field:
-    """Of a gather; or, one list behind the other, of the slices that a permute in place moves."""
+    """Of a gather; or, one list after the other, of the slices that a permute in place moves."""
     if instr.opcode == "gather":
         return braced(instr.gather_slice_sizes)
     shape = instr.shape.tuple_shapes[0] if instr.shape.tuple_shapes else instr.shape

@@ -55,7 +55,7 @@ def _pool() -> Any:
 
 
 def _message(made: Any, tokens: Iterator[str]) -> None:
-    """Read a message, behind the word itself."""
+    """Read a message, after the word itself."""
     made.name = next(tokens)
     next(tokens)  # its brace
     for token in tokens:

@@ -65,7 +65,7 @@ def _named_sharding(sharding: Any) -> str:
 
 
 def _group(sharding: Any) -> str:
-    """The group of shardings that are to be alike, and metadata, as they stand behind a kind."""
+    """The group of shardings that are to be alike, and metadata, as they come after a kind."""
     group = ""
     if sharding.is_shard_group:
         group = f" shard_{'like' if sharding.shard_group_type else 'as'} {sharding.shard_group_id}"

@@ -1,7 +1,7 @@
 """StableHLO, the language in which JAX, TensorFlow and PyTorch hand programs to XLA, as HLO.
 
 `jax.jit(f).lower(x).as_text()` is such a text. Its operations are nearly HLO's opcodes; what
-differs is told in the files that stand behind the table of operations.
+differs is told in the files behind the table of operations.
 
 The files, in the order in which they are best read: `stablehlo.lark` (which texts are allowed),
 `operation` (a program as data), `read`, `attributes`, `forms` and `versions` (text to operations),

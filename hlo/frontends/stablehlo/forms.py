@@ -37,7 +37,7 @@ def _form(*names: str) -> Callable[[Reader], Reader]:
 def _usual(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     """Values, in parentheses or not; keywords; dictionaries; words.
 
-    A list behind a keyword's is more of its value: `dims = [0] x [1]`. What has no name at all is
+    A list after a keyword's is more of its value: `dims = [0] x [1]`. What has no name at all is
     in the attribute `words`.
     """
     attributes: dict[str, Any] = {}
@@ -107,7 +107,7 @@ def _while(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
 def _reduce(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     """`stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1]`.
 
-    Or, behind the types, `reducer(%a: T, %b: T) { ... }`: a pair for each operand, of what is
+    Or, after the types, `reducer(%a: T, %b: T) { ... }`: a pair for each operand, of what is
     folded so far and of the next element.
     """
     _, attributes, _ = _usual([i for i in items if not isinstance(i, Parentheses)], ())

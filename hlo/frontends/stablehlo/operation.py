@@ -105,7 +105,7 @@ class Tagged:
 
     Attributes
     ----------
-    words : what stands in the brackets without a name.
+    words : what is in the brackets without a name.
     fields : what has one.
     """
 

@@ -182,7 +182,7 @@ class _Reader(Attributes):
         return FuncOp(name[1:].strip('"'), arguments, results, body, is_private, span)
 
     def function_results(self, children: Any) -> tuple[dict[str, Any], ...]:
-        """The attributes of each result; a type that stands alone has none."""
+        """The attributes of each result; a type by itself has none."""
         none: dict[str, Any] = {}
         return tuple(none if isinstance(child, Shape) else child for child in children)
 

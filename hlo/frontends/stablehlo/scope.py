@@ -212,7 +212,7 @@ class RegionScope:
         Parameters
         ----------
         prepare : makes the parameters; by default there is one for each argument.
-        also : values that it returns behind those that the block does.
+        also : values that it returns after those that the block does.
         """
         inner = RegionScope(self.whole, name)
         if prepare:

@@ -1,4 +1,4 @@
-"""Cuts a module into syntax by regular expressions that skip whatever stands in brackets.
+"""Cuts a module into syntax by regular expressions that skip whatever is in brackets.
 
 A token a punctuation mark would be slow: a 4 MB dump has over a million of them, and Lark spends
 about 3 us on each. So arguments and the values of attributes are found by their brackets, which are

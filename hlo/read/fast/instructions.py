@@ -1,6 +1,6 @@
 """Builds instructions from lines that `LINE` matches.
 
-Most lines of a dump have attributes that stood on another line before: these, read once, are looked
+Most lines of a dump have attributes that were on another line before: these, read once, are looked
 up by their text. Operands are mostly names, or names with the shape that they have.
 """
 
@@ -104,7 +104,7 @@ class FastOperands(OperandText):
     """Operands whose form is usual: names, all without their shapes or all with them."""
 
     def read(self, piece: Piece) -> tuple[Instruction, ...]:
-        """The instructions that stand in an opcode's parentheses."""
+        """The instructions that are in an opcode's parentheses."""
         text, known = piece.text, self.scope.known
         if not text or text.isspace():
             return ()

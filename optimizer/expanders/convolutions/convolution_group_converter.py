@@ -1,6 +1,6 @@
 """Writes convolutions in groups as convolutions without.
 
-batch groups:     the groups of the batch become groups of features, behind each other
+batch groups:     the groups of the batch become groups of features, one after the other
 feature groups:   a convolution for each group, on its part of the input features and of the
                   kernel's output features; the results are joined
 

@@ -1,6 +1,6 @@
 """Brings dots into one form: batches of matrix products.
 
-In that form the batch dimensions come first, in order, and behind them each operand has one
+In that form the batch dimensions come first, in order, and after them each operand has one
 contracting dimension and at most one that is free. Transposes bring the dimensions into the order
 batch, free, contracting (on the right: batch, contracting, free), reshapes make each kind one.
 

@@ -6,7 +6,7 @@ One large product uses a processor better than two small ones: x is read once.
 
 The dots must not depend on each other, and the operands that are joined must have one free
 dimension each, for that is where they are joined. Pairs are merged one after the other, since a
-merged pair may put two other dots behind each other.
+merged pair may put two other dots one after the other.
 """
 
 from __future__ import annotations

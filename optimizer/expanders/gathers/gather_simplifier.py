@@ -2,7 +2,7 @@
 
 In that form the indices are a matrix whose rows are the index vectors, the vectors speak of the
 first dimensions of the operand in order, no dimension of a slice is collapsed, and the slices come
-behind the batch: index_vector_dim=1, start_index_map={0,1,...}, collapsed_slice_dims={},
+after the batch: index_vector_dim=1, start_index_map={0,1,...}, collapsed_slice_dims={},
 offset_dims={1,2,...}. Transposes and reshapes around the gather make up the difference.
 """
 

@@ -110,7 +110,7 @@ def can_combine(scatter: Instruction) -> bool:
 
 
 def numbered(rows: Instruction, bounds: list[int]) -> Instruction | None:
-    """One s32 for each index vector: the row-major number of its element; behind all if outside.
+    """One s32 for each index vector: the row-major number of its element; past all if outside.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Brings scatters into one form, so that later passes need know no other.
 
 In that form the indices are a matrix whose rows are the index vectors, the vectors speak of the
-first dimensions of the operand in order, and the updates are whole windows behind the batch:
+first dimensions of the operand in order, and the updates are whole windows after the batch:
 index_vector_dim=1, scatter_dims_to_operand_dims={0,1,...}, inserted_window_dims={},
 update_window_dims={1,2,...}. Transposes and reshapes around the scatter make up the difference.
 """
@@ -76,7 +76,7 @@ def canonical_scatter(root: Instruction, xs: tuple[Instruction, ...]) -> Instruc
 def canonical_updates(
     updates: Instruction, attrs: Scatter, order: list[int], rows: Instruction
 ) -> Instruction:
-    """Updates as whole windows behind one dimension of the batch, in an order of dimensions."""
+    """Updates as whole windows after one dimension of the batch, in an order of dimensions."""
     in_rows = updates_in_rows(updates, attrs, rows.shape.dims[0])
     window = iter(in_rows.shape.dims[1:])
     inserted = attrs.inserted_window_dims

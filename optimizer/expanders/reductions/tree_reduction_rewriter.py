@@ -2,7 +2,7 @@
 
 reduce(x), n = 1000   =>   reduce(reduce-window(x), size=32 stride=32)
 
-A sum of n floats, added up one after the other, has n roundings behind each other; in a tree of
+A sum of n floats, added up one after the other, has n roundings in a row; in a tree of
 groups of w elements it has w log(n) / log(w).
 """
 

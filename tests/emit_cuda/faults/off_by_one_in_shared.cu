@@ -1,4 +1,4 @@
-// The last thread writes behind the end of the row of partial sums.
+// The last thread writes after the end of the row of partial sums.
 // launch: <<<1, 64>>> f32[64] f32[64]
 extern "C" __global__ void scan_step(const float *x, float *y) {
   __shared__ float part[64], other[64];

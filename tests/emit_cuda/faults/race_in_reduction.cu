@@ -1,4 +1,4 @@
-// A tree of sums whose barrier is behind the loop, not in it.
+// A tree of sums whose barrier is after the loop, not in it.
 // launch: <<<1, 128>>> f32[128] f32[1]
 extern "C" __global__ void sum(const float *x, float *y) {
   __shared__ float part[128];

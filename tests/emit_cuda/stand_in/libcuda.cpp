@@ -30,7 +30,7 @@ struct Action { std::function<Status()> act; struct Event *awaited; long turn; }
 struct Graph {
     std::vector<std::function<Status()>> nodes;
     std::vector<unsigned *> conditions;
-    const void *loose = nullptr;  // a node that the next one must be told to come behind
+    const void *loose = nullptr;  // a node that the next one must be told to come after
     Status run() {
         for (auto &node : nodes)
             if (Status status = node()) return status;
@@ -309,7 +309,7 @@ API cuStreamEndCapture(void *stream, void **graph) {
     *graph = recorded;
     return recorded ? OK : INVALID_HANDLE;
 }
-// A graph with conditions. A node behind none of what comes before it would run too early: that is refused.
+// A graph with conditions. A node after none of what comes before it would run too early: that is refused.
 struct Node { int type, reserved[3]; unsigned long long handle; int kind; unsigned size; void **graphs, *context; long long rest[26]; };
 static char last_node;
 static int conditional_nodes;

@@ -85,7 +85,7 @@ def test_what_jax_export_serializes_has_the_program_inside():
 
 
 def test_a_program_for_several_devices():
-    """Shardy's operations stand between those of VHLO, with casts between their types."""
+    """Shardy's operations are between those of VHLO, with casts between their types."""
     module = parse_bytes(PARTS)
     hlo.verify(module)
     assert module.header.num_partitions == 2

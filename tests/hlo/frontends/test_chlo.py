@@ -78,7 +78,7 @@ def test_at_the_edges():
 
 
 def hurwitz(x, q):
-    """The sum that defines the zeta function, and the integral behind a million terms."""
+    """The sum that defines the zeta function, and the integral after a million terms."""
     k = np.arange(10**6)
     return float(np.sum((q + k) ** -x) + (q + k[-1] + 0.5) ** (1 - x) / (x - 1))
 

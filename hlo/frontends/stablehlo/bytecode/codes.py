@@ -136,7 +136,7 @@ PROPERTIES = {
         "result_accuracy",
     ),
 }  # fmt: skip
-# Those of other dialects that stand beside it; a "?" marks one that may be missing.
+# Those of other dialects that are beside it; a "?" marks one that may be missing.
 OTHER_PROPERTIES = {
     "builtin.module": "sym_name? sym_visibility?",
     "sdy.mesh": "mesh sym_name",

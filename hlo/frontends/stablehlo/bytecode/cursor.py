@@ -1,4 +1,4 @@
-"""A place in a file of bytes, and the numbers that stand there."""
+"""A place in a file of bytes, and the numbers that are there."""
 
 from __future__ import annotations
 

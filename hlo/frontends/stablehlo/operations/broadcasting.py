@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Operands = list[Instruction]
 
-# By CHLO's name behind `broadcast_`, the operation of operands of one shape.
+# By CHLO's name after `broadcast_`, the operation of operands of one shape.
 _ALIKE = {
     **{
         name: f"stablehlo.{name}"

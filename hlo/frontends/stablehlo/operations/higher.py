@@ -208,7 +208,7 @@ def digamma(scope: RegionScope, x: Instruction) -> Instruction:
 def zeta(scope: RegionScope, x: Instruction, q: Instruction) -> Instruction:
     """The sum of (q + k)^-x over all k, Hurwitz' zeta function, by Euler and Maclaurin's formula.
 
-    Ten terms are added up. The integral of the terms behind them, half of the first of these, and
+    Ten terms are added up. The integral of the terms after them, half of the first of these, and
     corrections by derivatives stand for the rest.
     """
     at, total = q, scope.add("power", q, -x)

@@ -172,7 +172,7 @@ function applied(rows, steps) {
   return made;
 }
 
-// An index of some rows: where each name stands, its computation, and who uses it.
+// An index of some rows: where each name is, its computation, and who uses it.
 class State {
   constructor(trace, rows) {
     this.trace = trace;
