@@ -225,6 +225,19 @@ def reshardings(module: Module) -> list[Instruction]:
     ]
 
 
+def sharding_holders(module: Module) -> frozenset[Instruction]:
+    """The instructions whose sharding says how a call cuts them: no other one may take their place.
+
+    A call of Shardy's, and one that joins parts, has its sharding itself.
+    """
+    targets = CUTS.keys() - _BY_AXES
+    return frozenset(
+        instr.operands[0]
+        for instr in reshardings(module)
+        if CustomCall.of(instr).custom_call_target in targets
+    )
+
+
 _BY_AXES = frozenset(target for target, key in (CUTS | JOINS).items() if key)
 
 

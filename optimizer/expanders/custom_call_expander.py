@@ -9,11 +9,12 @@ A call of a function that is known by name alone stays: an emitter has a kernel 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.sharded import CUTS, JOINS
+from hlo.sharded import CUTS, JOINS, sharding_holders
 from hlo.support.lazily import import_files
 from hlo.types.element_type import U32, U64
 from hlo.types.shape import array, tuple_of
@@ -21,14 +22,17 @@ from interpreter.custom_calls.options import config
 from interpreter.custom_calls.placement import identity
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from interpreter.custom_calls.signatures import problem_of
-from optimizer.expanders.op_expander import ExpansionSite, element, expander
+from interpreter.numbers.compare import BITS
+from optimizer.expanders.op_expander import ExpansionSite, element, expand
 from optimizer.expanders.parts import bits_of, cut, full, to_dims, to_type
+from optimizer.passes import register
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hlo.instruction import Instruction
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
 
     Expansion = Callable[[ExpansionSite], Instruction | None]
 
@@ -155,9 +159,26 @@ def combine_parts(site: ExpansionSite) -> Instruction:
     return bits_of(make("or", raised, to_type(bits_of(low, U32), U64)), kind)
 
 
-@expander("custom-call-expander", "custom-call", always=True)
-def expand_call(site: ExpansionSite) -> Instruction | None:
-    """Replaces custom calls that are other instructions by these.
+@register
+@dataclass(frozen=True)
+class CustomCallExpander:
+    """Replaces custom calls that are other instructions by these."""
+
+    name = "custom-call-expander"
+    promise = BITS
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without such calls; a sharding that another call reads stays."""
+        read = sharding_holders(module)
+
+        def expand_call(site: ExpansionSite) -> Instruction | None:
+            return None if site.instr in read else expanded(site)
+
+        return expand(module, log, {"custom-call": expand_call}, always=True)
+
+
+def expanded(site: ExpansionSite) -> Instruction | None:
+    """The instruction that a custom call is, if any.
 
     A call whose operands or options are not what it expects stays: it is refused where it is run
     or emitted, and it may be that nobody needs it.
