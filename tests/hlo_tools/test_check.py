@@ -173,6 +173,18 @@ def test_files_are_tried_first(hlo, passes, tmp_path) -> None:
     assert "HloModule own" in result.out
 
 
+def test_a_constant_that_a_file_leaves_out_is_no_warning(hlo, tmp_path, recwarn) -> None:
+    """Its numbers are made up, which says nothing of the pass."""
+    file = tmp_path / "dumped.hlo"
+    file.write_text("""HloModule m
+ENTRY e { c = f32[20] constant({...})  n = f32[20] negate(c)  o = f32[20] negate(c)
+  ROOT s = f32[20] add(n, o) }""")
+    result = hlo("check", "cse", file, "--examples", 1)
+    assert result.status == 0
+    assert "it changes" in result.out
+    assert (result.err, recwarn.list) == ("", [])
+
+
 @pytest.mark.parametrize("name", ["rounding", "swapped"])
 def test_rule_of_ones_own_is_checked(hlo, passes, name) -> None:
     result = hlo("check", f"{passes}:{name}")
