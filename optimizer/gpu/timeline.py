@@ -11,12 +11,12 @@ in different lanes don't slow each other, which is true of small ones.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hlo.opcode import DONE, STARTS
-from hlo.wording import counted
 from optimizer.gpu.device import COMPUTE, DeviceRates, lane, runs, seconds
 from optimizer.settings import settings
 
@@ -124,25 +124,37 @@ def picture(spans: Sequence[TimeSpan]) -> str:
 def _row(spans: Sequence[TimeSpan], total: float) -> str:
     """One lane: each instruction in brackets over the time that it takes."""
     row = [" "] * WIDTH
-    for left, right, names in _boxes(spans, total):
+    for left, right, instrs in _boxes(spans, total):
         room = right - left - 2
-        # Instructions without room for a name are in one box, which says how many they are.
-        label = names[0] if len(names) == 1 else counted(len(names), "instruction")
+        label = _label(instrs, room)
         row[left:right] = f"[{label[:room]:<{room}}]" if room >= 0 else "|" * (right - left)
     return "".join(row[:WIDTH])
 
 
-def _boxes(spans: Sequence[TimeSpan], total: float) -> list[tuple[int, int, list[str]]]:
-    """First and last column of each box with the names in it; narrow neighbours share one."""
-    boxes: list[tuple[int, int, list[str]]] = []
+def _label(instrs: Sequence[Instruction], room: int) -> str:
+    """A name; of a box of several, how many they are, and the opcodes of most, as room allows."""
+    if len(instrs) == 1:
+        return instrs[0].name
+    label, mark = f"{len(instrs)} instructions", ": "
+    for opcode, number in Counter(i.opcode for i in instrs).most_common():
+        longer = f"{label}{mark}{number} {opcode}"
+        if len(longer) > room:
+            break
+        label, mark = longer, ", "
+    return label
+
+
+def _boxes(spans: Sequence[TimeSpan], total: float) -> list[tuple[int, int, list[Instruction]]]:
+    """First and last column of each box with what runs in it; narrow neighbours share one."""
+    boxes: list[tuple[int, int, list[Instruction]]] = []
     narrow = False
     for span in spans:
         left = min(round(span.start / total * WIDTH), WIDTH - 1)
         right = max(left + 1, round(span.end / total * WIDTH))
         alone, narrow = not narrow, right - left < NARROW
         if boxes and narrow and not alone and left <= boxes[-1][1]:
-            first, _, names = boxes.pop()
-            boxes.append((first, max(right, first + 1), [*names, span.instr.name]))
+            first, _, instrs = boxes.pop()
+            boxes.append((first, max(right, first + 1), [*instrs, span.instr]))
         else:
-            boxes.append((left, right, [span.instr.name]))
+            boxes.append((left, right, [span.instr]))
     return boxes

@@ -111,3 +111,14 @@ def test_picture_shows_the_lanes():
     module = hlo.parse((MODELS / "data_parallel_step.hlo").read_text())
     assert NETWORK in {span.lane for span in simulate(module.entry.instructions, A100)}
     assert picture(()).endswith("0.0 microseconds")
+
+
+def test_a_box_of_many_says_what_they_are():
+    """Kernels too short for a name: how many, and the opcodes as far as there is room."""
+    opcodes = [*["negate", "cosine"] * 30, *["abs"] * 20, *["exponential"] * 9]
+    opcodes += ["round-nearest-even"] * 3
+    lines = [f"{op}.{k} = f32[2] {op}(x)" for k, op in enumerate(opcodes)]
+    module = hlo.parse("\n".join(["ENTRY e { x = f32[2] parameter(0)", *lines, "}"]))
+    lane, _ = picture(simulate(module.entry.instructions, A100)).splitlines()
+    told = "92 instructions: 30 negate, 30 cosine, 20 abs, 9 exponential"
+    assert lane == f"   compute [{told:<70}]"
