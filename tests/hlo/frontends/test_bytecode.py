@@ -109,6 +109,7 @@ def test_a_file_is_read_as_a_text_is(tmp_path):
         (LOOP[:500], "m.mlirbc is no MLIR bytecode that can be read: it ends too early"),
         (LOOP.replace(b"ML\xefR\x0d", b"ML\xefR\x55"), "it is of version 42, which is not known"),
         (b"ML\xefR\x0dStableHLO_v1.0.0\0", "it has no section of kind 0"),
+        (b"ML\xefR\x0dStableHLO_v1.0.0\0\1", "it ends too early: 1 byte must follow"),
         (LOOP.replace(b"sort_v1", b"sort_v9"), "HLO has nothing for `vhlo.sort_v9`"),
         (LOOP.replace(b"vhlo", b"mine"), "`mine.func_v1` is not promised to stay readable"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hlo.wording import counted
+
 _ALIGNED = 0x80  # the bit of a section's number that says that its content is aligned
 _PADDING = 0xCB
 _MOST_ALIGNED = 4096
@@ -36,7 +38,7 @@ class Cursor:
     def take(self, count: int) -> bytes:
         """The next bytes."""
         if count > self._end - self._at:
-            raise self.broken(f"it ends too early, as {count} more bytes are needed")
+            raise self.broken(f"it ends too early: {counted(count, 'byte')} must follow")
         self._at += count
         return self._raw[self._at - count : self._at]
 
