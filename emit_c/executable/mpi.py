@@ -38,31 +38,31 @@ class Family:
     byte: int | str
     errors_return: int | str
     any_source: int
+    any_tag: int
     source_in_status: int
     status_ignore: int
     serialized: int
     tag_limit: int
 
 
-_MPICH = Family(0x44000000, 0x4C00010D, 0x54000001, -2, 2, 1, 2, 0x64400001)
+_MPICH = Family(0x44000000, 0x4C00010D, 0x54000001, -2, -1, 2, 1, 2, 0x64400001)
 _OPEN_MPI = Family(
-    "ompi_mpi_comm_world", "ompi_mpi_byte", "ompi_mpi_errors_return", -1, 0, 0, 2, 0
+    "ompi_mpi_comm_world", "ompi_mpi_byte", "ompi_mpi_errors_return", -1, -1, 0, 0, 2, 0
 )  # fmt: skip
-_MPI_5 = Family(0x101, 0x247, 0x143, -1, 0, 0, 2048, 501)
+_MPI_5 = Family(0x101, 0x247, 0x143, -1, -2, 0, 0, 2048, 501)
 
 
 class _MpiFunctions(ctypes.Structure):
     """`struct hlo_mpi`."""
 
     FUNCTIONS = (
-        "MPI_Isend", "MPI_Irecv", "MPI_Test", "MPI_Wait", "MPI_Cancel", "MPI_Iprobe",
-        "MPI_Get_count", "MPI_Comm_idup", "MPI_Comm_set_errhandler",
+        "MPI_Isend", "MPI_Irecv", "MPI_Test", "MPI_Cancel", "MPI_Iprobe", "MPI_Get_count",
     )  # fmt: skip
     _fields_ = (
         *((name, ctypes.c_void_p) for name in FUNCTIONS),
-        ("byte", ctypes.c_uint64), ("errors_return", ctypes.c_uint64),
-        ("status_ignore", ctypes.c_void_p),
-        ("any_source", ctypes.c_int64), ("source_in_status", ctypes.c_int64),
+        ("byte", ctypes.c_uint64), ("status_ignore", ctypes.c_void_p),
+        ("any_source", ctypes.c_int64), ("any_tag", ctypes.c_int64),
+        ("source_in_status", ctypes.c_int64),
     )  # fmt: skip
 
 
@@ -84,8 +84,8 @@ class Library:
         functions = [getattr(loaded, name) for name in _MpiFunctions.FUNCTIONS]
         self.table = _MpiFunctions(
             *(ctypes.cast(function, ctypes.c_void_p) for function in functions),
-            *(self._handle(family.byte), self._handle(family.errors_return)),
-            *(family.status_ignore, family.any_source, family.source_in_status),
+            *(self._handle(family.byte), family.status_ignore),
+            *(family.any_source, family.any_tag, family.source_in_status),
         )
         is_there = ctypes.c_int()
         self._call("MPI_Initialized", ctypes.byref(is_there))
@@ -126,7 +126,7 @@ class Library:
         """A communicator of the same processes that nobody else uses; errors are returned."""
         made = ctypes.c_uint64()
         self._call("MPI_Comm_dup", communicator, ctypes.byref(made))
-        self._call("MPI_Comm_set_errhandler", made.value, self.table.errors_return)
+        self._call("MPI_Comm_set_errhandler", made.value, self._handle(self.family.errors_return))
         return made.value
 
     def rank_and_size(self, communicator: int) -> tuple[int, int]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Value = Any  # an array, None for a token, or a tuple of values
 
-# Calls that failed.
+# Calls that failed since a process had ended.
 _KEPT: list[Any] = []
 
 
@@ -94,8 +94,9 @@ def run_by_messages(
         *(call.ins, call.outs, call.arenas, report.ctypes.data),
     )
     if status:
-        # Messages under way may still refer to the arrays.
-        _KEPT.append(call)
+        # Messages to and from a process that has ended may still refer to the arrays.
+        if runtime().threads.hlo_runs(wire) < 0:
+            _KEPT.append(call)
         raise StoppedError(report.tolist())
     return together.results(call)
 
@@ -212,7 +213,7 @@ class Processes:
     def _say_goodbye(self) -> bool:
         """Tell all processes that this one ends, and wait for their word; whether all gave it."""
         there = [s for s in self._sockets if s is not None]
-        word = runtime().threads.hlo_runs(self.wire).to_bytes(8, sys.byteorder)
+        word = runtime().threads.hlo_runs(self.wire).to_bytes(8, sys.byteorder, signed=True)
         for each in there:
             with suppress(OSError):
                 each.sendall(word)

@@ -13,15 +13,12 @@ struct hlo_mpi {
   int (*isend)(const void *, int, hlo_mpi_handle, int, int, hlo_mpi_handle, hlo_mpi_handle *);
   int (*irecv)(void *, int, hlo_mpi_handle, int, int, hlo_mpi_handle, hlo_mpi_handle *);
   int (*test)(hlo_mpi_handle *, int *, void *);
-  int (*wait)(hlo_mpi_handle *, void *);
   int (*cancel)(hlo_mpi_handle *);
   int (*iprobe)(int, int, hlo_mpi_handle, int *, void *);
   int (*get_count)(const void *, hlo_mpi_handle, int *);
-  int (*comm_idup)(hlo_mpi_handle, hlo_mpi_handle *, hlo_mpi_handle *);
-  int (*comm_set_errhandler)(hlo_mpi_handle, hlo_mpi_handle);
-  hlo_mpi_handle byte, errors_return;
+  hlo_mpi_handle byte;
   void *status_ignore;
-  int64_t any_source, source_in_status;
+  int64_t any_source, any_tag, source_in_status;  // the tag follows the source
 };
 
 // A wire by a communicator that nobody else uses. `lifelines` are sockets to the processes, by their

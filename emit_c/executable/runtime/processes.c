@@ -186,11 +186,50 @@ static int take(struct party *me, int64_t from, int64_t tag, void *at, int64_t b
   }
 }
 
+// Stop since another device does, of this program or not.
+static int obey(struct party *me, int64_t from, const struct told *told) {
+  const int64_t *report = (const int64_t *)(told + 1);
+  int64_t kind = report[HLO_REPORT_KIND];
+  int status = told->site ? (int)told->site : HLO_FAILED;
+  if (kind == HLO_LOST) me->group->wire->gone = 1 + report[HLO_REPORT_DEVICE];
+  if (told->program != me->group->program && kind != HLO_LOST && kind != HLO_OTHER_PROGRAM) {
+    return refuse_program(me, from);
+  }
+  take_report(me->group, report, status);
+  return status;
+}
+
+// Keep a message that stops a later run: who sent it has ended this run, so that this device will,
+// too, however late other messages are. Gives what is not kept.
+static void *keep_early(struct party *me, struct told *told) {
+  struct hlo_wire *wire = me->group->wire;
+  void *rest = told;
+  pthread_mutex_lock(&me->group->lock);
+  if (!wire->early) rest = NULL, wire->early = told;
+  pthread_mutex_unlock(&me->group->lock);
+  return rest;
+}
+
+// Stop since another device did so before this one had begun the run.
+static int obey_early(struct party *me) {
+  struct hlo_wire *wire = me->group->wire;
+  pthread_mutex_lock(&me->group->lock);
+  struct told *told = wire->early;
+  if (told && told->run > wire->run) told = NULL;
+  if (told) wire->early = NULL;
+  pthread_mutex_unlock(&me->group->lock);
+  int status = told ? obey(me, told->device, told) : 0;
+  free(told);
+  return status;
+}
+
 // Take what others say: that they stop, or wait.
 static int listen(struct party *me) {
   struct group *group = me->group;
   struct hlo_wire *wire = group->wire;
   int64_t from, bytes;
+  int status = obey_early(me);
+  if (status) return status;
   while ((bytes = wire->probe(wire, me->device.number, CONTROL, &from)) >= 0) {
     char *at = malloc(bytes + sizeof(struct told));
     if (!at) return HLO_OUT_OF_MEMORY;
@@ -199,19 +238,15 @@ static int listen(struct party *me) {
       return hlo_broken(me);
     }
     struct told *told = (struct told *)at;
-    int status = 0, is_ours = told->program == group->program;
     if (told->type == STOPS && bytes == group->stop_bytes) {
-      const int64_t *report = (const int64_t *)(told + 1);
-      int64_t kind = report[HLO_REPORT_KIND];
-      if (kind == HLO_LOST) wire->gone = 1 + report[HLO_REPORT_DEVICE];
-      if (is_ours || kind == HLO_LOST || kind == HLO_OTHER_PROGRAM) {
-        take_report(group, report, status = told->site ? (int)told->site : HLO_FAILED);
+      if (told->run > wire->run) {
+        at = keep_early(me, told);
       } else {
-        status = refuse_program(me, from);
+        status = obey(me, from, told);
       }
     } else if (told->type == WAITS && told->run == wire->run) {
-      // Of an earlier run it says nothing any more.
-      if (!is_ours) {
+      // Of an earlier run it says nothing any more; of a later one it will be said again.
+      if (told->program != group->program) {
         status = refuse_program(me, from);
       } else if (bytes == told_bytes(group)) {
         memcpy((void *)told_by(me, from), at, bytes);
@@ -384,6 +419,15 @@ static int set_up(struct group *group) {
 // Forget all messages after a failure, with all other processes, unless one has ended.
 static void begin_anew(struct group *group) {
   struct hlo_wire *wire = group->wire;
+  for (int64_t d = 0; group->parties && d < wire->here; d++) {
+    // What this run waits for would take messages of the next.
+    for (struct parcel *at = group->parties[d].parcels; at; at = at->next) {
+      for (int64_t k = 0; k < at->heads + at->receives; k++) wire->drop(wire, &at->requests[k]);
+    }
+  }
+  wire->run = 0;
+  free(wire->early);
+  wire->early = NULL;
   for (int64_t turn = 0; !wire->gone; turn++) {
     int is_done = wire->renew(wire);
     if (is_done > 0) break;
@@ -394,7 +438,6 @@ static void begin_anew(struct group *group) {
     if (is_over) wire->gone = 1 + (lost < 0 ? wire->local[0] : lost);
     wire->rest(wire, turn);
   }
-  wire->run = 0;
 }
 
 static void tear_down(struct group *group) {
@@ -446,8 +489,8 @@ int hlo_run_process(struct hlo_wire *wire, int64_t program, hlo_module *run, con
   if (!status) run_party(&group.parties[0]);
   for (int64_t d = 1; !status && d < started; d++) pthread_join(threads[d], NULL);
   if (!status) status = group.failed;
-  tear_down(&group);
   if (status) begin_anew(&group);
+  tear_down(&group);
   return status;
 }
 
@@ -480,9 +523,9 @@ int hlo_gather(struct hlo_wire *wire, const void *own, int64_t bytes, void *all,
     if (!status) status = hlo_await(me, parcel->requests, 2 * messages);
     if (!status) hlo_let_go(me, parcel);
   }
-  tear_down(&group);
   if (status) begin_anew(&group);
+  tear_down(&group);
   return status;
 }
 
-int64_t hlo_runs(const struct hlo_wire *wire) { return wire->run; }
+int64_t hlo_runs(const struct hlo_wire *wire) { return wire->gone ? -1 : wire->run; }

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 enum {
-  CONTROL, BARRIER, GATHER, FIRST_TAG = 16,  // tags
+  CONTROL, BARRIER, GATHER, FIRST_TAG = HLO_WIRE_TAG + 1,  // tags
   PATIENCE = 200,          // ms after which a device first tells that it waits
   MOST_AT_ONCE = 1 << 30,  // bytes of a message
 };

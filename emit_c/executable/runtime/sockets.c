@@ -353,6 +353,7 @@ void hlo_end_socket_wire(struct hlo_wire *wire) {
   pthread_mutex_lock(&me->sockets->lock);
   forget(me, INT64_MAX);
   pthread_mutex_unlock(&me->sockets->lock);
+  free(wire->early);
   free(me);
 }
 

@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+enum { HLO_WIRE_TAG = 15 };  // of messages of the wire itself
+
 // A message under way, which the wire fills in.
 struct hlo_request {
   uint64_t handle;
@@ -27,6 +29,7 @@ struct hlo_wire {
   int64_t most_tags;
   int64_t run;            // how many runs there have been, since the wire was made or renewed
   int64_t gone;           // 1 + the device of a process that has ended
+  void *early;            // the message that stops the next run, come before this one's end
   // Start to send, or to receive; the bytes stay where they are until the request is done.
   int (*send)(struct hlo_wire *, int64_t from, int64_t to, int64_t tag, const void *at,
               int64_t bytes, struct hlo_request *);
@@ -57,7 +60,7 @@ int hlo_run_process(struct hlo_wire *wire, int64_t program, hlo_module *run, con
 // device.
 int hlo_gather(struct hlo_wire *wire, const void *own, int64_t bytes, void *all, int64_t *report);
 
-// How many runs a wire has had.
+// How many runs a wire has had; negative if a process has ended before.
 int64_t hlo_runs(const struct hlo_wire *wire);
 
 #ifdef __cplusplus
