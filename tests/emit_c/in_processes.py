@@ -3,6 +3,7 @@
 usage: mpiexec -n N python in_processes.py PART     a function of this file
 """
 
+import ctypes
 import io
 import os
 import signal
@@ -109,6 +110,14 @@ def verb(here: Processes) -> list[str]:
         main_of_hlo(["run", str(path), "--platform", "c", "--transport", "mpi", "--fill", "3"])
     said.seek(0)
     return said.read().splitlines()
+
+
+def schedules(here: Processes) -> list[str]:
+    """How many random schedules of `stress.c`, a library now, end as they must."""
+    path, first, count = os.environ["STRESS"].split()
+    run = ctypes.CDLL(path).run_schedules
+    run.argtypes = [ctypes.c_uint, ctypes.c_uint, ctypes.c_void_p, ctypes.c_int, ctypes.c_int]
+    return [str(run(int(first), int(count), here.wire, here.rank, here.size))]
 
 
 def death(here: Processes) -> list[str]:

@@ -3,8 +3,9 @@
 //
 // usage: stress FIRST COUNT [messages]     the seeds of the schedules
 //
-// Devices are threads of one run; or, with messages, a run each, which sockets connect.
-#include "devices.h"
+// Devices are threads of one run; or, with messages, a run each, which sockets connect. As a library,
+// `run_schedules` runs one device of each schedule, in a process of its own.
+#include "processes.h"
 #include "sockets.h"
 
 #include <sched.h>
@@ -22,7 +23,7 @@ struct step { int kind, count, group[MOST_DEVICES], position[MOST_DEVICES], size
 
 static struct {
   unsigned seed;
-  int devices, steps, planted, bad_device, bad_step, delays, starts;
+  int devices, steps, planted, bad_device, bad_step, delays, starts, runs_twice;
   struct step step[MOST_STEPS];
   int64_t plan[PLAN];
 } now;
@@ -75,10 +76,13 @@ static void make_plan(void) {
   if (end > PLAN) abort();
 }
 
-static void wait_a_little(unsigned *own) {
+// What a device is, and what goes wrong on it.
+struct task { int device, planted; };
+
+static void wait_a_little(unsigned *own, unsigned most) {
   *own = *own * 1664525u + 1013904223u;
   if (now.delays && (*own >> 8) % 4 == 0) sched_yield();
-  if (now.delays && (*own >> 8) % 16 == 0) usleep((*own >> 12) % 300);
+  if (now.delays && (*own >> 8) % 16 == 0) usleep((*own >> 12) % most);
 }
 
 static int wrong(int step, int device, int i, int64_t got, int64_t want) {
@@ -110,7 +114,7 @@ static void see(int k, int device, const int64_t *made) {
 
 // A device: it goes through the schedule.
 static int device_of(const void *const *in, void *const *out, void *arena) {
-  int device = *(int *)arena;
+  int device = ((struct task *)arena)->device, planted = ((struct task *)arena)->planted;
   unsigned own = now.seed * 31u + (unsigned)device;
   static const void *const folds[] = {add};
   int64_t *given = out[0], *made = out[1];
@@ -121,14 +125,14 @@ static int device_of(const void *const *in, void *const *out, void *arena) {
     const int64_t sizes[] = {1, 8 * step->count, 8};
     const void *const brought[] = {given};
     void *const got[] = {made};
-    wait_a_little(&own);
-    if (is_bad && now.planted == FAILS) return HLO_FAILED;
-    if (is_bad && now.planted == SKIPS) continue;
+    wait_a_little(&own, 300);
+    if (is_bad && planted == FAILS) return HLO_FAILED;
+    if (is_bad && planted == SKIPS) continue;
     for (int i = 0; i < step->count; i++) given[i] = number(k, device, i);
-    int site = 2 * k + (is_bad && now.planted == DIFFERS), status;
+    int site = 2 * k + (is_bad && planted == DIFFERS), status;
     if (now.starts && k % 2) {
       status = hlo_start(step->kind, site, 1, brought, got, sizes, folds, NULL);
-      wait_a_little(&own);
+      wait_a_little(&own, 300);
       if (!status) status = hlo_finish(site);
     } else {
       status = hlo_collective(step->kind, site, 1, brought, got, sizes, folds, NULL);
@@ -148,12 +152,30 @@ struct one {
   struct hlo_wire *wire;
   const void *const *in;
   void *const *out;
-  void *arena;
+  struct task *task;
   int64_t report[HLO_REPORT_HEAD + 2 * MOST_DEVICES];
   int status;
 };
 
 static struct hlo_sockets *sockets[MOST_DEVICES];
+static int (*send_now)(struct hlo_wire *, int64_t, int64_t, int64_t, const void *, int64_t,
+                       struct hlo_request *);
+
+static int send_late(struct hlo_wire *wire, int64_t from, int64_t to, int64_t tag, const void *at,
+                     int64_t bytes, struct hlo_request *request) {
+  static _Thread_local unsigned own;
+  own += (unsigned)from;
+  wait_a_little(&own, 300);
+  // Some devices end a run late, when others have begun the next one.
+  if (tag == BARRIER && (own >> 8) % 2) usleep((own >> 12) % 8000);
+  return send_now(wire, from, to, tag, at, bytes, request);
+}
+
+static struct hlo_wire *delayed(struct hlo_wire *wire) {
+  if (!send_now) send_now = wire->send;
+  wire->send = send_late;
+  return wire;
+}
 
 static void connect_all(void) {
   int64_t fds[MOST_DEVICES][MOST_DEVICES];
@@ -168,10 +190,23 @@ static void connect_all(void) {
   for (int d = 0; d < MOST_DEVICES; d++) sockets[d] = hlo_sockets(MOST_DEVICES, fds[d]);
 }
 
+// Run one device; maybe a first time in which all is well, and which others end later than the first
+// to fail then.
+static int run_device(struct hlo_wire *wire, const void *const *in, void *const *out,
+                      struct task *task, int64_t *report) {
+  struct task well = {task->device, NOTHING}, *tasks[] = {&well, task};
+  int status = 0;
+  for (int k = now.runs_twice ? 0 : 1; k < 2 && !status; k++) {
+    void *arena = tasks[k];
+    status = hlo_run_process(wire, 1 + now.seed + (unsigned)k, device_of, now.plan, &in, &out, &arena,
+                             report);
+  }
+  return status;
+}
+
 static void *run_one(void *argument) {
   struct one *me = argument;
-  me->status = hlo_run_process(me->wire, 1 + now.seed, device_of, now.plan, &me->in, &me->out,
-                               &me->arena, me->report);
+  me->status = run_device(me->wire, me->in, me->out, me->task, me->report);
   return NULL;
 }
 
@@ -183,8 +218,8 @@ static int run_by_messages(const void *const **ins, void *const **outs, void **a
   int64_t homes[MOST_DEVICES];
   for (int d = 0; d < now.devices; d++) homes[d] = d;
   for (int d = 0; d < now.devices; d++) {
-    struct hlo_wire *wire = hlo_socket_wire(sockets[d], now.seed, now.devices, homes, 1);
-    all[d] = (struct one){.wire = wire, .in = ins[d], .out = outs[d], .arena = arenas[d]};
+    struct hlo_wire *wire = delayed(hlo_socket_wire(sockets[d], now.seed, now.devices, homes, 1));
+    all[d] = (struct one){.wire = wire, .in = ins[d], .out = outs[d], .task = arenas[d]};
     pthread_create(&threads[d], NULL, run_one, &all[d]);
   }
   for (int d = 0; d < now.devices; d++) pthread_join(threads[d], NULL);
@@ -201,27 +236,20 @@ static int run_by_messages(const void *const **ins, void *const **outs, void **a
   return all[0].status;
 }
 
-static void run(unsigned seed, int by_messages) {
+static void make_schedule(unsigned seed, int devices) {
   state = seed * 2654435761u + 1;
   now.seed = seed, now.devices = 2 + below(MOST_DEVICES - 1), now.steps = 1 + below(MOST_STEPS);
+  if (devices) now.devices = devices;
   now.planted = below(2) ? NOTHING : 1 + below(PLANTS - 1);
   now.bad_device = below(now.devices), now.bad_step = below(now.steps);
   now.delays = below(2), now.starts = below(2);
   for (int k = 0; k < now.steps; k++) make_step(&now.step[k]);
+  now.runs_twice = below(2);
   make_plan();
-  static int64_t memory[MOST_DEVICES][2][MOST_DEVICES * LARGE];
-  static const void *nothing[1];
-  const void *const *ins[MOST_DEVICES];
-  void *lists[MOST_DEVICES][2], *const *outs[MOST_DEVICES], *arenas[MOST_DEVICES];
-  int numbers[MOST_DEVICES];
-  for (int d = 0; d < now.devices; d++) {
-    numbers[d] = d;
-    lists[d][0] = memory[d][0], lists[d][1] = memory[d][1];
-    ins[d] = nothing, outs[d] = lists[d], arenas[d] = &numbers[d];
-  }
-  int64_t report[HLO_REPORT_HEAD + 2 * MOST_DEVICES] = {0};
-  int status = by_messages ? run_by_messages(ins, outs, arenas, report)
-                           : hlo_run_devices(device_of, now.plan, ins, outs, arenas, report);
+}
+
+// Whether a run ended as it must; says how, if not.
+static int is_good(int status, const int64_t *report) {
   // A device that is alone in its group is missed by nobody.
   int is_alone = now.step[now.bad_step].size[now.bad_device] == 1;
   int64_t kind = report[HLO_REPORT_KIND];
@@ -229,9 +257,46 @@ static void run(unsigned seed, int by_messages) {
   if (now.planted == FAILS) good = status == HLO_FAILED && kind == HLO_MODULE_FAILED;
   if (now.planted == SKIPS && !is_alone) good = status == HLO_FAILED && kind == HLO_DEADLOCK;
   if (now.planted == DIFFERS && !is_alone) good = status == HLO_FAILED && kind == HLO_DIFFERENT;
-  if (good) return;
-  printf("seed %u: planted %d, status %d, kind %ld\n", seed, now.planted, status, (long)kind);
-  exit(1);
+  if (!good) {
+    printf("seed %u: planted %d, status %d, kind %ld\n", now.seed, now.planted, status, (long)kind);
+  }
+  return good;
+}
+
+static int64_t memory[MOST_DEVICES][2][MOST_DEVICES * LARGE];
+static const void *nothing[1];
+
+static void run(unsigned seed, int by_messages) {
+  make_schedule(seed, 0);
+  const void *const *ins[MOST_DEVICES];
+  void *lists[MOST_DEVICES][2], *const *outs[MOST_DEVICES], *arenas[MOST_DEVICES];
+  struct task tasks[MOST_DEVICES];
+  for (int d = 0; d < now.devices; d++) {
+    tasks[d] = (struct task){d, now.planted};
+    lists[d][0] = memory[d][0], lists[d][1] = memory[d][1];
+    ins[d] = nothing, outs[d] = lists[d], arenas[d] = &tasks[d];
+  }
+  int64_t report[HLO_REPORT_HEAD + 2 * MOST_DEVICES] = {0};
+  int status = by_messages ? run_by_messages(ins, outs, arenas, report)
+                           : hlo_run_devices(device_of, now.plan, ins, outs, arenas, report);
+  if (!is_good(status, report)) exit(1);
+}
+
+int run_schedules(unsigned first, unsigned count, struct hlo_wire *wire, int device, int devices) {
+  void *lists[2] = {memory[0][0], memory[0][1]};
+  struct task task = {.device = device};
+  wire = delayed(wire);
+  int64_t report[HLO_REPORT_HEAD + 2 * MOST_DEVICES];
+  for (unsigned seed = first; seed < first + count; seed++) {
+    alarm(20);  // nothing hangs
+    make_schedule(seed, devices);
+    task.planted = now.planted;
+    memset(report, 0, sizeof report);
+    int status = run_device(wire, nothing, lists, &task, report);
+    if (!is_good(status, report)) return (int)(seed - first);
+  }
+  alarm(0);
+  return (int)count;
 }
 
 int main(int count, char **words) {

@@ -22,9 +22,8 @@ import hlo
 import interpreter
 from emit_c.executable.devices import explained
 from emit_c.executable.processes import StoppedError, connected, run_by_messages
-from emit_c.executable.runtime import FOLDER, LIBRARY, PROCESSES, runtime
+from emit_c.executable.runtime import runtime
 from hlo.errors.error import HloError
-from hlo.support.compiler import find_compiler
 from interpreter.numbers.compare import BITS, compare
 from tests.collectives import (
     ADD,
@@ -36,6 +35,7 @@ from tests.collectives import (
     module_of,
     outcome,
 )
+from tests.stress import build_stress
 
 CHANNELS = itertools.count()
 
@@ -109,10 +109,7 @@ def stress(folder: Path, first: int, counts: dict[str, int], *flags: str) -> Non
     ----------
     counts : how many by threads, and how many by messages.
     """
-    sources = [FOLDER / name for name in (*LIBRARY, *PROCESSES)]
-    program = folder / "stress"
-    command = [*find_compiler(), "-O1", *flags, f"-I{FOLDER}", "-o", str(program), "-pthread"]
-    subprocess.run([*command, Path(__file__).with_name("stress.c"), *sources], check=True)
+    program = build_stress(folder / "stress", *flags)
     for way, count in counts.items():
         words = [program, str(first), str(count), *([way] if way == "messages" else [])]
         ran = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -122,7 +119,7 @@ def stress(folder: Path, first: int, counts: dict[str, int], *flags: str) -> Non
 
 def test_nothing_hangs(tmp_path: Path) -> None:
     """Whatever devices do, and however they are delayed."""
-    stress(tmp_path, 0, {"threads": 400, "messages": 40})
+    stress(tmp_path, 3000, {"threads": 400, "messages": 40})
 
 
 @pytest.mark.slow

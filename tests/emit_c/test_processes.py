@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.stress import build_stress
+
 SCRIPT = Path(__file__).with_name("in_processes.py")
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec")
 
 
-def run(processes: int, *parts: str) -> list[list[str]]:
+def run(processes: int, *parts: str, timeout: float = 120) -> list[list[str]]:
     """The lines of each process."""
     assert MPIEXEC
     about = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=False)
@@ -22,18 +24,31 @@ def run(processes: int, *parts: str) -> list[list[str]]:
     # The launcher of MPICH would end the others before they can say why they end.
     words = ["--allow-run-as-root", "--oversubscribe"] if is_open else ["-disable-auto-cleanup"]
     command = [MPIEXEC, *words, "-n", str(processes), sys.executable, str(SCRIPT), *parts]
-    made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
     lines = [line.partition(" ") for line in made.stdout.splitlines()]
     told = [[text for rank, _, text in lines if rank == str(r)] for r in range(processes)]
     assert any(told), made.stdout + made.stderr
     return told
 
 
-def test_four_processes_compute_what_the_interpreter_does() -> None:
-    """Bit by bit, small arrays and large ones, again and again; `hlo run` prints once for all."""
+@pytest.fixture
+def stress(tmp_path: Path) -> Path:
+    """The library of random schedules."""
+    return build_stress(tmp_path / "stress.so", "-shared", "-fPIC")
+
+
+def test_four_processes_compute_what_the_interpreter_does(
+    stress: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bit by bit, small arrays and large ones, again and again; `hlo run` prints once for all.
+
+    Random schedules end as they must, one after another.
+    """
+    monkeypatch.setenv("STRESS", f"{stress} 5150 20")
     printed = [line for d in range(4) for line in (f"device {d}:", "s32[4] [12, 12, 12, 12]")]
     none = ["None"] * 4
-    assert run(4, "values", "verb") == [none + printed, none, none, none]
+    others = [[*none, "20"]] * 3
+    assert run(4, "values", "verb", "schedules") == [[*none, *printed, "20"], *others]
 
 
 def test_two_processes_that_go_wrong() -> None:
@@ -51,3 +66,10 @@ def test_two_processes_that_go_wrong() -> None:
         "HLO126 process 1 has ended before the others",
         "soon",
     ]
+
+
+@pytest.mark.slow
+def test_random_schedules_end(stress: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With delays, and devices that fail, skip a collective, or meet in another one."""
+    monkeypatch.setenv("STRESS", f"{stress} 5000 10000")
+    assert run(3, "schedules", timeout=3600) == [["10000"]] * 3
