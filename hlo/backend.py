@@ -130,8 +130,8 @@ class ModuleCompiler:
         """An executable, or just a function of the arguments: XLA's RunBackend.
 
         Keyword parameters that it has beside the module are options of `hlo run`: `observe` is
-        told every value, `max_iterations` ends loops, `checked` and `seed` watch the memory,
-        `libraries` may forbid libraries, `remember` may forbid caches.
+        told every value, `max_iterations` and `ask` end loops, `checked` and `seed` watch the
+        memory, `libraries` may forbid libraries, `remember` may forbid caches.
 
         Raises
         ------

@@ -21,6 +21,7 @@ class Interpreted(ModuleExecutable):
     ----------
     observe : told the value of every instruction.
     max_iterations : how often a loop may run its body.
+    ask : called before every iteration of a loop; what it raises ends the call.
     """
 
     def __init__(
@@ -28,8 +29,14 @@ class Interpreted(ModuleExecutable):
         module: Module,
         observe: Callable[[Evaluation], None] | None,
         max_iterations: int | None,
+        ask: Callable[[], None],
     ) -> None:
-        self.module, self._observe, self._limit = module, observe, max_iterations
+        self.module = module
+        self._options: dict[str, Any] = {
+            "observe": observe,
+            "max_iterations": max_iterations,
+            "ask": ask,
+        }
 
     def __call__(self, *arguments: Any) -> Any:
         """The value on one device."""
@@ -37,9 +44,7 @@ class Interpreted(ModuleExecutable):
 
     def run(self, per_device: Sequence[Sequence[Any]]) -> list[Any]:
         """The value on each device; all of them run together."""
-        return evaluate(
-            self.module, per_device=per_device, observe=self._observe, max_iterations=self._limit
-        )
+        return evaluate(self.module, per_device=per_device, **self._options)
 
 
 class InterpreterCompiler(ModuleCompiler):
@@ -51,9 +56,10 @@ class InterpreterCompiler(ModuleCompiler):
         *,
         observe: Callable[[Evaluation], None] | None = None,
         max_iterations: int | None = None,
+        ask: Callable[[], None] = lambda: None,
     ) -> Interpreted:
         """The module, to be interpreted."""
-        return Interpreted(module, observe, max_iterations)
+        return Interpreted(module, observe, max_iterations, ask)
 
 
 BACKENDS: Final = {

@@ -67,6 +67,7 @@ def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Val
         if iteration == frame.max_iterations:
             message = f"{instr.name}: the loop has not ended after {iteration:,} iterations"
             raise HloError("HLO124", message, instr.span)
+        frame.ask()
         state = frame.call(body, state, iteration=iteration, in_place=iteration > 0)
         iteration += 1
     return state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo_jax.engines.engine import flat
+from hlo_jax.engines.engine import ask_whether_to_stop, flat
 from hlo_jax.ffi.handlers import foreign_calls
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ class OnBackend:
         forget = "remember" in backend.options and foreign_calls(program.module.instructions())
         options: dict[str, Any] = {"remember": False} if forget else {}
         options |= {k: v for k, v in program.conditions.items() if k in backend.options}
+        self.stops = "ask" in backend.options
+        if self.stops:
+            options["ask"] = ask_whether_to_stop
         self._loaded = backend.load(program.module, **options)
         self._donors = {r.donor for r in program.results if r.donor >= 0}
         self.name, self.note = backend.name, note

@@ -43,6 +43,7 @@ class AcrossProcesses:
         told = without_numbers(module), chosen_subnormals(conditions["subnormals"])
         self._program = self._executable.shared("\n".join(map(str, told)))
         self.name, self.note, self.number = "c", "", self._program.number
+        self.stops = False
         native = self._executable.native
         address = self._program.together.address(self._devices)
         self.native: Native | None = native and replace(
@@ -71,6 +72,7 @@ class Elsewhere:
 
     name, note, code_bytes = "c", "it runs in other processes", 0
     native: Native | None = None
+    stops = False
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
         """Nothing, of no devices."""

@@ -53,6 +53,11 @@ class Switching:
         return self._now.code_bytes
 
     @property
+    def stops(self) -> bool:
+        """Whether a call may run in the queue."""
+        return self._now.stops
+
+    @property
     def note(self) -> str:
         """The reason why it is no C, or the time that its compilation took."""
         calls = counted(self._calls, "call")

@@ -94,6 +94,7 @@ class Observed(OnBackend):
     def __init__(self, program: JaxProgram, observe: Callable[[Evaluation], None]) -> None:
         super().__init__(program, find("interpreter"), "watched")
         self._program, self._observe = program, observe
+        self.stops = False  # who observes is told before the call returns
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
         """Call the program."""
@@ -104,7 +105,7 @@ class Observed(OnBackend):
 class Stepped:
     """A program that is stepped through once, before its first call."""
 
-    note = "stepped through"
+    note, stops = "stepped through", False
 
     def __init__(
         self, engine: Engine, program: JaxProgram, step: Callable[[Module, Sequence[Arrays]], None]
@@ -138,7 +139,7 @@ class Stepped:
 class Compared:
     """A program that two engines run: the one that is used, and the interpreter."""
 
-    native = None  # every call goes through Python
+    native, stops = None, False  # every call goes through Python, and returns when it is compared
 
     def __init__(self, engine: Engine, program: JaxProgram, number: int, watch: Watch) -> None:
         self._engine, self._program, self._watch = engine, program, watch

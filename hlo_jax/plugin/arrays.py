@@ -96,10 +96,17 @@ def array_of(handle: int) -> Array:
         raise PjrtError(ErrorCode.INVALID_ARGUMENT, "Buffer has been deleted or donated.")
     if error := shim().wait_for_buffer(handle):
         raise PassedOnError(error)
+    found = value_in(handle, buffer.data)
+    return np.empty(0, object) if found is None else found
+
+
+def value_in(handle: int, data: int) -> Array | None:
+    """An array that looks at memory as it lies in a buffer; None for a token."""
+    buffer = records.BufferRecord.from_address(handle)
     dims = read_numbers(buffer.dims, buffer.rank)
     order = read_numbers(buffer.minor_to_major, buffer.rank)
     kind = element_type(buffer.type)
-    return array_at(buffer.data, dims, kind, order) if kind.is_array else np.empty(0, object)
+    return array_at(data, dims, kind, order) if kind.is_array else None
 
 
 def new_buffer(

@@ -11,12 +11,21 @@ from emit_c.code.foreign import failure
 from emit_c.executable.devices import REPORT_HEAD
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.structs import ExecuteOptions, PjrtProgram
-from hlo_jax.plugin.arrays import array_of, buffer_with, held_value_of, new_buffer, value_of
+from hlo_jax.engines.engine import CANCELLED
+from hlo_jax.plugin.arrays import (
+    array_at,
+    array_of,
+    buffer_with,
+    held_value_of,
+    new_buffer,
+    value_in,
+    value_of,
+)
 from hlo_jax.plugin.buffers import ready_event
 from hlo_jax.plugin.errors import PjrtError
-from hlo_jax.plugin.loaded import Loaded, loaded, release_dead
+from hlo_jax.plugin.loaded import BY_HANDLE, Loaded, loaded, release_dead
 from hlo_jax.plugin.memory import no_deleter, numbers_array, read_numbers, text
-from hlo_jax.plugin.table import answers
+from hlo_jax.plugin.table import answers, asked
 from hlo_jax.private import trace_annotation
 from hlo_jax.programs.lines import telling_line
 from hlo_jax.programs.options import read_options
@@ -64,13 +73,14 @@ def execute(args: s.LoadedExecutableExecute) -> None:
     given = _argument_handles(self, args)
     value = value_of if len(given) == 1 else held_value_of
     values = [[value(handle) for handle in own] for own in given]
-    module = self.program.module
-    with telling_line(module), trace_annotation(f"{module.name} by {self.engine.name}"):
-        results = self.engine.run(values)
+    results = self.run(values)
     made: list[int] = []
     kept = _not_donated(args)
     donors = [_donors(self, own, kept) for own in given]
-    results = [_apart(own, taken) for own, taken in zip(results, donors, strict=True)]
+    results = [
+        _apart(own, [(donor.data, donor.bytes) for donor in taken.values()])
+        for own, taken in zip(results, donors, strict=True)
+    ]
     try:
         for memories, taken, own in zip(self.memories, donors, results, strict=True):
             parts = zip(self.program.results, own, memories, strict=True)
@@ -85,7 +95,32 @@ def execute(args: s.LoadedExecutableExecute) -> None:
             if value.donated and k not in kept:
                 shim().delete_buffer(handle)
     _give(args, made, len(self.program.results))
-    self.ran()
+
+
+@asked("run_in_python")
+def run_in_python(address: int) -> None:
+    """Make a call of the queue: the memory of its results is there, which may be an argument's."""
+    call = records.PythonCallRecord.from_address(address)
+    self = BY_HANDLE[call.executable]
+    results = self.program.results
+    handles = _addresses(call.given, len(self.program.parameters))
+    given = zip(handles, _addresses(call.ins, len(handles)), strict=True)
+    values = [value_in(handle, data) for handle, data in given]
+    token = CANCELLED.set(ctypes.c_bool.from_address(call.cancelled))
+    try:
+        (made,) = self.run([values])
+    finally:
+        CANCELLED.reset(token)
+    outs = _addresses(call.outs, len(results))
+    made = _apart(made, [(out, value.bytes) for out, value in zip(outs, results, strict=True)])
+    for value, array, out in zip(results, made, outs, strict=True):
+        if array is not None:
+            kind = value.shape.element_type
+            array_at(out, value.dims, kind, value.minor_to_major)[...] = array
+
+
+def _addresses(start: int, count: int) -> tuple[int, ...]:
+    return read_numbers(start, count, ctypes.c_size_t)
 
 
 @answers("raised")
@@ -117,14 +152,13 @@ def _donors(
 
 
 def _apart(
-    results: Sequence[Array | None], donors: dict[int, records.BufferRecord]
+    results: Sequence[Array | None], spans: Sequence[tuple[int, int]]
 ) -> Sequence[Array | None]:
-    """The results, of which none lies in memory that another one takes."""
-    spans = [(donor.data, donor.data + donor.bytes) for donor in donors.values()]
+    """The results, of which none lies in memory, from an address on, that another one takes."""
 
     def lies_there(array: Array) -> bool:
         low, high = byte_bounds(array)
-        return any(low < end and begin < high for begin, end in spans)
+        return any(low < begin + count and begin < high for begin, count in spans)
 
     return [a.copy() if a is not None and lies_there(a) else a for a in results]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,16 @@ from hlo_jax.ffi.calls import prepare_calls
 from hlo_jax.plugin.client import MEMORY_KINDS, client
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import numbers_array
+from hlo_jax.private import trace_annotation
 from hlo_jax.programs.lines import telling_line
 from hlo_jax.programs.optimized import optimized
 from hlo_jax.shim import records, shim
 from interpreter.engine.memory import ALWAYS_THERE
 
 if TYPE_CHECKING:
-    from hlo_jax.engines.engine import Engine
+    from collections.abc import Sequence
+
+    from hlo_jax.engines.engine import Arrays, Engine
     from hlo_jax.plugin.client import PjrtDevice, PjrtMemory
     from hlo_jax.programs.program import JaxProgram, ProgramArray
 
@@ -92,13 +96,18 @@ class Loaded:
         options = program.options
         record.replicas, record.partitions = options.num_replicas, options.num_partitions
         record.memories = self.keep(memories)
+        record.has_effects, record.is_short = has_effects(program.module), is_short(program.module)
+        static = not any(any(result.shape.dynamic) for result in program.results)
+        record.is_python = self.engine.stops and len(self.devices) == 1 and static
         self.use_native()
 
     def _describe_output(self, one: records.OutputRecord, value: ProgramArray) -> None:
         one.type, one.rank, one.bytes = value.type_number, len(value.dims), value.bytes
         one.dims = self.keep(numbers_array(value.dims, ctypes.c_int64))
         one.minor_to_major = self.keep(numbers_array(value.minor_to_major, ctypes.c_int64))
-        one.donor = -1
+        donor = value.donor
+        fits = donor >= 0 and self.program.parameters[donor].bytes == value.bytes
+        one.donor = donor if fits else -1
 
     def use_native(self) -> None:
         """Let C call the engine without Python, if the engine can be called so."""
@@ -108,15 +117,13 @@ class Loaded:
         outputs = (records.OutputRecord * max(len(self.program.results), 1)).from_address(
             self.record.outputs
         )
-        for result, argument in native.donated.items():
-            outputs[result].donor = argument
+        for k, output in enumerate(outputs):
+            output.donor = native.donated.get(k, -1)
         self.record.arena_bytes = native.arena_bytes
         self.record.plan, self.record.together = native.plan, run_devices_address()
         if isinstance(self.engine, AcrossProcesses):
             self.record.together = run_process_address()
             self.record.wire, self.record.program = self.engine.wire, self.engine.number
-        self.record.has_effects = has_effects(self.program.module)
-        self.record.is_short = is_short(self.program.module)
         self.record.is_large = self.bytes_of_a_call > ALWAYS_THERE
         self.record.run = native.run  # last: from now on C may call it
 
@@ -126,10 +133,16 @@ class Loaded:
         made = sum(result.bytes for result in self.program.results if result.donor < 0)
         return (made + self.record.arena_bytes) * len(self.local)
 
-    def ran(self) -> None:
-        """Note that Python called the engine."""
+    def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
+        """Call the engine, and note how long that took; C may have taken over."""
+        module = self.program.module
+        begun = time.monotonic_ns()
+        with telling_line(module), trace_annotation(f"{module.name} by {self.engine.name}"):
+            results = self.engine.run(per_device)
+        self.record.nanoseconds = time.monotonic_ns() - begun
         self.calls += 1
         self.use_native()
+        return results
 
     def proto(self) -> bytes:
         """The program as a HloModuleProtoWithConfig.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _HEADERS = ("pthread.h", "time.h", "stdbool.h", "stdint.h", "stdio.h", "stdlib.h", "string.h")
 # Functions of Python that the shim asks for, beside those of the table.
-ASKED = ("raised", "out_of_memory", "fits_memory", "start_workers")
+ASKED = ("raised", "out_of_memory", "fits_memory", "start_workers", "run_in_python")
 # In this order.
 _FILES = ("events.c", "buffers.c", "transfers.c", "executables.c", "calls.c", "queue.c")
 

@@ -98,9 +98,10 @@ static Buffer *make_result(Executable *self, size_t device, size_t number, Buffe
                            const ExecuteOptions *options, Buffer **donors) {
   Output *output = (Output *)self->outputs + number;
   Memory *memory = ((Memory **)self->memories)[device * self->output_count + number];
-  Buffer *donor = output->donor < 0 ? NULL : given[output->donor];
+  int argument = output->donor;  // read once: it changes when C takes over
+  Buffer *donor = argument < 0 ? NULL : given[argument];
   bool alone = donor && donor->references == 1 && donor->uses == donor->pending;
-  bool taken = alone && !donor->on_delete && may_donate(options, output->donor);
+  bool taken = alone && !donor->on_delete && may_donate(options, argument);
   Buffer *made = make_buffer(output->type, output->rank, output->dims, output->minor_to_major,
                              output->bytes, memory->device, memory, taken ? donor->data : NULL);
   donors[number] = made && taken ? donor : NULL;

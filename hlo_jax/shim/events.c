@@ -92,6 +92,7 @@ void *ask_raised(void *args);
 void *ask_out_of_memory(void *executable);
 void *ask_fits_memory(void *executable);
 void *ask_start_workers(void *nothing);
+void *ask_run_in_python(void *call);
 static void unwanted(Event *event);
 static void let_others_work(void);
 

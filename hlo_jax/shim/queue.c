@@ -20,6 +20,7 @@ typedef struct Task {
   Buffer **given, **made;
   Lists lists;
   int wanted;              // results that somebody has, and calls that wait for it
+  bool is_python;          // Python makes it
   bool cancelled;
   int64_t begun;           // 0 while it waits
 } Task;
@@ -67,6 +68,26 @@ static void free_task(Task *task) {
   free(task);
 }
 
+static Error *run_code(Task *task) {
+  Workspace work = take_workspace(task->self);
+  if (!work.arena) return ask_out_of_memory(task->self);
+  copy_donated(task->self, task->lists);
+  int status = compute(task->self, work, task->lists);
+  Error *error = error_of(task->self, status, work);
+  give_arena(task->self, work.arena);
+  if (status != HLO_INTERRUPTED) return error;
+  free(error);
+  return simple_error(ABORTED, NOT_WANTED);
+}
+
+static Error *run_in_python(Task *task) {
+  PythonCall call = {task->self, task->given, task->lists.in, task->lists.out, &task->cancelled};
+  Error *error = ask_run_in_python(&call);
+  if (!error || !task->cancelled) return error;
+  free(error);
+  return simple_error(ABORTED, NOT_WANTED);
+}
+
 // The error of an argument, or of the call itself.
 static Error *run_task(Task *task) {
   for (size_t i = 0; i < task->self->input_count; i++) {
@@ -78,15 +99,7 @@ static Error *run_task(Task *task) {
     if (event->error) return copy_of(event->error);
   }
   if (task->cancelled) return simple_error(ABORTED, NOT_WANTED);
-  Workspace work = take_workspace(task->self);
-  if (!work.arena) return ask_out_of_memory(task->self);
-  copy_donated(task->self, task->lists);
-  int status = compute(task->self, work, task->lists);
-  Error *error = error_of(task->self, status, work);
-  give_arena(task->self, work.arena);
-  if (status != HLO_INTERRUPTED) return error;
-  free(error);
-  return simple_error(ABORTED, NOT_WANTED);
+  return task->is_python ? run_in_python(task) : run_code(task);
 }
 
 static void perform(Task *task) {
@@ -191,11 +204,12 @@ static void put(Task *task) {
 }
 
 // Make a call later. Its results are pending, and its arguments are kept until then.
-static void *call_later(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
+static void *call_later(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, bool native) {
   Buffer **given = ((Buffer ***)args->argument_lists)[0];
   Buffer **made = ((Buffer ***)args->output_lists)[0];
   Task *task = new_task(self);
   if (!task) return ask_out_of_memory(self);
+  task->is_python = !native;
   for (size_t i = 0; i < self->input_count; i++) {
     Event *event = given[i]->event;
     task->waits[i] = has_happened(event) && !(event && event->error) ? NULL : share_event(event);
@@ -223,7 +237,7 @@ static void *call_later(Executable *self, PJRT_LoadedExecutable_Execute_Args *ar
     task->wanted++;  // somebody waits for it, whatever becomes of the results
   }
   delete_donated(self, given, args->options);
-  __atomic_add_fetch(&self->calls, 1, __ATOMIC_RELAXED);
+  if (native) __atomic_add_fetch(&self->calls, 1, __ATOMIC_RELAXED);
   put(task);
   return NULL;
 }
@@ -252,9 +266,10 @@ static bool are_there(Buffer **given, size_t count) {
 
 // Whether a call is made by the queue: not if it is short, or returns nothing by which an error
 // would be heard of; nor inside of another call, which may wait for it; nor on several devices.
-static bool is_for_later(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
+static bool is_for_later(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, bool native) {
   if (current || self->plan) return false;
-  if (!self->output_count && !args->device_complete_events) return false;
+  // JAX does not look at the error of an event, and the interpreter refuses what C would not compile.
+  if (!self->output_count && !(native && args->device_complete_events)) return false;
   if (!self->has_effects && (self->is_short || (self->nanoseconds && self->nanoseconds < SHORT)) &&
       are_there(((Buffer ***)args->argument_lists)[0], self->input_count)) {
     return false;
@@ -281,13 +296,14 @@ void *PJRT_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
   Error *error = NULL;
   if (self->is_large && !(error = ask_fits_memory(self))) self->is_large = 0;
   if (error) return error;
-  bool native = self->run && fits(self, args);
-  if (native && is_for_later(self, args)) {
+  bool native = self->run;  // once: meanwhile C may take over
+  bool fit = (native || self->is_python) && fits(self, args);
+  if (fit && is_for_later(self, args, native)) {
     wait_for_room();
-    return call_later(self, args);
+    return call_later(self, args, native);
   }
   error = wait_for_arguments(self, args);
-  if (!error && native && fits(self, args)) return call_now(self, args);
+  if (!error && native && fit && fits(self, args)) return call_now(self, args);
   if (!error) error = ask_PJRT_LoadedExecutable_Execute(args);
   if (!error || error->code != CANCELLED) return error;
   free(error);

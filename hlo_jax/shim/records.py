@@ -122,10 +122,22 @@ class ExecutableRecord(CStruct):
     replicas: Size
     partitions: Size
     calls: Int64          # that C answered without Python
-    nanoseconds: Int64    # of the last call that C made
+    nanoseconds: Int64    # of the last call
+    is_python: Int        # Python makes calls that the queue may make, if there is no `run`
     is_short: Int         # calls are known to take little time
     is_large: Int         # the first call asks whether there is enough memory
     has_effects: Int      # calls do more than compute results
+
+
+@struct
+class PythonCallRecord(CStruct):
+    """A call in the queue that Python makes, on one device."""
+
+    executable: Address
+    given: Address        # Buffer*[input_count]
+    ins: Address          # void*[input_count]: their memory, which a buffer may have handed on
+    outs: Address         # void*[output_count]: the results' memory
+    cancelled: Address    # bool: nobody wants it any more
 
 
 @struct
@@ -155,5 +167,5 @@ class Hooks(CStruct):
 
 RECORDS = (
     ErrorRecord, EventRecord, DeviceRecord, MemoryRecord, BufferRecord, LayoutRecord, OutputRecord,
-    InputRecord, ExecutableRecord, RaisedRecord, Hooks,
+    InputRecord, ExecutableRecord, PythonCallRecord, RaisedRecord, Hooks,
 )

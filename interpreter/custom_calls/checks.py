@@ -220,7 +220,7 @@ def run_parallel(frame: Frame, instr: Instruction, *inputs: Value) -> Value:
         )  # fmt: skip
         count = len(program.parameters)
         own, rest = rest[:count], rest[count:]
-        runner = Frame(device, frame.observe, frame.max_iterations)
+        runner = Frame(device, frame.observe, frame.max_iterations, frame.ask)
         bodies.append(partial(_run, runner, program, own))
     results = lockstep.run(bodies)
     flat: list[Value] = []

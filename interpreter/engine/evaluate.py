@@ -38,6 +38,7 @@ def evaluate(
     devices: Sequence[Device] | None = None,
     observe: Callable[[Evaluation], None] | None = None,
     max_iterations: int | None = None,
+    ask: Callable[[], None] = lambda: None,
 ) -> Value:
     """The value of a module's entry computation for some arguments.
 
@@ -51,6 +52,7 @@ def evaluate(
     observe : called with an `Evaluation` after every instruction; see `interpreter.engine.observe`.
     max_iterations : how often any loop may run its body at a time; None for any number of times.
         Then a loop that never ends is run forever.
+    ask : called before every iteration of a loop; what it raises ends the evaluation.
 
     Returns
     -------
@@ -87,7 +89,7 @@ def evaluate(
             raise HloError("HLO110", wanted, module.span)
         device.replica, device.partition = divmod(number, lockstep.partitions)
         device.lockstep = lockstep
-        frame = Frame(device, observe, max_iterations)
+        frame = Frame(device, observe, max_iterations, ask)
         given = checked_arguments(module.entry, cast("Sequence[Any]", own))
         bodies.append(partial(_run, frame, module, given))
     frames = FRAMES * call_depth(module.entry)

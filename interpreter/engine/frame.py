@@ -91,6 +91,7 @@ class Frame:
     device : the device, with the state that it keeps: random numbers, queues, channels.
     observe : called with an `Evaluation` after every instruction; None for silence.
     max_iterations : how often a loop may run its body; None for any number of times.
+    ask : called before every iteration of a loop; what it raises ends the evaluation.
     """
 
     def __init__(
@@ -98,10 +99,12 @@ class Frame:
         device: Device,
         observe: Callable[[Evaluation], None] | None = None,
         max_iterations: int | None = None,
+        ask: Callable[[], None] = lambda: None,
     ) -> None:
         self.device = device
         self.observe = observe
         self.max_iterations = max_iterations
+        self.ask = ask
         self._path: list[tuple[Computation, int]] = []
         self._plans: dict[Computation, Plan] = {}
         self._plans_in_place: dict[Computation, Plan] = {}

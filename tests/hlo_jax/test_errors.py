@@ -13,7 +13,7 @@ from hlo_jax.plugin.queue import raise_out_of_memory
 def test_an_unknown_custom_call_is_named(jax: Any, engine: str) -> None:
     called = jax.ffi.ffi_call("no_such_function", jax.ShapeDtypeStruct((), "float32"))
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.*no_such_function") as e:
-        jax.jit(called)(1.0)
+        jax.jit(called)(1.0).block_until_ready()
     assert engine
     assert "HLO121" in str(e.value)
     assert re.search(r"in the program: .*test_errors.py:\d+ \(jit\(", str(e.value))

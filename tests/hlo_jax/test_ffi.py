@@ -141,7 +141,7 @@ def test_vmap_of_a_foreign_function(jax: Any) -> None:
 
 def test_a_function_that_nobody_registered(jax: Any, engine: str) -> None:
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.*'not_there'"):
-        jax.jit(jax.ffi.ffi_call("not_there", shape(jax, 2, 3)))(X)
+        jax.jit(jax.ffi.ffi_call("not_there", shape(jax, 2, 3)))(X).block_until_ready()
     assert engine
 
 

@@ -1,4 +1,4 @@
-"""Calls of compiled code that return before their results are there."""
+"""Calls that return before their results are there."""
 
 import gc
 import signal
@@ -12,7 +12,12 @@ import pytest
 
 from tests.hlo_jax.test_process import output, start
 
-OPTIONS = {"pyhlo_engine": "c"}
+Options = dict[str, str]
+
+
+@pytest.fixture(params=["interpreter", "c"])
+def options(request: pytest.FixtureRequest) -> Options:
+    return {"pyhlo_engine": request.param}
 
 
 class Gate:
@@ -31,31 +36,35 @@ def gate() -> Gate:
     return Gate()
 
 
-def held(jax: Any, gate: Gate) -> Any:
+def held(jax: Any, gate: Gate, options: Options) -> Any:
     """A function that waits at a gate, and doubles its argument."""
 
     def wait(x: Any) -> Any:
         return jax.pure_callback(gate, jax.ShapeDtypeStruct(x.shape, x.dtype), x) * 2
 
-    return jax.jit(wait, compiler_options=OPTIONS)
+    return jax.jit(wait, compiler_options=options)
 
 
-def test_a_call_returns_before_its_result_is_there(jax: Any, jnp: Any, gate: Gate) -> None:
-    add = jax.jit(lambda x: x + 1, compiler_options=OPTIONS)
+def test_a_call_returns_before_its_result_is_there(
+    jax: Any, jnp: Any, gate: Gate, options: Options
+) -> None:
+    add = jax.jit(lambda x: x + 1, compiler_options=options)
     x = jnp.arange(3.0)
-    y = held(jax, gate)(x)
+    y = held(jax, gate, options)(x)
     z = add(y)
     assert not y.is_ready()
     assert not z.is_ready()
     assert add(x).tolist() == [1, 2, 3], "what does not wait for it is there at once"
     gate.opened.set()
     assert z.tolist() == [1, 3, 5]
-    assert y.is_ready()
+    assert y.block_until_ready().is_ready()
 
 
-def test_pending_arrays_are_deleted_and_donated(jax: Any, jnp: Any, gate: Gate) -> None:
-    step = jax.jit(lambda x: x + 1, donate_argnums=0, compiler_options=OPTIONS)
-    wait = held(jax, gate)
+def test_pending_arrays_are_deleted_and_donated(
+    jax: Any, jnp: Any, gate: Gate, options: Options
+) -> None:
+    step = jax.jit(lambda x: x + 1, donate_argnums=0, compiler_options=options)
+    wait = held(jax, gate, options)
     x = jnp.arange(3.0)
     y = wait(x)
     x.delete()
@@ -68,24 +77,26 @@ def test_pending_arrays_are_deleted_and_donated(jax: Any, jnp: Any, gate: Gate) 
 
 
 def test_what_a_pending_call_reads_is_copied_where_it_is_donated(
-    jax: Any, jnp: Any, gate: Gate
+    jax: Any, jnp: Any, gate: Gate, options: Options
 ) -> None:
-    step = jax.jit(lambda x: x + 1, donate_argnums=0, compiler_options=OPTIONS)
+    step = jax.jit(lambda x: x + 1, donate_argnums=0, compiler_options=options)
     x = jnp.arange(3.0)
-    y = held(jax, gate)(x)
+    y = held(jax, gate, options)(x)
     z = step(x)
     assert z.tolist() == [1, 2, 3]
     gate.opened.set()
     assert y.tolist() == [0, 2, 4]
 
 
-def test_an_error_is_raised_where_the_result_is_asked_for(jax: Any, jnp: Any) -> None:
+def test_an_error_is_raised_where_the_result_is_asked_for(
+    jax: Any, jnp: Any, options: Options
+) -> None:
     def fails(_: Any) -> Any:
         raise ValueError("no luck today")
 
     shape = jax.ShapeDtypeStruct((), "float32")
-    failing = jax.jit(lambda x: jax.pure_callback(fails, shape, x), compiler_options=OPTIONS)
-    add = jax.jit(lambda x: x + 1, compiler_options=OPTIONS)
+    failing = jax.jit(lambda x: jax.pure_callback(fails, shape, x), compiler_options=options)
+    add = jax.jit(lambda x: x + 1, compiler_options=options)
     y = failing(jnp.float32(1))
     z = add(add(y))
     for value in (y, z):
@@ -125,7 +136,7 @@ def test_a_function_that_a_call_calls_may_call_others(jax: Any, jnp: Any) -> Non
         assert float(y.result()) == pytest.approx(wanted, rel=1e-5)
 
 
-def test_many_calls_in_order(jax: Any, jnp: Any) -> None:
+def test_many_calls_in_order(jax: Any, jnp: Any, options: Options) -> None:
     """More than may wait at a time."""
     seen: list[int] = []
     shape = jax.ShapeDtypeStruct((), "int32")
@@ -134,10 +145,24 @@ def test_many_calls_in_order(jax: Any, jnp: Any) -> None:
         seen.append(int(k))
         return k
 
-    told = jax.jit(lambda k: jax.pure_callback(tell, shape, k), compiler_options=OPTIONS)
+    told = jax.jit(lambda k: jax.pure_callback(tell, shape, k), compiler_options=options)
     results = [told(jnp.int32(k)) for k in range(100)]
     assert [int(r) for r in results] == list(range(100))
     assert seen == list(range(100))
+
+
+def test_pending_arguments_that_are_donated_swap_their_places(
+    jax: Any, jnp: Any, gate: Gate, options: Options
+) -> None:
+    """Two arguments are swapped, so each result lies where the other one is written."""
+    wait = held(jax, gate, options)
+    swap = jax.jit(lambda x, y: (y, x), donate_argnums=(0, 1), compiler_options=options)
+    x, y = wait(jnp.arange(3.0)), wait(jnp.ones(3))
+    a, b = swap(x, y)
+    assert x.is_deleted()
+    assert y.is_deleted()
+    gate.opened.set()
+    assert (a.tolist(), b.tolist()) == ([2, 2, 2], [0, 2, 4])
 
 
 LONG = """
@@ -182,9 +207,16 @@ print(os.waitstatus_to_exitcode(status))
 """
 
 
-@pytest.mark.parametrize("waits", ["y.block_until_ready()", "float(y[0, 0])", "np.asarray(y)"])
-def test_a_wait_can_be_interrupted(waits: str) -> None:
-    process = start(LONG.format(INTERRUPTED.format(waits)), PYHLO_JAX_ENGINE="c")
+@pytest.mark.parametrize(
+    ("engine", "waits"),
+    [
+        ("c", "y.block_until_ready()"),
+        ("c", "np.asarray(y)"),
+        ("interpreter", "float(y[0, 0])"),
+    ],
+)
+def test_a_wait_can_be_interrupted(engine: str, waits: str) -> None:
+    process = start(LONG.format(INTERRUPTED.format(waits)), PYHLO_JAX_ENGINE=engine)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.5)
@@ -197,9 +229,10 @@ def test_a_wait_can_be_interrupted(waits: str) -> None:
 
 
 @pytest.mark.usefixtures("jax")
-def test_python_ends_while_a_call_runs() -> None:
+@pytest.mark.parametrize("engine", ["interpreter", "c"])
+def test_python_ends_while_a_call_runs(engine: str) -> None:
     """What nobody waits for is dropped, but not what has effects."""
-    found = output(LONG.format(AT_EXIT), PYHLO_JAX_ENGINE="c", JAX_PLATFORMS="pyhlo")
+    found = output(LONG.format(AT_EXIT), PYHLO_JAX_ENGINE=engine, JAX_PLATFORMS="pyhlo")
     assert found == "begun\ntold 0.009999999776482582\n"
 
 

@@ -242,6 +242,13 @@ ENTRY main {
         interpreter.evaluate(parse(text), 0, max_iterations=9)
 
 
+def test_a_loop_asks_before_every_iteration_whether_to_go_on() -> None:
+    turns = [None] * 5
+    with pytest.raises(IndexError):
+        interpreter.evaluate(parse("HloModule m\n" + ENDLESS), (7, np.float32(1)), ask=turns.pop)
+    assert not turns
+
+
 def test_a_loop_that_waits_for_something_goes_on() -> None:
     device = interpreter.Device(infeed=deque([True, True, False]))
     text = """
