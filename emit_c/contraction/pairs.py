@@ -1,9 +1,9 @@
-"""Dot products of bf16, two of which are one number to a tile.
+"""Dot products of bf16 by AVX512-BF16's VDPBF16PS, which multiplies pairs of numbers.
 
-Processors multiply two bf16 by two others, and add both products to a sum of f32, in every lane:
-twice as many in a cycle as of f32. Operands are put together as bytes are, which are four to a
-number: see `emit_c.contraction.quads`. Subnormal numbers are zeros to the instruction, so it is
-not for modules that keep them.
+In each lane, the instruction multiplies two bf16 by two others, and adds both products to a sum of
+f32: twice as many products in a cycle as of f32. A tile reads two neighbours along the contracted
+dimension as one number, as `emit_c.contraction.quads` reads four bytes. The instruction takes
+subnormal numbers for zeros, so modules that keep these do not use it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from optimizer.analysis.indexing import Index
 
 LEAST = 64
-"""Measured: contracted elements for which it is worth it to put pairs together. With 16, products
-of 1024 x 16 x 16 take 1.5 times as long, with 32 those of 32 cubed 1.06; 64 cubed take 0.8 of the
-time."""
+"""Measured: the least number of contracted elements for which pairs pay. At 16, a product of
+1024 x 16 x 16 takes 1.5 times as long, at 32 one of 32 cubed 1.06 times; 64 cubed takes 0.8."""
 
 
 def have_pairs(body: Body, instr: Instruction) -> bool:
@@ -50,7 +49,7 @@ def have_pairs(body: Body, instr: Instruction) -> bool:
 
 
 class FloatPairs(Quads):
-    """A dot product of bf16, as one of numbers that are two of them each."""
+    """A dot product whose tiles read pairs of bf16, neighbours along the contracted dimension."""
 
     each = 2
 

@@ -18,10 +18,13 @@ ROUNDED_ONCE = {t for t in ARRAY_TYPES if t.is_floating and t.bits <= 8} - {F8E8
 
 
 def to_odd(x: Array) -> Array:
-    """f64 as f32 that rounds on, to less than half its digits, as the f64 itself would.
+    """f64 as f32, rounded to odd: rounding this to 22 bits or fewer equals rounding the f64 once.
 
-    What is lost is cut off, and the last bit says whether anything was: then it is no tie that the
-    f64 is not, and lies on the same side of one.
+    Digits are cut off, and the last bit is set if any of them was not zero, so the result is a tie
+    of the second rounding only if the f64 is one.
+
+    Source: S. Boldo and G. Melquiond, Emulation of a FMA and correctly rounded sums: proved
+    algorithms using rounding to odd, IEEE Transactions on Computers 57(4), 2008.
     """
     near = x.astype(np.float32)
     inexact = (near != x) & np.isfinite(near)
