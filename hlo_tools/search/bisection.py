@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hlo_tools.search.orders import Judge, halving
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, Difference, Promise, compare
 from optimizer.log import Event, Log, Pass, Silent
@@ -17,8 +18,6 @@ from optimizer.observers import Trace, promise_of
 from optimizer.rewriting.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hlo.instruction import Module
     from interpreter.engine.frame import Evaluation
 
@@ -31,7 +30,7 @@ class Rewrite:
 
     event: Event
     promise: Promise
-    difference: Difference | None
+    difference: Difference
 
     @property
     def title(self) -> str:
@@ -83,11 +82,12 @@ class Search:
             def difference(module: Module, want: list[Any] = want) -> Difference | None:
                 return first_difference(module, self.inputs, want, tolerance)
 
-            if difference(self.last) is None:
+            if (last := difference(self.last)) is None:
                 return None
-            done = fewest(done, len(self.events), lambda n: difference(self.after(n)) is not None)
+            judge = Judge[int, Difference](lambda n: difference(self.after(n)))
+            done, found = halving(done, len(self.events), last, judge)
             event, made = self.events[done - 1], self.after(done)
-            rewrite = Rewrite(event, self.promises.of(event), difference(made))
+            rewrite = Rewrite(event, self.promises.of(event), found)
             if not self.keeps_promise(rewrite, self.after(done - 1), made):
                 return rewrite
             self.kept.append(rewrite)
@@ -127,11 +127,3 @@ def first_difference(
         if difference := compare(got, expected, tolerance):
             return difference
     return None
-
-
-def fewest(right: int, wrong: int, is_wrong: Callable[[int], bool]) -> int:
-    """The least number after `right` from which on something is wrong."""
-    while wrong - right > 1:
-        middle = (right + wrong) // 2
-        right, wrong = (right, middle) if is_wrong(middle) else (middle, wrong)
-    return wrong

@@ -135,12 +135,18 @@ def run(arguments: Namespace) -> int:
             told = failing.reason if isinstance(failing, Command) else ""
             print(told or "the module does not fail", file=sys.stderr)
             return RIGHT
-        with console(stderr=True).status("looking for a smaller module"):
+        with console(stderr=True).status("looking for a smaller module") as status:
+
+            def show(tried: Case, found: bool | None) -> None:
+                if found:
+                    status.update(f"looking for a smaller module than {count(tried)}")
+
             small = shrink(
                 case,
                 lambda c: holds(failing, first, c),
                 tries=_MOST_TRIES,
                 seconds=arguments.seconds,
+                watch=show,
             )
         told = failing.failure(small) or first
     lines = [f"// %{p.name} = {spell_in_a_line(v)}" for p, v in pairs(small)]

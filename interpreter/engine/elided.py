@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from hlo.attributes import Constant
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from hlo.instruction import Instruction, Module
 
 _TOLD: WeakSet[Module] = WeakSet()
@@ -16,6 +19,14 @@ _TOLD: WeakSet[Module] = WeakSet()
 
 class ElidedConstantWarning(UserWarning):
     """Numbers that a text leaves out are made up."""
+
+
+@contextmanager
+def elided_untold() -> Generator[None]:
+    """Let modules run without a warning that numbers are made up, for a while."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ElidedConstantWarning)
+        yield
 
 
 def is_elided(instr: Instruction) -> bool:

@@ -3,6 +3,8 @@
 Each must be found among the first 100 modules, and be shown on a small one.
 """
 
+import warnings
+
 import pytest
 from strategies.planted import PLANTED
 
@@ -54,3 +56,12 @@ def test_layouts_that_a_pass_forgets_are_shown():
     assert len({(i.opcode, i.operands, i.shape.without_layout) for i in twins}) == 1
     assert len({i.shape for i in twins}) == 2
     assert "bitcast" in before.entry.opcodes
+
+
+def test_warnings_are_as_before_a_search():
+    """Golden cases with constants that are left out run without a warning, and others with one."""
+    before = list(warnings.filters)
+    failure, _ = search(PLANTED["careless"], MODULES)
+    assert failure is not None
+    smallest(PLANTED["careless"], failure, seconds=1)
+    assert warnings.filters == before

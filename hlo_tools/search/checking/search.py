@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from random import Random
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
+from hlo.instruction import Module
 from hlo_tools.generate.values import STYLES, sized
 from hlo_tools.search.checking.aim import aim_of
 from hlo_tools.search.checking.candidates import Candidates
 from hlo_tools.search.checking.failure import Failure, find_failure, try_pass
+from hlo_tools.search.orders import Judge, first
 from hlo_tools.search.shrink.case import Case
 from hlo_tools.search.shrink.shrink import shrink
 from hlo_tools.values.bounded import rounds
-from interpreter.engine.elided import ElidedConstantWarning
+from interpreter.engine.elided import elided_untold
 from optimizer.log import Silent
 from optimizer.observers import promise_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Instruction
     from hlo_tools.search.checking.aim import Aim
+    from hlo_tools.search.checking.failure import Outcome
     from interpreter.numbers.compare import Promise
     from optimizer.log import Event, Log, Pass
 
@@ -56,6 +59,14 @@ class Tally:
     stopped: Counter[str] = field(default_factory=Counter[str])
     rewrites: Counter[str] = field(default_factory=Counter[str])
     known: frozenset[str] = frozenset()
+
+    def add(self, outcome: Outcome, rules: Sequence[str]) -> None:
+        """Count one module, and the rules that were applied to it."""
+        self.modules += 1
+        self.changed += outcome.changed
+        self.compared += outcome.compared
+        self.rewrites.update(rules)
+        self.stopped.update([outcome.stopped] * bool(outcome.stopped))
 
     @property
     def rules(self) -> int:
@@ -107,34 +118,26 @@ def search(
     aim = aim or aim_of(pass_)
     candidates = Candidates(aim, random, rounds=rounds(promise_of(pass_)))
     tally = Tally(known=frozenset(rule.name for rule in aim.rules))
-    minor, last = None, None  # the first minor failure, and the number of the last module to try
-    # A golden case may have constants that are left out, which is nobody's fault here.
-    warnings.simplefilter("ignore", ElidedConstantWarning)
-    for module in _all(given, candidates, examples):
+    failures: list[Failure] = []
+
+    def question(module: Module) -> Failure | None:
         seen = Rewrites()
         outcome = try_pass(pass_, module, arguments_for(module, random, promise_of(pass_)), [seen])
-        tally.modules += 1
-        tally.changed += outcome.changed
-        tally.compared += outcome.compared
-        tally.rewrites.update(seen.rules)
-        tally.stopped.update([outcome.stopped] * bool(outcome.stopped))
-        watch(tally)
+        tally.add(outcome, seen.rules)
         if outcome.changed:
             candidates.keep(module, seen.replaced)
-        if outcome.failure is not None and outcome.failure.kind not in MINOR:
-            tally.right = tally.modules - 1 if minor is None else tally.right
-            return outcome.failure, tally
-        if outcome.failure is not None and minor is None:
-            minor, tally.right, last = outcome.failure, tally.modules - 1, tally.modules + MORE
-        if tally.modules == last:
-            break
-    return minor, tally
+        if outcome.failure is None:
+            return None
+        if not failures:
+            tally.right, judge.tries = tally.modules - 1, MORE
+        failures.append(outcome.failure)
+        return outcome.failure if outcome.failure.kind not in MINOR else None
 
-
-def _all(given: Iterable[Module], candidates: Candidates, examples: int) -> Iterator[Module]:
-    yield from given
-    for _, module in zip(range(examples), candidates, strict=False):
-        yield module
+    judge = Judge[Module, Failure](question, lambda _, __: watch(tally))
+    # A golden case may have constants that are left out, which is nobody's fault here.
+    with elided_untold():
+        worse = first(chain(given, islice(candidates, examples)), judge)
+    return worse[1] if worse else next(iter(failures), None), tally
 
 
 def arguments_for(module: Module, random: Random, promise: Promise) -> Iterator[list[Any]]:
@@ -163,5 +166,6 @@ def smallest(pass_: Pass, failure: Failure, seconds: float = 10) -> Failure:
         return again if again is not None and again.kind == failure.kind else None
 
     case = Case(failure.before, tuple(failure.arguments))
-    smaller = shrink(case, lambda c: failing(c) is not None, seconds=seconds, clock=process_time)
-    return failing(smaller) or failure
+    with elided_untold():
+        small = shrink(case, lambda c: failing(c) is not None, seconds=seconds, clock=process_time)
+        return failing(small) or failure

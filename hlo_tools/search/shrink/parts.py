@@ -15,6 +15,7 @@ from hlo.build import module as module_of
 from hlo.instruction import Computation
 from hlo.walk import names_of, rebuild, users
 from hlo_tools.generate.resizing import with_entry
+from hlo_tools.search.orders import chunks
 from hlo_tools.search.shrink.case import Case
 from hlo_tools.values.bounded import Limit, leaves, running
 from interpreter.engine.evaluate import evaluate
@@ -87,7 +88,7 @@ def parts(case: Case) -> Iterator[Case]:
                     made.add((instr, len(part)))
                     yield from as_case(case, values, part)
     yield from inner(case, values)
-    yield from chunks(case, values)
+    yield from cut_down(case, values)
 
 
 def part_of(root: Instruction, depth: int) -> set[Instruction]:
@@ -135,7 +136,7 @@ def inner(case: Case, values: FirstValues) -> Iterator[Case]:
             yield Case(module_of(computation, case.module.name), given).with_entry(computation)
 
 
-def chunks(case: Case, values: FirstValues) -> Iterator[Case]:
+def cut_down(case: Case, values: FirstValues) -> Iterator[Case]:
     """The case with an earlier result, or with many instructions cut out at once."""
     entry = case.module.entry
     instructions = entry.instructions
@@ -145,12 +146,8 @@ def chunks(case: Case, values: FirstValues) -> Iterator[Case]:
         if root.opcode != "parameter":
             yield case.with_entry(replace(entry, root=root))
     using = users(entry)
-    size = count // 2
-    while size >= LEAST_CHUNK:
-        for start in range(0, count, size):
-            chunk = instructions[start : start + size]
-            yield from without(case, values, chunk, using)
-        size //= 2
+    for chunk in chunks(instructions, LEAST_CHUNK):
+        yield from without(case, values, chunk, using)
 
 
 def without(

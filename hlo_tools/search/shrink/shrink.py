@@ -8,11 +8,12 @@ begins again until nothing changes. Of a large module it first looks for a small
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from hlo.verify import verify
+from hlo_tools.search.orders import Judge, downhill
+from hlo_tools.search.shrink.case import Case
 from hlo_tools.search.shrink.fewer import fewer
 from hlo_tools.search.shrink.parts import parts
 from hlo_tools.search.shrink.plainer import plainer
@@ -20,8 +21,6 @@ from hlo_tools.search.shrink.smaller import smaller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from hlo_tools.search.shrink.case import Case
 
     Holds = Callable[[Case], bool]
     Stage = Callable[[Case], Iterator[Case]]
@@ -41,6 +40,7 @@ def shrink(
     tries: int = 3000,
     seconds: float = 15,
     clock: Callable[[], float] = monotonic,
+    watch: Callable[[Case, bool | None], None] = lambda _, __: None,
 ) -> Case:
     """A smaller case of which something holds, too.
 
@@ -50,60 +50,36 @@ def shrink(
     tries : after so many questions the smallest one so far must do.
     seconds : of a clock, after which it must do anyway. What is found then depends on the machine,
         so there should be time enough for all tries.
+    watch : is told of each case, and whether `holds` said yes.
 
     Returns
     -------
     Case
         the same object if nothing smaller was found.
     """
-    shrinking = Shrinking(holds, tries, clock() + seconds, clock)
+    judge = Judge[Case, bool](
+        lambda c: (is_sound(c) and holds(c)) or None,
+        watch,
+        tries=tries,
+        deadline=clock() + seconds,
+        clock=clock,
+        text=str,
+    )
+
+    def settle(case: Case, stage: Stage) -> Case:
+        """Make all changes of one kind that can be made."""
+        return downhill(case, lambda c: (s for s in stage(c) if s.is_smaller_than(c)), judge)
+
     if sum(1 for _ in case.module.instructions()) > LARGE:
-        case = shrinking.settle(case, parts)
+        case = settle(case, parts)
     if case.elements > MANY:
-        case = shrinking.settle(case, smaller)
+        case = settle(case, smaller)
     while True:
         before = case
         for stage in STAGES:
-            case = shrinking.settle(case, stage)
+            case = settle(case, stage)
         if case is before:
             return case
-
-
-@dataclass
-class Shrinking:
-    """One search.
-
-    Attributes
-    ----------
-    refused : texts of cases for which `holds` said no.
-    """
-
-    holds: Holds
-    tries: int
-    deadline: float
-    clock: Callable[[], float]
-    refused: set[str] = field(default_factory=set[str])
-
-    def settle(self, case: Case, stage: Stage) -> Case:
-        """Make all changes of one kind that can be made."""
-        while True:
-            found = next((c for c in stage(case) if c.is_smaller_than(case) and self.try_(c)), None)
-            if found is None:
-                return case
-            case = found
-
-    def try_(self, case: Case) -> bool:
-        """Whether a case will do."""
-        if self.tries <= 0 or self.clock() > self.deadline:
-            return False
-        text = str(case)
-        if text in self.refused:
-            return False
-        self.tries -= 1
-        if is_sound(case) and self.holds(case):
-            return True
-        self.refused.add(text)
-        return False
 
 
 def is_sound(case: Case) -> bool:
