@@ -19,11 +19,13 @@ import numpy as np
 
 from emit_c.conditions import conditions_for
 from emit_c.executable.built import build
+from emit_c.executable.calling import aligned_bytes
 from emit_c.executable.executable import Executable
 from emit_c.executable.libraries import library
 from emit_c.executable.runtime import FOLDER, in_one_file, runtime, slots
 from emit_c.executable.toolchain import OPTIMIZED
 from emit_c.program.emit import emit
+from optimizer import machine
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
@@ -258,6 +260,19 @@ def multiplications() -> tuple[Callable[[], None], int]:
         _loops().roofline_multiply(target, iterations)
 
     return run, _ITERATIONS * _OPERATIONS
+
+
+def reading(size: int) -> Callable[[], None]:
+    """A run of reading so many bytes of an array, from wherever they are then, on all threads."""
+    lines = -(-size // machine.CACHE_LINE)
+    memory, sums = (aligned_bytes(n * machine.CACHE_LINE) for n in (lines, slots()))
+    memory.fill(1)  # what was never written is all one page
+    addresses = [ctypes.c_void_p(each.ctypes.data) for each in (memory, sums)]
+
+    def run(_kept: Any = (memory, sums)) -> None:
+        _loops().roofline_read(addresses[0], ctypes.c_int64(lines), addresses[1])
+
+    return run
 
 
 @cache

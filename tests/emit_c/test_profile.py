@@ -1,14 +1,16 @@
 """What a profile says about kernels."""
 
+import ctypes
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import hlo
 from emit_c.executable import profile as profiling
-from emit_c.executable.profile import Profile, Roofline, profile, roofline
+from emit_c.executable.profile import Profile, Roofline, profile, reading, roofline
 from emit_c.program.call_sites import site
 from hlo_tools.running.watching import table
 from interpreter import evaluate
@@ -122,3 +124,17 @@ def test_the_machine_has_a_roofline():
     found = roofline()
     assert found.bytes_per_second > 1e8
     assert found.flops_per_second > 1e8
+
+
+def test_all_of_an_array_is_read(monkeypatch):
+    """Of whole cache lines, each byte is 1, and a thread's sums are those of the lines it read."""
+    slots, loops, asked = profiling.slots(), profiling._loops(), []
+    spy = SimpleNamespace(roofline_read=lambda *arguments: asked.extend(arguments))
+    monkeypatch.setattr(profiling, "_loops", lambda: spy)
+    run = reading(1000)
+    run()
+    memory, lines, _ = asked
+    sums = np.zeros((slots, 8), np.uint64)
+    loops.roofline_read(memory, lines, sums.ctypes.data_as(ctypes.c_void_p))
+    assert lines.value == 16
+    assert sums.sum() == 16 * 8 * 0x0101010101010101

@@ -31,3 +31,23 @@ static void multiply_part(void *arguments, int64_t begin, int64_t end, int64_t s
 void roofline_multiply(void *to, int64_t turns) {
   hlo_parallel(multiply_part, to, turns, 1 << 14);
 }
+
+typedef int64_t words __attribute__((vector_size(64)));
+
+static void read_part(void *arguments, int64_t begin, int64_t end, int64_t slot) {
+  words *const *pointers = arguments, sums[8] = {0};
+  const words *at = pointers[0] + begin, *stop = pointers[0] + end;
+  for (; at + 8 <= stop; at += 8) {
+    #pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) sums[i] += at[i];
+  }
+  for (; at < stop; at++) sums[0] += *at;
+  for (int i = 1; i < 8; i++) sums[0] += sums[i];
+  memcpy(pointers[1] + slot, sums, sizeof *sums);
+}
+
+// Read some cache lines of 64 bytes, one after the other. `to` has 64 bytes for each slot.
+void roofline_read(char *memory, int64_t lines, void *to) {
+  void *pointers[] = {memory, to};
+  hlo_parallel(read_part, pointers, lines, 1 << 9);
+}
