@@ -6,7 +6,8 @@ becomes
 
     for i < 63: y[i] = x[i % 7]
 
-The iterations stay in their order, so this is always legal. (Halide: `fuse`; Exo: `mult_loops`.)
+The iterations stay in their order, so this is legal where all of them run. (Halide: `fuse`; Exo:
+`mult_loops`.)
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import indexed
-from codegen.schedule.legality import IllegalError
+from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
 from codegen.statements import For, renamed
@@ -33,10 +34,11 @@ def coalesce(loop: For) -> For:
     Raises
     ------
     IllegalError
-        if there is something else in the loop, or if one of them does not count by 1 from 0 to a
-        number that is known.
+        if there is something else in the loop, if one of them does not count by 1 from 0 to a
+        number that is known, or if an iteration may be the last one.
     """
     inner = loop.body[0] if len(loop.body) == 1 else None
+    expect_no_break(inner if isinstance(inner, For) else loop)
     if not isinstance(inner, For):
         raise IllegalError(f"the loop over {loop.name} is not around one loop")
     for each in (loop, inner):

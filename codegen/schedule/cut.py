@@ -7,8 +7,8 @@ cut at 3 is
     for i < 3: y[i] = a[i]
     for 3 <= i < 8: y[i] = b[i - 3]
 
-The iterations stay in their order, so this is always legal. (Exo: `cut_loop` and `specialize`;
-others: index-set splitting, and peeling where a range has few iterations.)
+The iterations stay in their order, so this is legal where all of them run. (Exo: `cut_loop` and
+`specialize`; others: index-set splitting, and peeling where a range has few iterations.)
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Literal, Name, as_expr, binary
+from codegen.schedule.legality import expect_no_break
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
@@ -38,7 +39,13 @@ def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -
     points : the first counts of all ranges but the first one, in order; conditions of the counter
         alone do not turn between them.
     written_out : ranges of so few iterations are no loops, but the iterations themselves.
+
+    Raises
+    ------
+    IllegalError
+        if an iteration may be the last one.
     """
+    expect_no_break(loop)
     made: list[Statement] = []
     for low, high in pairwise((None, *points, None)):
         numbers = _numbers(loop, low, high)

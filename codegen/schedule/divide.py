@@ -7,20 +7,31 @@ becomes, in blocks of 32,
     for i_block < 64 by 32: for k < 32: i = i_block + k; f(i)
     for k < 26: i = 64 + k; f(i)
 
-(Halide: `split`; Exo: `divide_loop`; MLIR: `tile`. The second loop is the tail, cut off.)
+(Halide: `split`; Exo: `divide_loop`; MLIR: `tile`. The second loop is the tail, cut off.) With a
+guard, all blocks are whole, and iterations past the end do nothing:
+
+    for i_block < 90 by 32: for k < 32: i = i_block + k; if (i < 90) f(i)
+
+This needs no bounds that are known, and one loop, which is what a grid of threads has. (Halide:
+`GuardWithIf`; Exo: `guard`.)
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from codegen.expressions import Name
-from codegen.schedule.legality import IllegalError, expect_repeatable_iterations
+from codegen.expressions import Name, as_expr, binary
+from codegen.schedule.legality import (
+    IllegalError,
+    expect_no_break,
+    expect_repeatable_iterations,
+)
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
-from codegen.statements import For, Let
+from codegen.statements import For, If, Let, changed_in
+from codegen.walk import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,21 +43,30 @@ if TYPE_CHECKING:
     _Inside = Callable[[For, Expr | int], Iterable[Statement]]
 
 
-def divide(body: Body, loop: For, size: int, inside: _Inside) -> list[Statement]:
+def divide(
+    body: Body, loop: For, size: int, inside: _Inside, *, tail: Literal["cut", "guard"] = "cut"
+) -> list[Statement]:
     """A loop in blocks, and the iterations left over as a shorter block of their own.
 
     Parameters
     ----------
     body : draws names.
-    size : iterations of a block. A loop of no more that begins with 0 is one, as it is.
+    size : iterations of a block. Where the tail is cut off, a loop of no more that begins with 0 is
+        one, as it is.
     inside : gives the statements for a block: for the loop over its iterations, which counts from
         0, and for the number of the first one. It is called again for what is left over.
+    tail : "guard" for one loop over blocks that are all whole, with a condition in each iteration
+        where that is needed.
 
     Raises
     ------
     IllegalError
-        if the loop does not count by 1, from one number that is known to another.
+        if the loop does not count by 1, from one number that is known to another; with a guard, if
+        it does not count by 1 to a number that stays the same; or if an iteration may be the last.
     """
+    expect_no_break(loop)
+    if tail == "guard":
+        return [_guarded(body, loop, size, inside)]
     numbers = LoopView(loop).bounds
     if numbers is None or numbers.step != 1:
         raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
@@ -60,12 +80,33 @@ def divide(body: Body, loop: For, size: int, inside: _Inside) -> list[Statement]
     blocks = replace(
         loop, name=block.name, stop=whole, step=size, body=(lane,), simd=False, reductions=()
     )
-    tail = [replace(loop, start=whole)] if left else []
-    applied(f"divide by {size}", "each iteration is in one block", loop, [blocks, *tail])
+    rest = [replace(loop, start=whole)] if left else []
+    applied(f"divide by {size}", "each iteration is in one block", loop, [blocks, *rest])
     made: list[Statement] = [replace(blocks, body=tuple(inside(lane, first)))]
     if left:
         made += inside(*_block(body, loop, whole, left))
     return made
+
+
+def _guarded(body: Body, loop: For, size: int, inside: _Inside) -> For:
+    """The loop over blocks whose iterations past the end do nothing."""
+    numbers, changed = LoopView(loop).bounds, changed_in([loop])
+    if loop.step != 1 or not changed.isdisjoint(names_of(as_expr(loop.stop))):
+        raise IllegalError(f"the loop over {loop.name} does not count by 1 to one number")
+    if numbers is None or len(numbers) % size:
+        is_left = binary("<", Name(loop.name), loop.stop)
+        whole = replace(loop, body=(If(is_left, loop.body),), trip_count=None)
+    else:
+        whole = loop
+    block, trips = Name(body.name(f"{loop.name}_block")), loop.trip_count
+    lane, first = _block(body, whole, block, size)
+    made = replace(
+        loop, name=block.name, step=size, body=(lane,), simd=False, reductions=(),
+        trip_count=None if trips is None else -(-trips // size),
+    )  # fmt: skip
+    reason = "each iteration is in one block, and those past the end do nothing"
+    applied(f"divide by {size} with a guard", reason, loop, [made])
+    return made.with_body(inside(lane, first))
 
 
 def _block(body: Body, loop: For, first: Expr | int, count: int) -> tuple[For, Expr | int]:

@@ -19,10 +19,12 @@ from codegen.statements import (
     Break,
     For,
     Forever,
+    If,
     Let,
     LocalVariable,
     Try,
     base,
+    blocks,
     names_in,
     nested,
     values,
@@ -30,7 +32,7 @@ from codegen.statements import (
 from codegen.walk import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from codegen.schedule.accesses import MemoryAccess
     from codegen.statements import Statement
@@ -75,6 +77,25 @@ def _expect_all_run(loop: LoopView) -> None:
     """Raise if an iteration may be the last one, or may not end."""
     if any(isinstance(s, Break | Forever | Try) for s in loop.every):
         raise IllegalError(f"an iteration of the loop over {loop.name} may be the last one")
+
+
+def expect_no_break(loop: For) -> None:
+    """Raise if an iteration may leave the loop: it would leave only a part of what comes of it.
+
+    Raises
+    ------
+    IllegalError
+        if a `Break` is in an iteration, and in no loop inside.
+    """
+    if _may_leave(loop.body):
+        raise IllegalError(f"an iteration of the loop over {loop.name} may be the last one")
+
+
+def _may_leave(statements: Sequence[Statement]) -> bool:
+    return any(
+        isinstance(s, Break) or (isinstance(s, If) and any(map(_may_leave, blocks(s))))
+        for s in statements
+    )
 
 
 def expect_interchangeable(loop: For, inner: For) -> str:
@@ -150,6 +171,7 @@ def expect_distributable(
         if a statement of the second loop runs before one of the first loop now, and both access
         one element, or one variable, that one of them writes.
     """
+    expect_no_break(loop.statement)
     early, repeated = (
         {k for k, s in enumerate(loop.body) if any(s is each for each in some)}
         for some in (first, again)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name, conjoined
 from codegen.schedule.conditions import parts_of, truth
-from codegen.schedule.legality import IllegalError
+from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
 from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 def unroll(body: Body, loop: For) -> list[Statement]:
     """A loop's iterations one after the other, each with names of its own.
 
-    So are those of the loops inside. As they stay in their order, it is always legal.
+    So are those of the loops inside. They stay in their order, so it is legal where all of them
+    run.
 
     Raises
     ------
     IllegalError
-        if the bounds of one of these loops are not known.
+        if the bounds of one of these loops are not known, or if an iteration may be the last one.
     """
     made = list(_iterations(body, loop))
     applied("unroll", "iterations stay in order", loop, made)
@@ -58,6 +59,7 @@ def unroll_inside(body: Body, loop: For) -> list[Statement]:
 
 def _iterations(body: Body, loop: For) -> Iterator[Statement]:
     numbers = LoopView(loop).bounds
+    expect_no_break(loop)
     if numbers is None:
         raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
     for number in numbers:

@@ -100,6 +100,20 @@ def test_a_transpose_goes_through_shared_memory():
     assert KERNEL in run(TRANSPOSE, tiled)
 
 
+def test_a_guard_leaves_nothing_over():
+    """Blocks of 32 threads for 90 elements: in the last block, six threads do nothing."""
+
+    def schedule(body, loop):
+        made = divide(body, loop, 32, in_block, tail="guard")
+        return [bind(each, "blockIdx.x") for each in made]
+
+    def in_block(block, _):
+        return [bind(block, "threadIdx.x")]
+
+    source = run(REVERSE.replace("ROWS", "90"), schedule)
+    assert "if (i < 90) {" in source
+
+
 @pytest.mark.parametrize(("rows", "barriers"), [(96, 1), (90, 2)])
 def test_what_is_left_over_has_a_launch_of_its_own(rows, barriers):
     """Blocks of 32 threads read what they need together; the last 26 of 90 elements are in one."""

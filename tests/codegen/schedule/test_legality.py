@@ -1,12 +1,14 @@
 """What is refused names the two accesses, and leaves the loop as it was."""
 
 import pytest
-from written import Assign, For, If, Let, Variable
+from written import Assign, For, If, Let, Variable, tree
 
+from codegen import statements
 from codegen.elements.kernel import Scope
 from codegen.expressions import Load, Name
 from codegen.printer import text
 from codegen.schedule.dependences import distances
+from codegen.schedule.divide import divide
 from codegen.schedule.expand import expand
 from codegen.schedule.fission import computed, fission
 from codegen.schedule.hoist import hoist
@@ -60,6 +62,25 @@ def test_a_store_that_is_read_again_does_not_wait_for_the_end_of_the_loop():
     last = Assign("z[i]", "y[i]")
     with pytest.raises(IllegalError, match=r"the load of y\[i\] may need the store to y\[i\]"):
         storing(For("i", 9, (store, last)), {WAITING: store.target})
+
+
+def test_a_loop_that_may_end_early_stays_one():
+    """The second loop would end there, but the first one has then stored too much."""
+    first, second = Assign("x[i]", "z[i]"), Assign("y[i]", "z[i]")
+    loop = For("i", 9, (first, statements.Break(tree("z[i] > 3")), second))
+    with pytest.raises(IllegalError, match="may be the last one"):
+        fission(loop, [first], [], {})
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "step"), [(0, "n", 2), ("m", "n", "s"), (0, "v", 1), (0, "t + 1", 1)]
+)
+def test_a_loop_to_a_number_that_changes_has_no_guard(start, stop, step):
+    """`v` is another number in each iteration, and `t` is added up."""
+    inside = Let("s64", "v", "x[i]"), Assign("t", "t + v")
+    loop = statements.For("i", tree(stop), inside, tree(start), tree(step))
+    with pytest.raises(IllegalError, match="does not count by 1 to one number"):
+        divide(body(), loop, 4, lambda block, _: [block], tail="guard")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nests import nest, perfect
 
 from codegen.elements.kernel import Scope
-from codegen.expressions import Choose, Literal, Load, Name
+from codegen.expressions import Choose, Literal, Load, Name, binary
 from codegen.interpret import final_memory
 from codegen.schedule import legality
 from codegen.schedule.coalesce import coalesce
@@ -30,7 +30,7 @@ from codegen.schedule.trace import attempt
 from codegen.schedule.unroll import unroll
 from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.schedule.unswitch import unswitch
-from codegen.statements import Assign, For, If, LocalVariable
+from codegen.statements import Assign, Break, For, If, Let, LocalVariable
 from emit_c.kernels.kernel import CKernel
 
 
@@ -41,6 +41,18 @@ def body():
 def divided(choose, loop):
     """The loop in blocks, some of them longer than the loop."""
     return divide(body(), loop, choose([1, 2, 4, 16]), lambda block, _: [fresh(body(), block)])
+
+
+def guarded(choose, loop):
+    """The loop in whole blocks, in which iterations past the end do nothing."""
+    size, names = choose([1, 2, 4, 16]), body()
+    bounds = {} if choose([True, False]) else {"stop": Name("stop"), "start": Name("start")}
+    known = Let("s64", "start", Literal(loop.start)), Let("s64", "stop", Literal(loop.stop))
+
+    def inside(block, _):
+        return [fresh(names, block)]
+
+    return [*known, *divide(names, replace(loop, **bounds), size, inside, tail="guard")]
 
 
 def overlapped(choose, loop):
@@ -195,6 +207,7 @@ def parted(choose, loop):
 # Each with the loops that it is tried on, and the part of them that it must take at least.
 PRIMITIVES = {
     divided: (nest, 1.0),
+    guarded: (nest, 1.0),
     unrolled: (nest, 1.0),
     jammed: (partial(nest, kinds=[None]), 0.3),
     jammed_whole: (of_loops, 0.2),
@@ -269,6 +282,19 @@ def test_what_is_refused_is_often_wrong(primitive, monkeypatch):
             wrong += not same(loop, made)
     assert refused > 20
     assert wrong >= refused / 3
+
+
+@pytest.mark.parametrize("primitive", [divided, guarded, unrolled, parted, coalesced, staged])
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_loop_that_may_end_early_stays_one(primitive, inside):
+    """A `Break` would leave a part of it only, and the iterations of the next part would run."""
+    last = Break(binary(">", Load(Name("a"), Name("i")), Literal(3)))
+    leaving = If(Name("p"), (last,)) if inside else last
+    body = (leaving, Assign(Load(Name("b"), Name("i")), Load(Name("c"), Name("i"))))
+    loop = For("i", 9, body)
+    nest = For("j", 3, (loop,)) if primitive is coalesced else loop
+    with pytest.raises(IllegalError, match="may be the last one"):
+        primitive(Random(0).choice, nest)
 
 
 def test_a_loop_without_bounds_is_not_divided():
