@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import time
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from threading import Event
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,32 +66,83 @@ def test_threads_take_their_own_share_first(threads: int) -> None:
             assert all(a <= b for a, b in pairwise(later)), (slot, chunks)
 
 
-def test_the_last_helper_that_is_waited_for_gets_the_callers_processor() -> None:
-    """Its own may have been taken by another program for long."""
-    if slots() < 2 or not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2:
+# Of four threads, the caller's part waits until three helpers are in theirs, and these until the
+# system lets them use other processors than before.
+HELD_UP = """
+import os, time
+from threading import Semaphore
+import ctypes
+from emit_c.executable.runtime import runtime
+
+helpers, allowed = Semaphore(0), []
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+def part(_, begin, end, slot):
+    if slot == 0:
+        assert all(helpers.acquire(timeout=10) for _ in range(3))
+        return
+    begun, ends = os.sched_getaffinity(0), time.monotonic() + 10
+    helpers.release()
+    while os.sched_getaffinity(0) == begun and time.monotonic() < ends:
+        time.sleep(0.001)
+    allowed.append((begun, os.sched_getaffinity(0)))
+
+there = len(os.sched_getaffinity(0))
+for _ in range(2):  # again they have all processors but one
+    runtime().threads.hlo_parallel(part, None, ctypes.c_int64(4), ctypes.c_int64(1))
+for before, then in allowed:
+    assert (len(before), len(then)) == (there - 1, 1) and not before & then, allowed
+assert len(allowed) == 6, allowed
+"""
+SHORT = """
+import ctypes
+from emit_c.executable.runtime import runtime
+
+parts = []
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+def part(_, begin, end, slot):
+    parts.append((begin, end))
+
+runtime().threads.hlo_parallel(part, None, ctypes.c_int64(150), ctypes.c_int64(100))
+assert sorted(parts) == [(0, 75), (75, 150)], parts
+"""
+
+
+def run_on_four_threads(script: str) -> None:
+    """As many as $PYHLO_THREADS says, whatever the machine has."""
+    environment = {**os.environ, "PYHLO_THREADS": "4"}
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+
+
+def test_helpers_that_do_not_run_get_the_processor_of_who_waits_for_them() -> None:
+    """Their own may have been taken by another program for long."""
+    if not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs two processors, and Linux")
-    count = len(os.sched_getaffinity(0))
-    is_helped, allowed = Event(), list[set[int]]()
+    run_on_four_threads(HELD_UP)
 
-    @Part
-    def part(_: Any, _begin: int, _end: int, slot: int) -> None:
-        if slot == 0:
-            is_helped.wait(10)
-            return
-        allowed.append(os.sched_getaffinity(0))
-        is_helped.set()
-        begun, ends = allowed[-1], time.monotonic() + 10
-        while os.sched_getaffinity(0) == begun and time.monotonic() < ends:
-            time.sleep(0.001)
-        allowed.append(os.sched_getaffinity(0))
 
-    before = set_threads(2)
-    for _ in range(2):  # again it has all processors but that one
-        is_helped.clear()
-        runtime().threads.hlo_parallel(part, None, ctypes.c_int64(2), ctypes.c_int64(1))
-    set_threads(before)
-    assert [len(each) for each in allowed] == [count - 1, 1] * 2
-    assert not allowed[0] & allowed[1]
+def test_a_loop_has_no_more_shares_than_parts_that_are_long_enough() -> None:
+    run_on_four_threads(SHORT)
+
+
+def test_callers_that_ask_at_once_get_their_own_turns() -> None:
+    """Helpers join loops of several callers, more than are offered at once."""
+    counts = [0] * 80
+    locks = [Lock() for _ in counts]
+
+    def ask(caller: int) -> None:
+        @Part
+        def part(_: Any, begin: int, end: int, _slot: int) -> None:
+            with locks[caller]:
+                counts[caller] += end - begin
+
+        for _ in range(3):
+            runtime().threads.hlo_parallel(part, None, ctypes.c_int64(97), ctypes.c_int64(1))
+
+    with ThreadPoolExecutor(len(counts)) as pool:
+        list(pool.map(ask, range(len(counts))))
+    assert counts == [3 * 97] * len(counts)
 
 
 class Caller(ctypes.Structure):
