@@ -17,7 +17,6 @@ from codegen.opcodes.bits import joined_parts
 from codegen.opcodes.operands import operands_of
 from emit_c.code import processor
 from emit_c.contraction.packing import constant_numbers
-from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.quads import Quads
 from emit_c.contraction.tiles import PAIRS
 from hlo.types.element_type import BF16, F32
@@ -51,11 +50,7 @@ def have_pairs(body: Body, instr: Instruction) -> bool:
 class FloatPairs(Quads):
     """A dot product whose tiles read pairs of bf16, neighbours along the contracted dimension."""
 
-    each = 2
-
-    def __init__(self, body: Body, instr: Instruction, *, swapped: bool) -> None:
-        self._whole = False
-        TiledProduct.__init__(self, body, instr, F32, None, swapped=swapped)
+    each, number_type = 2, F32
 
     def _told_signs(self) -> str:
         return PAIRS

@@ -61,7 +61,7 @@ class Quads(TiledProduct):
     Attributes
     ----------
     signs : as of `Tile`, whose numbers are the input's, and whose vectors are the kernel's.
-    each : elements of a number.
+    each, number_type : elements of a number, and its type.
 
     Parameters
     ----------
@@ -69,11 +69,13 @@ class Quads(TiledProduct):
         is read where it is then.
     """
 
-    each = EACH
+    each, number_type = EACH, S32
 
-    def __init__(self, body: Body, instr: Instruction, *, swapped: bool, whole: bool) -> None:
+    def __init__(
+        self, body: Body, instr: Instruction, *, swapped: bool, whole: bool = False
+    ) -> None:
         self._whole = whole
-        super().__init__(body, instr, S32, None, swapped=swapped)
+        super().__init__(body, instr, self.number_type, None, swapped=swapped)
 
     def _plan(self) -> None:
         """Lay the input's copy out: quads of the innermost contracted dimension are innermost."""
