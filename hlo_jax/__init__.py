@@ -25,11 +25,7 @@ def initialize() -> None:
     Where that fails, JAX would only log why, and end with the message that it knows no such
     backend. So a backend is registered that raises the reason when it is started.
     """
-    from hlo_jax.private import (  # noqa: PLC0415 - as above
-        choose_if_viewed,
-        is_asked_for,
-        register_failure,
-    )
+    from hlo_jax.private.registration import choose_if_viewed, is_asked_for, register_failure  # noqa: PLC0415 - as above
 
     choose_if_viewed()
     if not is_asked_for():

@@ -29,7 +29,7 @@ class XlaModule(ModuleExecutable):
     """A module that XLA has compiled."""
 
     def __init__(self, module: Module) -> None:
-        from hlo_jax.private import compiled_by_xla, hlo_of_text  # noqa: PLC0415 - imports JAX
+        from hlo_jax.private.programs import compiled_by_xla, hlo_of_text  # noqa: PLC0415 - imports JAX
 
         try:
             self._executable, self._device = compiled_by_xla(hlo_of_text(str(module)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hlo_jax.private import PLATFORM
+from hlo_jax.private.versions import PLATFORM
 
 # The alignment that compiled code expects of arrays, in bytes.
 ALIGNMENT = 16

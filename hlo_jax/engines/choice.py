@@ -15,7 +15,7 @@ from hlo.backend_names import find, is_file, names
 from hlo.errors.error import HloError, did_you_mean
 from hlo_jax.engines.compiled import OnBackend
 from hlo_jax.engines.switching import Switching
-from hlo_jax.private import VIEW
+from hlo_jax.private.versions import VIEW
 from hlo_jax.programs.lines import line_at
 from hlo_jax.programs.options import OptionError
 

@@ -14,7 +14,7 @@ from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.ffi.api import CONTEXTS, ERRORS, FUTURES, States, register_type, table
 from hlo_jax.ffi.attributes import read_attributes
 from hlo_jax.ffi.errors import HandlerError
-from hlo_jax.private import targets_of_cpu
+from hlo_jax.private.callbacks import targets_of_cpu
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -18,7 +18,7 @@ from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import kept, kept_numbers, named_values, no_deleter, text
 from hlo_jax.plugin.processes import others_of
 from hlo_jax.plugin.table import answers
-from hlo_jax.private import PLATFORM, jaxlib_version
+from hlo_jax.private.versions import PLATFORM, jaxlib_version
 from hlo_jax.shim import shim
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.loaded import BY_HANDLE, Loaded, loaded, release_dead
 from hlo_jax.plugin.memory import no_deleter, numbers_array, read_numbers, text
 from hlo_jax.plugin.table import answers, asked
-from hlo_jax.private import trace_annotation
+from hlo_jax.private.registration import trace_annotation
 from hlo_jax.programs.lines import telling_line
 from hlo_jax.programs.options import read_options
 from hlo_jax.programs.program import SentProgram, read_program

@@ -18,7 +18,7 @@ from hlo_jax.ffi.calls import prepare_calls
 from hlo_jax.plugin.client import MEMORY_KINDS, client
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import numbers_array
-from hlo_jax.private import trace_annotation
+from hlo_jax.private.registration import trace_annotation
 from hlo_jax.programs.lines import telling_line
 from hlo_jax.programs.optimized import optimized
 from hlo_jax.shim import records, shim

@@ -16,22 +16,18 @@ from hlo_jax.engines.callbacks import SHARDS, WHOLE, enter
 from hlo_jax.ffi.handlers import register_target, register_types
 from hlo_jax.plugin.memory import text
 from hlo_jax.plugin.table import capsule, table
-from hlo_jax.private import (
-    PLATFORM,
+from hlo_jax.private.callbacks import emit_callbacks, hear_of_foreign_functions
+from hlo_jax.private.programs import inspect_shardings
+from hlo_jax.private.registration import (
     call_what_is_exported_for_cpu,
     choose_like_cpu,
-    emit_callbacks,
     find_cpu,
-    hear_of_foreign_functions,
-    inspect_shardings,
-    is_too_old,
-    jaxlib_version,
     keep_in_compilation_cache,
     lower_like_cpu,
-    moved,
     register_plugin,
     wait_so_that_signals_end_it,
 )
+from hlo_jax.private.versions import PLATFORM, is_too_old, jaxlib_version, moved
 from hlo_jax.shim import address_of, records
 
 

@@ -17,7 +17,7 @@ from hlo.attributes import Constant
 from hlo.types.literal import literal
 from hlo.walk import rebuild, rebuild_module
 from hlo_jax.abi.proto import fields, varints
-from hlo_jax.private import text_of_hlo
+from hlo_jax.private.programs import text_of_hlo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

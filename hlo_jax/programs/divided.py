@@ -17,7 +17,7 @@ from hlo.types.sharding import Sharding
 from hlo.walk import rebuild
 from hlo.write.sharding_print import print_sharding
 from hlo_jax.abi.proto import bytes_field, fields
-from hlo_jax.private import divided_by_user, hlo_of_mlir, hlo_of_text, tell_sharding
+from hlo_jax.private.programs import divided_by_user, hlo_of_mlir, hlo_of_text, tell_sharding
 from hlo_jax.programs.constants import module_of
 from optimizer.log import Log
 from optimizer.partitioning.custom import DIVIDERS, DividedCall

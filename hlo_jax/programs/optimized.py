@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import optimizer
 from hlo_jax.abi.proto import bytes_field, fields
-from hlo_jax.private import hlo_of_text
+from hlo_jax.private.programs import hlo_of_text
 
 if TYPE_CHECKING:
     from hlo_jax.programs.program import JaxProgram

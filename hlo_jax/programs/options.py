@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hlo_jax.abi.proto import bytes_field, fields, number_field, packed, varint
-from hlo_jax.private import check_options, compile_options
+from hlo_jax.private.programs import check_options, compile_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from hlo.types.shape import Layout, row_major, tuple_of
 from hlo.types.values import ComputationLayout
 from hlo_jax.abi.numbers import TYPE_NUMBERS
 from hlo_jax.mlir import attributes_of_mlir
-from hlo_jax.private import hlo_of_mlir
+from hlo_jax.private.programs import hlo_of_mlir
 from hlo_jax.programs.constants import module_of
 from hlo_jax.programs.divided import divided
 

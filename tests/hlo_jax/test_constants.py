@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hlo
-from hlo_jax import private
 from hlo_jax.abi.proto import varints
+from hlo_jax.private import programs as private
 from hlo_jax.programs.constants import module_of
 
 NUMBERS = np.arange(-60, 60)

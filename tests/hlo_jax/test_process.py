@@ -171,7 +171,7 @@ import jax; jax.devices()
     [
         (TOO_NEW, "is not as PyHLO knows it (AttributeError: "),
         (
-            "import hlo_jax.private as p; p.OLDEST = (99,); import jax; jax.devices()",
+            "import hlo_jax.private.versions as p; p.OLDEST = (99,); import jax; jax.devices()",
             "is too old",
         ),
         (

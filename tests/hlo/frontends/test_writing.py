@@ -119,7 +119,7 @@ def test_models_mean_the_same_here_and_in_xla(path: Path) -> None:
 
 
 def in_xla(text: str) -> hlo.Module:
-    from hlo_jax.private import hlo_of_mlir, text_of_hlo  # noqa: PLC0415
+    from hlo_jax.private.programs import hlo_of_mlir, text_of_hlo  # noqa: PLC0415
 
     return hlo.parse(text_of_hlo(hlo_of_mlir(text.encode())))
 
