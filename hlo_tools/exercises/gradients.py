@@ -224,6 +224,6 @@ EXERCISES = (
     Exercise(
         67, "keep fewer states", 17, "medium",
         {"distance": lambda: own_distance},
-        "optimizer/derivative/control.py:segment", check_distance,
+        "optimizer/derivative/loops.py:segment", check_distance,
     ),
 )  # fmt: skip

@@ -26,9 +26,11 @@ from optimizer.derivative.bodies import (
     single,
     together,
 )
-from optimizer.derivative.control import conditional, loop, marks
+from optimizer.derivative.branches import conditional
+from optimizer.derivative.control import marks
 from optimizer.derivative.dependence import Dependence, Sets
 from optimizer.derivative.linearize import copied, copies
+from optimizer.derivative.loops import loop
 from optimizer.derivative.movement import leaf_range
 from optimizer.derivative.table import element, leaf_shapes, leaves_of
 from optimizer.derivative.unfolded import WRITTEN_AS_OTHERS

@@ -6,7 +6,7 @@ tangents, one that also keeps values, one that runs backwards.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hlo.instruction import Computation
@@ -120,3 +120,20 @@ def computation(
     """A computation of all that its root and some others need."""
     order = needed_first([*parameters, *acting, root], lambda instr: instr.operands)
     return Computation(name, tuple(order), root)
+
+
+def remade(
+    instr: Instruction,
+    operands: Sequence[Instruction],
+    called: Sequence[Computation],
+    shape: Shape,
+) -> Instruction:
+    """Another loop or conditional in the place of one: no note of that holds for it."""
+    notes = replace(instr.annotations, sharding=None, backend_config="", origin="")
+    return instr.with_(
+        operands=tuple(operands),
+        shape=shape,
+        called=tuple(called),
+        control_predecessors=(),
+        annotations=notes,
+    )

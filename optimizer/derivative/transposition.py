@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction
 
+    Back = Callable[[Instruction, Leaves, Sequence[bool]], Sequence[Leaves | Instruction | None]]
+
 
 def cotangents(
     results: Iterable[tuple[Instruction, Instruction]],
     inputs: Sequence[Instruction],
-    control: Callable[[Instruction, Leaves, Sequence[bool]], Sequence[Leaves | Instruction | None]],
+    control: Back,
 ) -> list[Instruction | None]:
     """The cotangents of a linear program's inputs.
 
