@@ -1,15 +1,17 @@
 """Compiled C beside XLA CPU and NumPy: time to run, to compile, to call, and how it grows.
 
 python -m benchmarks.compiled [kernels|models|programs|forms|compile|calls|growth ...]
-    [--only WORDS] [--texts FILE ...] [--threads N] [--seconds S]
+    [--only WORDS] [--texts FILE ...] [--threads N] [--seconds S] [--busy]
 
 `--texts` takes HLO texts of your own for `models` and `compile`; an .npz of the same name or
-inputs.npz beside one is taken as its inputs if it fits, else they are random. Ratios are XLA's time
-over ours, so more than 1 says that ours is faster; "1 thread" is ours with `threads=1`, and
-"threads" the time of ours over that. Both run after a run of XLA, so that they find caches equally
-cold. CPU time counts all threads, and noise on the machine disturbs it less; but a kernel that
-books the time of other threads only at ticks of its clock makes it worthless for rows of less than
-some 20 ms that use several.
+inputs.npz beside one is taken as its inputs if it fits, else they are random. `--busy` measures
+beside a process that keeps a processor busy, so that the system takes helpers off.
+
+Ratios are XLA's time over ours, so more than 1 says that ours is faster; "1 thread" is ours with
+`threads=1`, and "threads" the time of ours over that. Both run after a run of XLA, so that they
+find caches equally cold. CPU time counts all threads, and noise on the machine disturbs it less;
+but a kernel that books the time of other threads only at ticks of its clock makes it worthless for
+rows of less than some 20 ms that use several.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import shutil
 import sys
 import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -37,7 +39,14 @@ from benchmarks import networks, xla
 from benchmarks.apart import APART, FILES
 from benchmarks.forms import forms
 from benchmarks.kernels import Kernel, kernels
-from benchmarks.measure import Times, both_clocks, geometric_mean, rounds_for, spell_seconds
+from benchmarks.measure import (
+    Times,
+    both_clocks,
+    busy_processor,
+    geometric_mean,
+    rounds_for,
+    spell_seconds,
+)
 from benchmarks.processor import about_processor
 from benchmarks.programs import PROGRAMS
 from hlo.errors.error import HloError
@@ -335,6 +344,7 @@ def main() -> None:
     parser.add_argument("--texts", nargs="+", default=[], metavar="FILE", help="HLO of your own")
     parser.add_argument("--threads", type=int, metavar="N", help="for both sides (default 2)")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="to spend on a row")
+    parser.add_argument("--busy", action="store_true", help="beside a busy process")
     options = parser.parse_args()
     threads: int = options.threads or 2
     # Both thread pools ask the system how many processors they may use.
@@ -353,9 +363,11 @@ def main() -> None:
     unknown = [name for name in options.tables if name not in runs]
     if unknown:
         sys.exit(f"there is no table {unknown[0]!r}; there are {', '.join(tables)}")
+    beside = ", beside a busy process" if options.busy else ""
     for name in options.tables or tables:
-        print(f"{name}, {threads} threads\n{about_processor()}\n")
-        runs[name]()
+        print(f"{name}, {threads} threads{beside}\n{about_processor()}\n")
+        with busy_processor() if options.busy else nullcontext():
+            runs[name]()
 
 
 if __name__ == "__main__":

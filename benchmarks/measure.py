@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import time
+from contextlib import contextmanager
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
 
 def interleaved(
@@ -56,6 +59,17 @@ def both_clocks(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dic
         name: Times(median(t.wall for t in times), median(t.cpu for t in times))
         for name, times in taken.items()
     }
+
+
+@contextmanager
+def busy_processor() -> Generator[None]:
+    """Another process keeps a processor busy meanwhile, whichever the system gives it."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def geometric_mean(numbers: Sequence[float]) -> float:
