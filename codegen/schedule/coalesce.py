@@ -15,9 +15,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import indexed
+from codegen.expressions import Name, indexed
 from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.statements import For, renamed
 from optimizer.analysis.indexing import counter
@@ -63,5 +64,7 @@ def coalesce(loop: For) -> For:
         reductions=loop.reductions or inner.reductions,
         trip_count=None,
     )
+    together = {loop.name: Name(loop.name) * width + Name(inner.name)}
+    granted(SameIterations((loop, inner), (Part((made,), values, together),)))
     applied("coalesce", "iterations stay in order", loop, [made])
     return made
