@@ -272,6 +272,8 @@ def _loop_lines(loop: For) -> Iterator[str]:
         yield f"#pragma omp simd{folded}"
     if loop.unroll:
         yield "#pragma unroll"
+    if loop.bind:  # only a schedule's steps show it: a grid has such loops no more
+        yield f"// bound to {loop.bind}"
     i = loop.name
     step = f"{i}++" if loop.step == 1 else f"{i} += {_bound(loop.step)}"
     start, stop = _bound(loop.start), _bound(loop.stop, PRECEDENCE["<"] + 1)

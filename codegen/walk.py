@@ -132,7 +132,8 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
             return expr
         known = {name: known for name, value in changed.items() if (known := _known(value)) != ""}
         if len(known) == len(changed):
-            return Index(total.substituted(known))
+            made = total.substituted(known)
+            return Index(made) if made.terms else Literal(made.constant)
         return substitute(spelled_out(total), values)
     return rebuilt(expr, lambda inside: substitute(inside, values))
 

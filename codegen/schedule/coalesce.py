@@ -1,4 +1,4 @@
-"""Coalesce: two loops around each other as one, which counts both.
+"""Coalesce: loops around each other as one, which counts all of them.
 
     for i < 9: for j < 7: y[7 * i + j] = x[j]
 
@@ -13,58 +13,62 @@ The iterations stay in their order, so this is legal where all of them run. (Hal
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from math import prod
 
-from codegen.expressions import Name, indexed
+from codegen.expressions import indexed
 from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
-from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.statements import For, renamed
-from optimizer.analysis.indexing import counter
-
-if TYPE_CHECKING:
-    from codegen.expressions import Expr
+from optimizer.analysis.indexing import counter, delinear
 
 
-def coalesce(loop: For) -> For:
-    """One loop instead of a loop and the one inside of it; it has the name of the outer one.
+def coalesce(loop: For, depth: int = 2, name: str = "") -> For:
+    """One loop, which counts from 0, instead of a loop and those inside of it.
 
-    It has no promise but that both of them have given.
+    It has no promise but those that all of them have given.
+
+    Parameters
+    ----------
+    depth : how many loops there are.
+    name : of the counter; that of the outermost loop, unless it is said.
 
     Raises
     ------
     IllegalError
-        if there is something else in the loop, if one of them does not count by 1 from 0 to a
-        number that is known, or if an iteration may be the last one.
+        if there is something else in a loop, if the bounds of one of them are not known, or if an
+        iteration may be the last one.
     """
-    inner = loop.body[0] if len(loop.body) == 1 else None
-    expect_no_break(inner if isinstance(inner, For) else loop)
-    if not isinstance(inner, For):
-        raise IllegalError(f"the loop over {loop.name} is not around one loop")
-    for each in (loop, inner):
+    loops = [loop]
+    while len(loops) < depth:
+        inner = loops[-1].body[0] if len(loops[-1].body) == 1 else None
+        if not isinstance(inner, For):
+            raise IllegalError(f"the loop over {loops[-1].name} is not around one loop")
+        loops.append(inner)
+    expect_no_break(loops[-1])
+    bounds: list[range] = []
+    for each in loops:
         numbers = LoopView(each).bounds
-        if numbers is None or (numbers.start, numbers.step) != (0, 1):
-            message = f"the loop over {each.name} does not count from 0 to a known number"
-            raise IllegalError(message)
-    assert isinstance(loop.stop, int)
-    assert isinstance(inner.stop, int)
-    size = loop.stop * inner.stop
-    number, width = counter(loop.name, size), max(inner.stop, 1)
-    values: dict[str, Expr] = {
-        loop.name: indexed(number // width),
-        inner.name: indexed(number % width),
+        if numbers is None:
+            raise IllegalError(f"the bounds of the loop over {each.name} are not known")
+        bounds.append(numbers)
+    name, sizes = name or loop.name, list(map(len, bounds))
+    parts = delinear(counter(name, prod(sizes)), sizes)
+    values = {
+        each.name: indexed(part * numbers.step + numbers.start)
+        for each, part, numbers in zip(loops, parts, bounds, strict=True)
     }
     made = replace(
         loop,
-        stop=size,
-        body=tuple(renamed(s, values) for s in inner.body),
+        name=name,
+        start=0,
+        stop=prod(sizes),
+        step=1,
+        body=tuple(renamed(s, values) for s in loops[-1].body),
         simd=False,
-        parallel=loop.parallel and inner.parallel,
-        reductions=loop.reductions or inner.reductions,
+        parallel=all(each.parallel for each in loops),
+        reductions=next((each.reductions for each in loops if each.reductions), ()),
         trip_count=None,
     )
-    together = {loop.name: Name(loop.name) * width + Name(inner.name)}
-    granted(SameIterations((loop, inner), (Part((made,), values, together),)))
     applied("coalesce", "iterations stay in order", loop, [made])
     return made

@@ -19,10 +19,23 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Name, binary
 from codegen.kinds import number_of
+from codegen.schedule.divide import divide
 from codegen.schedule.loop import LoopView
+from codegen.schedule.order import bind
 from codegen.schedule.unroll import copied
-from codegen.statements import Assign, For, If, Let, LocalVariable, base, blocks, nested
-from emit_cuda.grids.stages import BARRIER, CopyStage, Stage, stages
+from codegen.statements import (
+    Assign,
+    For,
+    If,
+    Let,
+    LocalVariable,
+    base,
+    blocks,
+    nested,
+    own_names,
+    renamed,
+)
+from emit_cuda.grids.stages import BARRIER, CopyStage, Stage, block_for, stages
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
@@ -59,11 +72,29 @@ def bound_stages(body: Body, statements: Sequence[Statement], arrays: Collection
         if not isinstance(s, For):
             raise _refused("there is more beside loops that are bound than loops")
         made += (
-            [_BoundLaunch(body, s).stage()]
-            if any(map(_is_bound, nested([s])))
-            else stages([s], 0, arrays)
+            [bound_stage(body, s)] if any(map(_is_bound, nested([s]))) else stages([s], 0, arrays)
         )
     return made
+
+
+def each_by_thread(body: Body, loop: For) -> For:
+    """A loop that counts by 1 from 0, each of whose iterations has a thread of a grid."""
+    assert isinstance(loop.stop, int)
+    size = block_for(loop.stop)
+    (blocks,) = divide(body, loop, size, lambda b, _: [bind(b, "threadIdx.x")], tail="guard")
+    assert isinstance(blocks, For)
+    return bind(blocks, "blockIdx.x")
+
+
+def bound_stage(body: Body, loop: For, kind: str = "loop") -> Stage:
+    """The launch of a loop that is bound, or is around such loops; its kind is as of `Stage`.
+
+    Raises
+    ------
+    HloError
+        HLO206, as of `bound_stages`.
+    """
+    return _BoundLaunch(body, loop).stage(kind)
 
 
 def _is_bound(statement: Statement) -> bool:
@@ -89,14 +120,15 @@ class _BoundLaunch:
             if isinstance(s, For) and s.bind:
                 self.sizes[s.bind] = max(self.sizes.get(s.bind, 1), LoopView(s).trips or 1)
 
-    def stage(self) -> Stage:
-        """The launch."""
+    def stage(self, kind: str) -> Stage:
+        """The launch, as one of a kind."""
         statements = tuple(self._lowered([self.statement], frozenset(), repeats=False))
         grid, block = self._size("blockIdx"), self._size("threadIdx")
         threads = block[0] * block[1] * block[2]
         if threads > MOST_THREADS:
             raise _refused(f"a block of {threads:,} threads is larger than {MOST_THREADS:,}")
-        return Stage(statements, grid, block, tuple(self.shared), waits=bool(self.shared))
+        waits = bool(self.shared)
+        return Stage(statements, grid, block, tuple(self.shared), kind=kind, waits=waits)
 
     def _size(self, level: str) -> Dim3:
         x, y, z = (self.sizes.get(f"{level}.{axis}", 1) for axis in "xyz")
@@ -148,14 +180,26 @@ class _BoundLaunch:
         self.declared |= {loop.name, *(s.name for s in loop.body if isinstance(s, Let))}
         numbers = view.bounds
         assert numbers is not None
-        index: Expr = Cast(loop.kind, Name(loop.bind))
-        first = index * numbers.step if numbers.step != 1 else index
-        counter = Let(loop.kind, loop.name, first + numbers.start if numbers.start else first)
-        body = tuple(self._lowered(loop.body, inside | {loop.bind}, repeats=repeats))
-        if len(numbers) < self.sizes[loop.bind]:
-            yield If(binary("<", index, len(numbers)), (counter, *body))
+        index = Cast(loop.kind, Name(loop.bind))
+        number: Expr = index * numbers.step if numbers.step != 1 else index
+        number = number + numbers.start if numbers.start else number
+        made: list[Statement] = []
+        if _is_in_one_number(loop.name, loop.body):
+            loop = loop.with_body(renamed(s, {loop.name: number}) for s in loop.body)
         else:
-            yield from (counter, *body)
+            value = Name(loop.bind) if number == index else number
+            made.append(Let(loop.kind, loop.name, value))
+        made += self._lowered(loop.body, inside | {loop.bind}, repeats=repeats)
+        if len(numbers) < self.sizes[loop.bind]:
+            yield If(binary("<", index, len(numbers)), tuple(made))
+        else:
+            yield from made
+
+
+def _is_in_one_number(name: str, statements: Sequence[Statement]) -> bool:
+    """Whether a name is mentioned once, where another one gets its value."""
+    found = [s for s in nested(statements) for each in own_names(s) if each == name]
+    return len(found) == 1 and isinstance(found[0], Let)
 
 
 def _has_threads(statement: Statement) -> bool:

@@ -14,15 +14,14 @@ each operand instead.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Group, Name, binary, item
-from codegen.statements import If, Let, live
+from codegen.statements import For, If, Let, live
 from emit_cuda.grids.stages import BLOCK, Stage
-from emit_cuda.loops import vectors
+from emit_cuda.loops.vectors import in_vectors
 from hlo import attributes as a
-from optimizer.analysis.indexing import delinear, linear
+from optimizer.analysis.indexing import counter, delinear, linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Kernel
     from codegen.statements import Statement
     from hlo.instruction import Instruction
-    from optimizer.analysis.indexing import Sum
 
 # Between fewer operands each element may as well choose.
 LEAST = 3
@@ -41,19 +39,19 @@ def concatenate_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name
     operands = [operand for operand in instr.operands if operand.shape.size]
     if len(operands) < LEAST:
         return None
-    along, body = a.Dimensions.of(instr).dimensions[0], kernel.body
+    along = a.Dimensions.of(instr).dimensions[0]
     parts: list[tuple[int, tuple[Statement, ...]]] = []
     begin = blocks = 0
     for operand in operands:
-        name = body.name("i")
-        copied = partial(_copied, kernel, instr, outputs[0], (operand, along, begin))
-        arrays = instr, operand
-        count, inside, _ = vectors.in_vectors(kernel, name, operand.shape.size, arrays, copied)
+        copied = _copying(kernel, instr, outputs[0], (operand, along, begin))
+        loop, _ = in_vectors(kernel, copied, (instr, operand))
+        assert isinstance(loop.stop, int)
         first = Group(Cast("s64", Name("blockIdx.x")) - blocks) * BLOCK
-        number = Let("s64", name, first + Cast("s64", Name("threadIdx.x")))
-        if count % BLOCK:
-            inside = (If(binary("<", Name(name), count), tuple(inside)),)
-        blocks += -(-count // BLOCK)
+        number = Let("s64", loop.name, first + Cast("s64", Name("threadIdx.x")))
+        inside = loop.body
+        if loop.stop % BLOCK:
+            inside = (If(binary("<", Name(loop.name), loop.stop), inside),)
+        blocks += -(-loop.stop // BLOCK)
         parts.append((blocks, (number, *inside)))
         begin += operand.shape.dims[along]
     chosen = parts[-1][1]
@@ -63,24 +61,20 @@ def concatenate_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name
     return Stage(tuple(chosen), grid, block, kind="concatenation", waits=False)
 
 
-def _copied(
-    kernel: Kernel,
-    instr: Instruction,
-    output: Name,
-    part: tuple[Instruction, int, int],
-    number: Sum,
-) -> tuple[Statement, ...]:
-    """The statements for an element of an operand.
+def _copying(
+    kernel: Kernel, instr: Instruction, output: Name, part: tuple[Instruction, int, int]
+) -> For:
+    """A loop that copies the elements of an operand.
 
     Parameters
     ----------
     part : the operand, the dimension, and where in it the operand begins.
     """
     operand, along, begin = part
-    body = kernel.body
+    body, name = kernel.body, kernel.body.name("i")
+    index = delinear(counter(name, operand.shape.size), operand.shape.dims)
     with body.block() as statements:
-        index = delinear(number, operand.shape.dims)
         at = (*index[:along], index[along] + begin, *index[along + 1 :])
         value = body.stored(instr.shape.element_type, body.element(operand, index))
         body.assign(item(output, linear(at, instr.shape.dims)), value)
-    return live(statements)
+    return For(name, operand.shape.size, live(statements), parallel=True)

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Index, Load, Name, item
 from codegen.kinds import Pointer, base_of, number_of
+from codegen.schedule.legality import IllegalError
+from codegen.schedule.trace import applied
 from codegen.statements import (
     Assign,
     For,
@@ -44,6 +46,22 @@ if TYPE_CHECKING:
 
 # Statements of all elements of a vector, up to which each has code of its own.
 MOST_STATEMENTS = 512
+
+
+def packed(kernel: Kernel, loop: For) -> list[Statement]:
+    """A loop over neighbours, with loads and stores of all of them at once before and after it.
+
+    Raises
+    ------
+    IllegalError
+        if nothing that is loaded or stored is known to be one vector.
+    """
+    assert isinstance(loop.stop, int)
+    made = Pack(kernel, loop.name, loop.stop).loop(loop.body)
+    if made is None:
+        raise IllegalError(f"no elements of the loop over {loop.name} are one vector in memory")
+    applied(f"pack {loop.stop}", "the index map proves that they are neighbours", loop, made)
+    return made
 
 
 class Pack:

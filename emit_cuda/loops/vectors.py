@@ -10,20 +10,20 @@ XLA, `xla/service/gpu/gpu_fusible.cc` (`ComputeLoopFusionConfig`).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name, binary
-from codegen.statements import For, If
-from emit_cuda.loops.packs import Pack
-from optimizer.analysis.indexing import counter, unknown
+from codegen.schedule.loop import LoopView
+from codegen.schedule.strip_mine import strip_mine
+from codegen.schedule.trace import attempt
+from emit_cuda.loops.packs import packed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from codegen.elements.kernel import Kernel
-    from codegen.statements import Statement
+    from codegen.statements import For
     from hlo.instruction import Instruction
-    from optimizer.analysis.indexing import Sum
 
 # Bytes of the widest load, and elements that a thread computes at most.
 BYTES, MOST = 16, 8
@@ -45,36 +45,19 @@ def width_of_rows(instructions: Iterable[Instruction], size: int, threads: int) 
     return width
 
 
-def in_vectors(
-    kernel: Kernel,
-    thread: str,
-    count: int,
-    arrays: Iterable[Instruction],
-    write: Callable[[Sum], Sequence[Statement]],
-) -> tuple[int, Sequence[Statement], int]:
-    """The number of threads for some elements, the statements of one, and how many it computes.
+def in_vectors(kernel: Kernel, loop: For, arrays: Iterable[Instruction]) -> tuple[For, int]:
+    """A loop whose iterations compute neighbours, and how many each computes.
 
-    Of enough elements each thread computes neighbours, if loads and stores can be joined. Elements
-    after the last whole vector have a thread of their own.
+    Of few elements it stays as it is, and where no loads or stores can be joined. Elements after
+    the last whole vector have an iteration of their own.
 
     Parameters
     ----------
-    thread : the name of a thread's number.
-    count : elements of all threads.
+    loop : over elements.
     arrays : that are read and written.
-    write : gives the statements for the element of a number.
     """
-    width = width_for(arrays) if count >= FILLS else 1
-    if width > 1:
-        iteration, vectors = kernel.body.name("v"), count // width
-        number = counter(thread, vectors) * width + counter(iteration, width)
-        loop = Pack(kernel, iteration, width).loop(write(number))
-        if loop and count % width == 0:
-            return vectors, loop, width
-        if loop:
-            one = kernel.body.name("i")
-            rest = write(unknown(one, vectors * width, count - 1))
-            tail = For(one, count, tuple(rest), start=vectors * width)
-            is_whole = binary("<", Name(thread), vectors)
-            return vectors + 1, [If(is_whole, tuple(loop), (tail,))], width
-    return count, write(counter(thread, count)), 1
+    width = width_for(arrays) if (LoopView(loop).trips or 0) >= FILLS else 1
+    if width == 1:
+        return loop, 1
+    made = attempt(lambda: strip_mine(kernel.body, loop, width, partial(packed, kernel), "v"))
+    return (loop, 1) if made is None else (made, width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,9 +13,8 @@ from optimizer.log import SourceLine, location_of
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from codegen.functions import Function
     from codegen.schedule.trace import AppliedPrimitive
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
@@ -54,7 +53,6 @@ class KernelState:
     ----------
     computes : for the pass "", the HLO that the kernel computes, a line an instruction.
     steps : the primitives of `codegen.schedule` that the pass has applied, in their order.
-    statements, functions : of C, the loops, and the functions that they call, by name.
     """
 
     kernel: str
@@ -64,8 +62,6 @@ class KernelState:
     code: tuple[CodeLine, ...]
     computes: tuple[str, ...] = ()
     steps: tuple[AppliedPrimitive, ...] = ()
-    statements: tuple[Statement, ...] = ()
-    functions: Mapping[str, Function] = field(default_factory=dict["str", "Function"])
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -188,15 +184,11 @@ def _written_in_c(
             if pass_:
                 why, location = passes[pass_].why, location_of(passes[pass_].run)
             # A pass may move a part of the loops into a function, which is shown above them.
-            own = {**kernel.writer.functions}
-            whole = "".join(f"{definition(each)}\n" for each in own.values()) + made
+            own = kernel.writer.functions.values()
+            whole = "".join(f"{definition(each)}\n" for each in own) + made
             code = tuple(linked(whole, kernel.names.hlo_names, names)) if whole else ()
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
-            found.append(
-                KernelState(
-                    name, pass_, why, location, code, computes, tuple(heard), tuple(statements), own
-                )
-            )
+            found.append(KernelState(name, pass_, why, location, code, computes, tuple(heard)))
         heard.clear()
         last[name] = statements, made
 
@@ -208,6 +200,7 @@ def _written_in_c(
 def _states_in_cuda(module: Module) -> list[KernelState]:
     """Loops as one thread would do them, the code of each thread of a grid, and CUDA C."""
     import emit_cuda  # noqa: PLC0415
+    from codegen.schedule.trace import listening  # noqa: PLC0415
     from emit_cuda.kernels import writers  # noqa: PLC0415
     from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
 
@@ -219,12 +212,17 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
         for inner in instr.called[0].instructions
     }
     launches: dict[str, list[tuple[Stage, str]]] = {}
+    applied: dict[str, list[AppliedPrimitive]] = {}
 
     def watch(about: str, stage: Stage, kernel: str) -> None:
-        launches.setdefault(fusions.get(about, about), []).append((stage, kernel))
+        name = fusions.get(about, about)
+        launches.setdefault(name, []).append((stage, kernel))
+        applied.setdefault(name, []).extend(heard)
+        heard.clear()
 
     kernels = KernelFile(watch)
-    emit_cuda.emit(module, kernels)
+    with listening() as heard:
+        emit_cuda.emit(module, kernels)
     try:
         plain, _ = _written_in_c(module, plain=True)
     except HloError:  # C refuses some that CUDA does not
@@ -252,9 +250,9 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
         locations = location_of(writers.writer_of(made[0][0])), location_of(writers.all_in_cuda)
         found.append(KernelState(about, "", "", None, code.get(about, ()), computes.get(about, ())))
         found += [
-            KernelState(about, name, why, location, tuple(code))
-            for (name, why), location, code in zip(
-                writers.WHY.items(), locations, (mapped, spelled), strict=True
+            KernelState(about, name, why, location, tuple(code), (), tuple(steps))
+            for (name, why), location, code, steps in zip(
+                writers.WHY.items(), locations, (mapped, spelled), (applied[about], ()), strict=True
             )
         ]
     return found

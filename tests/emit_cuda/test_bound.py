@@ -87,12 +87,12 @@ KERNEL = """\
   __shared__ f32 tile[1056];
   const s32 i_block = (s32)blockIdx.y * 32;
   const s32 i_1_block = (s32)blockIdx.x * 32;
-  const s32 k_2 = (s32)threadIdx.y;
-  const s32 k_1 = (s32)threadIdx.x;
+  const s32 k_2 = threadIdx.y;
+  const s32 k_1 = threadIdx.x;
   tile[k_2 * 33 + k_1] = x[(k_2 + i_1_block) * 64 + (k_1 + i_block)];
   __syncthreads();
-  const s32 k_3 = (s32)threadIdx.y;
-  const s32 k_4 = (s32)threadIdx.x;
+  const s32 k_3 = threadIdx.y;
+  const s32 k_4 = threadIdx.x;
 """
 
 
