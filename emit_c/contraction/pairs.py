@@ -12,9 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.expressions import Choose, Expr, Group, Literal, binary, indexed
+from codegen.expressions import (
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Load,
+    binary,
+    indexed,
+    item,
+)
+from codegen.kinds import Pointer
 from codegen.opcodes.bits import joined_parts
 from codegen.opcodes.operands import operands_of
+from codegen.statements import Let
 from emit_c.code import processor
 from emit_c.contraction.packing import constant_numbers
 from emit_c.contraction.quads import Quads
@@ -72,6 +84,9 @@ class FloatPairs(Quads):
 
     def _pair(self, instr: Instruction, at: Index, d: int) -> Expr:
         """Two neighbours along a dimension, whose index counts pairs, in the bits of an f32."""
+        word = self._word(instr, at, d)
+        if word is not None:
+            return word
         last, parts = self._depth - 1, list[Expr]()
         for k in range(self.each):
             number = place = at[d] * self.each + k
@@ -86,6 +101,29 @@ class FloatPairs(Quads):
                 )
             parts.append(value)
         return joined_parts(self.body, parts, BF16, F32)
+
+    def _word(self, instr: Instruction, at: Index, d: int) -> Expr | None:
+        """Both by one load, where they lie side by side in memory; so squares of them are moved."""
+        if self._depth % self.each:
+            return None
+        with self.body.block() as statements, self.body.watched() as trace:
+            for k in range(self.each):
+                self.body.element(instr, (*at[:d], at[d] * self.each + k, *at[d + 1 :]))
+        values = [s.value if isinstance(s, Let) else None for s in statements]
+        pointers = [v.pointer for v in values if isinstance(v, Load)]
+        # Each element is loaded and widened, and nothing else is done.
+        if (len(values), len(trace.loads), len(pointers)) != (2 * self.each, self.each, self.each):
+            return None
+        (first, second), outer = trace.loads, self.body.writer.trace
+        factors = (first.constant, *(factor for _, factor in first.terms))
+        if second != first + 1 or any(f % self.each for f in factors) or len(set(pointers)) > 1:
+            return None
+        terms = tuple((atom, factor // self.each) for atom, factor in first.terms)
+        number = Sum(first.constant // self.each, terms)
+        if outer:
+            outer.loads.append(number)
+        words = Group(Cast(Pointer("f32", const=True), pointers[0]))
+        return self.body.let("f32", "pair", item(words, number))
 
     def _stored(self, numbers: NDArray[Any]) -> NDArray[Any]:
         return numbers.view(np.uint16)

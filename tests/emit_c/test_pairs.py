@@ -66,6 +66,29 @@ def test_forms(form, kind):
     assert TILE.search(check(module, integers(*left), integers(*right)))
 
 
+ROWS = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+
+
+@pytest.mark.parametrize(("depth", "together"), [(96, True), (97, False)])
+def test_weights_whose_pairs_are_neighbours_are_packed_by_squares(depth, together):
+    """As PyTorch has them. A row of an odd number ends in the middle of a pair."""
+    module = dot((70, depth), (40, depth), (70, 40), ROWS)
+    source = check(module, integers(70, depth), integers(40, depth))
+    assert TILE.search(source)
+    assert ("hlo_transpose_u32(" in source) == together
+
+
+def test_pairs_of_slices_are_read_where_they_begin():
+    """The second of these begins in the middle of a pair."""
+    for start in (2, 3):
+        module = hlo.parse(
+            "HloModule m\nENTRY e { x = bf16[20,70] parameter(0)\ny = bf16[40,80] parameter(1)\n"
+            f"z = bf16[40,70] slice(y), slice={{[0:40], [{start}:{start + 70}]}}\n"
+            f"ROOT r = f32[20,40] dot(x, z), {ROWS} }}"
+        )
+        check(module, integers(20, 70), integers(40, 80))
+
+
 def test_an_odd_depth_has_nothing_after_its_end():
     """The last number is half of a pair: what would be after an infinity times zero is no NaN."""
     x, y = integers(9, 71), integers(71, 40)
