@@ -14,13 +14,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
+from typing import TYPE_CHECKING
 
-from codegen.expressions import indexed
+from codegen.expressions import Group, Literal, Name, indexed
 from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.statements import For, renamed
 from optimizer.analysis.indexing import counter, delinear
+
+if TYPE_CHECKING:
+    from codegen.expressions import Expr
 
 
 def coalesce(loop: For, depth: int = 2, name: str = "") -> For:
@@ -70,5 +75,10 @@ def coalesce(loop: For, depth: int = 2, name: str = "") -> For:
         reductions=next((each.reductions for each in loops if each.reductions), ()),
         trip_count=None,
     )
+    number: Expr = Literal(0)
+    for each, numbers in zip(loops, bounds, strict=True):
+        trip = Group(Name(each.name) - numbers.start) / numbers.step
+        number = number * len(numbers) + trip
+    granted(SameIterations(tuple(loops), (Part((made,), values, {name: number}),)))
     applied("coalesce", "iterations stay in order", loop, [made])
     return made

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Choose, Literal, Name, as_expr, binary
 from codegen.schedule.legality import expect_no_break
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
 from codegen.statements import For, Let, Statement
@@ -47,22 +48,31 @@ def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -
     """
     expect_no_break(loop)
     made: list[Statement] = []
+    parts: list[Part] = []
     for low, high in pairwise((None, *points, None)):
         numbers = _numbers(loop, low, high)
         if numbers is not None and len(numbers) <= written_out:
             made += iterations(body, loop, numbers)
+            parts += (Part((), {loop.name: Literal(n)}) for n in numbers)
             continue
         bounds: list[int | Expr] = []
+        exact: list[int | Expr] = []
         for op, bound, edge in ((">", loop.start, low), ("<", loop.stop, high)):
             if edge is None or isinstance(bound, int):
                 bounds.append(bound if edge is None else edge)
+                exact.append(bounds[-1])
             else:
                 nearest = Name(body.name("bound"))
                 value = Choose(binary(op, bound, edge), bound, as_expr(edge))
                 made.append(Let("s64", nearest.name, value))
                 bounds.append(nearest)
+                exact.append(value)
         known = points[0] - 1 if low is None else low
-        made.append(_part(body, loop, bounds, known))
+        made.append(part := _part(body, loop, bounds, known))
+        counter = {part.name: Name(loop.name)}
+        ranged = replace(part, start=exact[0], stop=exact[1])
+        parts.append(Part((ranged,), {loop.name: Name(part.name)}, counter))
+    granted(SameIterations((loop,), tuple(parts)))
     applied(f"cut at {', '.join(map(str, points))}", "iterations stay in order", loop, made)
     return made
 

@@ -14,12 +14,12 @@ Allen and Kennedy, *Optimizing Compilers for Modern Architectures*, 2001, chapte
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from fractions import Fraction
 from math import ceil, floor, gcd
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from codegen.schedule.linear import Linear
+from codegen.schedule.obligations import AccessDistance, granted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,25 +76,10 @@ def distances(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range |
     return _answered(loop, one, other, found or None)
 
 
-class Obligation(NamedTuple):
-    """What is taken for granted where two accesses are said to meet at no other distances."""
-
-    loop: LoopView
-    one: MemoryAccess
-    other: MemoryAccess
-    distances: range | None
-
-
-# The answers that somebody has asked to be told, as `codegen.schedule.trace` does.
-OBLIGATIONS: ContextVar[list[Obligation] | None] = ContextVar("obligations", default=None)
-
-
 def _answered(
     loop: LoopView, one: MemoryAccess, other: MemoryAccess, made: range | None
 ) -> range | None:
-    told = OBLIGATIONS.get()
-    if told is not None:
-        told.append(Obligation(loop, one, other, made))
+    granted(AccessDistance(loop, one, other, made))
     return made
 
 

@@ -21,13 +21,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from codegen.expressions import Index, Name, as_expr, binary
+from codegen.expressions import Group, Index, Name, as_expr, binary
 from codegen.schedule.legality import (
     IllegalError,
     expect_no_break,
     expect_repeatable_iterations,
 )
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
 from codegen.statements import For, If, Let, changed_in
@@ -74,7 +75,11 @@ def divide(
     if len(numbers) <= size and numbers.start == 0:
         return list(inside(loop, 0))
     if len(numbers) <= size:
-        return list(inside(*_block(body, loop, numbers.start, len(numbers))))
+        lane, first = _block(body, loop, numbers.start, len(numbers))
+        before = {lane.name: Name(loop.name) - numbers.start}
+        granted(SameIterations((loop,), (Part((lane,), _counted(lane), before),)))
+        applied("count from 0", "iterations stay in order", loop, [lane])
+        return list(inside(lane, first))
     block, left = Name(body.name(f"{loop.name}_block")), len(numbers) % size
     lane, first = _block(body, loop, block, size)
     whole = numbers.stop - left
@@ -82,6 +87,8 @@ def divide(
         loop, name=block.name, stop=whole, step=size, body=(lane,), simd=False, reductions=()
     )
     rest = [replace(loop, start=whole)] if left else []
+    same = {loop.name: Name(loop.name)}
+    granted(SameIterations((loop,), (_part(loop, blocks), *(Part((r,), same, same) for r in rest))))
     applied(f"divide by {size}", "each iteration is in one block", loop, [blocks, *rest])
     made: list[Statement] = [replace(blocks, body=tuple(inside(lane, first)))]
     if left:
@@ -111,6 +118,8 @@ def _guarded(body: Body, loop: For, size: int, inside: _Inside) -> For:
         loop, name=block.name, step=size, body=(lane,), simd=False, reductions=(),
         trip_count=None if trips is None else -(-trips // size),
     )  # fmt: skip
+    is_one = None if whole is loop else binary("<", _counted(lane)[loop.name], loop.stop)
+    granted(SameIterations((loop,), (replace(_part(loop, made), condition=is_one),)))
     reason = "each iteration is in one block, and those past the end do nothing"
     applied(f"divide by {size} with a guard", reason, loop, [made])
     return made.with_body(inside(lane, first))
@@ -122,6 +131,22 @@ def _block(body: Body, loop: For, first: Expr | int, count: int) -> tuple[For, E
     statements = (Let(loop.kind, loop.name, number), *loop.body)
     made = replace(loop, name=lane.name, start=0, stop=count, body=statements, parallel=False)
     return made, first
+
+
+def _part(loop: For, blocks: For) -> Part:
+    """The iterations in blocks: iteration i is number `(i - start) % size` of a block."""
+    (lane,) = blocks.body
+    assert isinstance(lane, For)
+    number = Group(Name(loop.name) - loop.start) % blocks.step
+    inverse: dict[str, Expr] = {blocks.name: Name(loop.name) - Group(number), lane.name: number}
+    return Part((blocks, lane), _counted(lane), inverse)
+
+
+def _counted(lane: For) -> dict[str, Expr]:
+    """The number of an iteration, as it begins with it."""
+    let = lane.body[0]
+    assert isinstance(let, Let)
+    return {let.name: let.value}
 
 
 def overlap(body: Body, loop: For, size: int) -> list[For]:
@@ -151,6 +176,8 @@ def overlap(body: Body, loop: For, size: int) -> list[For]:
     reason = expect_repeatable_iterations(LoopView(loop), size - left)
     last = fresh(body, replace(loop, start=numbers.stop - size))
     made = [replace(loop, stop=numbers.stop - left), last]
+    same = {loop.name: Name(loop.name)}
+    granted(SameIterations((loop,), tuple(Part((m,), same, same) for m in made), "again"))
     applied(f"overlap by {size}", reason, loop, made)
     return made
 

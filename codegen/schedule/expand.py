@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
-from codegen.schedule.legality import IllegalError
+from codegen.schedule.legality import IllegalError, expect_own_elements
 from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import applied
 from codegen.statements import Assign, For, LocalVariable, renamed, replaced
@@ -59,6 +59,7 @@ def expand(body: Body, loop: For) -> tuple[list[LocalVariable], For]:
             statements.append(Assign(elements[each.name], each.value))
     declared = [LocalVariable(s.kind, arrays[s.name], None, view.trips) for s in own]
     made = replace(loop, body=tuple(statements))
+    expect_own_elements(loop, [e for e in elements.values() if isinstance(e, Load)])
     applied("expand", "each iteration has elements of its own", loop, [*declared, made])
     return declared, made
 

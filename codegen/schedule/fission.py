@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load, Name
 from codegen.printer import shown
-from codegen.schedule.legality import IllegalError, expect_distributable
+from codegen.schedule.legality import IllegalError, expect_distributable, expect_own_elements
 from codegen.schedule.loop import LoopView, certain_loads
+from codegen.schedule.obligations import Unproved, granted
 from codegen.schedule.trace import applied
 from codegen.statements import (
     Assign,
@@ -57,6 +58,7 @@ def computed(loop: For, values: Mapping[Load, Expr]) -> For:
         `expect_distributable`.
     """
     reason = expect_computable(loop, values)
+    expect_own_elements(loop, values)
     needed = LoopView(loop).slice(values.values())
     stores = (Assign(element, value) for element, value in values.items())
     made = replace(loop, body=(*needed, *stores), reductions=(), parallel=False)
@@ -117,8 +119,13 @@ def reading(
         return values[tree] if tree in values else rebuilt(tree, change)
 
     made = replace(loop, body=live([_rereading(s, change, targets) for s in loop.body]))
+    granted(*(_waiting(element, value) for value, element in {**values, **targets}.items()))
     applied("reading", "the arrays have what it would compute", loop, [made])
     return made
+
+
+def _waiting(element: Load, value: Expr) -> Unproved:
+    return Unproved(f"{shown(element)} is {shown(value)}", "the schedule says so")
 
 
 def _rereading(
@@ -176,6 +183,7 @@ def fission(
     lost -= {s.name for s in repeated if isinstance(s, Let)}
     if not lost.isdisjoint(names_in(late)):
         raise IllegalError("a value that the second loop reads does not wait for it")
+    expect_own_elements(loop, waiting.values())
     stores = [Assign(element, Name(name)) for name, element in waiting.items()]
     values: dict[str, Expr] = {**waiting}
     folding = replace(loop, body=(*early, *stores), simd=False, reductions=(), parallel=False)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import SameValue, granted
 from codegen.schedule.trace import applied
 from codegen.statements import Assign, For, Let, base, changed_in, nested, values
 from codegen.walk import names_of
@@ -48,6 +49,8 @@ def hoist(loop: For, count: int) -> list[Statement]:
     changed |= {base(s.target) for s in nested(first) if isinstance(s, Assign)} & changed_in(others)
     if changed:
         raise IllegalError(f"{min(changed)} may differ from iteration to iteration")
+    for s in nested(first):
+        granted(*(SameValue(view, tree, frozenset(own)) for tree in values(s)))
     made = [*first, loop.with_body(others)]
     applied(f"hoist {count}", "each iteration would store the same there again", loop, made)
     return made

@@ -13,11 +13,17 @@ Values that the outer loop names before the inner one move into it. (Exo: `reord
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from codegen.expressions import Name
 from codegen.schedule.legality import IllegalError, expect_interchangeable, expect_repeatable
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.statements import For, Let, names_in
+
+if TYPE_CHECKING:
+    from codegen.expressions import Expr
 
 
 def interchange(loop: For) -> For:
@@ -48,5 +54,7 @@ def interchange(loop: For) -> For:
         reductions=(),
     )
     reason = expect_interchangeable(loop, body)
+    same: dict[str, Expr] = {each.name: Name(each.name) for each in (loop, inner)}
+    granted(SameIterations((loop, inner), (Part((inner, loop), same, same),), "once"))
     applied("interchange", reason, loop, [made])
     return made

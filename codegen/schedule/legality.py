@@ -9,11 +9,13 @@ scatter with unique indices.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from codegen.schedule.accesses import accesses
 from codegen.schedule.dependences import distances
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import AccessDistance, granted, is_heard
 from codegen.statements import (
     Assign,
     Break,
@@ -34,6 +36,7 @@ from codegen.walk import names_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from codegen.expressions import Load
     from codegen.schedule.accesses import MemoryAccess
     from codegen.statements import Statement
 
@@ -58,10 +61,10 @@ def expect_independent(loop: LoopView) -> str:
         if two iterations may access one element, and one of them writes it.
     """
     _expect_all_run(loop)
-    if loop.statement.parallel or loop.statement.simd:
-        return _PROMISED
     folds = {name for _, name in loop.statement.reductions}
     outside = [each for each in loop.accesses if each.name not in folds]
+    if loop.statement.parallel or loop.statement.simd:
+        return _promised(loop, outside, outside)
     for one in outside:
         for other in outside:
             meeting = _meeting(loop, one, other)
@@ -70,7 +73,13 @@ def expect_independent(loop: LoopView) -> str:
     return "no two iterations access one element that one of them stores"
 
 
-_PROMISED = "the loop promises that no iteration depends on another one"
+def _promised(loop: LoopView, ones: Sequence[MemoryAccess], others: Sequence[MemoryAccess]) -> str:
+    """The reason where the author of a loop has said that accesses meet in one iteration only."""
+    if is_heard():
+        for one, other in product(ones, others):
+            if one.name == other.name not in loop.declared and (one.is_write or other.is_write):
+                granted(AccessDistance(loop, one, other, range(1), is_promised=True))
+    return "the loop promises that no iteration depends on another one"
 
 
 def _expect_all_run(loop: LoopView) -> None:
@@ -114,12 +123,13 @@ def expect_interchangeable(loop: For, inner: For) -> str:
     """
     outer = LoopView(replace(loop, body=(inner,)))
     _expect_all_run(outer)
-    if loop.parallel or loop.simd:
-        return _PROMISED
     folds = {*loop.reductions, *inner.reductions}
+    names = {name for _, name in folds}
+    if loop.parallel or loop.simd:
+        inside = [a for a in outer.accesses if a.name not in names]
+        return _promised(outer, inside, inside)
     if any(op == "first" for op, _ in folds):
         raise IllegalError("the first of equal numbers is found in the order of the iterations")
-    names = {name for _, name in folds}
     swapped = LoopView(inner.with_body([loop.with_body(inner.body)]))
     asked = [a for a in accesses(inner.body) if a.name not in names]
     for one in asked:
@@ -189,9 +199,23 @@ def expect_distributable(
             if 0 in meeting and late.statement < ahead.statement:
                 raise IllegalError(f"{ahead} may need {late} in the same iteration")
     if has_promise:
-        return _PROMISED
+        return _promised(loop, others, ahead_of_them)
     stored = sorted({a.name for a in others if a.is_write and a.name not in loop.declared})
     return f"nothing that runs first needs what is stored in {', '.join(stored) or 'no array'}"
+
+
+def expect_own_elements(loop: For, elements: Collection[Load]) -> None:
+    """Raise unless each iteration has elements of its own, in which values of it may wait.
+
+    Raises
+    ------
+    IllegalError
+        if a later iteration may store there before the value is read.
+    """
+    for each in elements:
+        store = accesses((Assign(each, each),))[-1]
+        if (distances(LoopView(loop), store, store) or range(1)) != range(1):
+            raise IllegalError(f"{store} in two iterations may be to one element")
 
 
 def expect_only_folded(loop: LoopView, names: Collection[str]) -> str:
@@ -270,7 +294,7 @@ def expect_jammable(loop: LoopView, times: int) -> str:
     """
     _expect_same_statements(loop)
     if loop.statement.parallel or loop.statement.simd:
-        return _PROMISED
+        return _promised(loop, loop.accesses, loop.accesses)
     _expect_order_kept(loop, times, range(len(loop.body)))
     return f"none of {times} iterations needs what another one of them stores"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from codegen.schedule.legality import IllegalError, expect_independent
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import AnyOrder, granted
 from codegen.schedule.trace import applied
 from codegen.statements import For, nested
 
@@ -31,6 +32,7 @@ def vectorize(loop: For) -> For:
     if not LoopView(loop).is_straight:
         raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
     reason = expect_independent(LoopView(loop))
+    granted(*(AnyOrder(op) for op, _ in loop.reductions))
     made = replace(loop, simd=True)
     applied("vectorize", reason, loop, [made])
     return made

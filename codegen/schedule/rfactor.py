@@ -23,6 +23,7 @@ from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Name
 from codegen.schedule.legality import IllegalError, expect_only_folded
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import AnyOrder, granted
 from codegen.schedule.trace import applied
 from codegen.statements import For, renamed
 
@@ -72,6 +73,7 @@ def rfactor(loop: For, kinds: Mapping[str, str], parts: Mapping[str, Expr]) -> P
     has_variables = all(isinstance(each, Name) for each in parts.values())
     made = renamed(loop if has_variables else replace(loop, reductions=()), parts)
     assert isinstance(made, For)
+    granted(*(AnyOrder(op, kinds[name], starts[name]) for op, name in folds))
     applied("rfactor", reason, loop, [made])
     return PartialFold(folds, starts, made)
 

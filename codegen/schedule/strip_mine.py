@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Index, Name, binary, indexed
 from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
 from codegen.statements import For, If, renamed
@@ -62,13 +63,13 @@ def strip_mine(
     statements = tuple(renamed(s, {loop.name: place}) for s in loop.body)
     strip = replace(loop, name=within, stop=size, body=statements)
     made: tuple[Statement, ...] = (strip,)
-    rest: tuple[Statement, ...] = ()
+    rest: tuple[For, ...] = ()
     if left:
         last, first = body.name("i"), whole * size
         number = unknown(last, first, len(numbers) - 1)
         value = Index(number) if number.terms else indexed(number)  # a name has no bounds
-        others = tuple(copied(body, [renamed(s, {loop.name: value}) for s in loop.body], {}))
-        rest = (replace(loop, name=last, start=first, body=others, parallel=False),)
+        left_over = tuple(copied(body, [renamed(s, {loop.name: value}) for s in loop.body], {}))
+        rest = (replace(loop, name=last, start=first, body=left_over, parallel=False),)
 
     def around(strip: Iterable[Statement]) -> For:
         whole_strip = tuple(strip)
@@ -77,5 +78,10 @@ def strip_mine(
         stop = whole + (1 if left else 0)
         return replace(loop, stop=stop, body=whole_strip, simd=False, reductions=())
 
+    at, number = {loop.name: place}, Name(loop.name)
+    inverse = {loop.name: number / size, within: number % size}
+    others = (Part((s,), {loop.name: Name(s.name)}, {s.name: number}) for s in rest)
+    strips = Part((replace(loop, stop=whole), strip), at, inverse)
+    granted(SameIterations((loop,), (strips, *others)))
     applied(f"strip_mine by {size}", "iterations stay in order", loop, [around(made)])
     return around(inside(strip))

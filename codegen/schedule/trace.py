@@ -10,13 +10,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from codegen.schedule.dependences import OBLIGATIONS
 from codegen.schedule.legality import IllegalError
+from codegen.schedule.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from codegen.schedule.dependences import Obligation
+    from codegen.schedule.obligations import Obligation
     from codegen.statements import For, Statement
 
 
@@ -30,7 +30,7 @@ class AppliedPrimitive:
     reason : why no value changes.
     before : the loop.
     after : the statements in its place, or the part of them that the primitive makes.
-    obligations : the distances between accesses on which its legality rests.
+    obligations : what it takes for granted, which can be proved.
     """
 
     primitive: str

@@ -19,6 +19,7 @@ from codegen.expressions import Literal, Name, conjoined
 from codegen.schedule.conditions import parts_of, truth
 from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
 from codegen.walk import substitute
@@ -62,6 +63,8 @@ def _iterations(body: Body, loop: For) -> Iterator[Statement]:
     expect_no_break(loop)
     if numbers is None:
         raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
+    single = ({loop.name: Literal(number)} for number in numbers)
+    granted(SameIterations((loop,), tuple(Part((), at) for at in single)))
     for number in numbers:
         for each in copied(body, loop.body, {loop.name: Literal(number)}):
             yield from _iterations(body, each) if isinstance(each, For) else (each,)

@@ -18,9 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name, as_expr
+from codegen.expressions import Literal, Name, as_expr
 from codegen.schedule.legality import IllegalError, expect_jammable
 from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
 from codegen.statements import For
@@ -60,12 +61,17 @@ def unroll_and_jam(body: Body, loop: For, times: int) -> list[Statement]:
     made: list[Statement] = []
     left = len(view.bounds) % times
     whole = len(view.bounds) - left
+    parts = [Part((), {loop.name: Literal(n)}) for n in range(whole, whole + left)]
     if whole:
         lane = Name(loop.name)
         numbers = [lane + k if k else lane for k in range(times)]
         statements = tuple(_jammed(body, loop, numbers))
-        made.append(replace(loop, stop=whole, step=times, body=statements))
+        jammed = replace(loop, stop=whole, step=times, body=statements)
+        made.append(jammed)
+        first = {loop.name: lane - lane % times}
+        parts += (Part((jammed,), {loop.name: number}, first) for number in numbers)
     made += _jammed(body, loop, range(whole, whole + left))
+    granted(SameIterations((loop,), tuple(parts), "once"))
     applied(f"unroll_and_jam by {times}", reason, loop, made)
     return made
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr
 from codegen.schedule.legality import IllegalError
-from codegen.schedule.loop import has_loads
+from codegen.schedule.loop import LoopView, has_loads
+from codegen.schedule.obligations import SameValue, granted
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
 from codegen.statements import For, If, changed_in, live, replaced, rewritten
@@ -43,6 +44,7 @@ def unswitch(body: Body, loop: For, condition: Expr) -> If:
     """
     then, otherwise = decided_loops(loop, condition)
     made = If(condition, (then,), tuple(copied(body, (otherwise,), {})))
+    granted(SameValue(LoopView(loop), condition))
     applied("unswitch", "no iteration changes the condition", loop, [made])
     return made
 

@@ -72,22 +72,21 @@ def _split(body: Body, loop: For, tables: Mapping[str, str]) -> Sequence[Stateme
         lane, count = Name(block.name), LoopView(block).trips or 0
         places: dict[Load, Expr] = {}
         known: dict[Expr, Load] = {}
-        loops: list[Statement] = []
+        one_by_one: list[For] = []
         for each in lookups:
-            place, looked_up = (Name(body.name(word)) for word in ("places", "looked_up"))
+            place, looked_up, k = (Name(body.name(word)) for word in ("places", "looked_up", "k"))
             yield LocalVariable("s32", place.name, None, count)
             yield LocalVariable(tables[base(each)], looked_up.name, None, count)
             shared, differing = _parts(each.index, view.varying)
             places[Load(place, lane)] = total_of(differing, "+")
             known[each] = Load(looked_up, lane)
-            k, found = Name(body.name("k")), Name("found")
+            found = Name("found")
             element = Load(each.pointer, total_of((*shared, Load(place, k)), "+"))
-            one_by_one = (
-                Let(tables[base(each)], found.name, element),
-                Assign(Load(looked_up, k), found),
-            )
-            loops += unroll_and_jam(body, For(k.name, count, one_by_one), LOOKED_UP_AT_ONCE)
-        yield fresh(body, computed(block, places))
+            load = Let(tables[base(each)], found.name, element)
+            one_by_one.append(For(k.name, count, (load, Assign(Load(looked_up, k), found))))
+        ahead = computed(block, places)
+        loops = [s for each in one_by_one for s in unroll_and_jam(body, each, LOOKED_UP_AT_ONCE)]
+        yield fresh(body, ahead)
         yield from loops
         yield from _split(body, fresh(body, reading(block, known)), tables)
 

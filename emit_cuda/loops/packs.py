@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Cast, Index, Load, Name, item
 from codegen.kinds import Pointer, base_of, number_of
 from codegen.schedule.legality import IllegalError
+from codegen.schedule.obligations import Unproved, granted
 from codegen.schedule.trace import applied
 from codegen.statements import (
     Assign,
@@ -60,6 +61,9 @@ def packed(kernel: Kernel, loop: For) -> list[Statement]:
     made = Pack(kernel, loop.name, loop.stop).loop(loop.body)
     if made is None:
         raise IllegalError(f"no elements of the loop over {loop.name} are one vector in memory")
+    granted(
+        Unproved("vectors in memory are the elements of all iterations", "the index map says so")
+    )
     applied(f"pack {loop.stop}", "the index map proves that they are neighbours", loop, made)
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,8 +13,9 @@ from optimizer.log import SourceLine, location_of
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from codegen.functions import Function
     from codegen.schedule.trace import AppliedPrimitive
     from codegen.statements import Statement
     from emit_c.kernels.kernel import CKernel
@@ -53,6 +54,7 @@ class KernelState:
     ----------
     computes : for the pass "", the HLO that the kernel computes, a line an instruction.
     steps : the primitives of `codegen.schedule` that the pass has applied, in their order.
+    statements, functions : of C, the loops, and the functions that they call, by name.
     """
 
     kernel: str
@@ -62,6 +64,8 @@ class KernelState:
     code: tuple[CodeLine, ...]
     computes: tuple[str, ...] = ()
     steps: tuple[AppliedPrimitive, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    functions: Mapping[str, Function] = field(default_factory=dict["str", "Function"])
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -184,11 +188,15 @@ def _written_in_c(
             if pass_:
                 why, location = passes[pass_].why, location_of(passes[pass_].run)
             # A pass may move a part of the loops into a function, which is shown above them.
-            own = kernel.writer.functions.values()
-            whole = "".join(f"{definition(each)}\n" for each in own) + made
+            own = {**kernel.writer.functions}
+            whole = "".join(f"{definition(each)}\n" for each in own.values()) + made
             code = tuple(linked(whole, kernel.names.hlo_names, names)) if whole else ()
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
-            found.append(KernelState(name, pass_, why, location, code, computes, tuple(heard)))
+            found.append(
+                KernelState(
+                    name, pass_, why, location, code, computes, tuple(heard), tuple(statements), own
+                )
+            )
         heard.clear()
         last[name] = statements, made
 

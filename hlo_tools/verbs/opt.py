@@ -22,7 +22,10 @@ is written. A rewrite is proved if both sides have the same elements, if the SMT
 difference whatever its operands are, or if a rule made it that `hlo rules` records as proved. Of
 loops it is proved what they give when they end, and of sums that they add the same in an order that
 is XLA's to choose. With --stage loops it also shows the loop transformations of each kernel, as
---steps does, and proves of each at which distances, in iterations, two accesses meet.
+--steps does, and proves what each takes for granted: that all iterations are done, once, in order;
+at which distances, in iterations, two accesses meet; that a condition never changes; that numbers
+may be folded in any order. What the author of a loop has promised, and no solver can tell, is said
+to be "promised". The loops before and after each pass are run on one input as well.
 """
 
 from __future__ import annotations

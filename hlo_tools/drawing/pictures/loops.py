@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
     from hlo_tools.trace.kernels import KernelState
 
+_STEPS = 500_000
+"""Chosen: statements of a kernel that are run to compare its memory, some seconds."""
+
 
 def loops(
     module: Module,
@@ -34,7 +37,8 @@ def loops(
     until : the last pass that is shown.
     target : "cpu" for kernels of C, "gpu" for those of CUDA.
     steps : before the loops after a pass, show each loop transformation that the pass has applied.
-    prove : show these, and prove the distances between accesses on which their legality rests.
+    prove : show these, prove what each takes for granted, and run the loops before and after each
+        pass to compare the memory that they leave.
     schedule : as of `kernel_states`.
 
     Raises
@@ -42,7 +46,7 @@ def loops(
     HloError
         HLO204 if there is no such kernel or pass.
     IllegalError
-        if two accesses meet at another distance.
+        if a proof fails, or if a pass leaves other memory.
     """
     names = [*([schedule.name] if schedule else []), *pass_names(target)]
     if until is not None and until not in names:
@@ -52,12 +56,16 @@ def loops(
     states = kernel_states(module, target, schedule)
     expect_kernel(kernel, dict.fromkeys(state.kernel for state in states))
     found: list[str] = []
+    last: dict[str, KernelState] = {}
     for state in states:
         if kernel in (None, state.kernel) and state.pass_ in shown and state.lines:
             title = f"after {state.pass_}" if state.pass_ else "as it is written"
             why = [f"//   {line}" for line in (*state.computes, *wrap(state.why, 95))]
             if steps or prove:
                 found += (_step(state, n, prove=prove) for n in range(len(state.steps)))
+            if prove and state.pass_ and state.statements:
+                why.append(f"//   {compared(last[state.kernel], state)}")
+            last[state.kernel] = state
             found.append("\n".join([f"// {state.kernel}: {title}", *why, *state.lines, ""]))
     return "\n".join(found)
 
@@ -84,7 +92,33 @@ def _step(state: KernelState, number: int, *, prove: bool) -> str:
     lines = [f"{head}: {step.primitive}", f"//   legal, as {step.reason}"]
     if prove:
         # The solver is loaded only here.
-        from hlo_tools.proofs.distances import prove_obligations  # noqa: PLC0415
+        from hlo_tools.proofs.obligations import prove_obligations  # noqa: PLC0415
 
         lines += [f"//   {each}" for each in prove_obligations(step.obligations)]
     return "\n".join([*lines, text([step.before]).rstrip(), "// becomes", text(step.after)])
+
+
+def compared(before: KernelState, after: KernelState) -> str:
+    """Whether loops leave the same memory after a pass; numbers are integers, as sums may move.
+
+    Raises
+    ------
+    IllegalError
+        if they do not.
+    """
+    from codegen.interpret import UnsupportedError, final_memory  # noqa: PLC0415 - as above
+    from codegen.schedule.legality import IllegalError  # noqa: PLC0415
+    from codegen.statements import callees_in  # noqa: PLC0415
+
+    if callees_in(before.statements) != callees_in(after.statements):
+        return "not run: it calls other functions for the same values"
+    try:
+        want, got = (
+            final_memory(each.statements, steps=_STEPS, functions=each.functions)
+            for each in (before, after)
+        )
+    except UnsupportedError as error:
+        return f"not run: {error}"
+    if want != got:
+        raise IllegalError(f"{after.pass_} changes what the kernel of {after.kernel} leaves")
+    return "run: it leaves the same memory as before"

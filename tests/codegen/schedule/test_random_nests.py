@@ -1,257 +1,34 @@
 """Primitives keep the memory of random loops, or refuse; and they do not refuse everything."""
 
-from dataclasses import replace
-from functools import partial
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nests import nest, perfect
+from primitives import (
+    PRIMITIVES,
+    coalesced,
+    divided,
+    guarded,
+    interchanged,
+    jammed,
+    jammed_whole,
+    overlapped,
+    parted,
+    reordered,
+    staged,
+    strip_mined,
+    tiled,
+    unrolled,
+)
 
-from codegen.elements.kernel import Scope
-from codegen.expressions import Choose, Literal, Load, Name, binary, indexed
+from codegen.expressions import Literal, Load, Name, binary
 from codegen.interpret import final_memory
 from codegen.schedule import legality
-from codegen.schedule.coalesce import coalesce
-from codegen.schedule.conditions import turning_points
-from codegen.schedule.cut import cut
-from codegen.schedule.divide import divide, fresh, overlap
-from codegen.schedule.expand import expand
-from codegen.schedule.fission import computed, reading
-from codegen.schedule.hoist import hoist
-from codegen.schedule.interchange import interchange
+from codegen.schedule.fission import computed
 from codegen.schedule.legality import IllegalError
-from codegen.schedule.loop import LoopView
-from codegen.schedule.order import bind, parallelize, vectorize
-from codegen.schedule.rfactor import rfactor
-from codegen.schedule.stage import loading_tile
-from codegen.schedule.strip_mine import strip_mine
-from codegen.schedule.trace import attempt
-from codegen.schedule.unroll import unroll
-from codegen.schedule.unroll_and_jam import unroll_and_jam
-from codegen.schedule.unswitch import unswitch
-from codegen.statements import Assign, Break, For, If, Let, LocalVariable
-from emit_c.kernels.kernel import CKernel
-from optimizer.analysis.indexing import counter
+from codegen.statements import Assign, Break, For, If
 
-
-def body():
-    return CKernel(None, Scope()).body
-
-
-def divided(choose, loop):
-    """The loop in blocks, some of them longer than the loop."""
-    return divide(body(), loop, choose([1, 2, 4, 16]), lambda block, _: [fresh(body(), block)])
-
-
-def guarded(choose, loop):
-    """The loop in whole blocks, in which iterations past the end do nothing."""
-    size, names = choose([1, 2, 4, 16]), body()
-    bounds = {} if choose([True, False]) else {"stop": Name("stop"), "start": Name("start")}
-    known = Let("s64", "start", Literal(loop.start)), Let("s64", "stop", Literal(loop.stop))
-
-    def inside(block, _):
-        return [fresh(names, block)]
-
-    return [*known, *divide(names, replace(loop, **bounds), size, inside, tail="guard")]
-
-
-def strip_mined(choose, loop):
-    """Strips, and what is left over in the last one."""
-    return [strip_mine(body(), loop, choose([2, 3]), lambda strip: [strip])]
-
-
-def overlapped(choose, loop):
-    """Whole blocks, and one that ends with the loop."""
-    return overlap(body(), loop, choose([2, 3, 4]))
-
-
-def jammed(choose, loop):
-    names = body()
-
-    def inside(block, _):
-        return unroll_and_jam(names, block, choose([2, 3]))
-
-    return divide(names, loop, 16, inside)
-
-
-def jammed_whole(choose, loop):
-    return unroll_and_jam(body(), loop, choose([2, 3]))
-
-
-def expanded(_, loop):
-    arrays, made = expand(body(), loop)
-    return [*arrays, made]
-
-
-def staged(choose, loop):
-    """The loads of one element ahead of the loop."""
-    loads = LoopView(loop).certain_loads
-    if not loads:
-        raise IllegalError("there is no load")
-    value = choose(loads)
-
-    def inside(block, _):
-        element = Load(Name("ahead"), Name(block.name))
-        yield LocalVariable("s64", "ahead", None, 16)
-        yield fresh(names, computed(block, {element: value}))
-        yield fresh(names, reading(block, {value: element}))
-
-    names = body()
-    return divide(names, loop, 16, inside)
-
-
-def tiled(choose, loop):
-    """The loads of one element ahead of two loops, by columns where this is legal, too."""
-    loads = LoopView(loop.body[-1]).certain_loads
-    if not loads:
-        raise IllegalError("there is no load")
-    here = Load(Name("ahead"), Name("i") * 8 + Name("j"))
-    copy, last = loading_tile(loop, here, choose(loads))
-    columns = attempt(lambda: interchange(copy)) or copy
-    return [LocalVariable("s64", "ahead", None, 128), columns, fresh(body(), last)]
-
-
-def reordered(choose, loop):
-    """The iterations in another order, as in lanes and on threads."""
-    on_threads = partial(bind, index="threadIdx.x")
-    return [choose([vectorize, parallelize, on_threads])(loop)]
-
-
-def of_loops(choose):
-    """A loop from 0 around loops, some of them deep, and statements between them."""
-    loop = nest(choose, [None, "inner", "inner"])
-    deep = perfect(choose).body
-    more = choose([(), deep, of_sums(choose).body[-3:], (For("m", 2, deep),)])
-    return replace(loop, start=0, body=choose([(*loop.body, *more), more or loop.body]))
-
-
-def of_sums(choose):
-    """A loop from 0 that adds up in a variable of each iteration."""
-    loop = nest(choose, [None, "inner"])
-    added = Assign(Name("own"), Name("own") + Load(Name("a"), Name("i") + Name("j")))
-    total = For("j", choose([1, 3]), (added,), reductions=(("+", "own"),))
-    last = Assign(Load(Name("b"), Name("i") * choose([0, 1])), Name("own"))
-    body = (*loop.body, LocalVariable("s64", "own", Name("i")), total, last)
-    return replace(loop, start=0, body=body)
-
-
-def of_same(choose):
-    """A loop whose iterations begin with copies that do not depend on its counter, or do."""
-    loop, place = nest(choose, [None]), choose([Name("m"), Name("m"), Name("m") + Name("i")])
-    value = choose([Load(Name(choose("abcd")), Name("m")), Name("m"), Name("i")])
-    copies = For("m", 3, (Assign(Load(Name(choose("abcd")), place), value),))
-    return replace(loop, body=(copies, *loop.body))
-
-
-def around(choose):
-    """Two loops, and nothing between them."""
-    loop = perfect(choose)
-    return loop.with_body([replace(loop.body[-1], step=choose([1, 1, 2]))])
-
-
-def around_two(choose):
-    """Three loops, and nothing between them."""
-    loop = around(choose)
-    (inner,) = loop.body
-    deep = For("m", choose([1, 2, 3]), inner.body)
-    return loop.with_body([inner.with_body([deep])])
-
-
-def folding(choose):
-    """A loop that adds up, and may read the sum too early."""
-    loop, total = nest(choose), Load(Name("total"), Literal(0))
-    added = Assign(total, total + Load(Name("a"), Name("i")))
-    reading = Assign(Load(Name("b"), Name("i")), total)
-    body = (*loop.body, added, *choose([(), (), (reading,)]))
-    return replace(loop, body=body, reductions=(("+", "total"),))
-
-
-def factored(choose, loop):
-    """Each block has a sum of its own, which is added to the whole."""
-    names = body()
-
-    def inside(block, _):
-        fold = rfactor(block, {"total": "s64"}, {"total": Name("part")})
-        yield LocalVariable("s64", "part", None, 1)
-        yield Assign(part, fold.starts["total"])
-        yield fresh(names, fold.loop)
-        yield from fold.joined({"total": Load(Name("total"), Literal(0))}, {"total": part})
-
-    part = Load(Name("part"), Literal(0))
-    return divide(names, loop, choose([2, 4, 16]), inside)
-
-
-def unrolled(_, loop):
-    return unroll(body(), loop)
-
-
-def from_zero(choose):
-    """A loop that counts from 0, some of whose index arithmetic has been simplified."""
-    loop = nest(choose)
-    number = counter("i", loop.stop)
-    parts = Load(Name("a"), indexed(number // 3)) + Load(Name("b"), indexed(number % 3))
-    store = Assign(Load(Name("d"), indexed(number * 2 + 1)), parts)
-    return replace(loop, start=0, body=(*loop.body, store))
-
-
-def interchanged(_, loop):
-    return [interchange(loop)]
-
-
-def hoisted(_, loop):
-    return hoist(loop, 1)
-
-
-def coalesced(_, loop):
-    return [coalesce(loop)]
-
-
-def all_coalesced(_, loop):
-    return [coalesce(loop, 3, "all")]
-
-
-def unswitched(_, loop):
-    return [unswitch(body(), loop, loop.body[-1].value.condition)]
-
-
-def choosing(choose):
-    """A loop with choices of one condition."""
-    loop = nest(choose)
-    condition = choose([Name("p"), Name("p"), Name("i"), Load(Name("a"), Literal(3))])
-    store = Assign(Load(Name("b"), Name("i")), Choose(condition, Name("i"), Literal(5)))
-    return replace(loop, body=(*loop.body, If(condition, (store,)), store))
-
-
-def parted(choose, loop):
-    """The loop cut where its choices turn, and at another count."""
-    inside = range(loop.start + 1, loop.stop)
-    points = sorted({*turning_points(loop), choose(inside)})
-    return cut(body(), loop, points, written_out=choose([1, 3]))
-
-
-# Each with the loops that it is tried on, and the part of them that it must take at least.
-PRIMITIVES = {
-    divided: (nest, 1.0),
-    guarded: (nest, 1.0),
-    strip_mined: (from_zero, 1.0),
-    unrolled: (nest, 1.0),
-    jammed: (partial(nest, kinds=[None]), 0.3),
-    jammed_whole: (of_loops, 0.2),
-    expanded: (of_sums, 1.0),
-    overlapped: (partial(nest, kinds=[None]), 0.2),
-    staged: (nest, 0.3),
-    tiled: (perfect, 0.2),
-    reordered: (partial(nest, kinds=[None]), 0.05),
-    parted: (nest, 1.0),
-    interchanged: (perfect, 0.3),
-    hoisted: (of_same, 0.15),
-    coalesced: (around, 1.0),
-    all_coalesced: (around_two, 1.0),
-    unswitched: (choosing, 0.4),
-    factored: (folding, 0.5),
-}
 CHECKED = [jammed, jammed_whole, overlapped, staged, tiled, reordered, interchanged]
 
 
@@ -331,3 +108,11 @@ def test_a_loop_that_may_end_early_stays_one(primitive, inside):
 def test_a_loop_without_bounds_is_not_divided():
     with pytest.raises(IllegalError, match="the bounds of the loop over i are not known"):
         divided(Random(0).choice, For("i", Name("n"), ()))
+
+
+def test_values_of_two_iterations_do_not_wait_in_one_element():
+    """The second iteration would store there before the value of the first one is read."""
+    value = Load(Name("a"), Name("i"))
+    loop = For("i", 9, (Assign(Load(Name("b"), Name("i")), value),))
+    with pytest.raises(IllegalError, match=r"the store to ahead\[i / 2\] in two iterations"):
+        computed(loop, {Load(Name("ahead"), binary("/", Name("i"), Literal(2))): value})
