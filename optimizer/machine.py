@@ -117,28 +117,27 @@ they lie a whole way of the first cache apart. A tile reads 14 rows at once. Whe
 ways, as in an EPYC of the fourth generation, products of 1024 cubed take 1.24 times as long without
 a copy, BERT 1.03; where it has 12, as in a Xeon of that time, 14 products take 0.98 of the time."""
 FEW_ROWS: Final = 64
-"""Measured: rows of a product for which a matrix outside of the second-level cache is read where it
-lies, if it lies in panels; and for which a loop's invariant matrices are packed before it. Products
-by 1024 x 1024 or 512 x 2048 numbers take 0.35 to 0.6 of the time for 8 rows, 0.8 for 64."""
-FAR_ROWS, FAR_BYTES = 3 * L1_WAY, 4 * L2
-"""Measured: bytes from row to row of a matrix, times the tiles that read all of it, and its bytes,
-up to which few rows are multiplied by it where it lies, though its own are pages apart. Products of
-8 rows by 256 x 1024, 1024 x 1024 and 512 x 2048 numbers take 0.6 of the time, of 28 rows by 300 x
-1500 0.84; of 8 by 512 x 4096 they would take 2.6 times as long, of 28 by 512 x 2048 1.15 times."""
-FEW_SUMS_OF_LARGE: Final = 8
-"""Measured: the same for a matrix outside of the second-level cache, which is fastest to read row
-after row. With tiles, products of 8 rows by 3072 x 768 numbers take 1.5 times as long, by 768 x 768
-and 512 x 2048 2.1 times from memory, and 0.9 and 1.1 times from a cache."""
-READ_ONCE: Final = 16 * L2
-"""Measured: bytes of a matrix up to which one tile reads it where it lies, if its rows are less
-than a page apart. Products of 14 rows by 3072 x 768 numbers take 0.9 of the time, from a cache and
-from memory. By 768 x 3072, whose rows are three pages apart, they would take 0.7 of it from a
-cache, but 1.2 times as long from memory."""
+"""Measured: rows of a product for which a matrix is read where it lies by chunks of its rows; and
+for which a loop's invariant matrices are packed before it. For 12 to 24 rows, products by 512 x 512
+to 4096 x 4096 numbers take 0.4 to 0.9 of the time of packing, for 64 rows 0.8 to 0.95, for 256 as
+long."""
+FEW_SUMS_OF_CONVERTED: Final = 8
+"""Measured: the same for a matrix outside of the second-level cache whose numbers are converted, so
+that tiles would have to pack it. With tiles, products of 5 and 8 rows by 1024 x 4096, 1024 x 1024
+and 3072 x 768 numbers of bf16 take 1.15 to 1.4 times as long."""
 FETCHED_AHEAD, FETCHED_APART = 8, L1_WAY // 4
 """Measured: rows ahead of which a tile asks for the numbers of a matrix that lies in place, and
 bytes from row to row from which on it does: processors foresee next lines of a page, no steps of
 pages. Products of 8 to 64 rows take 0.5 to 0.98 of the time; with 4 or 16 rows ahead 1.05 times as
 long as with 8; with 512 bytes, as long."""
+TILES_AHEAD: Final = 2
+"""Measured: tiles ahead of which a tile asks for the numbers beside its own, of a chunk of steps.
+Products of 12 and 24 rows by 1024 x 4096 and 4096 x 1024 numbers take 1.2 times as long with 1, as
+long with 3, 1.15 with 4."""
+TILES_OF_A_RUN: Final = 8
+"""Measured: tiles of a run of tiles beside each other, if a chunk of steps has so many; threads
+share runs. With 4, products of 12 to 32 rows by 4096 x 1024 numbers take 1.1 to 1.2 times as long;
+with 16, 0.9 to 1 times, but fewer threads have work."""
 PANEL: Final = 4 * LANES
 """Chosen: columns of a panel, at most: tiles read its rows one after the other, as packed ones."""
 ROWS_AT_ONCE: Final = 4

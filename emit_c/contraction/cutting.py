@@ -73,8 +73,9 @@ class Cutting:
     in_place : whether the kernel is not packed, but read where it is.
     has_few_rows : whether a kernel in place is read by few rows; then threads share its columns.
     row_blocks : blocks of rows for which the kernel is packed anew.
+    in_chunks : whether few rows read a kernel in place by chunks of the steps.
     chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
-        output holds already.
+        output holds already. Only those of a kernel in place may be of different sizes.
     """
 
     def __init__(
@@ -110,12 +111,13 @@ class Cutting:
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= machine.CACHED or self.packed is not self.lane
         few = not self.positions and self.row.size <= machine.FEW_ROWS
-        once = self.row.size <= self.rows and self._from_row_to_row < machine.L1_WAY
-        most = machine.READ_ONCE if once else machine.FAR_BYTES
-        near = whole * kind.bytes <= most or self.lane.size <= machine.PANEL
-        self.in_place = (self.cached or (few and near)) and self._is_in_place(few and near)
+        few &= self.products >= machine.MANY_PRODUCTS
+        near = self.cached or (few and self.lane.size <= machine.PANEL)
+        self.in_place = near and self._is_in_place()
+        self.in_chunks = few and not self.in_place and self._is_read_in_chunks()
+        self.in_place |= self.in_chunks
         self.cached |= self.in_place
-        self.has_few_rows = few and self.in_place and self.products >= machine.MANY_PRODUCTS
+        self.has_few_rows = few and self.in_place
         batch = self._batch
         if batch >= machine.LEAST_PANELS and not self.in_place and self.packed is self.lane:
             self.cached = False
@@ -125,7 +127,7 @@ class Cutting:
         self.group = 1 if self.cached else largest_divisor(self.blocks, panels)
         first = self.steps[0].size
         self.chunk = self._outermost_steps(exact or self.depth)
-        self.chunks = first // self.chunk if first else 1
+        self.chunks = -(-first // self.chunk) if first else 1
         many = self.row.size >= machine.ROW_BLOCKS * machine.ROWS_OF_A_BLOCK
         apart = self.chunks == 1 and batch == 1 and not self.positions and not self.cached
         self.row_blocks = machine.ROW_BLOCKS if written and many and apart else 1
@@ -151,26 +153,31 @@ class Cutting:
         """The number of contractions in this batch, whose inputs and kernels lie apart."""
         return prod(d.size for d in self.panels if d.input > self.row.input)
 
-    def _is_in_place(self, few: bool) -> bool:
+    def _is_in_place(self) -> bool:
         """Whether vectors of the kernel are whole, and as fast to read as from a packed copy.
 
-        Rows that are less than a page apart are as fast to read. Of rows that are farther apart,
-        each is in a page of its own, and many share the few sets of the first-level cache. To pack
-        them takes as long as to read them, so it pays for many tiles.
-
-        Parameters
-        ----------
-        few : whether few tiles read the kernel, which fits into a cache or lies in panels.
+        Rows that are less than a page apart are. Of rows that are farther apart, each is in a page
+        of its own, and many share the few sets of the first-level cache.
         """
-        if self.stride is None:
-            return False
-        # From one of a batch to the next it is the stride, which may be 1 as well.
-        side_by_side = self.lane.feature == 1 < self.stride
         whole = self.lane.size % self.width == 0
         whole |= self.exact is None and self.lane.size >= self.width
-        apart, tiles = self._from_row_to_row, -(-self.row.size // self.rows)
-        close = apart < machine.L1_WAY or (few and apart * tiles <= machine.FAR_ROWS)
-        return side_by_side and whole and close
+        return self._is_side_by_side and whole and self._from_row_to_row < machine.L1_WAY
+
+    @property
+    def _is_side_by_side(self) -> bool:
+        """Whether the kernel's rows lie in memory as tiles read them."""
+        # From one of a batch to the next it is the stride, which may be 1 as well.
+        return self.lane.feature == 1 < (self.stride or 0)
+
+    def _is_read_in_chunks(self) -> bool:
+        """Whether few rows are multiplied by a chunk of the kernel's rows after the other.
+
+        A tile that takes all steps reads a column, from as many pages as the kernel has rows, and
+        from few sets of each cache; it waits for most, and the next tile finds nothing there. Of a
+        chunk, all tiles beside each other are made first, which read along its rows.
+        """
+        whole = self.exact is None and self.lane.size >= self.width and self.lane.output == 1
+        return self._is_side_by_side and whole and len(_joined(self.steps)) == 1
 
     def _outermost_steps(self, most: int) -> int:
         """The number of outermost steps that are taken at once, for at most so many products.
@@ -182,6 +189,10 @@ class Cutting:
         if self.depth == 0:
             return first
         rest = self.depth // first
+        if self.in_chunks:
+            # Half of the first-level cache; neighbours are on their way to the other one.
+            fitting = max(1, machine.L1 // 2 // (self.width * self.kind.bytes) // rest)
+            return -(-first // -(-first // fitting))
         if not self.cached:
             panels = self.group * self.side * self.kind.bytes
             chunk = largest_divisor(first, min(most, machine.CACHED // panels) // rest)
@@ -192,7 +203,7 @@ class Cutting:
     @property
     def fits_whole_tiles(self) -> bool:
         """Whether tiles are such as registers hold whole, with no step or row of these unused."""
-        tile, (_, size, each, *_) = self._walk(self.rows)
+        tile, (_, size, each, *_) = self._walk(self.rows, self.chunk)
         lanes = self.lanes == NUMBERS and self.row.size >= ROWS
         steps = tile.loops == 1 and size % NUMBERS == 0 and each == 1
         return lanes and steps
@@ -204,7 +215,8 @@ class Cutting:
 
     def _is_covered(self, dim: Dim, side: int) -> bool:
         """Whether tiles of one size cover a dimension, and nothing else."""
-        return dim.size % side == 0 or (self.chunks == 1 and dim.size >= side)
+        meet = self.chunks == 1 or (self.in_chunks and dim is self.lane)
+        return dim.size % side == 0 or (meet and dim.size >= side)
 
     @property
     def _chunk_size(self) -> int:
@@ -232,13 +244,18 @@ class Cutting:
         """Whether it is the kernel of which each row has a number of its own."""
         return self.row.feature != 0 and self.row.input == 0
 
-    def _walk(self, rows: int) -> tuple[Tile, tuple[int, ...]]:
-        """The tile, and the step from row to row; of each loop the size, and both steps."""
+    def _walk(self, rows: int, taken: int) -> tuple[Tile, tuple[int, ...]]:
+        """The tile, and the step from row to row; of each loop the size, and both steps.
+
+        Parameters
+        ----------
+        taken : of the outermost steps.
+        """
         kernel_step = self.stride if self.in_place and self.stride else self.side
         found: list[tuple[int, int, int]] = []
         moved = 0  # by the loops inside
         for size, step in reversed(
-            _joined((ContractedDim(self.chunk, self.steps[0].input), *self.steps[1:]))
+            _joined((ContractedDim(taken, self.steps[0].input), *self.steps[1:]))
         ):
             # The kernel lies in the order in which it is read.
             found.insert(0, (size, step - moved, 0 if found else kernel_step))
@@ -247,7 +264,7 @@ class Cutting:
         if self.products < machine.FEW_PRODUCTS:
             found = [(1, 0, 0)] * (machine.SHARED_LOOPS - len(found)) + found
         is_far = self.in_place and kernel_step * self.kind.bytes >= machine.FETCHED_APART
-        vector = "p" if is_far else "v"
+        vector = "q" if self.in_chunks else "p" if is_far else "v"
         lanes = "v" if self.lane.input == 1 else "n", vector if self.lane.feature else "n"
         row = self.row.input
         if self._rows_of_the_kernel:
@@ -275,7 +292,7 @@ class Cutting:
     def _begin_in_place(self, lane: Sum, part: KernelPart) -> Sum:
         """The offset in a kernel that is not packed, of the vectors from a lane on."""
         assert self.stride is not None
-        begin = lane + part.chunk * (self.depth // self.chunks) * self.stride
+        begin = lane + part.chunk * (self.chunk * self.depth // self.steps[0].size) * self.stride
         for here, d in zip(part.panel, self.panels, strict=True):
             begin = begin + here * self._apart_in_place(d)
         return begin

@@ -64,13 +64,15 @@ def best_tile(
     """
     scattered = max(machine.SCATTERED_SHARE, depth / (depth + machine.WRITTEN_STEPS))
     one = Dim(1, 0, 0)
-    best = ((0.0, False, 0), dims[0], one, (1, 1))
+    best = ((0.0, False, 0, 0), dims[0], one, (1, 1))
     for lane in (d for d in dims if d.input <= 1):
         others = [d for d in dims if d is not lane and not (d.feature and lane.feature)]
         for shape, row in product(shapes_for(lane.size, kind), others or [one]):
             share = _share(lane, row, shape, kind)
             share *= 1 if lane.output == 1 else scattered
-            score = (round(share, 2), lane.output == 1, -row.input)
+            # The wider a tile that has all rows, the fewer numbers are loaded for a product.
+            wide = shape[0] if rows_for(row.size, shape[0]) == row.size else 0
+            score = (round(share, 2), lane.output == 1, -row.input, wide)
             if score > best[0]:
                 best = (score, lane, row, shape)
     return best[0][0], *best[1:]

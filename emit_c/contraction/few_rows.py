@@ -17,6 +17,7 @@ from codegen.opcodes.operands import Operand, operands_of
 from codegen.opcodes.products import element_as
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import Assign, For
+from emit_c.contraction.quads import have_quads
 from emit_c.contraction.tiles import result
 from emit_c.kernels.gather_short_rows import can_be_gathered
 from hlo.types.element_type import F32
@@ -39,7 +40,7 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
         if not matrix.free or not matrix.contracting or matrix.count < 2:
             continue
         step = strides(matrix.instr.shape.dims)
-        if few.count <= _most_in_memory(matrix) and step[matrix.free[-1]] == 1:
+        if few.count <= _most_in_memory(instr, matrix, kind) and step[matrix.free[-1]] == 1:
             made.write_side_by_side(output)
             return True
         aligned = strides(few.instr.shape.dims)[few.contracting[-1]] == 1
@@ -50,11 +51,13 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
     return False
 
 
-def _most_in_memory(matrix: Operand) -> int:
+def _most_in_memory(instr: Instruction, matrix: Operand, kind: ElementType) -> int:
     """The number of vectors for which a matrix is read row after row."""
     by_rows = matrix.contracting[0] < matrix.free[0]
     large = matrix.instr.shape.unpacked_bytes > machine.L2
-    return machine.FEW_SUMS_OF_LARGE if by_rows and large else machine.FEW_SUMS_IN_MEMORY
+    converted = matrix.instr.shape.element_type is not kind and not have_quads(instr)
+    few = machine.FEW_SUMS_OF_CONVERTED if by_rows and large and converted else 0
+    return max(few, machine.FEW_SUMS_IN_MEMORY)
 
 
 @dataclass(frozen=True, slots=True)

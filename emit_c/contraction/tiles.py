@@ -38,6 +38,8 @@ MOST_ROWS = {32: {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}, 16: {2: 6, 3: 4, 4: 3, 1: 12}
 REACHED = ("", " + row", " + row * 2", " + row_3")
 # No name that comes from HLO begins so.
 _PREFIX = "hlo_tile_"
+# The vectors that are fetched ahead: see `Tile.shared`.
+FETCHED = ("p", "q")
 # Stands for signs where numbers and vectors are pairs of bf16.
 PAIRS = "bf"
 # The kinds in names of tiles of bytes, for the signs of numbers and vectors; and of pairs.
@@ -53,8 +55,8 @@ class Tile:
     ----------
     each : what a row has for itself at a step: a number "n" or a vector "v", that lie so far apart
         as the caller says; or "r", a number that is the neighbour of the last row's.
-    shared : what all rows have: a number "n", a vector "v"; a vector "p", whose successors are
-        fetched ahead; or again "r".
+    shared : what all rows have: a number "n", a vector "v"; a vector "p" whose successors are
+        fetched ahead, or "q" whose neighbours in the tile after the next one are; or again "r".
     rows, vectors, lanes : outputs of a tile: rows * (vectors * lanes).
     loops : of the contraction.
     kind : the type in which products are summed up, and of everything in memory.
@@ -172,9 +174,25 @@ def tile_text(tile: Tile, storage: str = "static ") -> str:
         "  const s64 each_tile = steps[1], shared_tile = steps[2], output_tile = steps[3];\n"
         "  const s64 output_row = steps[5];\n"
         "  for (s64 tiles = steps[0]; tiles > 0; tiles--) {\n"
+        f"{_ahead(tile)}"
         f"{indent(_sums(tile) + _contraction(tile) + _storing(tile), '  ')}"
         "    each += each_tile, shared += shared_tile, output += output_tile;\n"
         "  }\n}\n"
+    )
+
+
+def _ahead(tile: Tile) -> str:
+    """The distance to what is read some tiles later: after the last one, by the next chunk's first.
+
+    Of a chunk of steps, all tiles beside each other are made before the next chunk.
+    """
+    if tile.shared != "q":
+        return ""
+    later = machine.TILES_AHEAD
+    return (
+        f"    const s64 first = steps[0] > 1 ? ({later} - steps[0]) * shared_tile : 0;\n"
+        f"    const s64 next_chunk = steps[6] * steps[8] + first;\n"
+        f"    const s64 ahead = tiles > {later} ? {later} * shared_tile : next_chunk;\n"
     )
 
 
@@ -226,11 +244,14 @@ def _step(tile: Tile) -> list[str]:
     """One step of the contraction: a product for each row and vector."""
     lines: list[str] = []
     starts = [v * tile.lanes for v in range(tile.vectors)]
-    if tile.shared == "p":
-        ahead = f"w + {machine.FETCHED_AHEAD} * shared_step"
+    if tile.shared in FETCHED:
+        ahead, level = f"w + {machine.FETCHED_AHEAD} * shared_step", ""
+        if tile.shared == "q":
+            # The second level holds a chunk, of which the first one has no room for two tiles.
+            ahead, level = "w + ahead", ", 0, 2"
         apart = machine.CACHE_LINE // tile.kind.bytes
-        lines += [f"__builtin_prefetch({ahead} + {n});" for n in range(0, tile.width, apart)]
-    if tile.shared in "vp":
+        lines += [f"__builtin_prefetch({ahead} + {n}{level});" for n in range(0, tile.width, apart)]
+    if tile.shared in ("v", *FETCHED):
         vector = _vector(tile)
         loaded = [f"w_{v} = *(const {vector} *)(w + {start})" for v, start in enumerate(starts)]
         lines.append(f"const {vector} {', '.join(loaded)};")
@@ -253,7 +274,7 @@ def _row(tile: Tile, row: int, starts: Sequence[int]) -> str:
     for v, start in enumerate(starts):
         x = f"*(const lanes *)({at} + {start})" if tile.each == "v" else f"*({at})"
         x = f"n_{row}" if tile.signs else x
-        w = {"v": f"w_{v}", "p": f"w_{v}", "n": "w[0]", "r": f"w[{row}]"}[tile.shared]
+        w = {"n": "w[0]", "r": f"w[{row}]"}.get(tile.shared, f"w_{v}")
         products.append(_added(tile, f"sum_{row}_{v}", x, w))
     return " ".join(products)
 
@@ -262,7 +283,7 @@ def _added(tile: Tile, total: str, x: str, w: str) -> str:
     """Add a product to a sum."""
     if not tile.signs:
         # C multiplies two narrow numbers as an int, which it adds to no vector of narrower ones.
-        is_int = tile.kind.bits < S32.bits and not {"v", "p"} & {tile.each, tile.shared}
+        is_int = tile.kind.bits < S32.bits and not {"v", *FETCHED} & {tile.each, tile.shared}
         return f"{total} += ({tile.kind})({x} * {w});" if is_int else f"{total} += {x} * {w};"
     if tile.signs == PAIRS:
         return f"{total} = {add_pairs_name(tile.lanes)}({total}, {x}, {w});"
@@ -287,13 +308,18 @@ def _storing(tile: Tile) -> str:
     each = [[f"sum_{row}_{v}" for v in range(tile.vectors)] for row in range(tile.rows)]
     registers = ", ".join(f"{{{', '.join(sums)}}}" for sums in each)
     at_edge = storing_name(tile.vectors, tile.lanes, tile.kind)
-    lines = [f"{tile.kind} *to = output;", f"if (count >= {tile.width} && !adds) {{"]
+    lines = [f"{tile.kind} *to = output;"]
     if has_offset(tile.signs):
         less = (" ".join(f"{s} -= too_much_{v};" for v, s in enumerate(sums)) for sums in each)
         lines = [*less, *lines]
-    for row, sums in enumerate(each):
-        stores = (f"*(lanes *)(to + {v * tile.lanes}) = {s};" for v, s in enumerate(sums))
-        lines.append(f"  {' '.join(stores)}{' to += output_row;' * (row < tile.rows - 1)}")
+    for test, sign in (
+        (f"if (count >= {tile.width} && !adds)", "="),
+        (f"}} else if (count >= {tile.width})", "+="),
+    ):
+        lines.append(f"{test} {{")
+        for row, sums in enumerate(each):
+            stores = (f"*(lanes *)(to + {v * tile.lanes}) {sign} {s};" for v, s in enumerate(sums))
+            lines.append(f"  {' '.join(stores)}{' to += output_row;' * (row < tile.rows - 1)}")
     lines += [
         "} else {",
         f"  const lanes rows[{tile.rows}][{tile.vectors}] = {{{registers}}};",

@@ -33,6 +33,7 @@ from emit_c.contraction.panels import Packing, smaller
 from emit_c.contraction.tiles import result
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter
+from optimizer.dimensions import largest_divisor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,27 +88,42 @@ class Tiling(Packing):
             with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
                 part = KernelPart(tuple(at), block, Sum(0))
                 self.pack(body, pointers.packed, self._begin(part.panel, block), part, kernel)
+        if self.has_few_rows:
+            self._write_columns_first(body, pointers)
+            return
         for chunk in range(self.chunks):
             with body.loops("p" * len(positions), positions, parallel=True) as position:
-                for (row, rows), (at, block, run) in self._each_tile(body, pointers.target):
-                    first = self.first(body, row, self.row, self.rows)
-                    part = KernelPart(at, block, Sum(chunk))
-                    along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
-                    begin = self._begin(at, along) + self._chunk_size * chunk
-                    self._tile(body, pointers, Place(position, first, part, begin), rows, run)
+                for row, rows in self._each_row(body):
+                    for at, block, run in self._each_run(body, pointers.target):
+                        first = self.first(body, row, self.row, self.rows)
+                        part = KernelPart(at, block, Sum(chunk))
+                        along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
+                        begin = self._begin(at, along) + self._chunk_size * chunk
+                        self._tile(body, pointers, Place(position, first, part, begin), rows, run)
 
-    def _each_tile(
-        self, body: Body, target: ElementType
-    ) -> Iterator[tuple[tuple[Sum, int], tuple[Index, Sum, TileRun]]]:
-        """Inside of loops over rows of tiles, and over runs of them; runs go first for few rows."""
-        if self.has_few_rows:
-            for run in self._each_run(body, target):
-                for row in self._each_row(body):
-                    yield row, run
-            return
-        for row in self._each_row(body):
-            for run in self._each_run(body, target):
-                yield row, run
+    def _write_columns_first(self, body: Body, pointers: Pointers) -> None:
+        """Go through columns of a kernel in place, and for each through few rows.
+
+        Of columns that are no multiple of a tile's, the last tile takes all steps at once, since it
+        shares some with the tile before, to whose sums it must not add.
+        """
+        first = self.steps[0].size
+        for at, block, run in self._each_run(body, pointers.target):
+            is_last = block == Sum(self.lane.size // self.width)
+            taken = first if is_last else self.chunk
+            with body.loops(["chunk"], [first // taken]) as (chunk,):
+                self._write_rows(body, pointers, KernelPart(at, block, chunk), run, taken)
+            if rest := first % taken:
+                part = KernelPart(at, block, Sum(first // taken))
+                self._write_rows(body, pointers, part, run, rest)
+
+    def _write_rows(
+        self, body: Body, pointers: Pointers, part: KernelPart, run: TileRun, taken: int
+    ) -> None:
+        """Go through few rows for some steps of a kernel in place."""
+        for row, rows in self._each_row(body):
+            place = Place((), self.first(body, row, self.row, self.rows), part, Sum(0))
+            self._tile(body, pointers, place, rows, run, taken)
 
     def _write_panels_first(self, body: Body, pointers: Pointers, kernel: Numbers | None) -> None:
         """Pack some panels of the kernel, and go through all positions for them; then the next.
@@ -186,7 +202,7 @@ class Tiling(Packing):
             with body.loops("g" * len(sizes), sizes, parallel=few) as (*at, group):
                 yield (*at, group * run.tiles), Sum(0), run
             return
-        groups = gcd(whole, machine.LEAST_PANELS) if few else 1
+        groups = self._groups(whole) if few else 1
         with body.loops("g" * len(panels), panels, parallel=few) as at:
             if whole:
                 apart = self.width if self.in_place else self.depth * self.side
@@ -194,6 +210,11 @@ class Tiling(Packing):
                     yield at, group * (whole // groups), self._run(whole // groups, apart)
             if rest:
                 yield at, Sum(whole), self._run(1, 0)
+
+    def _groups(self, tiles: int) -> int:
+        """The number of runs into which tiles beside each other are cut, which threads share."""
+        most = tiles // machine.TILES_OF_A_RUN if self.in_chunks else tiles
+        return largest_divisor(tiles, min(machine.LEAST_PANELS, max(2, most)))
 
     def _each_of_group(
         self, body: Body, target: ElementType, apart: int
@@ -217,8 +238,15 @@ class Tiling(Packing):
         place: Place,
         rows: int,
         run: TileRun,
+        taken: int | None = None,
     ) -> None:
-        """Call the function that computes a tile of some rows, or a run of them."""
+        """Call the function that computes a tile of some rows, or a run of them.
+
+        Parameters
+        ----------
+        taken : of the outermost steps, if not a whole chunk.
+        """
+        taken = self.chunk if taken is None else taken
         part, target = place.part, pointers.target
         lane = self.first(body, part.block, self.lane, self.width)
         begin = self._begin_in_place(lane, part) if self.in_place else place.begin
@@ -233,15 +261,15 @@ class Tiling(Packing):
         factors = [address_of(pointers.input, into), address_of(pointers.packed, begin)]
         if self._rows_of_the_kernel:
             factors.reverse()
-        tile, (row_step, *loops) = self._walk(rows)
+        tile, (row_step, *loops) = self._walk(rows, taken)
         apart = (run.kernel, run.input) if self._rows_of_the_kernel else (run.input, run.kernel)
         count: Expr = Literal(self.width)
         adds: Expr = NEVER
         if not self._is_covered(self.lane, self.width):
             count = smaller(part.block * -self.width + self.lane.size, self.width)
-        if self.chunks > 1:
+        if taken < self.steps[0].size:
             adds = binary(">", indexed(part.chunk), 0)
-        work = run.tiles * rows * self.width * self.depth // self.chunks
+        work = run.tiles * rows * self.width * self.depth * taken // max(1, self.steps[0].size)
         output = address_of(pointers.output, to)
         steps = (run.tiles, *apart, run.output, row_step)
         if self._is_stored_by_tiles(target):

@@ -265,10 +265,62 @@ def test_panels_are_read_where_they_lie(rows, panels):
     assert not COPIES.search(check(f"{rows},{depth}", panels, result, contracted).source)
 
 
-@pytest.mark.parametrize(("rows", "sums"), [(8, True), (9, False)])
-def test_a_large_matrix_is_read_row_after_row(rows, sums):
-    source = check(f"{rows},3000", "3000,400", f"{rows},400", PLAIN).source
+@pytest.mark.parametrize(
+    ("kind", "rows", "sums"),
+    [("f32", 4, True), ("f32", 5, False), ("f16", 8, True), ("f16", 9, False)],
+)
+def test_a_large_matrix_that_is_converted_is_read_row_after_row(kind, rows, sums):
+    """By more rows than one that tiles can read where it lies: to pack it would take longer."""
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{ x = {kind}[{rows},3000] parameter(0)\n"
+        f"y = {kind}[3000,400] parameter(1)\nROOT r = f32[{rows},400] dot(x, y), {PLAIN} }}"
+    )
+    source = emit_c.compile(module, optimize=False, remember=False).source
     assert ("hlo_tile" not in source) == sums
+
+
+# Steps of a chunk: of 128 bytes each, in half of the first-level cache.
+CHUNK = 128
+BY_CHUNKS = re.compile(r"hlo_tile_n\d*q_")
+CHUNKS = {
+    "chunks of one size": ("12,512", "512,1056"),
+    "a last chunk of fewer steps": ("24,331", "331,1056"),
+    "columns left over": ("24,300", "300,1501"),
+    "columns and steps left over": ("17,331", "331,1501"),
+    "one chunk": ("40,20", "20,4096"),
+    "several tiles of rows": ("61,700", "700,420"),
+    "rows close together": ("20,3000", "3000,68"),
+}
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("case", CHUNKS)
+def test_few_rows_read_a_matrix_in_place_by_chunks_of_its_rows(case):
+    """All tiles of a chunk are made before the next one, whose numbers are fetched meanwhile."""
+    lhs, rhs = CHUNKS[case]
+    (rows, depth), columns = lhs.split(","), rhs.split(",")[1]
+    source = check(lhs, rhs, f"{rows},{columns}", PLAIN).source
+    assert not COPIES.search(source)
+    assert BY_CHUNKS.search(source)
+    assert ("chunk < " in source) == (int(depth) > CHUNK)
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize(
+    ("lhs", "rhs"), [("65,512", "512,1056"), ("24,256", "256,256"), ("24,512", "512,20")]
+)
+def test_other_matrices_are_not_read_by_chunks(lhs, rhs):
+    """For many rows, a matrix is packed; where it stays in the cache, or is narrow, it need not."""
+    result = f"{lhs.split(',')[0]},{rhs.split(',')[1]}"
+    assert not BY_CHUNKS.search(check(lhs, rhs, result, PLAIN).source)
+
+
+@pytest.mark.usefixtures("wide")
+def test_a_batch_of_matrices_is_read_by_chunks():
+    contracted = "lhs_contracting_dims={2}, rhs_contracting_dims={1}"
+    batch = f"lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, {contracted}"
+    source = check("3,20,300", "3,300,800", "3,20,800", batch).source
+    assert BY_CHUNKS.search(source)
 
 
 @pytest.mark.usefixtures("wide")
@@ -290,6 +342,5 @@ def test_panels_are_packed_for_many_rows():
 
 @pytest.mark.usefixtures("wide")
 def test_other_kernels_are_packed():
-    far, few = ("199,4", "4,1056", "199,1056", PLAIN), ("16,4", "4,4096", "16,4096", PLAIN)
-    for case in (far, few, ("99,40", "40,12", "99,12", PLAIN)):
+    for case in (("199,4", "4,1056", "199,1056", PLAIN), ("99,40", "40,12", "99,12", PLAIN)):
         assert "packed" in check(*case).source

@@ -30,7 +30,7 @@ def tiles(source):
 
 
 @pytest.mark.parametrize("each", ["n", "n640", "r", "v"])
-@pytest.mark.parametrize("shared", "nprv")
+@pytest.mark.parametrize("shared", "npqrv")
 def test_a_name_says_what_a_tile_is(each, shared):
     apart = int(each[1:]) if each[1:] else None
     tile = Tile(each[0], shared, 13, 2, 16, 3, ELEMENT_TYPES["f32"], apart)
@@ -116,10 +116,10 @@ def test_a_tile_has_no_more_rows_than_their_set_of_the_cache_has_ways(steps, row
 
 
 @pytest.mark.usefixtures("wide")
-@pytest.mark.parametrize(("columns", "shared"), [(256, "p"), (96, "v")])
+@pytest.mark.parametrize(("columns", "shared"), [(256, "p"), (96, "v"), (1056, "q")])
 def test_numbers_are_fetched_ahead_where_rows_lie_far_apart(columns, shared):
     text = ONE.format(m=12, k=400, n=columns)
     source = compiled(text, (12, 400), (400, columns))
     (tile,) = tiles(source)
     assert tile_of(tile).shared == shared
-    assert ("__builtin_prefetch" in source) == (shared == "p")
+    assert ("__builtin_prefetch" in source) == (shared != "v")
