@@ -17,6 +17,7 @@ from optimizer.analysis.indexing import Counter, Quotient
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from codegen.callees import Callee
     from codegen.expressions import Expr
     from optimizer.analysis.indexing import Atom, Sum
 
@@ -48,14 +49,14 @@ _TYPES = {name: each.dtype for name, each in ELEMENT_TYPES.items() if each.is_in
 def evaluated(
     expr: Expr,
     values: Mapping[str, Integers],
-    functions: Mapping[str, Callable[..., Integers]] | None = None,
+    functions: Mapping[Callee, Callable[..., Integers]] | None = None,
 ) -> Integers:
     """The integers that an expression is.
 
     Parameters
     ----------
     values : of names.
-    functions : that it may apply, by name.
+    functions : that it may apply.
 
     Raises
     ------

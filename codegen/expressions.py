@@ -1,6 +1,6 @@
 """Expressions of kernels as small immutable trees, before they are text.
 
-    Load(Name("x"), Index(8 * i + j))      Op("+", (x, y))      Apply("tanh_f32", (x,))
+    Load(Name("x"), Index(8 * i + j))   Op("+", (x, y))   Apply(FUNCTIONS["tanh", F32], (x,))
 
 A tree says what is computed; `codegen.printer` decides how a language spells it. Trees are
 compared by value. `codegen.walk` visits and rebuilds them.
@@ -17,6 +17,7 @@ from optimizer.analysis.indexing import Sum
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from codegen.callees import Callee
     from codegen.kinds import Kind
     from optimizer.analysis.indexing import Within
 
@@ -177,9 +178,9 @@ class Cast(_Tree):
 
 @dataclass(frozen=True, slots=True)
 class Apply(_Tree):
-    """A call of a function, as a value."""
+    """A call of a function, as a value: see `codegen.callees`."""
 
-    function: str
+    function: Callee
     args: tuple[Expr, ...]
 
 
@@ -231,7 +232,7 @@ def binary(op: str, x: Expr | _Tree | int, y: Expr | _Tree | int) -> Op:
     return Op(op, (as_expr(x), as_expr(y)))  # type: ignore[arg-type]
 
 
-def apply(function: str, *args: Expr | int) -> Apply:
+def apply(function: Callee, *args: Expr | int) -> Apply:
     """A call of a function; integers among its arguments become literals."""
     return Apply(function, tuple(map(as_expr, args)))
 

@@ -90,7 +90,7 @@ def _mention(expr: Expr, found: list[str]) -> None:
         found += expr.sum.names  # type: ignore[union-attr]
         return
     if isinstance(expr, Apply):
-        found.append(expr.function)
+        found.append(expr.function.name)
     elif isinstance(expr, Cast | Struct) and expr.kind is not None:
         found.append(base_of(expr.kind))
     for inside in children(expr):
@@ -158,8 +158,6 @@ def _tree(expr: Expr, names: Mapping[str, str]) -> Expr:
     match made:
         case Name(name) if name in names:
             return Name(names[name])
-        case Apply(function, args) if function in names:
-            return Apply(names[function], args)
         case Struct(kind, values) if kind is not None and _kind(kind, names) is not kind:
             return Struct(_kind(kind, names), values)
         case Cast(kind, value) if _kind(kind, names) is not kind:

@@ -18,6 +18,7 @@ from math import inf
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from codegen.callees import FUNCTIONS
 from codegen.evaluation import COMPARISONS
 from codegen.expressions import (
     Apply,
@@ -47,18 +48,23 @@ from codegen.statements import (
     renamed,
 )
 from codegen.walk import spelled_out, substitute
+from hlo.types.element_type import F32
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from random import Random
 
+    from codegen.callees import Callee
     from codegen.expressions import Expr
     from codegen.functions import Function
     from codegen.statements import Statement
 
 # Numbers are kept below it: sums and products stay the same, whatever their order.
 _PRIME = (1 << 61) - 1
-_EXTREMES: dict[str, Callable[..., int]] = {"maximum_f32": max, "minimum_f32": min}
+_EXTREMES: dict[Callee, Callable[..., int]] = {
+    FUNCTIONS["maximum", F32]: max,
+    FUNCTIONS["minimum", F32]: min,
+}
 # Beyond all numbers here.
 _LIMITS = {inf: 1 << 60, -inf: -(1 << 60)}
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
@@ -270,7 +276,9 @@ class Machine:
             case Op(sign, args):
                 made = _operation(sign, [self._value(each) for each in args])
             case Apply(function, args):
-                made = _EXTREMES.get(function, partial(_hash, function))(*map(self._value, args))
+                made = _EXTREMES.get(function, partial(_hash, function.name))(
+                    *map(self._value, args)
+                )
             case _:
                 raise UnsupportedError("it has a value that is no number")
         return made

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlo.types.element_type import ElementType
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,12 @@ class Pointer:
     restrict: bool = False
 
 
+# The types with which C computes; values of others are widened when they are loaded.
+_NATIVE = {
+    *("s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"),
+    *("f32", "f64", "c64", "c128", "pred"),
+}
+
 # A number's type is its name: "f32", or one of the language's own, as "char".
 Kind = str | Pointer | Record | Array | Table
 
@@ -77,3 +87,15 @@ def unrestricted(kind: Kind) -> Kind:
     if isinstance(kind, Pointer) and kind.restrict:
         return replace(kind, restrict=False)
     return kind
+
+
+def wide(element_type: ElementType) -> str:
+    """The C type in which values of an element type are computed."""
+    if element_type.name in _NATIVE:
+        return element_type.name
+    return "f32" if element_type.is_floating else "s8" if element_type.kind == "signed" else "u8"
+
+
+def is_narrow(element_type: ElementType) -> bool:
+    """Whether values are widened when loaded."""
+    return element_type.name not in _NATIVE

@@ -6,7 +6,6 @@ have in common is here.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from codegen.expressions import (
@@ -24,6 +23,7 @@ from codegen.expressions import (
     Quoted,
     Struct,
 )
+from codegen.floats import float_text
 from codegen.functions import mentions
 from codegen.kinds import Array, Kind, Pointer, Record, Table
 from codegen.statements import (
@@ -141,7 +141,7 @@ def _choose(choice: Choose) -> str:
 
 
 def _apply(apply: Apply) -> str:
-    return f"{apply.function}({', '.join(map(shown, apply.args))})"
+    return f"{apply.function.name}({', '.join(map(shown, apply.args))})"
 
 
 def _struct(struct: Struct) -> str:
@@ -153,25 +153,13 @@ def literal(number: Literal) -> str:
     """A number as a literal of C."""
     value, kind = number.value, number.kind
     if kind in ("f32", "f64"):
-        return _float(value, "f" if kind == "f32" else "")
+        return float_text(value, "f" if kind == "f32" else "")
     if kind == "s64" and value == -(2**63):
         return "(-0x7fffffffffffffff - 1)"
     if kind == "char":
         return f"'{chr(int(value))}'"
     digits = f"{value:#x}" if number.hexadecimal else str(value)
     return digits + ("u" if kind[:1] == "u" else "") + ("ll" if kind[1:] == "64" else "")
-
-
-def _float(number: float, suffix: str) -> str:
-    if math.isnan(number):
-        sign = "-" if math.copysign(1, number) < 0 else ""
-        return f'{sign}__builtin_nan{suffix}("")'
-    if math.isinf(number):
-        return f"{'-' if number < 0 else ''}__builtin_inf{suffix}()"
-    if number == int(number) and abs(number) < 1e6:
-        return f"{number:.1f}{suffix}"
-    digits, exponent = number.hex().split("p")
-    return f"{digits.rstrip('0').rstrip('.')}p{exponent}{suffix}"
 
 
 _PRINTERS: dict[type, Callable[[Any], str]] = {

@@ -113,7 +113,9 @@ class _FunctionKey:
         match expr:
             case Op(op):
                 return op
-            case Apply(name) | Member(_, name):
+            case Apply(function):
+                return function
+            case Member(_, name):
                 return self.numbers.get(name, name)
             case Cast(kind) | Struct(kind):
                 self._kind(kind)

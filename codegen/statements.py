@@ -16,6 +16,7 @@ from codegen.walk import callees_of, children, names_of, substitute
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from codegen.callees import Callee
     from codegen.kinds import Kind
 
 
@@ -310,7 +311,7 @@ def changed_in(statements: Iterable[Statement]) -> set[str]:
     return found
 
 
-def callees_in(statements: Iterable[Statement]) -> set[str]:
+def callees_in(statements: Iterable[Statement]) -> set[Callee]:
     """The functions that statements apply."""
     return {f for s in nested(statements) for each in trees(s) for f in callees_of(each)}
 

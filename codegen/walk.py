@@ -28,6 +28,7 @@ from optimizer.analysis.indexing import Counter, Quotient
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from codegen.callees import Callee
     from optimizer.analysis.indexing import Atom, Sum
 
 
@@ -77,14 +78,14 @@ def _collect(expr: Expr, found: list[str]) -> None:
             _collect(child, found)
 
 
-def callees_of(expr: Expr) -> list[str]:
+def callees_of(expr: Expr) -> list[Callee]:
     """The functions that a tree applies, each as often as it occurs there."""
-    found: list[str] = []
+    found: list[Callee] = []
     _collect_callees(expr, found)
     return found
 
 
-def _collect_callees(expr: Expr, found: list[str]) -> None:
+def _collect_callees(expr: Expr, found: list[Callee]) -> None:
     if type(expr) is Apply:
         found.append(expr.function)
     for child in children(expr):

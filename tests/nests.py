@@ -1,5 +1,6 @@
 """Small random loops over arrays that alias by index, for tests of loop transformations."""
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Load, Name, binary
 from codegen.statements import Assign, For, If, Let
 
@@ -52,7 +53,7 @@ class _Nest:
         made = self.element(*counters)
         if self.values and self.choose([True, False]):
             made = made + Name(self.choose(self.values))
-        return Apply("f", (made,)) if self.choose([True, False]) else made
+        return Apply(FUNCTIONS["f"], (made,)) if self.choose([True, False]) else made
 
     def let(self, *counters):
         made = Let("s64", f"v{len(self.values)}", self.value(*counters))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from codegen.callees import BUILTINS, FUNCTIONS, Callee
 from codegen.expressions import (
     Apply,
     Cast,
@@ -20,7 +21,7 @@ from codegen.expressions import (
 )
 from codegen.kinds import Array, Kind, Pointer, Record
 from codegen.printer import PRECEDENCE, mistaken_in, precedence, shown
-from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.element_type import C64, C128, ELEMENT_TYPES, F32, F64
 
 _TOKEN = re.compile(
     r"\s*(0x[0-9a-f.]+p[+-]?\d+f?|0x[0-9a-f]+u?l{0,2}|\d+\.\d*(?:e[+-]?\d+)?f?|\d+e[+-]?\d+f?"
@@ -40,6 +41,18 @@ def read(text: str) -> Expr:
     found = reader.choice()
     assert reader.at == len(reader.tokens), (text, reader.tokens, reader.at)
     return found
+
+
+@cache
+def callee(name: str) -> Callee:
+    """The row of a function, from its name in C."""
+    stem, _, last = name.rpartition("_")
+    if last in ELEMENT_TYPES:
+        return FUNCTIONS[stem, ELEMENT_TYPES[last]]
+    if stem != "__builtin":
+        return FUNCTIONS[name]
+    found = (f.of(t) for f in [*BUILTINS.values()] if f.type for t in (F32, F64, C64, C128))
+    return next((f for f in found if f.name == name), None) or BUILTINS[last]
 
 
 class _Reader:
@@ -116,7 +129,7 @@ class _Reader:
                 found = Op("->", (found, Name(self.take())))
             elif self.peek() == "(" and isinstance(found, Name):
                 self.take()
-                found = Apply(found.name, self.listed(")"))
+                found = Apply(callee(found.name), self.listed(")"))
             else:
                 return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.custom_calls.table import kernel
 from codegen.expressions import Cast, Name, apply, item
 from codegen.walk import address_of
@@ -24,7 +25,7 @@ def write_threefry(body: Body, instr: Instruction, outputs: Sequence[Name]) -> N
     with body.loops([f"i{d}" for d in range(len(dims))], dims) as index:
         low_key, high_key, low, high = (body.element(o, index) for o in instr.operands)
         key, counter = (Cast("u64", y) << 32 | x for x, y in ((low_key, high_key), (low, high)))
-        bits = body.let("u64", "bits", apply("threefry", key, counter))
+        bits = body.let("u64", "bits", apply(FUNCTIONS["threefry"], key, counter))
         number = linear(index, dims)
         body.assign(item(outputs[0], number), Cast("u32", bits))
         body.assign(item(outputs[1], number), Cast("u32", bits >> 32))

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.constants import literal_of
 from codegen.elements.memory import pointer_into
 from codegen.elements.table import BetweenKernels, Element, Scalar
@@ -332,7 +333,9 @@ class Body:
     def has_bits(self, element_type: ElementType, value: Expr) -> bool:
         """Whether a wide value was loaded, or is a constant: nothing is converted to store it."""
         stored = self.stored(element_type, value)
-        converted = isinstance(stored, Apply) and stored.function == f"store_{element_type}"
+        converted = (
+            isinstance(stored, Apply) and stored.function is FUNCTIONS["store", element_type]
+        )
         loaded = value in self.writer.raw and not converted
         return is_narrow(element_type) and (loaded or isinstance(value, Literal))
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Cast, Choose, Expr, Group, Literal, Op, binary
 from codegen.statements import Assign
-from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES, F32
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ def joined(operation: str, x: Expr, y: Expr) -> Expr:
     if operation in ("max", "min"):
         return Choose(Op(">" if operation == "max" else "<", (y, x)), y, x)
     if operation in EXTREMES:
-        return Apply(f"{operation}_f32", (x, y))
+        return Apply(FUNCTIONS[operation, F32], (x, y))
     return binary("+" if operation == SUM_OF_FLOATS else operation, x, y)
 
 

@@ -8,11 +8,13 @@ compute with are widened when loaded (`load_bf16`), and narrowed once after each
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.expressions import Apply, Cast, Literal
+from codegen.kinds import is_narrow, wide
 from hlo.types.element_type import ELEMENT_TYPES, ElementType
 
 if TYPE_CHECKING:
@@ -20,66 +22,28 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
 
-_NATIVE = {
-    *("s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"),
-    *("f32", "f64", "c64", "c128", "pred"),
-}
-
-
-class Conversion(NamedTuple):
-    """A function between the numbers of a type in memory and those that are computed with.
-
-    Attributes
-    ----------
-    verb : "load" widens a stored number, "narrow" rounds a wide one, "store" gives its bits.
-    """
-
-    verb: str
-    element_type: ElementType
-
-
-# By their names. Those of one number are instructions; in lanes, conversions are arithmetic.
-CONVERSIONS = {
-    f"{verb}{how}_{element_type}": Conversion(verb, element_type)
-    for verb in ("load", "narrow", "store")
-    for how in ("", "_one")
-    for element_type in ELEMENT_TYPES.values()
-}
-
-
-def wide(element_type: ElementType) -> str:
-    """The C type in which values of an element type are computed."""
-    if element_type.name in _NATIVE:
-        return element_type.name
-    return "f32" if element_type.is_floating else "s8" if element_type.kind == "signed" else "u8"
-
-
-def is_narrow(element_type: ElementType) -> bool:
-    """Whether values are widened when loaded."""
-    return element_type.name not in _NATIVE
-
 
 def load(element_type: ElementType, stored: Expr) -> Expr:
     """A stored value, widened to the type in which it is computed."""
-    return Apply(f"load_{element_type}", (stored,)) if is_narrow(element_type) else stored
+    return Apply(FUNCTIONS["load", element_type], (stored,)) if is_narrow(element_type) else stored
 
 
 def store(element_type: ElementType, value: Expr) -> Expr:
     """The stored form of a wide value that is already narrowed."""
-    return Apply(f"store_{element_type}", (value,)) if is_narrow(element_type) else value
+    return Apply(FUNCTIONS["store", element_type], (value,)) if is_narrow(element_type) else value
 
 
 def narrowed(element_type: ElementType, value: Expr) -> Expr:
     """A result in its element type, as a wide value: rounded or wrapped around."""
     if element_type is ELEMENT_TYPES["pred"] or not is_narrow(element_type):
         return value
-    return Apply(f"narrow_{element_type}", (value,))
+    return Apply(FUNCTIONS["narrow", element_type], (value,))
 
 
 def stored_narrowed(element_type: ElementType, narrow: Expr) -> Expr | None:
     """The stored form of a call of `narrow_...`; None for other expressions."""
-    if isinstance(narrow, Apply) and narrow.function == f"narrow_{element_type}":
-        return Apply(f"store_{element_type}", narrow.args)
+    if isinstance(narrow, Apply) and narrow.function is FUNCTIONS["narrow", element_type]:
+        return Apply(FUNCTIONS["store", element_type], narrow.args)
     return None
 
 
@@ -93,7 +57,7 @@ def computed_in_bits(opcode: str, element_type: ElementType, *bits: Expr) -> Exp
         case "abs":
             return bits[0] & Literal(0x7FFF, hexadecimal=True)
         case "maximum" | "minimum":
-            return Apply(f"{opcode}_{element_type}", bits)
+            return Apply(FUNCTIONS[opcode, element_type], bits)
         case _:
             return None
 
@@ -105,7 +69,7 @@ def literal(element_type: ElementType, value: Any) -> Expr:
         part = ELEMENT_TYPES["f32" if element_type.name == "c64" else "f64"]
         whole: Any = number
         parts = (Cast(part.name, literal(part, x)) for x in (whole.real, whole.imag))
-        return Apply("__builtin_complex", tuple(parts))
+        return Apply(BUILTINS["complex"], tuple(parts))
     if element_type.is_floating:
         return Literal(float(number), wide(element_type))
     sign = "u" if element_type.kind == "unsigned" else "s"

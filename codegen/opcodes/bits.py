@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.types import load, store
 from codegen.expressions import (
     Cast,
@@ -58,7 +59,7 @@ def bits_of(body: Body, value: Expr, kind: ElementType) -> Expr:
         body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (given,)), 8)
         return taken
     if kind.name in ("f32", "f64"):
-        return apply(f"bits_{kind}", stored)
+        return apply(FUNCTIONS["bits", kind], stored)
     return Cast(f"u{8 * kind.bytes}", Group(stored))
 
 
@@ -71,7 +72,7 @@ def from_bits(body: Body, bits: Expr, kind: ElementType) -> Expr:
         body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (given,)), 8)
         return taken
     if kind.name in ("f32", "f64"):
-        return apply(f"from_bits_{kind}", Cast(word, Group(bits)))
+        return apply(FUNCTIONS["from_bits", kind], Cast(word, Group(bits)))
     if kind is PRED:
         return binary("!=", Cast(word, Group(bits)), 0)
     low = Group(bits) & ((1 << kind.bits) - 1) if kind.bits < 8 else Group(Group(bits))

@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.body import Body
 from codegen.elements.types import is_narrow, wide
 from codegen.elements.writer import Environment
 from codegen.expressions import Cast, Expr, Group, Literal, apply
 from codegen.opcodes.bits import bits_of
 from hlo.attributes import Compare, Constant, ParameterNumber
+from hlo.types.element_type import ELEMENT_TYPES, F32
 from hlo.walk import post_order
 from interpreter.numbers.widths import float_format
 
@@ -69,7 +71,7 @@ class SortKey:
         unsigned = f"u{64 if self.bits == 64 else 32}"
         if kind.is_floating:
             plain = value if self.total else value + 0
-            word: Expr = apply(f"order_bits_{wide(kind)}", plain)
+            word: Expr = apply(FUNCTIONS["order_bits", ELEMENT_TYPES[wide(kind)]], plain)
             word = Group(word >> (32 - self.bits)) if is_narrow(kind) else word
         else:
             sign = 1 << (self.bits - 1) if kind.kind == "signed" else 0
@@ -90,9 +92,8 @@ class SortKey:
             word = ~word
         kind = self.element_type.kind
         bits = word if kind == "unsigned" else Group(word ^ _bits(1 << 31))
-        return (
-            Cast("u32", apply("ordered_bits_f32", Cast("s32", bits))) if kind == "float" else bits
-        )
+        ordered = apply(FUNCTIONS["ordered_bits", F32], Cast("s32", bits))
+        return Cast("u32", ordered) if kind == "float" else bits
 
 
 def _bits(number: int) -> Literal:

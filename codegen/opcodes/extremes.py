@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.types import wide
 from codegen.expressions import Cast, Group, Literal, apply
 from hlo import attributes as a
 from hlo.attributes import ParameterNumber
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.conversion import integer_range
 from interpreter.engine.device import Device
 from interpreter.engine.frame import Frame
@@ -68,7 +70,8 @@ class Extreme:
         """The key of a number."""
         kind = wide(self.element_type)
         if self.has_zeros:
-            return apply(f"{'greatest' if self.greatest else 'least'}_key_{kind}", number)
+            stem = "greatest_key" if self.greatest else "least_key"
+            return apply(FUNCTIONS[stem, ELEMENT_TYPES[kind]], number)
         key = Cast(self.key_type, _signed(kind, number))
         return key if self.greatest else ~key
 
@@ -91,7 +94,7 @@ class Extreme:
         kind = wide(self.element_type)
         key = key if self.greatest else ~key
         if self.has_zeros:
-            return apply(f"extreme_of_key_{kind}", key, *zero)
+            return apply(FUNCTIONS["extreme_of_key", ELEMENT_TYPES[kind]], key, *zero)
         return Cast(kind, _signed(kind, key))
 
     def numbered_zero(self, number: Expr, index: Expr) -> Expr:
@@ -99,7 +102,8 @@ class Extreme:
         index = Cast("u32", index)
         if not self.last_zero:
             index = Group(Literal(0x7FFFFFFF, hexadecimal=True) - index)
-        return apply(f"numbered_zero_{wide(self.element_type)}", number, index)
+        kind = ELEMENT_TYPES[wide(self.element_type)]
+        return apply(FUNCTIONS["numbered_zero", kind], number, index)
 
 
 def _signed(kind: str, number: Expr) -> Expr:

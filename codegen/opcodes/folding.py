@@ -11,6 +11,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.folds import EXTREMES, SUM_OF_FLOATS, joined, neutral
 from codegen.elements.types import is_narrow, load, narrowed, wide
 from codegen.expressions import (
@@ -25,17 +26,20 @@ from codegen.expressions import (
     condition_of,
     item,
 )
+from codegen.kinds import number_of
 from codegen.opcodes.extremes import first_extreme
 from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import expression
 from codegen.statements import Assign, For, If, Statement, base, straight
 from hlo import attributes as a
+from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 from optimizer.analysis.indexing import Index, Sum, Within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.callees import Callee
     from codegen.elements.body import Body
     from codegen.elements.writer import Values
     from codegen.opcodes.extremes import Extreme
@@ -132,15 +136,23 @@ class Fold:
 
     @property
     def _key_type(self) -> str:
-        if self._is_stored:
-            return "s16"
-        return "s32" if wide(self.types[0]) == "f32" else "s64"
+        return number_of(self._to_key.result)
+
+    @property
+    def _to_key(self) -> Callee:
+        """The function that gives the key of a number, stored or wide."""
+        return FUNCTIONS[f"{self.operation}_key", self._type_of_numbers]
+
+    @property
+    def _type_of_numbers(self) -> ElementType:
+        """The type of the numbers that have keys."""
+        return self.types[0] if self._is_stored else ELEMENT_TYPES[wide(self.types[0])]
 
     def _key(self, value: Expr) -> Expr:
         kind = self.types[0]
         if self._is_stored:
-            return Apply(f"{self.operation}_key_{kind}", (self.body.stored(kind, value),))
-        return Apply(f"{self.operation}_key_{wide(kind)}", (value,))
+            value = self.body.stored(kind, value)
+        return Apply(self._to_key, (value,))
 
     def add(self, values: Sequence[Expr]) -> None:
         """Fold in one more value of each array."""
@@ -175,20 +187,20 @@ class Fold:
         if self.ordered:
             return (self._from_key(),)
         if self.in_parts:
-            return (Apply(f"complex_{self.types[0]}", self.names),)
+            return (Apply(FUNCTIONS["complex", self.types[0]], self.names),)
         if self.operation is not None:
             return (narrowed(self.types[0], self.names[0]),)
         return self.names
 
     def _from_key(self) -> Expr:
+        from_key = FUNCTIONS[f"{self.operation}_of_key", self._type_of_numbers]
         if self._is_stored:
             kind = self.types[0]
-            bits = Apply(f"{self.operation}_of_key_{kind}", (self.names[0],))
+            bits = Apply(from_key, (self.names[0],))
             made = load(kind, bits)
             self.body.writer.raw[made] = (kind, bits)
             return made
-        value = Apply(f"{self.operation}_of_key_{wide(self.types[0])}", (self.names[0],))
-        return narrowed(self.types[0], value)
+        return narrowed(self.types[0], Apply(from_key, (self.names[0],)))
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...] | None:

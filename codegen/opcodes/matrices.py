@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS
 from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal, narrowed, store, wide
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, item
@@ -13,6 +14,7 @@ from codegen.statements import For
 from codegen.walk import address_of
 from hlo import attributes as a
 from hlo.errors.error import HloError
+from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import counter, linear
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[Nam
 
 
 def _root(kind: str, number: Expr) -> Apply:
-    return apply(f"__builtin_sqrt{'f' if kind == 'f32' else ''}", number)
+    return apply(BUILTINS["sqrt", ELEMENT_TYPES[kind]], number)
 
 
 def _each_feature(

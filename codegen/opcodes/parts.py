@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Cast, Name, apply, binary, conjoined, item
 from codegen.kinds import Pointer
 from codegen.opcodes.bits import bits_of
@@ -51,7 +52,7 @@ def sort_in_parts(
     begin = body.variable("s64", "begin", 0)
     with body.block() as part:
         body.add(Break(binary(">=", begin, n)))
-        end = body.let("s64", "end", apply("end_of_part", keys, begin, n, most))
+        end = body.let("s64", "end", apply(FUNCTIONS["end_of_part"], keys, begin, n, most))
         first = body.let("u32", "first", item(keys, begin))
         last = body.let("u32", "last", item(keys, end - 1))
         count = body.variable("s64", "count", 0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.callees import BUILTINS
 from codegen.elements.types import literal, narrowed, wide
 from codegen.expressions import NEVER, Expr, Group, apply
 from codegen.opcodes.folding import window_element
@@ -199,5 +200,5 @@ def write_batch_norm_inference(body: Body, instr: Instruction, index: Index) -> 
     at = (index[attrs.feature_index],)
     scale, offset, mean, variance = (body.element(feature, at) for feature in features)
     epsilon = literal(kind, ELEMENT_TYPES[wide(kind)].dtype.type(attrs.epsilon))
-    root = apply(f"__builtin_sqrt{'f' if wide(kind) == 'f32' else ''}", variance + epsilon)
+    root = apply(BUILTINS["sqrt", ELEMENT_TYPES[wide(kind)]], variance + epsilon)
     return narrowed(kind, (x - mean) / root * scale + offset)

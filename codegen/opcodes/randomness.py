@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import store
 from codegen.expressions import Cast, Expr, Group, Literal, Name, apply, binary, indexed, item
@@ -58,7 +59,9 @@ def _write_threefry(
         with body.lanes([f"h{d}" for d in range(len(sizes))], sizes, parallel=True) as counters:
             index = (*counters[:axis], counters[axis] + start, *counters[axis + 1 :])
             number = Cast("u64", Group(indexed(linear(index, half))))
-            bits = body.let("u64", "bits", apply("threefry", state[0], state[1] + number))
+            bits = body.let(
+                "u64", "bits", apply(FUNCTIONS["threefry"], state[0], state[1] + number)
+            )
             for k in range(words):
                 at = index if single else (*index[:axis], index[axis] * 2 + k, *index[axis + 1 :])
                 word = bits if single else Cast("u32", bits >> 32 * k)
@@ -80,7 +83,8 @@ def _write_philox(body: Body, state: Sequence[Expr], data: Shape, output: Name) 
             low = body.let("u64", "low", state[1] + Cast("u64", Group(indexed(step))))
             high = body.let("u64", "high", upper + Group(binary("<", low, state[1])))
             halves = [
-                body.let("u64", "half", apply("philox", state[0], low, high, k)) for k in range(2)
+                body.let("u64", "half", apply(FUNCTIONS["philox"], state[0], low, high, k))
+                for k in range(2)
             ]
             for k in range(count_each):
                 word = halves[k] if each == 2 else Cast("u32", halves[k // 2] >> 32 * (k % 2))

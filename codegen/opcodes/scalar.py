@@ -1,18 +1,20 @@
 """Elementwise opcodes as expressions: one line each, to be read beside the interpreter's lines.
 
-X, Y and Z are the operands' values. {T} is the operand's element type, {C} the type that holds its
-values, {f} the suffix of C's functions for it: `f` for f32, nothing for f64. Narrow floats are
-computed in f32 and rounded afterwards, once; see `codegen.elements.types`.
+X, Y and Z are the operands' values. T stands for the operand's element type, C for the type that
+holds its values, U for the unsigned integers of its width, PART for the parts of complex numbers.
+Narrow floats are computed in f32 and rounded afterwards, once; see `codegen.elements.types`.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.elements.table import Scalar, elements
-from codegen.elements.types import is_narrow, literal, load, narrowed, store, wide
+from codegen.elements.types import literal, load, narrowed, store
 from codegen.expressions import (
     Apply,
     Cast,
@@ -26,10 +28,10 @@ from codegen.expressions import (
     binary,
     negated,
 )
-from codegen.kinds import number_of
+from codegen.kinds import is_narrow, wide
 from codegen.walk import rebuilt, substitute
 from hlo.attributes import Compare, ReducePrecision
-from hlo.types.element_type import ELEMENT_TYPES, F16, F32, PRED
+from hlo.types.element_type import ELEMENT_TYPES, F16, F32, OPAQUE, PRED, U16
 from hlo.types.rounding import ROUNDED_ONCE
 from interpreter.conversion import integer_range
 from interpreter.numbers.undefined import undefined
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
 
 X, Y, Z = map(Name, "xyz")
+T, C, U, PART = (replace(OPAQUE, name=f"{{{name}}}") for name in ("T", "C", "U", "part"))
+PARTS = Op("real", (X,)), Op("imag", (X,))
 LARGER = Choose(binary(">", X, Y), X, Y)
 # fmt: off
 PREDS: dict[str, Expr] = {
@@ -56,121 +60,125 @@ PREDS: dict[str, Expr] = {
     "xor":        X ^ Y,
 }
 
-# {signed} is the word that stands for the kind of integers.
 INTEGERS: dict[str, Expr] = {
     "abs":                    Choose(binary("<", X, 0), -X, X),
     "add":                    X + Y,
     "and":                    X & Y,
     "clamp":                  Choose(binary("<", LARGER, Z), Group(LARGER), Z),
-    "count-leading-zeros":    apply("count_leading_zeros_{T}", X),
-    "divide":                 apply("divide_{signed}_{T}", X, Y),
+    "count-leading-zeros":    apply(FUNCTIONS["count_leading_zeros", T], X),
     "maximum":                LARGER,
     "minimum":                Choose(binary("<", X, Y), X, Y),
-    "mulhi":                  apply("mulhi_{signed}_{T}", X, Y),
-    "multiply":               Cast("{C}", X * Y),
+    "multiply":               Cast(C.name, X * Y),
     "negate":                 -X,
     "not":                    ~X,
     "or":                     X | Y,
-    "popcnt":                 apply("popcnt_{T}", X),
-    "power":                  apply("power_{signed}_{T}", X, Y),
-    "remainder":              apply("remainder_{signed}_{T}", X, Y),
-    "shift-left":             apply("shift_left_{T}", X, Y),
-    "shift-right-arithmetic": apply("shift_right_arithmetic_{T}", X, Y),
-    "shift-right-logical":    apply("shift_right_logical_{T}", X, Y),
-    "sign":                  Cast("{C}", binary(">", X, 0)) - Cast("{C}", binary("<", X, 0)),
+    "popcnt":                 apply(FUNCTIONS["popcnt", T], X),
+    "shift-left":             apply(FUNCTIONS["shift_left", T], X, Y),
+    "shift-right-arithmetic": apply(FUNCTIONS["shift_right_arithmetic", T], X, Y),
+    "shift-right-logical":    apply(FUNCTIONS["shift_right_logical", T], X, Y),
+    "sign":                  Cast(C.name, binary(">", X, 0)) - Cast(C.name, binary("<", X, 0)),
     "subtract":               X - Y,
     "xor":                    X ^ Y,
 }
 
 # Operations of signed integers that may overflow; they are done by unsigned ones.
 WRAPPING: dict[str, Expr] = {
-    "abs":      Cast("{C}", Choose(binary("<", X, 0), -Cast("{U}", X), Cast("{U}", X))),
-    "add":      Cast("{C}", Cast("{U}", X) + Cast("{U}", Y)),
-    "multiply": Cast("{C}", Cast("{U}", X) * Cast("{U}", Y)),
-    "negate":   Cast("{C}", -Cast("{U}", X)),
-    "subtract": Cast("{C}", Cast("{U}", X) - Cast("{U}", Y)),
+    "abs":      Cast(C.name, Choose(binary("<", X, 0), -Cast(U.name, X), Cast(U.name, X))),
+    "add":      Cast(C.name, Cast(U.name, X) + Cast(U.name, Y)),
+    "multiply": Cast(C.name, Cast(U.name, X) * Cast(U.name, Y)),
+    "negate":   Cast(C.name, -Cast(U.name, X)),
+    "subtract": Cast(C.name, Cast(U.name, X) - Cast(U.name, Y)),
 }
 
 FLOATS: dict[str, Expr] = {
-    "abs":                   apply("__builtin_fabs{f}", X),
-    "acos":                  apply("__builtin_acos{f}", X),
-    "acosh":                 apply("__builtin_acosh{f}", X),
+    "abs":                   apply(BUILTINS["fabs", C], X),
+    "acos":                  apply(BUILTINS["acos", C], X),
+    "acosh":                 apply(BUILTINS["acosh", C], X),
     "add":                   X + Y,
-    "asin":                  apply("__builtin_asin{f}", X),
-    "asinh":                 apply("__builtin_asinh{f}", X),
-    "atan2":                 apply("atan2_{C}", X, Y),
-    "atanh":                 apply("__builtin_atanh{f}", X),
-    "cbrt":                  apply("cbrt_{C}", X),
-    "ceil":                  apply("__builtin_ceil{f}", X),
-    "clamp":                 apply("clamp_{C}", X, Y, Z),
-    "complex":               apply("__builtin_complex", X, Y),
-    "cosh":                  apply("__builtin_cosh{f}", X),
-    "cosine":                apply("cosine_{C}", X),
+    "asin":                  apply(BUILTINS["asin", C], X),
+    "asinh":                 apply(BUILTINS["asinh", C], X),
+    "atan2":                 apply(FUNCTIONS["atan2", C], X, Y),
+    "atanh":                 apply(BUILTINS["atanh", C], X),
+    "cbrt":                  apply(FUNCTIONS["cbrt", C], X),
+    "ceil":                  apply(BUILTINS["ceil", C], X),
+    "clamp":                 apply(FUNCTIONS["clamp", C], X, Y, Z),
+    "complex":               apply(BUILTINS["complex"], X, Y),
+    "cosh":                  apply(BUILTINS["cosh", C], X),
+    "cosine":                apply(FUNCTIONS["cosine", C], X),
     "divide":                X / Y,
-    "erf":                   apply("erf_{C}", X),
-    "exponential":           apply("exp_{C}", X),
-    "exponential-minus-one": apply("expm1_{C}", X),
-    "floor":                 apply("__builtin_floor{f}", X),
+    "erf":                   apply(FUNCTIONS["erf", C], X),
+    "exponential":           apply(FUNCTIONS["exp", C], X),
+    "exponential-minus-one": apply(FUNCTIONS["expm1", C], X),
+    "floor":                 apply(BUILTINS["floor", C], X),
     "imag":                  Literal(0),
     "is-finite":             binary("==", X - X, 0),
-    "log":                   apply("log_{C}", X),
-    "log-plus-one":          apply("log1p_{C}", X),
-    "logistic":              apply("logistic_{C}", X),
-    "maximum":               apply("maximum_{C}", X, Y),
-    "minimum":               apply("minimum_{C}", X, Y),
+    "log":                   apply(FUNCTIONS["log", C], X),
+    "log-plus-one":          apply(FUNCTIONS["log1p", C], X),
+    "logistic":              apply(FUNCTIONS["logistic", C], X),
+    "maximum":               apply(FUNCTIONS["maximum", C], X, Y),
+    "minimum":               apply(FUNCTIONS["minimum", C], X, Y),
     "multiply":              X * Y,
     "negate":                -X,
-    "power":                 apply("power_{C}", X, Y),
+    "power":                 apply(FUNCTIONS["power", C], X, Y),
     "real":                  X,
-    "remainder":             apply("remainder_{C}", X, Y),
-    "round-nearest-afz":     apply("round_afz_{C}", X),
-    "round-nearest-even":    apply("__builtin_rint{f}", X),
-    "rsqrt":                 1 / apply("__builtin_sqrt{f}", X),
-    "sign":                  apply("sign_{C}", X),
-    "sine":                  apply("sine_{C}", X),
-    "sinh":                  apply("__builtin_sinh{f}", X),
-    "sqrt":                  apply("__builtin_sqrt{f}", X),
+    "remainder":             apply(FUNCTIONS["remainder", C], X, Y),
+    "round-nearest-afz":     apply(FUNCTIONS["round_afz", C], X),
+    "round-nearest-even":    apply(BUILTINS["rint", C], X),
+    "rsqrt":                 1 / apply(BUILTINS["sqrt", C], X),
+    "sign":                  apply(FUNCTIONS["sign", C], X),
+    "sine":                  apply(FUNCTIONS["sine", C], X),
+    "sinh":                  apply(BUILTINS["sinh", C], X),
+    "sqrt":                  apply(BUILTINS["sqrt", C], X),
     "subtract":              X - Y,
-    "tan":                   apply("tangent_{C}", X),
-    "tanh":                  apply("tanh_{C}", X),
+    "tan":                   apply(FUNCTIONS["tangent", C], X),
+    "tanh":                  apply(FUNCTIONS["tanh", C], X),
 }
 
 COMPLEXES: dict[str, Expr] = {
-    "abs":                   apply("magnitude_{real}", Op("real", (X,)), Op("imag", (X,))),
-    "acos":                  apply("__builtin_cacos{f}", X),
-    "acosh":                 apply("__builtin_cacosh{f}", X),
+    "abs":                   apply(FUNCTIONS["magnitude", PART], *PARTS),
+    "acos":                  apply(BUILTINS["acos", T], X),
+    "acosh":                 apply(BUILTINS["acosh", T], X),
     "add":                   X + Y,
-    "asin":                  apply("__builtin_casin{f}", X),
-    "asinh":                 apply("__builtin_casinh{f}", X),
-    "atan2":                 apply("atan2_{T}", X, Y),
-    "atanh":                 apply("__builtin_catanh{f}", X),
-    "cosh":                  apply("cosh_{T}", X),
-    "cosine":                apply("cosine_{T}", X),
-    "divide":                apply("divide_{T}", X, Y),
-    "exponential":           apply("exp_{T}", X),
-    "exponential-minus-one": apply("expm1_{T}", X),
+    "asin":                  apply(BUILTINS["asin", T], X),
+    "asinh":                 apply(BUILTINS["asinh", T], X),
+    "atan2":                 apply(FUNCTIONS["atan2", T], X, Y),
+    "atanh":                 apply(BUILTINS["atanh", T], X),
+    "cosh":                  apply(FUNCTIONS["cosh", T], X),
+    "cosine":                apply(FUNCTIONS["cosine", T], X),
+    "divide":                apply(FUNCTIONS["divide", T], X, Y),
+    "exponential":           apply(FUNCTIONS["exp", T], X),
+    "exponential-minus-one": apply(FUNCTIONS["expm1", T], X),
     "imag":                  Op("imag", (X,)),
-    "log":                   apply("log_{T}", X),
-    "log-plus-one":          apply("log1p_{T}", X),
-    "logistic":              apply("logistic_{T}", X),
-    "multiply":              apply("multiply_{T}", X, Y),
+    "log":                   apply(FUNCTIONS["log", T], X),
+    "log-plus-one":          apply(FUNCTIONS["log1p", T], X),
+    "logistic":              apply(FUNCTIONS["logistic", T], X),
+    "multiply":              apply(FUNCTIONS["multiply", T], X, Y),
     "negate":                -X,
-    "power":                 apply("power_{T}", X, Y),
+    "power":                 apply(FUNCTIONS["power", T], X, Y),
     "real":                  Op("real", (X,)),
-    "rsqrt":                 apply("rsqrt_{T}", X),
-    "sign":                  apply("sign_{T}", X),
-    "sine":                  apply("sine_{T}", X),
-    "sinh":                  apply("sinh_{T}", X),
-    "sqrt":                  apply("sqrt_{T}", X),
+    "rsqrt":                 apply(FUNCTIONS["rsqrt", T], X),
+    "sign":                  apply(FUNCTIONS["sign", T], X),
+    "sine":                  apply(FUNCTIONS["sine", T], X),
+    "sinh":                  apply(FUNCTIONS["sinh", T], X),
+    "sqrt":                  apply(FUNCTIONS["sqrt", T], X),
     "subtract":              X - Y,
-    "tan":                   apply("tangent_{T}", X),
-    "tanh":                  apply("tanh_{T}", X),
+    "tan":                   apply(FUNCTIONS["tangent", T], X),
+    "tanh":                  apply(FUNCTIONS["tanh", T], X),
 }
 # fmt: on
+
+
+def _of_sign(kind: str) -> dict[str, Expr]:
+    """The operations whose functions differ for signed and unsigned integers."""
+    # Division and what is built on it read the sign; all else is the same in two's complement.
+    opcodes = ("divide", "mulhi", "power", "remainder")
+    return {opcode: apply(FUNCTIONS[f"{opcode}_{kind}", T], X, Y) for opcode in opcodes}
+
+
 MEANINGS = {
     "pred": PREDS,
-    "signed": INTEGERS,
-    "unsigned": INTEGERS,
+    "signed": INTEGERS | _of_sign("signed"),
+    "unsigned": INTEGERS | _of_sign("unsigned"),
     "float": FLOATS,
     "complex": COMPLEXES,
 }
@@ -184,24 +192,21 @@ def _template(opcode: str, element_type: ElementType) -> Expr | None:
     found = MEANINGS[element_type.kind].get(opcode)
     if found is None:
         return None
-    kind = wide(element_type)
-    if kind == "u16" and opcode == "multiply":
+    kind = ELEMENT_TYPES[wide(element_type)]
+    if kind is U16 and opcode == "multiply":
         # C would multiply two u16 as ints, and overflow.
-        found = Cast("{C}", Cast("u32", X) * Y)
-    suffix = "f" if kind in ("f32", "c64") else ""
-    names = {"T": element_type.name, "real": element_type.real.name, "signed": element_type.kind}
-    words = {**names, "C": kind, "f": suffix}
-    return _filled(found, words)
+        found = Cast(C.name, Cast("u32", X) * Y)
+    return _filled(found, {T: element_type, C: kind, PART: element_type.real})
 
 
-def _filled(tree: Expr, words: Mapping[str, str]) -> Expr:
-    """A tree with the names of types in its functions and casts."""
-    made = rebuilt(tree, lambda inside: _filled(inside, words))
+def _filled(tree: Expr, types: Mapping[ElementType, ElementType]) -> Expr:
+    """A tree with types instead of T, C, U and PART in its functions and casts."""
+    made = rebuilt(tree, lambda inside: _filled(inside, types))
     match made:
-        case Apply(function, args):
-            return Apply(function.format(**words), args)
+        case Apply(function, args) if function.type is not None:
+            return Apply(function.of(types[function.type]), args)
         case Cast(kind, value):
-            return Cast(number_of(kind).format(**words), value)
+            return Cast(next((t.name for p, t in types.items() if p.name == kind), kind), value)
         case _:
             return made
 
@@ -219,7 +224,7 @@ def expression(
     template = _template(opcode, element_type)
     if not wraps and element_type.name in ("s32", "s64") and opcode in WRAPPING:
         template = _filled(
-            WRAPPING[opcode], {"C": wide(element_type), "U": f"u{element_type.bits}"}
+            WRAPPING[opcode], {C: element_type, U: ELEMENT_TYPES[f"u{element_type.bits}"]}
         )
     if template is None:
         return None
@@ -268,7 +273,7 @@ def write_elementwise(opcode: str, instr: Instruction, *values: Expr, wraps: boo
     """
     element_type = instr.operands[0].shape.element_type
     if _divides_many(opcode, instr, *values):
-        made = Apply(f"lane_{_DIVISIONS[opcode]}_{element_type}", values)
+        made = Apply(FUNCTIONS[f"lane_{_DIVISIONS[opcode]}", element_type], values)
     else:
         made = expression(opcode, element_type, *values, wraps=wraps)
     if made is None:
@@ -291,7 +296,8 @@ def write_compare(instr: Instruction, x: Expr, y: Expr) -> Expr:
     attrs = Compare.of(instr)
     element_type = instr.operands[0].shape.element_type
     if attrs.type == "TOTALORDER" and element_type.is_floating:
-        x, y = (apply(f"total_order_{wide(element_type)}", v) for v in (x, y))
+        order = FUNCTIONS["total_order", ELEMENT_TYPES[wide(element_type)]]
+        x, y = (apply(order, v) for v in (x, y))
     if element_type.is_complex and attrs.direction not in ("EQ", "NE"):
         raise undefined(instr.opcode, element_type, instr.span)
     return Op(_DIRECTIONS[attrs.direction], (x, y))
@@ -301,7 +307,7 @@ def write_select(instr: Instruction, condition: Expr, on_true: Expr, on_false: E
     """One of two values; of complex ones part by part, as each part has lanes of its own."""
     element_type = instr.shape.element_type
     if element_type.is_complex:
-        return apply(f"choose_{element_type}", condition, on_true, on_false)
+        return apply(FUNCTIONS["choose", element_type], condition, on_true, on_false)
     return Choose(condition, on_true, on_false)
 
 
@@ -324,7 +330,7 @@ def converted(x: Expr, source: ElementType, target: ElementType) -> Expr:
     if source.is_floating and target.is_integer:
         return _saturated(x, source, target)
     if wide(source) == "f64" and (target is F16 or target in ROUNDED_ONCE):
-        return narrowed(target, apply("odd_f32", x))
+        return narrowed(target, apply(FUNCTIONS["odd", F32], x))
     return narrowed(target, Cast(wide(target), x))
 
 
@@ -355,11 +361,11 @@ def write_reduce_precision(instr: Instruction, x: Expr) -> Expr:
     too_small = (own_bias - bias + 1) << form.mantissa_bits if fewer else 0
     dropped = max(form.mantissa_bits - attrs.mantissa_bits, 0)
     word, sign = f"u{kind.bits}", 1 << (kind.bits - 1)
-    bits = store(kind, x) if is_narrow(kind) else apply(f"bits_{kind}", x)
+    bits = store(kind, x) if is_narrow(kind) else apply(FUNCTIONS["bits", kind], x)
     limits = map(_bits, (infinity, too_large, too_small))
-    size = apply("reduced_bits", bits & _bits(sign - 1), dropped, *limits)
+    size = apply(FUNCTIONS["reduced_bits"], bits & _bits(sign - 1), dropped, *limits)
     made = Cast(word, size | Group(bits & _bits(sign)))
-    result = load(kind, made) if is_narrow(kind) else apply(f"from_bits_{kind}", made)
+    result = load(kind, made) if is_narrow(kind) else apply(FUNCTIONS["from_bits", kind], made)
     return narrowed(element_type, result)
 
 

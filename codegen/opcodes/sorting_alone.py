@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.types import store
 from codegen.expressions import Cast, Literal, apply, item
 from codegen.kinds import Pointer
@@ -94,7 +95,7 @@ def _write_counting_sort(body: Body, instr: Instruction, key: SortKey, output: N
             key_count = body.let("s64", "bin", 1 + key.word(body.element(operand, at(j))))
             body.assign(item(counts, key_count), item(counts, key_count) + 1)
         with body.block() as written:
-            word = body.let("u32", "key", apply("next_counted", counts))
+            word = body.let("u32", "key", apply(FUNCTIONS["next_counted"], counts))
             sign = size >> 1 if element_type.kind == "signed" else 0
             flipped = (size - 1 if key.descending else 0) ^ sign
             bits = word ^ Literal(flipped, "u32", hexadecimal=True)

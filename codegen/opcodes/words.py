@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.memory import pointer_into
 from codegen.expressions import Cast, Choose, Group, Name, apply, binary, indexed, item
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
+from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 from optimizer.analysis.indexing import counter, unknown
 from optimizer.memory.heap import aligned
@@ -125,9 +127,9 @@ class Words:
         most = 11 if n >= WIDE_DIGITS else 8
         digits = -(-bits // most)
         ways = digits, -(-bits // digits)
-        call = apply(f"hlo_radix_sort_{kind}", words, spare, n, low, *ways)
+        call = apply(FUNCTIONS["hlo_radix_sort", ELEMENT_TYPES[kind]], words, spare, n, low, *ways)
         if n <= machine.INSERTED:
-            call = apply(f"insertion_sort_{kind}", words, n, low)
+            call = apply(FUNCTIONS["insertion_sort", ELEMENT_TYPES[kind]], words, n, low)
         return body.variable(Pointer(kind), "sorted", call)
 
     def ordered(self, parts: Sequence[Part], lost: Name | None = None) -> Name:

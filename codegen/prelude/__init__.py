@@ -8,18 +8,19 @@ An emitter may have more of them in a folder of its own.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import is_narrow, wide
+from codegen.kinds import is_narrow, wide
 from codegen.prelude.conversions import OTHERS, conversions
-from codegen.prelude.paragraph import code_of, filled, paragraphs_of, words
+from codegen.prelude.paragraph import code_of, filled, paragraphs_of, prototype_in, words
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from codegen.prelude.paragraph import Prototype
     from hlo.types.element_type import ElementType
 
 HERE = Path(__file__).parent
@@ -46,8 +47,8 @@ class Prelude:
     def paragraphs(self) -> dict[str, str]:
         """Every function, by name."""
         found: dict[str, str] = {}
-        for path in (p for folder in self.folders for p in sorted(folder.glob("*.c*"))):
-            found |= paragraphs_of(path.read_text())
+        for folder in self.folders:
+            found |= _paragraphs_in(folder)
         return found
 
     def definition(self, name: str) -> tuple[str, str] | None:
@@ -55,6 +56,11 @@ class Prelude:
         if name not in self._defined:
             self._defined[name] = self._definition(name)
         return self._defined[name]
+
+    def prototype(self, name: str) -> Prototype | None:
+        """The types of a function's parameters and of its value; None of one that is not here."""
+        found = self.definition(name)
+        return prototype_in(found[1], name) if found else None
 
     def _definition(self, name: str) -> tuple[str, str] | None:
         if name in self.paragraphs:
@@ -82,6 +88,19 @@ class Prelude:
         """Names that emitted identifiers must not take."""
         names = {name.removesuffix("_$T") for name in self.paragraphs} | set(ELEMENT_TYPES)
         return frozenset(names)
+
+
+SHARED = Prelude(HERE)
+"""The functions that all emitters share."""
+
+
+@cache
+def _paragraphs_in(folder: Path) -> Mapping[str, str]:
+    """The functions that the files of a folder define, by name."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*.c*")):
+        found |= paragraphs_of(path.read_text())
+    return found
 
 
 def definitions_of(

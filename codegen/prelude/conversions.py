@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import ml_dtypes
 import numpy as np
 
-from codegen.elements.types import is_narrow, wide
-from codegen.expressions import Literal
-from codegen.printer import shown
+from codegen.floats import float_text
+from codegen.kinds import is_narrow, wide
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.widths import float_format
 
@@ -53,7 +52,7 @@ def _values(element_type: ElementType) -> str:
     """A table of all values, by their codes."""
     width = float_format(element_type.dtype).bits
     codes = np.arange(2**width, dtype=np.uint8).view(element_type.dtype)
-    rows = [shown(Literal(float(value), "f32")) for value in codes]
+    rows = [float_text(float(value), "f") for value in codes]
     lines = [", ".join(rows[i : i + 8]) for i in range(0, len(rows), 8)]
     table = ",\n  ".join(lines)
     name = element_type.name

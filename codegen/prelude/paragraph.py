@@ -9,8 +9,12 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from codegen.kinds import Pointer, Record
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+
+    from codegen.kinds import Kind
 
 _BREAK = re.compile(r"\n\n(?=//|static|__attribute__|#)")
 # The rows of texts for `$1`, `$2` and so on in a paragraph, each of which gives a function.
@@ -50,6 +54,34 @@ class NumberFunction(NamedTuple):
     kind: str
     parameters: str
     arguments: tuple[str, ...]
+
+
+class Prototype(NamedTuple):
+    """The types of a function's parameters, and of its value: "void" if it gives none."""
+
+    parameters: tuple[Kind, ...]
+    result: Kind
+
+
+def prototype_in(text: str, name: str) -> Prototype | None:
+    """The prototype of a function that a paragraph defines; None if it is something else."""
+    found = re.search(
+        rf"^static (?:inline )?([^;{{}}()]*?)\b{name}\(([^)]*)\) {{$", text, re.MULTILINE
+    )
+    if found is None:
+        return None
+    parameters = found[2].split(",") if found[2] != "void" else []
+    return Prototype(tuple(map(_kind, parameters)), _kind(found[1]))
+
+
+def _kind(declared: str) -> Kind:
+    """The type in the declaration of a parameter, or before a function's name."""
+    listed = _WORD.findall(declared)
+    name = next(word for word in listed if word not in ("const", "struct"))
+    kind = Record(name) if "struct" in listed else name
+    if "*" not in declared:
+        return kind
+    return Pointer(kind, const="const" in listed, restrict="restrict" in listed)
 
 
 def paragraphs_of(text: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.types import literal, store
 from codegen.expressions import Apply, Expr, Group, Name, item, total_of
 from codegen.opcodes.folding import over, parts_of
@@ -138,7 +139,9 @@ class _FewRows:
                 lanes = tuple(("+", name.name) for names in sums for name in names)
                 body.add(For(lane, depths[-1], tuple(statements), simd=True, reductions=lanes))
             for names, (row, there) in zip(sums, pairs, strict=True):
-                total = Apply(f"complex_{kind}", tuple(names)) if kind.is_complex else names[0]
+                total = (
+                    Apply(FUNCTIONS["complex", kind], tuple(names)) if kind.is_complex else names[0]
+                )
                 self._store(output, (at, row, there), total)
 
     def _fits_a_lane(self) -> bool:

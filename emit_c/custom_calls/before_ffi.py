@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Choose, Expr, Name, apply, binary, item, letter, negated
 from emit_c.custom_calls import factorizations as f
 from emit_c.custom_calls.lapack import LapackCall, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack_names import (
     BEFORE_FFI,
     TRIANGULAR_BEFORE_FFI,
@@ -80,7 +82,9 @@ def trsm(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
         factor = call.body.scalar(alpha)
         with call.body.loops(["i"], [b.dims[0] * b.dims[1]]) as (i,):
             element = item(b.name, i)
-            call.body.assign(element, apply(f"product_{call.kind}", factor, element))
+            call.body.assign(
+                element, apply(FUNCTIONS["product", ELEMENT_TYPES[call.kind]], factor, element)
+            )
         f.trsm(call, a, b)
         return (b,)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import (
     Cast,
     Choose,
@@ -24,6 +25,7 @@ from codegen.expressions import (
 from codegen.kinds import Pointer
 from emit_c.custom_calls.lapack import LapackCall, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack_names import SIGNATURES, ffi_targets
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def _parts(call: LapackCall, a: Matrix) -> tuple[Expr, int]:
 def _nothing(call: LapackCall, a: Matrix) -> Name:
     """The number 0; NaN if an element is NaN or infinite."""
     parts, count = _parts(call, a)
-    sum_ = apply(f"sum_of_zeros_{call.real}", parts, count)
+    sum_ = apply(FUNCTIONS["sum_of_zeros", ELEMENT_TYPES[call.real]], parts, count)
     return call.body.variable(call.real, "sum_of_zeros", sum_, work=count)
 
 

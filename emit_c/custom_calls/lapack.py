@@ -15,6 +15,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import wide
 from codegen.expressions import Cast, Expr, Group, Name, Struct, apply, as_expr, item, letter
@@ -157,7 +158,7 @@ class LapackCall:
         function = self._foreign(name, f"s32 {{}}({kinds})")
         with self._threads(arguments, LARGE_MATRIX):
             # A variable, since values that nobody reads are left out.
-            call = apply(function, COLUMN_MAJOR, *map(_value, arguments))
+            call = apply(FUNCTIONS[function], COLUMN_MAJOR, *map(_value, arguments))
             self.returned.append(self.body.variable("s32", "info", call, work=_work(arguments)))
         return self.returned[-1]
 

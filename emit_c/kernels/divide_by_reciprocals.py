@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Expr, Group, Literal, Name
 from codegen.statements import callees_in, changed_in, in_lanes, rewritten
 from codegen.walk import rebuilt
-from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES, S64, U64
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -29,16 +30,17 @@ if TYPE_CHECKING:
     from codegen.statements import For, Statement
 
 _OPERATIONS = ("quotient", "remainder")
-# By the names of those that give the same, but do not divide in each iteration.
+# To those that give the same, but do not divide in each iteration.
 _SHARED = {
-    f"lane_{operation}_{kind}": f"shared_{operation}_{kind}"
+    FUNCTIONS[f"lane_{operation}", kind]: FUNCTIONS[f"shared_{operation}", kind]
     for operation in _OPERATIONS
-    for kind in (t.name for t in ELEMENT_TYPES.values() if t.is_integer and t.bits < 64)
+    for kind in ELEMENT_TYPES.values()
+    if kind.is_integer and kind.bits < 64
 }
 _LONG = {
-    f"{opcode}_{sign}_{sign[0]}64": f"lane_{operation}_{sign[0]}64"
+    FUNCTIONS[f"{opcode}_{kind.kind}", kind]: FUNCTIONS[f"lane_{operation}", kind]
     for opcode, operation in zip(("divide", "remainder"), _OPERATIONS, strict=True)
-    for sign in ("signed", "unsigned")
+    for kind in (S64, U64)
 }
 _DIVISIONS = _SHARED.keys() | _LONG.keys()
 

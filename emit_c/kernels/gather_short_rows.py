@@ -97,7 +97,7 @@ def _is_worth_it(loop: For) -> bool:
     """Whether short loops do much, but no more than can be written out."""
     inner = [s for s in loop.body if isinstance(s, For)]
     long = functions_of_numbers()
-    called = sum(trip_count(s) * len(long & callees_in([s])) for s in inner)
+    called = sum(trip_count(s) * sum(f.name in long for f in callees_in([s])) for s in inner)
     much = sum(work([replace(s, simd=True)]) for s in inner)
     short = much <= MOST_GATHERED and called <= MOST_CALLED
     return does_much(loop) and short

@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import CONVERSIONS
+from codegen.callees import Callee
 from codegen.expressions import Apply, Cast, Choose, Group, Load, Name, Op
 from codegen.statements import (
     Assign,
@@ -108,8 +108,8 @@ def _changes_memory(statement: Statement) -> bool:
 def _loads(let: Let, types: KernelTypes) -> bool:
     """Whether a value is an element of an array of its type."""
     match let.value:
-        case Apply(function, (value,)) if function in CONVERSIONS:
-            return CONVERSIONS[function].verb == "load" and is_load(value)
+        case Apply(Callee("load" | "load_one"), (value,)):
+            return is_load(value)
         case Load(Name(array)):
             return is_load(let.value) and types.of(array) == let.kind
         case _:

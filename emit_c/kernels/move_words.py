@@ -15,6 +15,7 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.callees import Callee
 from codegen.expressions import Apply, Cast, Choose, Literal, Load, Name
 from codegen.kinds import Pointer, element_of
 from codegen.statements import (
@@ -90,7 +91,7 @@ class _Moves:
             case Load(Name(array), index):
                 return array in self.arrays and self.names.isdisjoint(names_of(index))
             case Choose(condition, then, otherwise) | Apply(
-                "choose_c64", (condition, then, otherwise)
+                Callee("choose"), (condition, then, otherwise)
             ):
                 known = self.names.isdisjoint(names_of(condition))
                 return known and self._is_moved(then) and self._is_moved(otherwise)
@@ -104,7 +105,7 @@ _Declared = Let | LocalVariable
 def _bits(value: Expr) -> int | None:
     """The word of a constant; None for other values."""
     match value:
-        case Apply("__builtin_complex", (Cast("f32", Literal(x)), Cast("f32", Literal(y)))):
+        case Apply(Callee("complex"), (Cast("f32", Literal(x)), Cast("f32", Literal(y)))):
             return int.from_bytes(struct.pack("<ff", x, y), "little")
         case _:
             return None
@@ -115,7 +116,7 @@ def _with_words(value: Expr) -> Expr:
         return Literal(bits, _WORD, hexadecimal=True)
     made = rebuilt(value, _with_words)
     match made:
-        case Apply("choose_c64", (condition, then, otherwise)):
+        case Apply(Callee("choose"), (condition, then, otherwise)):
             return Choose(condition, then, otherwise)
         case _:
             return made

@@ -29,11 +29,11 @@ from codegen.expressions import Apply, Expr, Op
 from codegen.loops.work import trip_count
 from codegen.statements import For, Forever, If, Statement, callees_in, rewritten
 from codegen.walk import rebuilt
-from emit_c.code.prelude import called_name, complex_functions, long_functions
+from emit_c.code.prelude import called, complex_functions, long_functions
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 FEW_CALLS = 8 * machine.CALLS_IN_A_MICROSECOND
 """Derived: calls that cost less than 10 us."""
@@ -51,7 +51,7 @@ def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[State
     ----------
     times : how often the statements run in one run of the module.
     """
-    if long_functions().isdisjoint(callees_in(statements)):
+    if not _are_applied(long_functions(), statements):
         return tuple(statements)
     return tuple(made for s in statements for made in _with_calls(s, times))
 
@@ -81,7 +81,7 @@ def _calls(numbers: int) -> int:
 def _is_often(loop: For, calls: int) -> bool:
     """Whether calls cost more than inlining; those of complex functions cost more each."""
     return calls > FEW_CALLS or (
-        calls * COMPLEX_CALL > FEW_CALLS and not complex_functions().isdisjoint(callees_in([loop]))
+        calls * COMPLEX_CALL > FEW_CALLS and _are_applied(complex_functions(), [loop])
     )
 
 
@@ -102,14 +102,19 @@ def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
 
 def has_long_functions(loop: For) -> bool:
     """Whether long functions are inlined into a loop."""
-    return not long_functions().isdisjoint(callees_in([loop]))
+    return _are_applied(long_functions(), [loop])
+
+
+def _are_applied(names: Collection[str], statements: Sequence[Statement]) -> bool:
+    """Whether statements apply one of some functions."""
+    return any(function.name in names for function in callees_in(statements))
 
 
 def _called(tree: Expr) -> Expr:
     """A tree that calls the long functions in it."""
     tree = rebuilt(tree, _called)
-    if isinstance(tree, Apply) and tree.function in long_functions():
-        return Apply(called_name(tree.function), tree.args)
+    if isinstance(tree, Apply) and tree.function.name in long_functions():
+        return Apply(called(tree.function), tree.args)
     return tree
 
 
@@ -117,7 +122,7 @@ def _with_magnitudes_called(tree: Expr) -> Expr:
     """A tree that calls those of the long functions in it that take the parts of a number."""
     tree = rebuilt(tree, _with_magnitudes_called)
     match tree:
-        case Apply(function, (Op("real"), Op("imag"))) if function in long_functions():
-            return Apply(called_name(function), tree.args)
+        case Apply(function, (Op("real"), Op("imag"))) if function.name in long_functions():
+            return Apply(called(function), tree.args)
         case _:
             return tree

@@ -17,8 +17,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Name, Op
+from codegen.kinds import number_of
 from codegen.statements import Assign, Let, base, in_lanes
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +39,7 @@ def round_products(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 def _with_rounded(loop: For) -> list[Statement]:
     names = _added(loop.body)
     made = (
-        replace(s, value=Apply(f"rounded_{s.kind}", (s.value,)))
+        replace(s, value=Apply(FUNCTIONS["rounded", ELEMENT_TYPES[number_of(s.kind)]], (s.value,)))
         if isinstance(s, Let) and s.name in names
         else s
         for s in loop.body

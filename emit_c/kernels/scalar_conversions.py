@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Expr
 from codegen.loops.work import trip_count
 from codegen.statements import (
@@ -34,15 +35,18 @@ from codegen.statements import (
 )
 from codegen.walk import names_of, rebuilt, walk
 from emit_c.kernels.outline_math import has_long_functions
+from hlo.types.element_type import F16
 from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.callees import Callee
     from codegen.schedule.types import KernelTypes
     from codegen.statements import Statement
 
-_ONE = {f"{name}_f16": f"{name}_one_f16" for name in ("load", "store", "narrow")}
+_LOAD, _STORE, _NARROW = (FUNCTIONS[verb, F16] for verb in ("load", "store", "narrow"))
+_ONE = {f: FUNCTIONS[f"{f.stem}_one", F16] for f in (_LOAD, _STORE, _NARROW)}
 
 
 def scalar_conversions(
@@ -70,7 +74,7 @@ def _one_by_one(statement: Statement, in_registers: set[str]) -> Sequence[Statem
     if not statement.simd:
         return None
     # Loads take few operations in lanes.
-    is_rounded = bool(_conversions(statement) - {"load_f16"})
+    is_rounded = bool(_conversions(statement) - {_LOAD})
     if not is_rounded or trip_count(statement) >= machine.LANES or has_long_functions(statement):
         return [statement]
     if not in_registers.isdisjoint(names_in(statement.body)):
@@ -78,7 +82,7 @@ def _one_by_one(statement: Statement, in_registers: set[str]) -> Sequence[Statem
     return [rewritten(replace(statement, simd=False), _one)]
 
 
-def _conversions(loop: For) -> set[str]:
+def _conversions(loop: For) -> set[Callee]:
     """The conversions in a loop."""
     every = (e for s in nested(live(loop.body)) for each in trees(s) for e in walk(each))
     return {e.function for e in every if isinstance(e, Apply) and _is_converted(e)}
@@ -93,7 +97,7 @@ def _one(expr: Expr) -> Expr:
     if not isinstance(expr, Apply) or not _is_converted(expr):
         return rebuilt(expr, _one)
     match expr:
-        case Apply("store_f16", (Apply("narrow_f16", inside),)):
-            return Apply("store_one_f16", tuple(map(_one, inside)))
+        case Apply(outer, (Apply(inner, inside),)) if (outer, inner) == (_STORE, _NARROW):
+            return Apply(_ONE[_STORE], tuple(map(_one, inside)))
         case _:
             return Apply(_ONE[expr.function], tuple(map(_one, expr.args)))

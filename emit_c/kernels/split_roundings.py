@@ -22,6 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Index, Literal, Load, Name, indexed
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import computed, without
@@ -39,6 +40,7 @@ from codegen.statements import (
 )
 from codegen.walk import names_of
 from emit_c.code.prelude import functions_of_numbers
+from hlo.types.element_type import F16
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, unknown
 
@@ -54,7 +56,7 @@ FEWEST_ROUNDED, BLOCK_OF_ROUNDINGS = 3 * machine.LANES, 256
 f16. Rows of 33 would take up to 1.2 times as long, and rows of 50 take 0.8 to 1. Chosen: numbers of
 a block that they round; a dozen arrays of them fill a quarter of the first-level cache."""
 
-_ROUNDED, _STORED = "narrow_f16", "store_f16"
+_LOAD, _STORE, _NARROW = (FUNCTIONS[verb, F16] for verb in ("load", "store", "narrow"))
 
 
 def split_roundings(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -74,7 +76,7 @@ def split_roundings(body: Body, statements: Sequence[Statement]) -> tuple[Statem
 
 
 def _rounds(statements: Sequence[Statement]) -> bool:
-    return not {_ROUNDED, _STORED}.isdisjoint(callees_in(statements))
+    return not {_NARROW, _STORE}.isdisjoint(callees_in(statements))
 
 
 def _is_plain(loop: LoopView) -> bool:
@@ -137,7 +139,7 @@ class _Roundings:
         match let.value:
             case Load() as element if self._place(element) is not None:
                 self.bits[let.name] = element
-            case Apply("load_f16", (Name(bits),)) if bits in self.bits:
+            case Apply(function, (Name(bits),)) if function is _LOAD and bits in self.bits:
                 self.loaded[let.name] = self.bits[bits], Name(self.body.name("widened"))
             case _:
                 pass
@@ -158,9 +160,9 @@ class _Roundings:
     def _rounded(self, statement: Let | Assign) -> Expr | None:
         """The number that a statement rounds for a value, or for neighbours in memory."""
         match statement:
-            case Let(_, _, Apply("narrow_f16", (number,))):
+            case Let(_, _, Apply(function, (number,))) if function is _NARROW:
                 return number
-            case Assign(Load() as element, Apply("store_f16", (number,))):
+            case Assign(Load() as element, Apply(function, (number,))) if function is _STORE:
                 return number if self._place(element) is not None else None
             case _:
                 return None
@@ -173,7 +175,7 @@ class _Roundings:
         others = [s for s in self.loop.body if all(s is not r.statement for r in self.found)]
         written = {base(s.target) for s in others if isinstance(s, Assign)}
         read = {name for s in self.loop.body for v in values(s) for name in names_of(v)}
-        is_long = not functions_of_numbers().isdisjoint(callees_in(others))
+        is_long = any(f.name in functions_of_numbers() for f in callees_in(others))
         is_repeated = is_long and any(r.stage for r in self.found)
         return bool(self.found) and written.isdisjoint(read) and not is_repeated
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, cast
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.table import WholeArray
 from codegen.expressions import Cast, Literal, Name, Struct, apply, array_of, item
 from codegen.functions import Function, Parameter
@@ -297,7 +298,7 @@ def write_ragged(body: Body, instr: Instruction, outputs: Sequence[Name]) -> Non
 
 def write_device_number(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The number of this device among replicas or partitions."""
-    number = apply("hlo_device_number", int(instr.opcode == "partition-id"))
+    number = apply(FUNCTIONS["hlo_device_number"], int(instr.opcode == "partition-id"))
     body.assign(item(outputs[0], 0), Cast("u32", number))
 
 

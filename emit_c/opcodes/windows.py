@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import NEVER, Group, Literal, apply, condition_of, indexed
 from codegen.opcodes.folding import Fold, over, single_operation
 from codegen.opcodes.windows import most_shown, shown, windows_of
@@ -140,12 +141,12 @@ def _within(end: Sum, stride: int, base: Sum, width: int) -> int | Expr:
         return low - base.low
     first = Group(indexed(base))
     if low == high:
-        return apply("column_in_block", Literal(low) - first, width)
+        return apply(FUNCTIONS["column_in_block"], Literal(low) - first, width)
     # C rounds quotients of negative numbers up, but not to more than 0, which is the nearer end.
     output: Expr = indexed(end)
     if stride != 1:
         output = (spelled_out(end) + (stride - 1)) // stride
-    return apply("column_in_block", output - first, width)
+    return apply(FUNCTIONS["column_in_block"], output - first, width)
 
 
 define_whole("reduce-window", write_whole_reduce_window)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.dead_stores import without_stores
 from codegen.elements.kernel import Argument, Scope
 from codegen.elements.memory import copied
@@ -98,7 +99,7 @@ class FunctionWriter(Schedule):
         sites.append(site(call.function, instr, kernel.writer.computed))
         begin = self.names.unique("clock")
         return (
-            Let("s64", begin, Apply("hlo_clock", ())), call,
+            Let("s64", begin, Apply(FUNCTIONS["hlo_clock"], ())), call,
             Call("hlo_record", (Literal(number), Name(begin))),
         )  # fmt: skip
 

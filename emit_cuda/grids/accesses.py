@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Cast, Group, Load, Name, Op, as_expr
 from codegen.kinds import Pointer
 from codegen.statements import Call, For, values
@@ -32,6 +33,7 @@ from hlo.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from codegen.callees import Callee
     from codegen.elements.kernel import Argument
     from codegen.expressions import Expr
     from codegen.kinds import Kind
@@ -93,9 +95,9 @@ def accesses(
 
 
 # Functions of the prelude that give other values for other warps, as they do for the first one.
-_OF_WARP: Mapping[str, Callable[[Lanes, Lanes], Lanes]] = {
-    "row_of_fragment": lambda fragment, columns: fragment // (columns // 16) * 64,
-    "column_of_fragment": lambda fragment, columns: fragment % (columns // 16) * 16,
+_OF_WARP: Mapping[Callee, Callable[[Lanes, Lanes], Lanes]] = {
+    FUNCTIONS["row_of_fragment"]: lambda fragment, columns: fragment // (columns // 16) * 64,
+    FUNCTIONS["column_of_fragment"]: lambda fragment, columns: fragment % (columns // 16) * 16,
 }
 
 

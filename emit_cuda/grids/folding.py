@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.folds import all_joined, joined, neutral
 from codegen.elements.types import store
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, item
@@ -18,6 +19,7 @@ from optimizer.analysis.indexing import Sum
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.callees import Callee
     from codegen.opcodes.folding import Fold
     from emit_cuda.grids.kernel import GridKernel
     from hlo.instruction import Instruction
@@ -76,7 +78,7 @@ class SharedFold:
     def join_warp(self, width: int, *, everywhere: bool = False) -> None:
         """Fold the variables of so many neighbours; the first of them has the result, or all."""
         body, step = self.body, width // 2
-        shuffle = "__shfl_xor_sync" if everywhere else "__shfl_down_sync"
+        shuffle = FUNCTIONS["__shfl_xor_sync" if everywhere else "__shfl_down_sync"]
         while step:
             others = [
                 body.let(kind, "other", self._shuffled(shuffle, kind, name, step, width))
@@ -94,9 +96,9 @@ class SharedFold:
     def from_lane_before(self, step: int) -> Expr:
         """The only variable of the lane so many before this one; of the first lanes their own."""
         ((kind, name),) = self.variables
-        return self._shuffled("__shfl_up_sync", kind, name, step, WARP)
+        return self._shuffled(FUNCTIONS["__shfl_up_sync"], kind, name, step, WARP)
 
-    def _shuffled(self, shuffle: str, kind: str, name: str, step: int, width: int) -> Expr:
+    def _shuffled(self, shuffle: Callee, kind: str, name: str, step: int, width: int) -> Expr:
         wide = _SHUFFLED.get(kind, kind)
         value: Expr = Name(name) if wide == kind else Cast(wide, Name(name))
         call = Apply(shuffle, (ALL_LANES, value, Literal(step), Literal(width)))

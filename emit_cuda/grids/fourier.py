@@ -25,6 +25,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS
 from codegen.elements.types import literal
 from codegen.expressions import (
     Choose,
@@ -263,7 +264,7 @@ class _Fourier:
         return self._parts_of(self.body.let(self.complexes, "z", item(room, number)))
 
     def _keep(self, target: Expr, value: Pair) -> None:
-        self.body.assign(target, apply("__builtin_complex", *value))
+        self.body.assign(target, apply(BUILTINS["complex"], *value))
 
     def _launch(self, n: int, count: int, read: Read, write: Write, *, side_by_side: bool) -> Stage:
         """A launch that transforms lines of n numbers.

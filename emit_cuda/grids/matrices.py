@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Name, apply, item
 from codegen.opcodes.matrices import system_of, typed
 from emit_cuda.grids.stages import each_thread
@@ -54,7 +55,9 @@ def cholesky_stages(
     if tiles > 1 or not lower:
         work = kernel.room(kind, "work", instr.shape.size)
         with body.block() as statements:
-            element = apply(f"lower_element_{kind}", operand, Name("thread"), n, lower)
+            element = apply(
+                FUNCTIONS["lower_element", ELEMENT_TYPES[kind]], operand, Name("thread"), n, lower
+            )
             body.assign(item(work, Name("thread")), element)
         stages.append(each_thread("thread", instr.shape.size, statements))
     for panel in range(tiles):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Literal, Name, binary, grouped, item
 from codegen.kinds import Pointer
@@ -121,7 +122,9 @@ class NarrowTiles(ThreadTiles):
                 total = item(self.sums, s)
                 lanes = Literal(step), Literal(LANES)
                 other = body.let(
-                    self.kind, "other", Apply("__shfl_down_sync", (ALL_LANES, total, *lanes))
+                    self.kind,
+                    "other",
+                    Apply(FUNCTIONS["__shfl_down_sync"], (ALL_LANES, total, *lanes)),
                 )
                 body.assign(total, arithmetic("add", kind, total, other, wraps=False))
             step //= 2

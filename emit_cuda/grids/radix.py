@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import (
     Cast,
     Group,
@@ -169,7 +170,7 @@ class _RowsOfTiles(RadixTile):
         """
         body, (part, shift) = self.body, self.passes[number]
         with body.block() as statements:
-            ticket = apply("ticket", self.state + number, self.warps)
+            ticket = apply(FUNCTIONS["ticket"], self.state + number, self.warps)
             block = body.let("s64", "block", ticket)
             tile = self._begin_tile(block, self.tiles)
             self.begin = body.let("s64", "begin", tile * self.size)

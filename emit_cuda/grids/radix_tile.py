@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.types import load, wide
 from codegen.expressions import (
     Cast,
@@ -229,7 +230,7 @@ class RadixTile:
             with body.when(binary("<", indexed(j), self.n) if self.n % self.size else None):
                 body.assign(item(self.ranks, e), self.digit(self.values, e, part, shift))
         arrays = self.ranks, self.counts, self.offsets, self.warps
-        count = body.let("u32", "count", apply("rank_digits", *arrays))
+        count = body.let("u32", "count", apply(FUNCTIONS["rank_digits"], *arrays))
         with self.own_elements() as (e, j):
             for k, array in enumerate(self.tile):
                 body.assign(item(array, item(self.ranks, e)), source(k, e, j))

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, apply, item
 from codegen.kinds import Pointer
 from codegen.walk import added, spelled_out, times
@@ -55,6 +56,7 @@ ALIGNED, ALIGNED_FOR_WARPGROUPS = 128, 1024
 # Rows and columns of a fragment, which an instruction multiplies; sums of it that a lane has: two
 # neighbouring columns of each row, or eight after an exchange.
 FRAGMENT, OF_LANE, COLUMNS, GATHERED = 16, 8, 2, 8
+_ROW, _COLUMN = FUNCTIONS["row_of_fragment"], FUNCTIONS["column_of_fragment"]
 
 
 def fits(product: Product) -> bool:
@@ -208,7 +210,7 @@ class TensorCores(Tiles):
         """The first row and column in a tile of a fragment of a warp's sums."""
         if self.size.in_warpgroups:
             at = spelled_out(number), Literal(self.size.columns)
-            return apply("row_of_fragment", *at), apply("column_of_fragment", *at)
+            return apply(_ROW, *at), apply(_COLUMN, *at)
         row, column = self.corner
         return Group(added(row, p * FRAGMENT)), Group(added(column, q * FRAGMENT))
 

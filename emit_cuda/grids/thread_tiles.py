@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
 from codegen.kinds import Pointer
@@ -19,7 +20,7 @@ from emit_cuda.grids.stages import SHARED_BYTES, WARP
 from emit_cuda.grids.tile_sizes import SIDE, best
 from emit_cuda.grids.tiles import Tiles
 from emit_cuda.loops.vectors import BYTES
-from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.element_type import C64, C128, ELEMENT_TYPES, F32, F64
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,10 +34,10 @@ LEAST_DEPTH = 8
 BUFFERS = 2
 # The sum of a product and a number, rounded once for each product of parts.
 FUSED = {
-    "f32": "__fmaf_rn",
-    "f64": "__fma_rn",
-    "c64": "multiply_add_c64",
-    "c128": "multiply_add_c128",
+    F32: FUNCTIONS["__fmaf_rn"],
+    F64: FUNCTIONS["__fma_rn"],
+    C64: FUNCTIONS["multiply_add", C64],
+    C128: FUNCTIONS["multiply_add", C128],
 }
 # Bytes of sums that a thread has at most, so that they stay in registers.
 OWN_BYTES = 8 * 8 * 4
@@ -134,8 +135,8 @@ class ThreadTiles(Tiles):
     def sum(self, total: Expr, left: Expr, right: Expr) -> Expr:
         """A sum and one more product."""
         kind = self.product.type
-        if kind.name in FUSED:
-            return Apply(FUSED[kind.name], (left, right, total))
+        if kind in FUSED:
+            return Apply(FUSED[kind], (left, right, total))
         factors = [self.body.let(self.kind, "factor", factor) for factor in (left, right)]
         product = arithmetic("multiply", kind, *factors, wraps=False)
         return arithmetic(

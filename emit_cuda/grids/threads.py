@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from codegen.callees import Callee
     from codegen.expressions import Expr
     from codegen.kinds import Kind
     from codegen.program.steps import Dim3
@@ -47,7 +48,7 @@ class Threads(ABC):
     functions : of the prelude that expressions may apply.
     """
 
-    functions: Mapping[str, Callable[..., Lanes]] = {}
+    functions: Mapping[Callee, Callable[..., Lanes]] = {}
 
     def __init__(self, numbers: Lanes, grid: Dim3, block: Dim3) -> None:
         self.numbers = numbers

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Cast, Expr, Literal, Name, apply, at_most, binary, item
 from codegen.opcodes.comparators import SortKey
 from emit_cuda.grids.sorting import LEAST, PADDING, numbered
@@ -155,7 +156,7 @@ class _Selection:
                 body.assign(item(found, e), PADDING)
                 with body.when(binary("<", j, stop)):
                     body.assign(item(found, e), word(j))
-            body.assign(threshold, apply("keep_below", found, threshold, *room))
+            body.assign(threshold, apply(FUNCTIONS["keep_below"], found, threshold, *room))
         body.call("keep_least", *room)
         return block
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from codegen.elements.types import CONVERSIONS
+from codegen.callees import FUNCTIONS, Callee
 from codegen.expressions import (
     Apply,
     Cast,
@@ -34,7 +34,7 @@ from codegen.expressions import (
 )
 from codegen.statements import Assign, Let
 from codegen.walk import names_of, rebuilt, substitute
-from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES, F32, ElementType
 from optimizer.analysis.indexing import Counter, Sum
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 TYPES = ("bf16", "f16")
 # Operations of two numbers that the hardware has for pairs.
 _OPERATORS = {"+": "add", "-": "subtract", "*": "multiply"}
-_FUNCTIONS = {"maximum_f32": "maximum", "minimum_f32": "minimum"}
+_FUNCTIONS = {FUNCTIONS[name, F32]: name for name in ("maximum", "minimum")}
 _HALVES = ("low", "high")
 
 
@@ -82,9 +82,8 @@ def type_of(value: Expr, values: Mapping[str, str]) -> str | None:
         case Choose(_, then, otherwise):
             kind = type_of(then, values)
             return kind if kind and _fits(otherwise, kind, values) else None
-        case Apply(function, _) if function in CONVERSIONS:
-            verb, element_type = CONVERSIONS[function]
-            return element_type.name if verb != "store" and element_type.name in TYPES else None
+        case Apply(Callee("load" | "narrow", ElementType(kind)), _) if kind in TYPES:
+            return kind
         case _:
             return None
 
@@ -98,6 +97,10 @@ def _fits(value: Expr, kind: str, values: Mapping[str, str]) -> bool:
 def _rounded_number(value: Literal, kind: str) -> np.generic:
     with np.errstate(over="ignore"):
         return ELEMENT_TYPES[kind].dtype.type(value.value)
+
+
+def _of(stem: str, kind: str) -> Callee:
+    return FUNCTIONS[stem, ELEMENT_TYPES[kind]]
 
 
 class PairLoop:
@@ -145,7 +148,7 @@ class PairLoop:
         rounding = {v: n for n, v in self._lets.items() if n in self.values}
 
         def take(value: Expr, kind: str) -> None:
-            found.update(n for n in [rounding.get(Apply(f"narrow_{kind}", (value,)))] if n)
+            found.update(n for n in [rounding.get(Apply(_of("narrow", kind), (value,)))] if n)
             operation = self._operation(value, kind)
             for each in operation[1] if operation else (value,):
                 found.update(names_of(each) if type_of(each, self.values) == kind else ())
@@ -198,9 +201,9 @@ class PairLoop:
         match value:
             case Load(Name(array)) if array in self.arrays:
                 return self._bits(value)
-            case Apply(function, (inside,)) if function == f"load_{kind}":
+            case Apply(function, (inside,)) if kind and function is _of("load", kind):
                 return self._bits(inside)
-            case Apply(function, (inside,)) if function == f"narrow_{kind}":
+            case Apply(function, (inside,)) if kind and function is _of("narrow", kind):
                 if name in self._wanted or self._operation(inside, kind):
                     pair = self._rounded(inside, kind)
                     self.rounded[kind, inside] = Name(name)
@@ -235,7 +238,7 @@ class PairLoop:
 
     def _stored(self, value: Expr, kind: str) -> Expr:
         """The pair of two values in their stored form."""
-        if isinstance(value, Apply) and value.function == f"store_{kind}":
+        if isinstance(value, Apply) and value.function is _of("store", kind):
             return self._rounded(value.args[0], kind)
         if (pair := self._bits(value)) is not None:
             return pair
@@ -251,11 +254,11 @@ class PairLoop:
         if operation := self._operation(value, kind):
             name, operands = operation
             pairs = tuple(self._pair(each, kind) for each in operands)
-            return Apply(f"{name}_pairs_{kind}", pairs)
+            return Apply(_of(f"{name}_pairs", kind), pairs)
         return self._joined(value, kind)
 
     def _joined(self, value: Expr, kind: str) -> Expr:
-        return Apply(f"pair_{kind}", (self._half(value, 0), self._half(value, 1)))
+        return Apply(_of("pair", kind), (self._half(value, 0), self._half(value, 1)))
 
     def _pair(self, value: Expr, kind: str) -> Expr:
         """The pair of two values that fit into 16 bits."""
@@ -271,7 +274,7 @@ class PairLoop:
                 signs = Literal(0x80008000, "u32", hexadecimal=True)
                 return binary("^", self._pair(inside, kind), signs)
             case Apply(function, (inside,)):
-                loads = function == f"load_{kind}"
+                loads = function is _of("load", kind)
                 pair = self._bits(inside) if loads else self._rounded(inside, kind)
                 return pair or self._joined(value, kind)
             case _:
@@ -298,9 +301,9 @@ class PairLoop:
         match value:
             case Name(name) if name in self.pairs:
                 return self._half_of_pair(self.pairs[name], self.values.get(name, ""), half)
-            case Apply("load_bf16" | "load_f16" as load, (inside,)):
+            case Apply(Callee("load", ElementType(kind)), (inside,)) if kind in TYPES:
                 if (pair := self._bits(inside)) is not None:
-                    return self._half_of_pair(pair, CONVERSIONS[load].element_type.name, half)
+                    return self._half_of_pair(pair, kind, half)
             case Load() if (pair := self._bits(value)) is not None:
                 return self._half_of_pair(pair, "", half)
             case Name() | Index():
@@ -319,10 +322,10 @@ class PairLoop:
         if not kind:
             return Cast("u16", binary(">>", pair, 16) if half else pair)
         if not isinstance(pair, Name):
-            return Apply(f"{_HALVES[half]}_of_{kind}", (pair,))
+            return Apply(_of(f"{_HALVES[half]}_of", kind), (pair,))
         if pair not in self._halves:
             low, high = (Name(self.names.unique(f"{pair.name}_{each}")) for each in _HALVES)
             self._halves[pair] = low, high
             for each, name in zip(_HALVES, (low, high), strict=True):
-                self.made.append(Let("f32", name.name, Apply(f"{each}_of_{kind}", (pair,))))
+                self.made.append(Let("f32", name.name, Apply(_of(f"{each}_of", kind), (pair,))))
         return self._halves[pair][half]

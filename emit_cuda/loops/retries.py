@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.expressions import Apply, Literal, Name, Op, apply, negated
 from codegen.statements import (
     Assign,
@@ -27,6 +28,7 @@ from codegen.statements import (
     trees,
 )
 from codegen.walk import rebuilt, walk
+from hlo.types.element_type import F32
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,10 +89,10 @@ def _twice(loop: For, name: str) -> list[Statement]:
     def quick(tree: Expr) -> Expr:
         made = rebuilt(tree, quick)
         if isinstance(made, Op) and is_reciprocal(made):
-            return Apply("quick_reciprocal_f32", (made.args[1], step))
+            return Apply(FUNCTIONS["quick_reciprocal", F32], (made.args[1], step))
         return made
 
     is_small = Op("<", (step, Literal(SMALL, "f32")))
-    unfit = apply("__builtin_expect", negated(is_small), 0)
+    unfit = apply(BUILTINS["expect"], negated(is_small), 0)
     first = loop.with_body(rewritten(s, quick) for s in loop.body)
     return [LocalVariable("f32", name, Literal(0.0, "f32")), first, If(unfit, (loop,))]

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from codegen.callees import FUNCTIONS
 from codegen.evaluation import evaluated
 from codegen.expressions import Apply, Cast, Choose, Group, Literal, Load, Name, Op, binary, indexed
+from hlo.types.element_type import F32
 from optimizer.analysis.indexing import counter
 
 LANES = np.arange(32)
@@ -19,12 +21,12 @@ LANES = np.arange(32)
         (binary("&&", binary("<", Name("i"), 9), binary("!=", Name("i"), 2)), LANES < 9),
         (Cast("s8", Name("i") * 9), (LANES * 9).astype(np.int8)),
         (Op("-", (Name("i") / 4,)), -(LANES // 4)),
-        (Apply("twice", (Name("i"),)), LANES * 2),
+        (Apply(FUNCTIONS["twice"], (Name("i"),)), LANES * 2),
     ],
 )
 def test_values_of_lanes(expr, want):
     want = np.where(LANES == 2, 0, want) if want.dtype == bool else want
-    functions = {"twice": lambda x: x * 2}
+    functions = {FUNCTIONS["twice"]: lambda x: x * 2}
     assert np.array_equal(evaluated(expr, {"i": LANES}, functions), want)
     assert all(evaluated(expr, {"i": n}, functions) == want[n] for n in range(32))
 
@@ -35,7 +37,7 @@ def test_values_of_lanes(expr, want):
         Name("other"),
         Load(Name("i"), Literal(0)),
         Literal(1.0, "f32"),
-        Apply("exp_f32", (Name("i"),)),
+        Apply(FUNCTIONS["exp", F32], (Name("i"),)),
         Choose(Name("i"), Name("i"), Name("i")),
         Op("/", (Name("i") - 9, Literal(4))),  # C rounds up what Python rounds down
         Op("%", (Name("i"), Name("i"))),

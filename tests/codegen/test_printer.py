@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import read
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Cast, Choose, Group, Literal, Load, Name, Op, Struct
 from codegen.kinds import Pointer, Record
 from codegen.printer import PRECEDENCE, shown
@@ -41,7 +42,7 @@ A, B, C = map(Name, "abc")
         (Choose(A, B, Choose(B, A, C)), "a ? b : b ? a : c"),
         (Choose(Choose(A, B, C), A, B), "(a ? b : c) ? a : b"),
         (Choose(A, B, C) + A, "(a ? b : c) + a"),
-        (Apply("f", (Choose(A, B, C), A + B)), "f(a ? b : c, a + b)"),
+        (Apply(FUNCTIONS["f"], (Choose(A, B, C), A + B)), "f(a ? b : c, a + b)"),
         (Op("real", (A,)) + B, "__real__ a + b"),
         (Op("&", (Struct(Record("s"), (A, B)),)), "&(struct s){a, b}"),
         (Group(A) + B, "(a) + b"),

@@ -7,6 +7,7 @@ import pytest
 import emit_cuda
 import hlo
 from benchmarks import gpu_dumps
+from codegen.callees import FUNCTIONS
 from codegen.elements.kernel import Argument
 from codegen.expressions import Apply, Cast, Literal, Load, Name, Op, binary
 from codegen.kinds import Pointer
@@ -38,7 +39,7 @@ def shown(*statements, block=(32, 1, 1), shared=()):
         (binary("&", THREAD, 7), "1 sector"),
         (Name("blockIdx.x") * 32 + THREAD, "4 sectors"),
         (Cast("s64", Load(X, THREAD)), "where data say"),
-        (Apply("f", (THREAD,)), "where data say"),
+        (Apply(FUNCTIONS["f"], (THREAD,)), "where data say"),
     ],
 )
 def test_sectors_of_a_request(index, told):

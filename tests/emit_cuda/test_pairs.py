@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import emit_cuda
 import hlo
 import interpreter
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Name, binary, item
 from codegen.printer import text
 from codegen.statements import Assign, For, Let, LocalVariable
@@ -20,7 +21,7 @@ from emit_cuda import nvrtc
 from emit_cuda.code.names import CudaNames
 from emit_cuda.loops import vectors
 from emit_cuda.loops.pairs import in_pairs
-from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.element_type import BF16, ELEMENT_TYPES
 from hlo_tools.generate.values import nasty, tame
 from interpreter.numbers.compare import BITS
 
@@ -180,8 +181,10 @@ def loop_of(*body, **changes):
 
 
 V, SUM = Name("v"), Name("sum")
-LOADED = Let("f32", "a", Apply("load_bf16", (item(Name("x"), V),)))
-STORED = Assign(item(Name("y"), V), Apply("store_bf16", (binary("*", Name("a"), Name("a")),)))
+LOADED = Let("f32", "a", Apply(FUNCTIONS["load", BF16], (item(Name("x"), V),)))
+STORED = Assign(
+    item(Name("y"), V), Apply(FUNCTIONS["store", BF16], (binary("*", Name("a"), Name("a")),))
+)
 ADDED = Assign(SUM, binary("+", SUM, Name("a")))
 
 
@@ -200,7 +203,7 @@ def test_a_value_that_an_iteration_hands_to_the_next_one_keeps_loops_as_they_are
 
 
 def test_an_array_that_is_read_between_pairs_keeps_its_elements():
-    shifted = Let("f32", "b", Apply("load_bf16", (item(Name("x"), V + 1),)))
+    shifted = Let("f32", "b", Apply(FUNCTIONS["load", BF16], (item(Name("x"), V + 1),)))
     made = text(in_pairs(loop_of(LOADED, shifted, STORED, ADDED), CudaNames()))
     assert "bf16 x[8]" in made
     assert "u32 y[4]" in made

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.prelude import HERE, Prelude, definitions_of, typedefs_of_others
 from codegen.prelude.paragraph import (
     code_of,
@@ -30,6 +31,8 @@ from hlo.support.compiler import calls_with_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+
+    from codegen.callees import Callee
 
 PRELUDE = Prelude(HERE, Path(__file__).parent)
 # Made of the compiler's own names for widths, so that no header is needed.
@@ -72,6 +75,12 @@ def long_functions() -> frozenset[str]:
 def called_name(function: str) -> str:
     """The other name of a long function, which makes the code short."""
     return _APART + function
+
+
+def called(function: Callee) -> Callee:
+    """A long function under its other name."""
+    stem = called_name(function.stem)
+    return FUNCTIONS[stem] if function.type is None else FUNCTIONS[stem, function.type]
 
 
 @cache
