@@ -23,6 +23,7 @@ from emit_c.executable.runtime import runtime, set_threads, slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 Part: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
 
@@ -143,6 +144,29 @@ def test_callers_that_ask_at_once_get_their_own_turns() -> None:
     with ThreadPoolExecutor(len(counts)) as pool:
         list(pool.map(ask, range(len(counts))))
     assert counts == [3 * 97] * len(counts)
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ({}, 0),
+        ({"a/b": "max 100000"}, 0),
+        ({"a/b": "200000 100000"}, 2),
+        ({"a/b": "150000 100000"}, 2),
+        ({"a/b": "max 100000", "a": "50000 100000"}, 1),
+        ({"a/b": "300000 100000", "a": "max 100000", "": "400000 100000"}, 3),
+        ({"a/b/c": "100000 100000", "a/c": "100000 100000"}, 0),
+    ],
+)
+def test_threads_are_no_more_than_the_time_of_processors_that_a_container_has(
+    files: dict[str, str], wanted: int, tmp_path: Path
+) -> None:
+    """A process is in the group /a/b, whose groups may have limits as well."""
+    for group, text in files.items():
+        folder = tmp_path / group
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cpu.max").write_text(f"{text}\n")
+    assert runtime().threads.hlo_least_quota(str(tmp_path).encode(), b"/a/b") == wanted
 
 
 class Caller(ctypes.Structure):

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 OUT_OF_MEMORY = 2  # HLO_OUT_OF_MEMORY in runtime.h
 # The files of the library: those of a module for one device, and those of several devices.
-ALONE = ("runtime.c", "helpers.c", "calls.c", "thread.c")
+ALONE = ("runtime.c", "helpers.c", "quota.c", "calls.c", "thread.c")
+HEADERS = ("thread.h", "helpers.h", "quota.h", "calls.h")
 LIBRARY = (*ALONE, "collectives.c", "devices.c")
 # And of several processes, which nothing that is written ahead of time needs.
 PROCESSES = ("processes.c", "messages.c", "mpi.c", "sockets.c")
@@ -62,7 +63,7 @@ def c_files(*, several: bool = False) -> dict[str, str]:
     others = ("thread.h", "devices.h", "transport.h", *LIBRARY[len(ALONE) :]) if several else ()
     texts = {name: (FOLDER / name).read_text() for name in ("runtime.h", *ALONE, *others)}
     # Programs that were written to be linked with one file need no other one.
-    parts = [(FOLDER / name).read_text() for name in ("thread.h", "helpers.h", "calls.h")]
+    parts = [(FOLDER / name).read_text() for name in HEADERS]
     whole = "\n".join([*parts, *(texts.pop(name) for name in ALONE)])
     whole = re.sub(r'#define _GNU_SOURCE\n|#include "\w+\.h"\n', "", whole)
     return texts | {ALONE[0]: '#define _GNU_SOURCE\n#include "runtime.h"\n' + whole}

@@ -12,6 +12,7 @@
 #include "runtime.h"
 #include "thread.h"
 #include "helpers.h"
+#include "quota.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,8 +29,8 @@ static _Thread_local int64_t inside; // 1 + slot while this thread runs a part: 
 
 static void begin(void) {
   const char *chosen = getenv("PYHLO_THREADS");
-  int64_t n = chosen ? atoll(chosen) : 0, there = hlo_find_processors();
-  if (n < 1) n = there;
+  int64_t n = chosen ? atoll(chosen) : 0, there = hlo_find_processors(), quota = hlo_quota();
+  if (n < 1) n = quota && quota < there ? quota : there;
   slots = n < 1 ? 1 : n > HLO_MOST_SLOTS ? HLO_MOST_SLOTS : n;
   __atomic_store_n(&threads, slots, __ATOMIC_RELAXED);
 }

@@ -17,8 +17,8 @@ typedef void hlo_part(void *arguments, int64_t begin, int64_t end, int64_t slot)
 // Run a loop of n turns, at least `grain` of them in a part, on as many threads as there are.
 void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain);
 
-// How many parts may run at once: the number of processors that this process may use, or
-// $PYHLO_THREADS. It never changes.
+// How many parts may run at once: the number of processors that this process may use, or of whose
+// time it has a share, or $PYHLO_THREADS. It never changes.
 int64_t hlo_slots(void);
 
 // Use fewer threads from now on (at least 1, at most hlo_slots()); gives how many there were.
