@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from codegen.subnormals import Subnormals
 
 _TEXT = """\
-{static}struct hlo_choice choice = {{.threads = {threads}}};
+struct hlo_choice choice = {{.threads = {threads}}};
 
 // What others call. {about}
-{static}int call(const void *const *in, void *const *out, u8 *arena) {{
+int call(const void *const *in, void *const *out, u8 *arena) {{
   const struct hlo_caller caller = hlo_begin_call(&choice, {flush});
   const int status = {entry}(in, out, arena);
   hlo_end_call(&caller);
@@ -43,15 +43,10 @@ class Conditions:
     subnormals: Subnormals = "flush"
     threads: int = 0
 
-    def text(self, entry: str, static: str) -> str:
-        """The function that calls the entry, in C.
-
-        Parameters
-        ----------
-        static : a word for who may call it.
-        """
+    def text(self, entry: str) -> str:
+        """The function that calls the entry, in C."""
         return _TEXT.format(
-            static=static, entry=entry, threads=self.threads, about=_ABOUT[self.subnormals],
+            entry=entry, threads=self.threads, about=_ABOUT[self.subnormals],
             flush=int(self.subnormals == "flush"),
         )  # fmt: skip
 

@@ -18,7 +18,6 @@ from optimizer.identity import Identity
 if TYPE_CHECKING:
     from codegen.elements.kernel import Scope
     from codegen.program.schedule import Local
-    from codegen.statements import Call, Try
     from hlo.instruction import Instruction
 
 
@@ -44,12 +43,12 @@ class KnownCalls:
     ----------
     pointers : as of `Work`.
     local : memory for its own use, by the pointers to it.
-    steps : of calls of kernels.
+    steps : the emitter's, which only call functions.
     """
 
     pointers: tuple[str, ...]
     local: dict[str, Local]
-    steps: tuple[tuple[Call | Try, ...], ...]
+    steps: tuple[tuple[Any, ...], ...]
 
 
 class KernelReuse:

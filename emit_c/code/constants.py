@@ -96,12 +96,12 @@ class CConstants(shared.Constants):
         )
         self.definitions[name] = ConstantArray(name, kind, word, text)
 
-    def loader(self, storage: str) -> str:
-        """The function that takes the large constants, defined after a word for who may call it."""
+    def loader(self) -> str:
+        """The function that takes the large constants."""
         names = [name for name, each in self.definitions.items() if each.is_loaded]
         lines = "".join(f"  {name} = constants[{i}];\n" for i, name in enumerate(names))
         unused = "" if names else "  (void)constants;\n"
-        return f"{storage}void load_constants(const void *const *constants) {{\n{lines}{unused}}}\n"
+        return f"void load_constants(const void *const *constants) {{\n{lines}{unused}}}\n"
 
 
 def _words(array: NDArray[Any]) -> tuple[list[str], str]:

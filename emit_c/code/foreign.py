@@ -2,7 +2,7 @@
 
 A library that Python loads calls them through pointers, so that it is linked with nothing:
 `load_functions` takes the pointers, in the order of `Program.functions`. A program of C is linked
-with the other library, so there the same names stand for its functions.
+with the other library, whose functions it gives to `load_functions` itself.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def _called(name: str) -> str:
     return f"{name}_"
 
 
-def prototypes(functions: Mapping[str, str]) -> str:
-    """The functions as the linker finds them; takes the place of `Foreign.text`.
+def linked_functions(functions: Mapping[str, str]) -> str:
+    """The functions as the linker finds them, in the array `functions`; nothing if there are none.
 
     Parameters
     ----------
@@ -104,12 +104,10 @@ def prototypes(functions: Mapping[str, str]) -> str:
         return ""
     lines = [_LINKED]
     for name, declaration in functions.items():
-        linked = f"PYHLO_LAPACK({name})"
-        # Not a macro: a variable inside a kernel may have the function's own name.
-        alias = declaration.format(f"(*const {_called(name)})")
         weak = "__attribute__((weak)) " if name == SET_THREADS else ""
-        lines.append(f"{weak}{declaration.format(linked)};\nstatic {alias} = {linked};\n")
-    return "".join([*lines, "\n"])
+        lines.append(f"{weak}{declaration.format(f'PYHLO_LAPACK({name})')};\n")
+    addresses = ", ".join(f"(void *)PYHLO_LAPACK({name})" for name in functions)
+    return "".join([*lines, f"static void *const functions[] = {{{addresses}}};\n\n"])
 
 
 def linked() -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """A module ahead of time: C files that build without Python, for programs in C or C++.
 
-`files` gives the text of every file: the module's C with one documented function, its header, the
-runtime library, a Makefile, and an example that calls it.
+`files` gives the text of every file: the module's C, which is that of every other way to run it,
+with one documented function after it; the header of the function, the runtime library, a Makefile,
+and an example that calls it.
 
 References
 ----------
@@ -11,7 +12,7 @@ XLA, `tfcompile`.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from codegen.elements.names import comment
-from emit_c.code.foreign import prototypes
+from emit_c.code.foreign import linked_functions
 from emit_c.code.names import CNames
 from emit_c.executable.runtime import FOLDER, c_files
 from emit_c.executable.toolchain import MEANING
@@ -32,9 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from codegen.program.collectives import Meetings
-    from emit_c.code.constants import ConstantArray
     from emit_c.conditions import Conditions
-    from emit_c.program.units import Parts
     from hlo.instruction import Module
     from hlo.types.shape import Shape
 
@@ -87,6 +86,7 @@ LAPACKNAME ?= name
 }
 
 
+_LOAD_FUNCTIONS = "  hlo_load_functions_of_{}(functions);\n"
 # The lists of arrays that the entry is given; and those of several devices.
 _ONE_DEVICE = """\
   const void *in[] = {{{inputs}}};
@@ -203,9 +203,10 @@ def files(module: Module, name: str, conditions: Conditions | None = None) -> di
     HloError
         HLO181 if an instruction can't be emitted.
     """
-    program = emit(prepare(module), exported=False, conditions=conditions)
+    program = emit(prepare(module), conditions=conditions)
     head = signature(module, name)
     texts = {
+        "source": program.source,
         "name": head.name,
         "NAME": head.name.upper(),
         "parameters": head.parameters,
@@ -221,17 +222,13 @@ def files(module: Module, name: str, conditions: Conditions | None = None) -> di
         "constants": _constants(program.constants),
         **(_WITH_LAPACK if program.functions else dict.fromkeys(_WITH_LAPACK, "")),
         "loaded": ", ".join(f"constant_{k}" for k in range(len(program.constants))) or "0",
+        "functions": linked_functions(program.functions),
+        "load_functions": _LOAD_FUNCTIONS.format(head.name) if program.functions else "",
     }
-    parts = replace(
-        program.parts,
-        constants=_read(program.parts),
-        foreign=prototypes(program.functions),
-    )
     made = {
         path.name.replace("module.", f"{head.name}."): Template(path.read_text()).substitute(texts)
         for path in sorted((FOLDER / "ahead").iterdir())
     }
-    made[f"{head.name}.c"] = f"{parts.whole()}\n{made[f'{head.name}.c']}"
     return made | c_files(several=_is_together(head, program.meetings))
 
 
@@ -242,6 +239,7 @@ def _is_together(head: FunctionSignature, meetings: Meetings) -> bool:
 
 def _call(head: FunctionSignature, meetings: Meetings) -> dict[str, str]:
     """The texts of the call of the module's entry, on one device or on several."""
+    called = f"hlo_call_of_{head.name}"
     if not _is_together(head, meetings):
         inputs, outputs = (
             ", ".join(a.name if a else "0" for a in arrays) or "0"
@@ -250,7 +248,7 @@ def _call(head: FunctionSignature, meetings: Meetings) -> dict[str, str]:
         return {
             "plan": "",
             "lists": _ONE_DEVICE.format(inputs=inputs, outputs=outputs),
-            "call": "call(in, out, memory)",
+            "call": f"{called}(in, out, memory)",
             "objects": "runtime.o",
             "headers": "",
             "several": "",
@@ -267,17 +265,11 @@ def _call(head: FunctionSignature, meetings: Meetings) -> dict[str, str]:
         "lists": _SEVERAL_DEVICES.format(
             n=head.devices, ins=ins, outs=outs, inputs=inputs, outputs=outputs
         ),
-        "call": "hlo_run_devices((hlo_module *)call, plan, ins, outs, arenas, report)",
+        "call": f"hlo_run_devices((hlo_module *){called}, plan, ins, outs, arenas, report)",
         "objects": "runtime.o collectives.o devices.o",
         "headers": " devices.h transport.h",
         "several": _ABOUT_DEVICES.format(n=head.devices) if head.devices > 1 else "",
     }
-
-
-def _read(parts: Parts) -> dict[str, ConstantArray]:
-    """The constants that kernels read; compilers warn of others."""
-    used = set(parts.calls.mentions).union(*(each.mentions for each in parts.kernels.values()))
-    return {name: each for name, each in parts.constants.items() if name in used}
 
 
 def _documentation(module: Module, head: FunctionSignature) -> str:

@@ -24,6 +24,7 @@ from emit_c.executable.executable import Executable
 from emit_c.executable.libraries import library
 from emit_c.executable.runtime import FOLDER, in_one_file, runtime, slots
 from emit_c.executable.toolchain import OPTIMIZED
+from emit_c.program.clocks import with_clocks
 from emit_c.program.emit import emit
 from optimizer import machine
 from optimizer.pipelines import prepare
@@ -201,7 +202,8 @@ def _profiled(
 ) -> Profile:
     """The fastest run of a module, as emitters need it."""
     recorder = _recorder()
-    program = emit(module, profile=True, conditions=conditions)
+    program = with_clocks(emit(module, conditions=conditions))
+    sites = tuple(call.site for call in program.parts.calls.kernel_steps)
     executable = Executable(module.entry, build(program), partial(str, module))
     call = partial(executable, *arguments, per_device=per_device)
     call()
@@ -209,7 +211,7 @@ def _profiled(
     best: Profile | None = None
     end = time.perf_counter() + SECONDS
     while best is None or time.perf_counter() < end:
-        run = _once(recorder, call, program.sites)
+        run = _once(recorder, call, sites)
         if best is None or run.seconds < best.seconds:
             best = run
     return replace(best, threads=executable.explain())

@@ -1,4 +1,4 @@
-"""The call sites of a module's kernels, and the task of each call.
+"""The steps of C functions that call a module's kernels, and the task of each call.
 
 A profile compares how long a kernel took with how long its bytes and operations must take.
 """
@@ -11,9 +11,40 @@ from typing import TYPE_CHECKING
 from optimizer.analysis.cost import operations, traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from codegen.statements import Call, Statement, Try
     from hlo.instruction import Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStep:
+    """A step that runs a kernel.
+
+    Attributes
+    ----------
+    call : of its C function.
+    instruction : what it computes, alone or with `computed`.
+    computed : instructions that the kernel computes on its way.
+    """
+
+    call: Call | Try
+    instruction: Instruction
+    computed: tuple[Instruction, ...] = ()
+
+    @property
+    def site(self) -> KernelSite:
+        """The work of the call."""
+        return site(self.call.function, self.instruction, self.computed)
+
+
+# A step of a C function: a kernel runs, or some other statements do.
+Step = tuple["KernelStep | Statement", ...]
+
+
+def statements_of(step: Step) -> Sequence[Statement]:
+    """A step in C."""
+    return [each.call if isinstance(each, KernelStep) else each for each in step]
 
 
 @dataclass(frozen=True, slots=True)

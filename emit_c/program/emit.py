@@ -15,14 +15,14 @@ from codegen.program.check import check, check_depth
 from codegen.program.collectives import NONE, Meetings
 from codegen.program.head import head
 from codegen.statements import Call
-from emit_c.code.definition import defined
 from emit_c.conditions import Conditions, conditions_for
 from emit_c.custom_calls.table import kernel as custom_calls
+from emit_c.program.callers import Callers
 from emit_c.program.module import ModuleWriter
 from emit_c.program.relocatable import ENTRY
 from emit_c.program.schedule import write_function
 from emit_c.program.step_table import StepTable
-from emit_c.program.units import CallingUnit, Parts, Units, are_many
+from emit_c.program.units import Parts, Units, are_many
 from emit_c.table import emits_c
 from hlo.verify import verify_once
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_c.kernels.passes import KernelPass, Watch
-    from emit_c.program.call_sites import KernelSite
-    from emit_c.program.relocatable import RelocatableFunction
     from hlo.instruction import Module
     from optimizer.memory.buffer_assignment import BufferAssignment
 
@@ -52,7 +50,6 @@ class Program:
     donated : by the number of a result, the number of the argument whose memory it may take.
     functions : declarations, by name, of the functions of other libraries that it calls;
         `load_functions` takes their addresses in this order.
-    sites : the calls of kernels, if their times are measured, by the number that each reports.
     units : the files that were handed to compilers already, if any were.
     assignment : the buffer of every array, and the scratch memory of single instructions.
     hlo_names : for each C function, the HLO name of each of its identifiers; under "", the HLO
@@ -69,7 +66,6 @@ class Program:
     donated: Mapping[int, int]
     functions: Mapping[str, str]
     assignment: BufferAssignment
-    sites: tuple[KernelSite, ...] = ()
     units: Units | None = None
     hlo_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
     meetings: Meetings = NONE
@@ -93,25 +89,21 @@ class Program:
 def emit(
     module: Module,
     *,
-    profile: bool = False,
     units: Units | None = None,
     watch: Watch | None = None,
     plain: bool = False,
     schedule: KernelPass | None = None,
-    exported: bool = True,
     conditions: Conditions | None = None,
 ) -> Program:
     """Write a module as C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
     Parameters
     ----------
-    profile : measure the time of every call of a kernel.
     units : hands files to compilers while others are still being written.
     watch : is shown the statements that each pass makes of a kernel: see `emit_c.kernels.passes`.
     plain : write loops as one would by hand, to be read: without the passes over kernels, except
         the last, and without tiles.
     schedule : a pass of the user's over plain loops.
-    exported : let other files call `call` and `load_constants`.
     conditions : with subnormal numbers or without, and on how many threads; by default as the
         environment says.
 
@@ -125,12 +117,10 @@ def emit(
     verify_once(module)
     check_depth(module)
     check(module, emits_c, custom_calls, "C")
-    sites: list[KernelSite] | None = [] if profile else None
     chosen = conditions or conditions_for()
     writer = ModuleWriter(
         module,
         write_function,
-        sites,
         units,
         watch,
         plain=plain or schedule is not None,
@@ -143,10 +133,9 @@ def emit(
     writer.memory.settle()
     entry = writer.functions[ENTRY]
     constants, foreign = writer.constants, writer.constants.foreign
-    calls = partial(_calls, writer, "" if exported else "static ", chosen)
-    table = StepTable(entry, writer.memory, writer.kernels.entries)
-    # A program that others compile has no calls by other types than the kernels'.
-    is_table = table.is_worth_it and exported and not plain and are_many(writer.kernels.functions)
+    table = StepTable(entry, writer.memory)
+    is_table = table.is_worth_it and not plain and are_many(writer.kernels.functions)
+    functions = writer.functions | ({ENTRY: table.function} if is_table else {})
     parts = Parts(
         partial(head, module),
         constants.definitions,
@@ -154,12 +143,12 @@ def emit(
         foreign.called,
         writer.kernels.functions,
         writer.kernels.entries,
-        CallingUnit(partial(calls, table.function, table) if is_table else partial(calls, entry)),
+        Callers(functions, table if is_table else None, writer.memory, constants, chosen),
     )
     large, memory = tuple(constants.loaded), writer.memory
     return Program(
         parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
-        memory.assignment, tuple(writer.sites or ()), units,
+        memory.assignment, units,
         {**writer.kernels.hlo_names, **writer.hlo_names, "": writer.names.hlo_names},
         constants.collectives.meetings(_least_bytes(module)), writer.kernels.by_instruction,
     )  # fmt: skip
@@ -169,26 +158,3 @@ def _least_bytes(module: Module) -> int:
     """The bytes of a module's arguments and results."""
     shapes = (*(p.shape for p in module.entry.parameters), module.entry.root.shape)
     return sum(shape.unpacked_bytes for shape in shapes)
-
-
-def _calls(
-    writer: ModuleWriter,
-    static: str,
-    conditions: Conditions,
-    entry: RelocatableFunction,
-    table: StepTable | None = None,
-) -> tuple[str, Mapping[str, None]]:
-    """The functions that call kernels, with a table of steps if the entry has one, in C."""
-    constants = writer.constants
-    loaded = [name for name, each in constants.definitions.items() if each.is_loaded]
-    texts = [constants.loader(static)]
-    mentions = dict.fromkeys((*loaded, *conditions.mentions))
-    for name, function in (writer.functions | {ENTRY: entry}).items():
-        made = defined(function.relocated(writer.memory))
-        if name == ENTRY and table is not None:
-            texts.append(table.text)
-            mentions |= dict.fromkeys(table.kernels)
-        texts.append(made.text)
-        mentions |= made.mentions
-    texts.append(conditions.text(ENTRY, static))
-    return "\n".join(texts), mentions

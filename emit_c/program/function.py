@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.callees import FUNCTIONS
 from codegen.dead_stores import without_stores
 from codegen.elements.kernel import Argument, Scope
 from codegen.elements.memory import copied
-from codegen.expressions import Apply, Literal, Name
+from codegen.expressions import Name
 from codegen.kinds import Pointer
 from codegen.program.about import about
 from codegen.program.schedule import Schedule
-from codegen.statements import Call, Let, Statement, Try
+from codegen.statements import Call, Statement, Try
 from emit_c.code.names import CNames
 from emit_c.kernels.kernel import CKernel
-from emit_c.program.call_sites import site
+from emit_c.program.call_sites import KernelStep
 from emit_c.program.relocatable import Declaration, RelocatableFunction
 from emit_c.table import emits_c
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from codegen.elements import kernel as elements
     from codegen.program.buffers import Home
     from emit_c.program.buffers import CMemory
+    from emit_c.program.call_sites import Step
     from emit_c.program.module import ModuleWriter
     from hlo.instruction import Computation, Instruction
 
@@ -47,7 +47,7 @@ class FunctionWriter(Schedule):
     """
 
     table = emits_c
-    steps: list[tuple[Statement, ...]]
+    steps: list[Step]
     memory: CMemory
 
     def __init__(self, module: ModuleWriter, computation: Computation, name: str) -> None:
@@ -88,20 +88,7 @@ class FunctionWriter(Schedule):
         function = self.module.kernels.add(kernel, instr.name, comment, statements)
         pointers = tuple(kernel.arguments)
         call = (Try if kernel.writer.has_status else Call)(function, tuple(map(Name, pointers)))
-        self.step(*self._timed(call, instr, kernel), uses=pointers)
-
-    def _timed(self, call: Call | Try, instr: Instruction, kernel: CKernel) -> Sequence[Statement]:
-        """A call, between two looks at the clock where the module is emitted for a profile."""
-        sites = self.module.sites
-        if sites is None:
-            return (call,)
-        number = len(sites)
-        sites.append(site(call.function, instr, kernel.writer.computed))
-        begin = self.names.unique("clock")
-        return (
-            Let("s64", begin, Apply(FUNCTIONS["hlo_clock"], ())), call,
-            Call("hlo_record", (Literal(number), Name(begin))),
-        )  # fmt: skip
+        self.step(KernelStep(call, instr, tuple(kernel.writer.computed)), uses=pointers)
 
     def finish(self) -> RelocatableFunction:
         """The function, in which addresses are still missing."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from codegen.statements import Statement
     from emit_c.kernels.passes import KernelPass, Watch
-    from emit_c.program.call_sites import KernelSite
     from emit_c.program.relocatable import RelocatableFunction
     from emit_c.program.units import Units
     from hlo.instruction import Computation, Module
@@ -29,7 +28,6 @@ class ModuleWriter:
     Parameters
     ----------
     write : writes the C function of a computation, of a name.
-    sites : where kernels are called, if their times are to be taken.
     units : the files that compilers are given, which may be cut off before the end.
     watch : is shown what the passes make of each kernel.
     plain, schedule : as of `emit_c.emit`.
@@ -51,7 +49,6 @@ class ModuleWriter:
         self,
         module: Module,
         write: Callable[[ModuleWriter, Computation, str], RelocatableFunction],
-        sites: list[KernelSite] | None = None,
         units: Units | None = None,
         watch: Watch | None = None,
         *,
@@ -59,7 +56,7 @@ class ModuleWriter:
         schedule: KernelPass | None = None,
         flushes: bool = False,
     ) -> None:
-        self.write, self.sites, self.units, self.flushes = write, sites, units, flushes
+        self.write, self.units, self.flushes = write, units, flushes
         self.memory, header = CMemory(module), module.header
         self.runs = runs(module)
         self.names = CNames()

@@ -11,6 +11,7 @@ from codegen.expressions import Cast, Group, Name, item
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer
 from codegen.statements import LocalVariable, Statement, names_in
+from emit_c.program.call_sites import statements_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.program.buffers import Home
     from emit_c.program.buffers import CMemory
+    from emit_c.program.call_sites import Step
     from optimizer.memory.buffer_assignment import AllocationSlice
 
 ENTRY = "run"
@@ -59,7 +61,7 @@ class RelocatableFunction:
     """
 
     name: str
-    steps: tuple[tuple[Statement, ...], ...]
+    steps: tuple[Step, ...]
     declared: Mapping[str, Declaration]
     about: str = ""
 
@@ -75,7 +77,7 @@ class RelocatableFunction:
         """The function, for memory that is settled."""
         body, known = list[Statement](), set[str]()
         # Where a pointer is first used: compilers take long to keep hundreds in mind.
-        for step in self.steps:
+        for step in map(statements_of, self.steps):
             new = [n for n in dict.fromkeys(names_in(step)) if n not in known]
             body += (self._declaration(n, memory) for n in new if n in self.declared)
             body += step

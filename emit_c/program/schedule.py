@@ -11,9 +11,10 @@ from codegen.expressions import Name, binary, item
 from codegen.program.kernel_reuse import KnownCalls
 from codegen.program.placement import in_memory
 from codegen.program.trees import leaves
-from codegen.statements import Call, If, Try, names_in
+from codegen.statements import Call, If, names_in
 from codegen.walk import substitute
 from emit_c.kernels.writing import write_loops
+from emit_c.program.call_sites import KernelStep, statements_of
 from emit_c.program.control import CONTROL
 from emit_c.program.function import FunctionWriter
 from emit_c.program.relocatable import ENTRY
@@ -70,11 +71,11 @@ class ScheduledFunction(FunctionWriter):
     def compute(self, scope: Scope, instr: Instruction) -> None:
         """Write the kernels of an instruction, or call those of an equal one again."""
         work, begin = self.module.reuse.work(scope, instr, self.unread(instr)), len(self.steps)
-        if not self._call_again(work):
+        if not self._call_again(work, instr):
             super().compute(scope, instr)
             self._remember(work, begin)
 
-    def _call_again(self, work: Work) -> bool:
+    def _call_again(self, work: Work, instr: Instruction) -> bool:
         """Make the calls that computed the same before; whether there are such."""
         calls = self.module.reuse.known.get(work.key)
         if calls is None:
@@ -84,16 +85,16 @@ class ScheduledFunction(FunctionWriter):
             names[name] = self.local(each.bytes, name, each.kind)
             self.locals[names[name]].first += each.first
         for step in calls.steps:
-            made = [replace(c, arguments=_renamed(c.arguments, names)) for c in step]
-            self.step(*made, uses=names_in(made))
+            made = tuple(_again(each, instr, names) for each in step)
+            self.step(*made, uses=names_in(statements_of(made)))
         return True
 
     def _remember(self, work: Work, begin: int) -> None:
         """Keep the steps from one on, which did some work, if they are only calls."""
-        steps = [tuple(s for s in step if isinstance(s, Call | Try)) for step in self.steps[begin:]]
-        if steps != self.steps[begin:]:
+        steps = self.steps[begin:]
+        if not all(isinstance(each, KernelStep | Call) for step in steps for each in step):
             return
-        used = {name for step in steps for name in names_in(step)}
+        used = {name for step in steps for name in names_in(statements_of(step))}
         if not used & self.declared.keys() <= {*work.pointers, *self.locals}:
             return
         local = {n: replace(each, first=each.first - begin) for n, each in self.locals.items()}
@@ -132,6 +133,16 @@ class ScheduledFunction(FunctionWriter):
         else:
             self.give_scratch(kernel, scratch)
             self.call_kernel(kernel, instr, tuple(kernel.writer.blocks[0]))
+
+
+def _again(
+    each: KernelStep | Call, instr: Instruction, names: Mapping[str, str]
+) -> KernelStep | Call:
+    """A call with other pointers, which computes another instruction."""
+    if isinstance(each, KernelStep):
+        call = replace(each.call, arguments=_renamed(each.call.arguments, names))
+        return replace(each, call=call, instruction=instr)
+    return replace(each, arguments=_renamed(each.arguments, names))
 
 
 def _renamed(arguments: Sequence[Expr], names: Mapping[str, str]) -> tuple[Expr, ...]:

@@ -9,20 +9,21 @@ results stays as it is.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name
 from codegen.printer import text
 from codegen.statements import Call
+from emit_c.program.call_sites import KernelStep
 from emit_c.program.relocatable import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from codegen.expressions import Expr
-    from codegen.statements import Statement
     from emit_c.program.buffers import CMemory
+    from emit_c.program.call_sites import Step
     from emit_c.program.relocatable import RelocatableFunction
 
 LEAST_TABLE = 200
@@ -31,8 +32,6 @@ costs that takes them: 0.1 ms for each, of 2. Measured: without tables, to compi
 TensorFlow takes 1.16 times the CPU time, a step of ResNet-50's training 1.08, ResNet-50 as long."""
 
 _TABLE = """\
-static void (*const step_kernels[])(void) = {{{kernels}}};
-
 // For each step a kernel, how many arguments it has, and for each of these where it lies: how far
 // into the arena (0), an argument (1, 2, ...) or a result (-1, -2, ...).
 static const s64 step_table[] = {{
@@ -40,21 +39,38 @@ static const s64 step_table[] = {{
 
 static void take_steps(s64 begin, s64 end, const void *const *in, void *const *out, u8 *arena) {{
   for (const s64 *step = step_table + begin; step < step_table + end;) {{
-    void (*const kernel)(void) = step_kernels[*step++];
-    const s64 count = *step++;
-    u8 *a[{most}];
+    const s64 kernel = *step++, count = *step++;
+    void *a[{most}];
     for (s64 k = 0; k < count; k++, step += 2) {{
       const s64 array = step[0];
-      a[k] = array > 0 ? (u8 *)in[array - 1] : array < 0 ? (u8 *)out[-1 - array] : arena;
-      a[k] += step[1];
+      u8 *there = array > 0 ? (u8 *)in[array - 1] : array < 0 ? (u8 *)out[-1 - array] : arena;
+      a[k] = there + step[1];
     }}
-    switch (count) {{
+    switch (kernel) {{
 {cases}
     }}
   }}
 }}
 """
-_CASE = "      case {count}: ((void (*)({types}))kernel)({arguments}); break;"
+_CASE = "      case {number}: {kernel}({arguments}); break;"
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step in the table.
+
+    Attributes
+    ----------
+    numbers : of its kernel, of the kernel's arguments, and where each of these lies.
+    """
+
+    kernel_step: KernelStep
+    numbers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """The numbers in C, below the call in a comment."""
+        call = text([self.kernel_step.call]).strip()
+        return f"  // {call}\n  {', '.join(map(str, self.numbers))},\n"
 
 
 class StepTable:
@@ -63,54 +79,54 @@ class StepTable:
     Parameters
     ----------
     memory : settled.
-    kernels : the names of those that functions call.
 
     Attributes
     ----------
     function : with calls of `take_steps` in place of the steps that are in the table.
     kernels : those of the table, numbered.
+    rows : of the table.
     """
 
-    def __init__(
-        self, function: RelocatableFunction, memory: CMemory, kernels: Collection[str]
-    ) -> None:
-        self._declared, self._memory, self._callable = function.declared, memory, kernels
+    def __init__(self, function: RelocatableFunction, memory: CMemory) -> None:
+        self._declared, self._memory = function.declared, memory
         self.kernels: dict[str, int] = {}
-        self._counts: set[int] = set()
-        self._rows: list[tuple[tuple[Statement, ...], list[int]]] = []
+        self._counts: list[int] = []  # of arguments, by kernel
+        self.rows: list[StepRow] = []
         self._length = 0
         self.function = replace(function, steps=tuple(self._shortened(function.steps)))
 
-    def _shortened(self, steps: Sequence[tuple[Statement, ...]]) -> Iterator[tuple[Statement, ...]]:
+    def _shortened(self, steps: Sequence[Step]) -> Iterator[Step]:
         begin = 0
         for step in steps:
             row = self._row(step)
             if row is not None:
-                self._rows.append((step, row))
-                self._length += len(row)
+                self.rows.append(row)
+                self._length += len(row.numbers)
                 continue
             yield from self._taken(begin)
             begin = self._length
             yield step
         yield from self._taken(begin)
 
-    def _taken(self, begin: int) -> Iterator[tuple[Statement, ...]]:
+    def _taken(self, begin: int) -> Iterator[Step]:
         if begin < self._length:
             memory = (Name("in"), Name("out"), Name("arena"))
             yield (Call("take_steps", (Literal(begin), Literal(self._length), *memory)),)
 
-    def _row(self, step: tuple[Statement, ...]) -> list[int] | None:
-        """The numbers of a step; None if it is more than a call of a kernel on arrays."""
+    def _row(self, step: Step) -> StepRow | None:
+        """The row of a step; None if it is more than a call of a kernel on arrays."""
         match step:
-            case (Call(kernel, arguments),) if kernel in self._callable:
+            case (KernelStep(Call(kernel, arguments)) as kernel_step,):
                 addresses = [self._address(argument) for argument in arguments]
             case _:
                 return None
         if None in addresses:
             return None
-        self._counts.add(len(addresses))
-        number = self.kernels.setdefault(kernel, len(self.kernels))
-        return [number, len(addresses), *(n for address in addresses if address for n in address)]
+        if kernel not in self.kernels:
+            self.kernels[kernel] = len(self.kernels)
+            self._counts.append(len(addresses))
+        places = (number for address in addresses if address for number in address)
+        return StepRow(kernel_step, (self.kernels[kernel], len(addresses), *places))
 
     def _address(self, argument: Expr) -> tuple[int, int] | None:
         """The array that an argument lies in, and how far after its beginning."""
@@ -139,18 +155,14 @@ class StepTable:
         """The table and the function that takes its steps."""
         cases = [
             _CASE.format(
-                count=count,
-                types=", ".join(["u8 *"] * count) or "void",
-                arguments=", ".join(f"a[{k}]" for k in range(count)),
+                number=number,
+                kernel=kernel,
+                arguments=", ".join(f"a[{k}]" for k in range(self._counts[number])),
             )
-            for count in sorted(self._counts)
+            for kernel, number in self.kernels.items()
         ]
         return _TABLE.format(
-            kernels=", ".join(f"(void (*)(void)){kernel}" for kernel in self.kernels),
-            rows="".join(
-                f"  // {text(step).strip()}\n  {', '.join(map(str, row))},\n"
-                for step, row in self._rows
-            ),
+            rows="".join(map(str, self.rows)),
             most=max(self._counts, default=0) or 1,
             cases="\n".join(cases),
         )

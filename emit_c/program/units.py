@@ -12,7 +12,6 @@ that compilers can begin.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from emit_c.code.constants import ConstantArray
     from emit_c.code.definition import Definition
+    from emit_c.program.callers import Callers
 
 LEAST_TEXT = 8_000
 """Chosen: characters of kernels, some seven of them, that are worth a compiler of their own."""
@@ -40,32 +40,6 @@ _HIDDEN = "#pragma GCC visibility push(hidden)\n"
 _VISIBLE = "#pragma GCC visibility pop\n"
 # The prelude's variables, of which there must be one: kernels that use them are not moved.
 _VARIABLES = {"seed_random_state", "advance_random_state"}
-
-
-@dataclass(frozen=True)
-class CallingUnit:
-    """The functions that call kernels, the entry among them, written when they are needed.
-
-    Attributes
-    ----------
-    write : gives their text and what it mentions, as of `Definition`.
-    """
-
-    write: Callable[[], tuple[str, Mapping[str, None]]]
-
-    @cached_property
-    def _written(self) -> tuple[str, Mapping[str, None]]:
-        return self.write()
-
-    @property
-    def text(self) -> str:
-        """The functions."""
-        return self._written[0]
-
-    @property
-    def mentions(self) -> Mapping[str, None]:
-        """The names that they mention."""
-        return self._written[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +62,7 @@ class Parts:
     foreign_names: Collection[str]
     kernels: Mapping[str, Definition]
     entries: Collection[str]
-    calls: CallingUnit
+    calls: Callers
 
     def whole(self) -> str:
         """All parts as one file."""
@@ -104,14 +78,17 @@ class Parts:
         return called(_mentions(self.kernels.values()))
 
     def _one_file(self, library: str, *, whole: bool) -> str:
-        constants = "".join(f"{each.defined()}\n" for each in self.constants.values())
+        # Compilers warn of arrays that nothing reads.
+        read = {*self.calls.mentions, *_mentions(self.kernels.values())}
+        chosen = [each for name, each in self.constants.items() if name in read]
+        constants = "".join(f"{each.defined()}\n" for each in chosen)
         kernels = "\n".join(each.text for each in self.kernels.values())
         code = f"{constants}{self.foreign}{library}{kernels}\n{self.calls.text}"
-        used = _used(self.constants.values(), library, [*self.kernels.values(), self.calls])
+        used = _used(chosen, library, [*self.kernels.values(), self.calls])
         return f"{self.about()}\n{prelude(used, whole=whole)}\n{code}"
 
 
-def _mentions(definitions: Iterable[Definition | CallingUnit]) -> dict[str, None]:
+def _mentions(definitions: Iterable[Definition | Callers]) -> dict[str, None]:
     """The names that some definitions mention, in order."""
     return dict.fromkeys(chain.from_iterable(each.mentions for each in definitions))
 
@@ -119,7 +96,7 @@ def _mentions(definitions: Iterable[Definition | CallingUnit]) -> dict[str, None
 def _used(
     constants: Iterable[ConstantArray],
     library: str,
-    definitions: Iterable[Definition | CallingUnit],
+    definitions: Iterable[Definition | Callers],
 ) -> Iterable[str]:
     """The names in the parts of a file, as they come; functions apart are known by their text."""
     types = (kind for each in constants for kind in (each.kind, each.stored))
@@ -188,7 +165,8 @@ class Units:
         self.look(parts.kernels, parts.entries, parts.constants, parts.foreign_names)
         # Where compilers are at work already, a small file is better than one that ends last.
         least = LEAST_TEXT // 2 if self._files else LEAST_TEXT
-        calls = len(parts.calls.text) // CALLERS_TEXT
+        # A profile's files are those of the program, but for its clocks.
+        calls = (len(parts.calls.text) - len(parts.calls.clocks)) // CALLERS_TEXT
         count = min(self._most, (calls + sum(self._waiting.values())) // least)
         _, *groups = _spread(self._waiting, [calls, *[0] * (count - 1)])
         for group in filter(None, groups):

@@ -81,7 +81,7 @@ def test_subnormal_numbers_that_slow_a_kernel_are_told(found, monkeypatch):
     events = result.events.copy()
     events["begin"] = [0, 20_000, 30_000]
     events["end"] = [10_000, 21_000, 31_000]
-    fast = replace(result, events=events)
+    fast = replace(result, events=events, slowed={})
     events = events.copy()
     events["end"] = [40_000, 21_100, 31_000]
     slow = replace(result, events=events)

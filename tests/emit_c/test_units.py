@@ -2,6 +2,8 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +12,14 @@ import emit_c
 import hlo
 from codegen.functions import Function
 from codegen.statements import Call, For
+from emit_c.code import prelude
 from emit_c.code.definition import defined
 from emit_c.contraction.library import exported
-from emit_c.executable import built
+from emit_c.executable import building, built
+from emit_c.executable.ahead import files
+from emit_c.executable.profile import profile
 from emit_c.program import step_table, units
+from emit_c.program.clocks import with_clocks
 from interpreter import evaluate
 from optimizer import optimize, prepare
 
@@ -46,7 +52,8 @@ def many(monkeypatch):
     """Spread over files whatever can be."""
     monkeypatch.setattr(units, "LEAST_TEXT", 1)
     monkeypatch.setattr(step_table, "LEAST_TABLE", 1)
-    monkeypatch.setattr(built, "slots", lambda: 3)
+    for module in (building, built):
+        monkeypatch.setattr(module, "slots", lambda: 3)
 
 
 @pytest.mark.usefixtures("many")
@@ -94,11 +101,9 @@ ENTRY e {
     assert "take_steps(0, " in program.source
     assert "  // c_kernel(c, t);\n  2, 2, -2, 0, -1, 0,\n" in program.source
     # A copy is no kernel, and stays a call.
-    kernels = re.search(r"step_kernels\[\]\)\(void\) = \{(.*)\}", program.source)
-    assert kernels is not None
-    assert all(name.endswith("_kernel") for name in kernels[1].split(", "))
-    # Files that others compile have calls.
-    assert "take_steps" not in emit_c.emit(prepare(module), exported=False).source
+    kernels = re.findall(r"^      case \d+: (\w+)\(a\[0\]", program.source, re.MULTILINE)
+    assert kernels
+    assert all(name.endswith("_kernel") for name in kernels)
     x, y = np.arange(24, dtype=np.float32).reshape(4, 6), np.ones((6, 4), np.float32)
     found, want = emit_c.compile(module, optimize=False)(x, y), evaluate(module, x, y)
     assert [f.tobytes() for f in found] == [w.tobytes() for w in want]
@@ -128,6 +133,53 @@ def test_each_line_that_is_compiled_is_one_of_the_source(count, monkeypatch):
         source = code_lines(program.source)
         for file in (*program.files(count), *(exported([tile]) for tile in program.parts.tiles)):
             assert code_lines(file) - source == set()
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The files that compilers were given, a list for each module."""
+    given: list[list[str]] = []
+    library = built.library
+
+    def spied(files, **options):
+        given.append(list(files))
+        return library(files, **options)
+
+    monkeypatch.setattr(built, "library", spied)
+    return given
+
+
+# What a profile's file has besides: how to look at the clock.
+CLOCKS = (Path(prelude.__file__).parent / "profile.c").read_text().splitlines()
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("name", ["several", "collatz", "recurrent_scan"])
+def test_a_profile_compiles_the_text_that_runs(name, compiled):
+    """Its last file has macros in one place, and no line is another one."""
+    text = SEVERAL if name == "several" else (MODELS / f"{name}.hlo").read_text()
+    module = optimize(hlo.parse(text))
+    emit_c.compile(module, optimize=False, remember=False)
+    profile(
+        module, [np.ones(p.shape.dims, p.shape.element_type.dtype) for p in module.entry.parameters]
+    )
+    (*kernels, callers), (*same, timed), *_ = compiled
+    assert same == kernels
+    clocks = with_clocks(emit_c.emit(module)).parts.calls.clocks
+    assert "#define " in clocks
+    assert timed.count(clocks) == 1
+    left = [line for line in timed.replace(clocks, "").splitlines() if line not in CLOCKS]
+    assert left == [line for line in callers.splitlines() if line]
+
+
+def test_files_ahead_of_time_have_the_text_that_is_compiled():
+    """Every line of it in one piece; what is around it only calls it."""
+    for text in [SEVERAL, *(path.read_text() for path in sorted(MODELS.glob("*.hlo")))]:
+        module = optimize(hlo.parse(text))
+        source = emit_c.emit(module).source
+        before, after = files(module, "m")["m.c"].split(source)
+        assert all(line[:1] in ("", "#", "/") for line in before.splitlines())
+        assert "_kernel(" not in after
 
 
 def test_a_small_module_is_one_file():
@@ -178,7 +230,7 @@ def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
     loop = Function("add", (), (For("i", 4, ()),))
     kernels = {f.name: defined(f) for f in (Function("tile", (), ()), called, loop)}
     text = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
-    calls = units.CallingUnit(lambda: (text, dict.fromkeys(("dot", "add"))))
+    calls: Any = SimpleNamespace(text=text, clocks="", mentions=dict.fromkeys(("dot", "add")))
     parts = units.Parts(str, {}, "", (), kernels, {"dot", "add"}, calls)
     whole = sum(len(each.text) for each in kernels.values()) + len(text) // units.CALLERS_TEXT
     monkeypatch.setattr(units, "LEAST_TEXT", whole // 3)
