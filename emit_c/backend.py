@@ -114,14 +114,18 @@ def _limit_threads(number: int) -> None:
     emit_c.set_threads(number)
 
 
-def _profiled(module: Module, arguments: Sequence[Any]) -> Profile:
-    return _profiled_as_is(_optimized(module), arguments)
+def _profiled(
+    module: Module, arguments: Sequence[Any], schedule: KernelPass | None = None
+) -> Profile:
+    return _profiled_as_is(_optimized(module), arguments, schedule)
 
 
-def _profiled_as_is(module: Module, arguments: Sequence[Any]) -> Profile:
+def _profiled_as_is(
+    module: Module, arguments: Sequence[Any], schedule: KernelPass | None = None
+) -> Profile:
     from emit_c.executable.profile import profile  # noqa: PLC0415
 
-    return profile(module, arguments)
+    return profile(module, arguments, schedule=schedule)
 
 
 def _sanitized(module: Module, arguments: Sequence[Any]) -> SanitizerReport:
@@ -141,11 +145,13 @@ def _together(
     return _optimized(divided.for_replicas(replicas)), given
 
 
-def _profiled_together(module: Module, per_device: Sequence[Sequence[Any]]) -> Profile:
+def _profiled_together(
+    module: Module, per_device: Sequence[Sequence[Any]], schedule: KernelPass | None = None
+) -> Profile:
     from emit_c.executable.profile import profile  # noqa: PLC0415
 
     made, given = _together(module, per_device)
-    found = profile(made, per_device=given)
+    found = profile(made, per_device=given, schedule=schedule)
     return replace(found, value=found.value[: len(per_device)])
 
 

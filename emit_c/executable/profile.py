@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from emit_c.conditions import Conditions
+    from emit_c.kernels.passes import KernelPass
     from emit_c.program.call_sites import KernelSite
     from hlo.instruction import Module
 
@@ -162,6 +163,7 @@ def profile(
     module: Module,
     arguments: Iterable[Any] = (),
     per_device: Sequence[Sequence[Any]] | None = None,
+    schedule: KernelPass | None = None,
 ) -> Profile:
     """Run an optimized module again and again for a moment, and take the times of the fastest run.
 
@@ -172,13 +174,15 @@ def profile(
     ----------
     per_device : instead of `arguments`: those of each device, which run together. Times are sums
         over all devices, and a collective's include the time that it waits for others.
+    schedule : as of `emit_c.compile`.
 
     Raises
     ------
     HloError
         as `Executable` and its call.
     """
-    chosen, call = conditions_for(), partial(_profiled, prepare(module), arguments, per_device)
+    chosen = conditions_for()
+    call = partial(_profiled, prepare(module), schedule, arguments, per_device)
     found = call(chosen)
     if chosen.subnormals == "flush":
         return found
@@ -196,13 +200,14 @@ def slowed(kept: Profile, flushed: Profile) -> dict[str, float]:
 
 def _profiled(
     module: Module,
+    schedule: KernelPass | None,
     arguments: Iterable[Any],
     per_device: Sequence[Sequence[Any]] | None,
     conditions: Conditions,
 ) -> Profile:
     """The fastest run of a module, as emitters need it."""
     recorder = _recorder()
-    program = with_clocks(emit(module, conditions=conditions))
+    program = with_clocks(emit(module, schedule=schedule, conditions=conditions))
     sites = tuple(call.site for call in program.parts.calls.kernel_steps)
     executable = Executable(module.entry, build(program), partial(str, module))
     call = partial(executable, *arguments, per_device=per_device)

@@ -195,7 +195,7 @@ def _restrict(parser: Parser) -> None:
     parser.not_with("--iterations", "--input", "--fill", "--expect", "--output")
     parser.not_with("--split-input", "--output", "--expect", "--trace", "--profile-trace")
     parser.not_with("--sanitize", "--profile", "--profile-trace", "--threads")
-    parser.not_with("--schedule", *watching, *observed, "--checked", "--no-library")
+    parser.not_with("--schedule", *watching[2:], *observed, "--checked", "--no-library")
     parser.not_with("--transport", *watching, *observed, "--checked", "--no-library")
     for watch in watching[:2]:
         parser.not_with(watch, "--checked", "--no-library")
@@ -302,14 +302,16 @@ def chosen_runner(
     """The runner of a module on the inputs of each device, watched as the options ask for."""
     observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
     options = limits(arguments, backend)
-    if arguments.profile or arguments.profile_trace or arguments.sanitize:
-        return partial(run_watched, arguments, backend)
-    if arguments.transport:
-        options["transport"] = arguments.transport
+    own: dict[str, Any] = {}
     if arguments.schedule:
         from hlo_tools.own_schedules import own_schedule  # noqa: PLC0415 - imports emit_c
 
-        options["schedule"] = own_schedule(arguments.schedule)
+        own["schedule"] = own_schedule(arguments.schedule)
+    if arguments.profile or arguments.profile_trace or arguments.sanitize:
+        return partial(run_watched, arguments, backend, own)
+    options |= own
+    if arguments.transport:
+        options["transport"] = arguments.transport
     if arguments.no_library:
         options["libraries"] = False
     if arguments.checked:
@@ -392,9 +394,17 @@ def show(values: Sequence[Value]) -> None:
 
 
 def run_watched(
-    arguments: Namespace, backend: Backend, module: Module, inputs: Sequence[Sequence[Any]]
+    arguments: Namespace,
+    backend: Backend,
+    options: dict[str, Any],
+    module: Module,
+    inputs: Sequence[Sequence[Any]],
 ) -> list[Value]:
     """Run a module for a profile, or under sanitizers.
+
+    Parameters
+    ----------
+    options : of the profile.
 
     Raises
     ------
@@ -410,9 +420,9 @@ def run_watched(
         else partial(run_profiled, trace=arguments.profile_trace)
     )
     if len(inputs) > 1 and f"{way}_together" in backend.offers:
-        return run(backend.offers[f"{way}_together"], module, [inputs])[0]
+        return run(partial(backend.offers[f"{way}_together"], **options), module, [inputs])[0]
     refuse_communication(module, len(inputs))
-    return run(backend.offers[way], module, inputs)
+    return run(partial(backend.offers[way], **options), module, inputs)
 
 
 def limit_threads(number: int, *backends: Backend | None) -> None:

@@ -75,6 +75,16 @@ def test_a_scheduled_program_runs_and_is_timed(hlo) -> None:
     assert "error[HLO153]: `shorter` changes what the kernel of sums leaves" in changed.err
 
 
+def test_a_profile_is_of_the_scheduled_loops(hlo) -> None:
+    """It measures the kernels of the schedule, so it refuses a wrong one as every run does."""
+    words = ("run", "m.hlo", "--platform", "c", "--profile", "--seed", "1")
+    result = hlo(*words, "--schedule", "mine.py:blocks", "--reference", "interpreter")
+    assert result.status == 0, result.err
+    assert "sums_kernel" in result.out
+    assert "GFLOP/s" in result.out
+    assert "`shorter` changes what the kernel" in hlo(*words, "--schedule", "mine.py:shorter").err
+
+
 def refused(hlo, name, *options):
     result = hlo("opt", "m.hlo", "--stage", "loops", "--schedule", f"mine.py:{name}", *options)
     assert result.status == 2
