@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 # Bits of numbers, and how many of them a vector has.
 LANES = {32: 16, 64: 8}
+AHEAD = 4
+"""Measured: cache lines ahead that are asked for in each column, as a processor follows few of so
+many on its own. Without it, or 2 or 8 lines ahead, products of 16 rows of bf16 with weights of
+768 x 3072 from memory take 1.37, 1.10 and 1.17 times as long, of 128 rows 1.13, 1.01 and 1.03."""
 
 
 def transpose_name(bits: int) -> str:
@@ -46,6 +50,7 @@ def transpose_text(name: str, storage: str = "static ") -> str:
     kind, count = f"u{_BITS[name]}", LANES[_BITS[name]]
     each = f"vector_size(64), aligned({64 // count})"
     loaded = [f"v0_{k} = *(const lanes *)(at + {k} * from_column)" for k in range(count)]
+    ahead = [f"__builtin_prefetch(at + {k} * from_column + {AHEAD * count});" for k in range(count)]
     stored = [f"*(lanes *)(there + {k} * to_row) = v{_stages(count)}_{k};" for k in range(count)]
     return (
         f"// Rows from columns, in squares of {count} numbers a side.\n"
@@ -59,8 +64,8 @@ def transpose_text(name: str, storage: str = "static ") -> str:
         f"    for (; c + {count} <= columns; c += {count}) {{\n"
         f"      const {kind} *at = from + c * from_column + r;\n"
         f"      {kind} *there = to + r * to_row + c;\n"
-        f"{_lines(f'const lanes {one};' for one in loaded)}{_lines(_shuffles(count))}"
-        f"{_lines(stored)}"
+        f"{_lines(ahead)}{_lines(f'const lanes {one};' for one in loaded)}"
+        f"{_lines(_shuffles(count))}{_lines(stored)}"
         "    }\n"
         "    for (; c < columns; c++) {\n"
         f"      for (s64 k = r; k < r + {count}; k++) {{\n"
