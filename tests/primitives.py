@@ -39,16 +39,47 @@ def divided(choose, loop):
     return divide(body(), loop, choose([1, 2, 4, 16]), lambda block, _: [fresh(body(), block)])
 
 
-def guarded(choose, loop):
-    """The loop in whole blocks, in which iterations past the end do nothing."""
-    size, names = choose([1, 2, 4, 16]), body()
+def named_bounds(choose, loop):
+    """Values of names, and the loop with these as its bounds, or as it is."""
     bounds = {} if choose([True, False]) else {"stop": Name("stop"), "start": Name("start")}
     known = Let("s64", "start", Literal(loop.start)), Let("s64", "stop", Literal(loop.stop))
+    return known, replace(loop, **bounds)
+
+
+def rested(choose, loop):
+    """Whole blocks, and a loop over what is left, which counts on."""
+    size, names = choose([1, 2, 4, 16]), body()
+    known, loop = named_bounds(choose, loop)
+
+    def inside(block, _=None):
+        return [fresh(names, block)]
+
+    return [*known, *divide(names, loop, size, inside, rest=inside)]
+
+
+def guarded(choose, loop):
+    """The loop in whole blocks, in which iterations past the end do nothing."""
+    return blocked(choose, loop, "guard")
+
+
+def ended(choose, loop):
+    """The loop in blocks, of which the last one ends with it."""
+    return blocked(choose, loop, "min")
+
+
+def counting(choose):
+    """A loop that counts by 1 or by 2."""
+    return replace(nest(choose), step=choose([1, 2]))
+
+
+def blocked(choose, loop, tail):
+    size, names = choose([1, 2, 4, 16]), body()
+    known, loop = named_bounds(choose, loop)
 
     def inside(block, _):
         return [fresh(names, block)]
 
-    return [*known, *divide(names, replace(loop, **bounds), size, inside, tail="guard")]
+    return [*known, *divide(names, loop, size, inside, tail=tail)]
 
 
 def strip_mined(choose, loop):
@@ -228,8 +259,10 @@ def parted(choose, loop):
 # Each with the loops that it is tried on, and the part of them that it must take at least.
 PRIMITIVES = {
     divided: (nest, 1.0),
+    rested: (nest, 1.0),
     guarded: (nest, 1.0),
     strip_mined: (from_zero, 1.0),
+    ended: (counting, 1.0),
     unrolled: (nest, 1.0),
     jammed: (partial(nest, kinds=[None]), 0.3),
     jammed_whole: (of_loops, 0.2),

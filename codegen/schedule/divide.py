@@ -7,13 +7,13 @@ becomes, in blocks of 32,
     for i_block < 64 by 32: for k < 32: i = i_block + k; f(i)
     for k < 26: i = 64 + k; f(i)
 
-(Halide: `split`; Exo: `divide_loop`; MLIR: `tile`. The second loop is the tail, cut off.) With a
-guard, all blocks are whole, and iterations past the end do nothing:
+(Halide: `split`; Exo: `divide_loop`; MLIR: `tile`.) The second loop is the tail, which is cut off
+here. With other tails there is one loop over blocks, and bounds need not be known:
 
-    for i_block < 90 by 32: for k < 32: i = i_block + k; if (i < 90) f(i)
+    for i_block < 90 by 32: for k < 32: i = i_block + k; if (i < 90) f(i)         guard
+    for i_block < 90 by 32: for i_block <= i < min(i_block + 32, 90): f(i)        min
 
-This needs no bounds that are known, and one loop, which is what a grid of threads has. (Halide:
-`GuardWithIf`; Exo: `guard`.)
+A guard is what a grid of threads has. (Halide: `GuardWithIf`; Exo: `guard`.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from codegen.expressions import Group, Index, Name, as_expr, binary
+from codegen.expressions import Group, Index, Name, as_expr, at_most, binary
+from codegen.loops.work import trip_count
 from codegen.schedule.legality import (
     IllegalError,
     expect_no_break,
@@ -43,10 +44,18 @@ if TYPE_CHECKING:
     from codegen.statements import Statement
 
     _Inside = Callable[[For, Expr | int], Iterable[Statement]]
+    _Rest = Callable[[For], Iterable[Statement]]
 
 
 def divide(
-    body: Body, loop: For, size: int, inside: _Inside, *, tail: Literal["cut", "guard"] = "cut"
+    body: Body,
+    loop: For,
+    size: int,
+    inside: _Inside,
+    *,
+    tail: Literal["cut", "guard", "min"] = "cut",
+    rest: _Rest | None = None,
+    word: str = "block",
 ) -> list[Statement]:
     """A loop in blocks, and the iterations left over as a shorter block of their own.
 
@@ -58,55 +67,92 @@ def divide(
     inside : gives the statements for a block: for the loop over its iterations, which counts from
         0, and for the number of the first one. It is called again for what is left over.
     tail : "guard" for one loop over blocks that are all whole, with a condition in each iteration
-        where that is needed.
+        where that is needed; "min" for blocks that end with the loop, and count as it does.
+    rest : gives the statements for what is left over instead, as a loop that counts on from the
+        blocks. Then bounds need not be known.
+    word : of the name of the counter of blocks.
 
     Raises
     ------
     IllegalError
-        if the loop does not count by 1, from one number that is known to another; with a guard, if
-        it does not count by 1 to a number that stays the same; or if an iteration may be the last.
+        if the loop does not count by 1, from one number that is known to another; with another tail
+        or a rest, if it does not count by 1 to a number that stays the same; or if an iteration may
+        be the last.
     """
     expect_no_break(loop)
-    if tail == "guard":
-        return [_guarded(body, loop, size, inside)]
+    if tail != "cut":
+        counter = Name(body.name(f"{loop.name}_{word}"))
+        divided = _guarded if tail == "guard" else _ending
+        return [divided(body, loop, size, inside, counter)]
     numbers = LoopView(loop).bounds
-    if numbers is None or numbers.step != 1:
-        raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
-    if len(numbers) <= size and numbers.start == 0:
-        return list(inside(loop, 0))
-    if len(numbers) <= size:
-        lane, first = _block(body, loop, numbers.start, len(numbers))
-        before = {lane.name: Name(loop.name) - numbers.start}
-        granted(SameIterations((loop,), (Part((lane,), _counted(lane), before),)))
-        applied("count from 0", "iterations stay in order", loop, [lane])
-        return list(inside(lane, first))
-    block, left = Name(body.name(f"{loop.name}_block")), len(numbers) % size
+    if rest is None:
+        if numbers is None or numbers.step != 1:
+            raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
+        if len(numbers) <= size:
+            return list(inside(*_from_0(body, loop)))
+    elif numbers is not None and len(numbers) < size:
+        return list(rest(loop))
+    _expect_fixed_end(loop)
+    block = Name(body.name(f"{loop.name}_{word}"))
     lane, first = _block(body, loop, block, size)
-    whole = numbers.stop - left
+    before, whole = _end_of_blocks(body, loop, size)
+    trips = None if isinstance(whole, int) else trip_count(loop)
     blocks = replace(
-        loop, name=block.name, stop=whole, step=size, body=(lane,), simd=False, reductions=()
-    )
-    rest = [replace(loop, start=whole)] if left else []
+        loop, name=block.name, stop=whole, step=size, body=(lane,), simd=False, reductions=(),
+        trip_count=trips and trips // size,
+    )  # fmt: skip
+    left = replace(loop, start=whole, trip_count=trips and trips % size)
+    tails = [left] if whole != loop.stop else []
     same = {loop.name: Name(loop.name)}
-    granted(SameIterations((loop,), (_part(loop, blocks), *(Part((r,), same, same) for r in rest))))
-    applied(f"divide by {size}", "each iteration is in one block", loop, [blocks, *rest])
-    made: list[Statement] = [replace(blocks, body=tuple(inside(lane, first)))]
-    if left:
-        made += inside(*_block(body, loop, whole, left))
+    exact = before[0].value if before else whole
+    parts = [_part(loop, replace(blocks, stop=exact))]
+    parts += (Part((replace(each, start=exact),), same, same) for each in tails)
+    granted(SameIterations((loop,), tuple(parts)))
+    applied(f"divide by {size}", "each iteration is in one block", loop, [*before, blocks, *tails])
+    made: list[Statement] = [*before, blocks.with_body(inside(lane, first))]
+    for each in tails:
+        made += rest(each) if rest else inside(*_from_0(body, each))
     return made
 
 
-def _guarded(body: Body, loop: For, size: int, inside: _Inside) -> For:
+def _expect_fixed_end(loop: For, *, by_1: bool = True) -> None:
+    """Raise unless a loop counts by a known number to one that no iteration changes."""
+    is_known = loop.step == 1 if by_1 else isinstance(loop.step, int)
+    if not is_known or not changed_in([loop]).isdisjoint(names_of(as_expr(loop.stop))):
+        word = "by 1 " if by_1 else ""
+        raise IllegalError(f"the loop over {loop.name} does not count {word}to one number")
+
+
+def _end_of_blocks(body: Body, loop: For, size: int) -> tuple[list[Let], int | Expr]:
+    """The end of the last whole block, and its name where it is not known."""
+    start, stop = loop.start, loop.stop
+    if isinstance(start, int) and isinstance(stop, int):
+        return [], stop - max(stop - start, 0) % size
+    whole = Name(body.name("whole"))
+    end = as_expr(stop) - Group(as_expr(stop) - start) % size
+    return [Let("s64", whole.name, end)], whole
+
+
+def _from_0(body: Body, loop: For) -> tuple[For, Expr | int]:
+    """A loop that counts from 0, and its first number."""
+    numbers = LoopView(loop).bounds
+    assert numbers is not None
+    if numbers.start == 0:
+        return loop, 0
+    lane, first = _block(body, loop, numbers.start, len(numbers))
+    before = {lane.name: Name(loop.name) - numbers.start}
+    granted(SameIterations((loop,), (Part((lane,), _counted(lane), before),)))
+    applied("count from 0", "iterations stay in order", loop, [lane])
+    return lane, first
+
+
+def _guarded(body: Body, loop: For, size: int, inside: _Inside, block: Name) -> For:
     """The loop over blocks whose iterations past the end do nothing."""
-    numbers, changed = LoopView(loop).bounds, changed_in([loop])
-    if loop.step != 1 or not changed.isdisjoint(names_of(as_expr(loop.stop))):
-        raise IllegalError(f"the loop over {loop.name} does not count by 1 to one number")
+    _expect_fixed_end(loop)
+    numbers, whole = LoopView(loop).bounds, loop
     if numbers is None or len(numbers) % size:
         is_left = binary("<", Name(loop.name), loop.stop)
-        whole = replace(loop, body=(If(is_left, loop.body),), trip_count=None)
-    else:
-        whole = loop
-    block, trips = Name(body.name(f"{loop.name}_block")), loop.trip_count
+        whole = replace(loop, body=(If(is_left, loop.body),))
     lane, first = _block(body, whole, block, size)
     lane = replace(lane, parallel=loop.parallel)
     if numbers:
@@ -114,10 +160,7 @@ def _guarded(body: Body, loop: For, size: int, inside: _Inside) -> For:
         begin = Counter(block.name, numbers.start, numbers[::size][-1])
         total = Sum(0, ((begin, 1), (Counter(lane.name, 0, size - 1), 1)))
         lane = lane.with_body([Let(loop.kind, loop.name, Index(total)), *lane.body[1:]])
-    made = replace(
-        loop, name=block.name, step=size, body=(lane,), simd=False, reductions=(),
-        trip_count=None if trips is None else -(-trips // size),
-    )  # fmt: skip
+    made = replace(_over_blocks(loop, size, block), body=(lane,))
     is_one = None if whole is loop else binary("<", _counted(lane)[loop.name], loop.stop)
     granted(SameIterations((loop,), (replace(_part(loop, made), condition=is_one),)))
     reason = "each iteration is in one block, and those past the end do nothing"
@@ -125,11 +168,40 @@ def _guarded(body: Body, loop: For, size: int, inside: _Inside) -> For:
     return made.with_body(inside(lane, first))
 
 
+def _ending(_: Body, loop: For, size: int, inside: _Inside, block: Name) -> For:
+    """The loop over blocks that end with the loop; it may count by any number."""
+    _expect_fixed_end(loop, by_1=False)
+    assert isinstance(loop.step, int)
+    numbers, end = LoopView(loop).bounds, block + size * loop.step
+    if numbers is None or len(numbers) % size:
+        end = at_most(end, loop.stop)
+    count = trip_count(loop)
+    each = replace(loop, start=block, stop=end, trip_count=min(size, count))
+    made = replace(_over_blocks(loop, size, block), body=(each,), trip_count=-(-count // size))
+    number = Name(loop.name)
+    first = number - Group(Group(number - loop.start) % (size * loop.step))
+    inverse: dict[str, Expr] = {block.name: first, loop.name: number}
+    granted(SameIterations((loop,), (Part((made, each), {loop.name: number}, inverse),)))
+    applied(f"divide by {size}", "each iteration is in one block", loop, [made])
+    return made.with_body(inside(each, block))
+
+
+def _over_blocks(loop: For, size: int, block: Name) -> For:
+    """A loop over all blocks, of which the last one may be shorter."""
+    assert isinstance(loop.step, int)
+    trips = None if loop.trip_count is None else -(-loop.trip_count // size)
+    return replace(
+        loop, name=block.name, step=size * loop.step, simd=False, reductions=(), trip_count=trips
+    )
+
+
 def _block(body: Body, loop: For, first: Expr | int, count: int) -> tuple[For, Expr | int]:
     lane = Name(body.name("k"))
-    number = lane if first == 0 else lane + first
+    number = lane + first if isinstance(first, int) else first + lane
     statements = (Let(loop.kind, loop.name, number), *loop.body)
-    made = replace(loop, name=lane.name, start=0, stop=count, body=statements, parallel=False)
+    made = replace(
+        loop, name=lane.name, start=0, stop=count, body=statements, parallel=False, trip_count=None
+    )
     return made, first
 
 

@@ -20,12 +20,15 @@ sum, as a cumulative sum does, it reads `total + sum`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Choose, Expr, Group, Literal, Load, Name, Op, at_most
+from codegen.expressions import Cast, Choose, Expr, Group, Literal, Load, Name, Op
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
+from codegen.schedule.divide import divide
+from codegen.schedule.trace import attempt
 from codegen.statements import (
     Assign,
     For,
@@ -68,7 +71,8 @@ def cascade_sums(
                 variables[name] = statement
                 found.append(statement)
             case For() if sums := _long_sums(body, statement, variables):
-                found += _cascaded(body, statement, sums)
+                runs = attempt(partial(_cascaded, body, statement, sums))
+                found += runs or [statement]
             case For(simd=False) | Forever():
                 found.append(statement.with_body(cascade_sums(body, statement.body, variables)))
             case If(_, then, otherwise):
@@ -249,10 +253,12 @@ def _cascaded(body: Body, loop: For, sums: Sequence[_LongSum]) -> list[Statement
         return [statement]
 
     whole = loop.with_body(replaced(loop.body, reading_totals))
-    return [*begin, _in_runs(body, whole, targets, sums), *end]
+    return [*begin, *_in_runs(body, whole, targets, sums), *end]
 
 
-def _in_runs(body: Body, loop: For, targets: frozenset[Expr], sums: Sequence[_LongSum]) -> For:
+def _in_runs(
+    body: Body, loop: For, targets: frozenset[Expr], sums: Sequence[_LongSum]
+) -> list[Statement]:
     """The loop, in which some iterations, or some of a loop inside, are a run."""
     each = _additions(loop.body, targets)
     if each > machine.RUN_OF_A_SUM:
@@ -260,15 +266,11 @@ def _in_runs(body: Body, loop: For, targets: frozenset[Expr], sums: Sequence[_Lo
         longest = max(inside, key=lambda s: _additions([s], targets), default=None)
         if longest is not None and _additions([longest], targets) > machine.RUN_OF_A_SUM:
             made = _in_runs(body, longest, targets, sums)
-            return loop.with_body(made if s is longest else s for s in loop.body)
-    assert isinstance(loop.step, int)
+            others = (made if s is longest else [s] for s in loop.body)
+            return [loop.with_body(s for each in others for s in each)]
     length = max(machine.RUN_OF_A_SUM // each, 1) * (machine.LANES if loop.simd else 1)
-    step, count = length * loop.step, trip_count(loop)
-    run = body.name(f"{loop.name}_run")
-    end: Expr = Name(run) + step
-    if not isinstance(loop.start, int) or not isinstance(loop.stop, int) or count % length:
-        end = at_most(end, loop.stop)
-    inner = replace(loop, start=Name(run), stop=end, trip_count=min(length, count))
-    ends = (s for each_sum in sums for s in each_sum.end_run())
-    runs = -(-count // length)
-    return For(run, loop.stop, (inner, *ends), loop.start, step, trip_count=runs, kind=loop.kind)
+
+    def run(iterations: For, _: Expr | int) -> list[Statement]:
+        return [iterations, *(s for each_sum in sums for s in each_sum.end_run())]
+
+    return divide(body, loop, length, run, tail="min", word="run")

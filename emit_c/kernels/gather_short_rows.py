@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count, work
+from codegen.schedule.divide import divide
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.trace import attempt
 from codegen.schedule.unroll import unroll_inside
@@ -160,12 +161,16 @@ class _ShortRows:
         loop = self.loop
         if not self.apart or not self._can_be_gathered():
             raise IllegalError(f"no instruction gathers the rows of the loop over {loop.name}")
-        assert isinstance(loop.stop, int)
-        whole = loop.stop - loop.stop % machine.LANES
-        transposed = TransposedRows(self.body, loop.name, self.written, self.apart)
+        return divide(self.body, loop, machine.LANES, self._in_block, rest=lambda left: [left])
+
+    def _in_block(self, lanes: For, block: Expr | int) -> Sequence[Statement]:
+        """The statements for a block of rows, a lane each."""
+        row = self.loop.name
+        transposed = TransposedRows(self.body, row, self.written, self.apart, lanes.name, block)
         every = (each for s in nested(transposed.statements) for each in trees(s))
-        found = {n for each in every for n in distances(loop.name, each)}
-        starts = RowStarts(self.body, loop.name, transposed, sorted(found.intersection(self.apart)))
-        lanes = starts.lanes([rewritten(s, starts.placed) for s in transposed.statements])
-        blocks = starts.blocks(whole, [lanes])
-        return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)
+        found = {n for each in every for n in distances(row, each)}
+        apart = sorted(found.intersection(self.apart))
+        starts = RowStarts(self.body, row, transposed, apart)
+        return starts.of_block(
+            [starts.lanes([rewritten(s, starts.placed) for s in transposed.statements])]
+        )

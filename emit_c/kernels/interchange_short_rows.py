@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Expr, Load, Name, Op
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
+from codegen.schedule.divide import divide
 from codegen.statements import (
     Assign,
     For,
@@ -80,11 +81,15 @@ def interchange_short_rows(
             return None
         if not _is_worth_it(statement) or not _can_be_taken(statement):
             return None
-        hoisted = _hoisted(statement)
+        hoisted, row = _hoisted(statement), statement.name
         apart = distances_gathered(statement)
-        transposed = TransposedRows(body, statement.name, hoisted.body, apart)
-        kept = with_kept_elements(body, hoisted.with_body(transposed.statements), types)
-        return _BlocksOfRows(body, kept, types, transposed).statements(statement)
+
+        def in_block(lanes: For, block: Expr | int) -> Sequence[Statement]:
+            transposed = TransposedRows(body, row, hoisted.body, apart, lanes.name, block)
+            kept = with_kept_elements(body, hoisted.with_body(transposed.statements), types)
+            return _BlockOfRows(body, kept, types, transposed).statements()
+
+        return divide(body, statement, machine.LANES, in_block, rest=lambda left: [left])
 
     return replaced(statements, interchanged)
 
@@ -146,8 +151,8 @@ def _hoisted(loop: For) -> For:
     return loop.with_body(made)
 
 
-class _BlocksOfRows:
-    """A loop over short rows on its way to blocks of them.
+class _BlockOfRows:
+    """A loop over short rows on its way to a block of them.
 
     Attributes
     ----------
@@ -171,13 +176,9 @@ class _BlocksOfRows:
         self.shared = {name for name in numbers if used[name] > 1}
         self.starts = RowStarts(body, loop.name, transposed, distances_gathered(loop))
 
-    def statements(self, loop: For) -> Sequence[Statement]:
-        """The loop over blocks of rows, and the loop as it was over those that are left."""
-        assert isinstance(loop.stop, int)
-        whole = loop.stop - loop.stop % machine.LANES
-        iteration = [*self._declared(), *map(self._in_lanes, self.pieces)]
-        blocks = self.starts.blocks(whole, iteration)
-        return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)
+    def statements(self) -> Sequence[Statement]:
+        """The statements for a block of rows, a lane each."""
+        return self.starts.of_block([*self._declared(), *map(self._in_lanes, self.pieces)])
 
     def _declared(self) -> Iterator[Statement]:
         """An array for each number, or array, that a row declares."""

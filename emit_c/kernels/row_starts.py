@@ -45,7 +45,7 @@ class RowStarts:
 
     Attributes
     ----------
-    block, lane : the counters of blocks and of lanes.
+    block, lane : the number of the block's first row, and the counter of lanes.
     """
 
     def __init__(
@@ -55,11 +55,10 @@ class RowStarts:
         self.block, self.lane = transposed.block, transposed.lane
         self._names = {n: (body.name("rows"), body.name("row")) for n in apart}
 
-    def blocks(self, stop: int, iteration: Sequence[Statement]) -> For:
-        """The loop over blocks of rows."""
+    def of_block(self, iteration: Sequence[Statement]) -> tuple[Statement, ...]:
+        """The statements for a block of rows, with those that load and store its columns."""
         before = (*self._transposed.loads(), *self._arrays())
-        inside = (*before, *iteration, *self._transposed.stores())
-        return For(self.block, stop, inside, step=machine.LANES, parallel=True)
+        return (*before, *iteration, *self._transposed.stores())
 
     def _arrays(self) -> Iterator[Statement]:
         """The beginnings of rows, from that of the block on."""
@@ -74,7 +73,7 @@ class RowStarts:
 
     def lanes(self, statements: Sequence[Statement]) -> For:
         """A loop over the rows of a block, in lanes."""
-        number = Let("s64", self._row, Name(self.block) + Name(self.lane))
+        number = Let("s64", self._row, self.block + Name(self.lane))
         rows = (
             Let("s32", row, Load(Name(array), Name(self.lane)))
             for array, row in self._names.values()
@@ -92,6 +91,6 @@ class RowStarts:
         distance = _distance(self._row, expr)
         if distance not in self._names:
             return rebuilt(expr, self.placed)
-        row = Group(Name(self.block) * distance + Name(self._names[distance][1]))
+        row = Group(self.block * distance + Name(self._names[distance][1]))
         assert isinstance(expr, Op)
         return row if isinstance(expr.args[0], Name) else -row

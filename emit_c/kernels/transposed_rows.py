@@ -101,17 +101,19 @@ class TransposedRows:
     row : the counter of rows.
     statements : of a row; loops along it may be among them.
     apart : the distances of the rows that compilers do not take apart.
+    lane, block : the counter of the lanes of a block, and the name of the number of its first row.
 
     Attributes
     ----------
-    block, lane : the counters of blocks, and of the lanes of a block.
     statements : of a row in a lane.
     """
 
     def __init__(
-        self, body: Body, row: str, statements: Sequence[Statement], apart: Sequence[int]
-    ) -> None:
-        self.block, self.lane = body.name(f"{row}_block"), body.name("k")
+        self, body: Body, row: str, statements: Sequence[Statement], apart: Sequence[int],
+        lane: str, block: Expr | int,
+    ) -> None:  # fmt: skip
+        assert isinstance(block, Name)
+        self.block, self.lane = block, lane
         self._body, self._row, self._apart = body, row, apart
         self._along = {s.name for s in nested(statements) if isinstance(s, For)}
         self._changed = changed_in(statements)
@@ -220,7 +222,7 @@ class _Transposition:
         self.padded, self.row, self.column = (body.name(n) for n in ("padded", "r", "c"))
         row = unknown(self.row, 0, machine.LANES - 1)
         column = unknown(self.column, 0, columns.width - 1)
-        first = unknown(transposed.block, 0, 1 << 62)
+        first = unknown(transposed.block.name, 0, 1 << 62)
         self.element = item(
             Name(rows.array),
             rows.begin + first * rows.distance + row * rows.distance + column + columns.low,

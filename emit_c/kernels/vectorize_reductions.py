@@ -23,11 +23,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Group, Load, Name, Op, as_expr
+from codegen.expressions import Choose, Load, Name, Op, as_expr
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
+from codegen.schedule.divide import divide
+from codegen.schedule.obligations import Part, SameIterations, granted
+from codegen.schedule.order import vectorize
 from codegen.schedule.rfactor import PartialFold, folding_loop, neutral_elements, rfactor
-from codegen.schedule.trace import attempt
+from codegen.schedule.trace import applied, attempt
 from codegen.statements import (
     Assign,
     Call,
@@ -144,8 +147,7 @@ def _fold_of(body: Body, loop: For, types: KernelTypes, *, again: bool) -> _Lane
     if lanes < machine.HALF_VECTOR:
         return None
     arrays = {name: body.name("lanes") for _, name in loop.reductions}
-    names = body.name("k"), body.name(f"{loop.name}_block"), body.name("whole")
-    return _LaneFold(loop, ends, count, lanes, *names, types, arrays, held)
+    return _LaneFold(loop, ends, lanes, types, arrays, held)
 
 
 def _kind_of_lanes(kind: str, loaded: Collection[int], iterations: int) -> str:
@@ -187,20 +189,13 @@ class _LaneFold:
     Attributes
     ----------
     ends : the loop without its first and last iterations, and these.
-    trip_count : the number of iterations that are left.
     lanes : the number of lanes of a block.
-    lane, block, whole : the names of the counters of lanes and of blocks, and of the end of the
-        last whole block.
     arrays, kinds : of the lanes into which each variable is split, and their types.
     """
 
     loop: For
     ends: Peeled
-    trip_count: int
     lanes: int
-    lane: str
-    block: str
-    whole: str
     types: KernelTypes
     arrays: Mapping[str, str]
     kinds: Mapping[str, str]
@@ -212,12 +207,27 @@ class _LaneFold:
         ----------
         called : the function that folds the lanes is called, not inlined.
         """
-        fold, lane = self._folding(self.ends.loop, Name(self.lane)), Name(self.lane)
-        begun = [Assign(Load(Name(a), lane), fold.starts[name]) for name, a in self.arrays.items()]
+        folds: list[PartialFold] = []
+
+        def in_lanes(block: For, _: Expr | int) -> list[For]:
+            folds.append(self._folding(block, Name(block.name)))
+            return [vectorize(folds[-1].loop)]
+
+        def left_over(rest: For) -> list[For]:
+            if isinstance(rest.start, int) and _can_run_again(rest):
+                return [self._last_block(rest, folds[0].loop)]
+            return [self._folding(rest, Name(rest.name) - rest.start).loop]
+
+        blocks = divide(body, self.ends.loop, self.lanes, in_lanes, rest=left_over)
+        inside = (*self.ends.before, *blocks, *self.ends.after)
+        fold, lane = folds[0], folds[0].loop.name
+        begun = (
+            Assign(Load(Name(a), Name(lane)), fold.starts[name]) for name, a in self.arrays.items()
+        )
         return [
             *(LocalVariable(self.kinds[n], a, size=self.lanes) for n, a in self.arrays.items()),
-            For(self.lane, self.lanes, tuple(begun), simd=True),
-            *replaced([nest], lambda s: self._blocks(fold.loop) if s is self.loop else None),
+            For(lane, self.lanes, tuple(begun), simd=True),
+            *replaced([nest], lambda s: inside if s is self.loop else None),
             *self._together(body, fold, called=called),
         ]
 
@@ -226,50 +236,32 @@ class _LaneFold:
         kinds = {name: self.types.of_number(name) for name in self.arrays}
         return rfactor(loop, kinds, {n: Load(Name(a), lane) for n, a in self.arrays.items()})
 
-    def _blocks(self, folding: For) -> tuple[Statement, ...]:
-        """The loop over blocks and the remainder loop, between the iterations that are peeled."""
-        loop = self.ends.loop
-        before, whole = list(self.ends.before), self._whole(loop)
-        if not isinstance(whole, int):
-            before.append(Let("s64", self.whole, whole))
-            whole = Name(self.whole)
-        iteration = Let("s64", loop.name, Name(self.block) + Name(self.lane))
-        lanes = For(self.lane, self.lanes, (iteration, *folding.body), simd=True)
-        blocks = self.trip_count // self.lanes
-        made: list[Statement] = [
-            For(self.block, whole, (lanes,), loop.start, self.lanes, trip_count=blocks)
-        ]
-        if whole != loop.stop and isinstance(whole, int) and _can_run_again(self.ends.loop):
-            made.append(self._last_block(folding.body, self.trip_count % self.lanes))
-        elif whole != loop.stop:
-            rest = replace(loop, start=whole, trip_count=self.trip_count % self.lanes)
-            made.append(self._folding(rest, Name(loop.name) - whole).loop)
-        return (*before, *made, *self.ends.after)
-
-    def _whole(self, loop: For) -> int | Expr:
-        """The end of the last whole block."""
-        if isinstance(loop.start, int):
-            return loop.start + self.trip_count - self.trip_count % self.lanes
-        return as_expr(loop.stop) - Group(as_expr(loop.stop) - loop.start) % self.lanes
-
-    def _last_block(self, inside: Sequence[Statement], left: int) -> For:
-        """The loop over the last whole vector, in which the last `left` lanes fold."""
-        lanes, lane = set(self.arrays.values()), Name(self.lane)
-        is_left = Op(">=", (lane, as_expr(self.lanes - left)))
+    def _last_block(self, rest: For, block: For) -> For:
+        """The loop over the last whole vector, in which the last lanes fold what is left over."""
+        assert isinstance(rest.start, int)
+        assert isinstance(rest.stop, int)
+        arrays, lane = set(self.arrays.values()), Name(block.name)
+        is_left = Op(">=", (lane, as_expr(self.lanes - (rest.stop - rest.start))))
 
         def chosen(statement: Statement) -> Statement:
             match statement:
                 case If(condition, then, otherwise):
                     return If(condition, tuple(map(chosen, then)), tuple(map(chosen, otherwise)))
-                case Assign(target, value) if base(target) in lanes:
+                case Assign(target, value) if base(target) in arrays:
                     return Assign(target, Choose(is_left, value, target))
                 case _:
                     return statement
 
-        loop = self.ends.loop
-        assert isinstance(loop.stop, int)
-        iteration = Let("s64", loop.name, lane + (loop.stop - self.lanes))
-        return For(self.lane, self.lanes, (iteration, *map(chosen, inside)), simd=True)
+        first = rest.stop - self.lanes
+        number = Let("s64", rest.name, lane + first)
+        made = replace(block, body=(number, *map(chosen, block.body[1:])))
+        inverse = {lane.name: Name(rest.name) - first}
+        granted(
+            SameIterations((rest,), (Part((made,), {rest.name: number.value}, inverse, is_left),))
+        )
+        reason = "the first lanes, which do iterations again, store the same and fold nothing"
+        applied(f"overlap by {self.lanes}, under a mask", reason, rest, [made])
+        return made
 
     def _together(self, body: Body, fold: PartialFold, *, called: bool) -> Iterator[Statement]:
         """Fold the lanes into the variables; the index of an extreme together with the extreme."""

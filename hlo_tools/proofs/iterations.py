@@ -107,8 +107,9 @@ def _within(loops: Sequence[For], counters: Mapping[str, Solved]) -> Solved:
     """Counters have values of an iteration."""
     facts: list[Solved] = []
     for loop in loops:
-        number, start, step = counters[loop.name], term(loop.start, {}), term(loop.step, {})
-        facts += (number >= start, number < term(loop.stop, {}), (number - start) % step == 0)
+        start, stop, step = (term(n, counters) for n in (loop.start, loop.stop, loop.step))
+        number = counters[loop.name]
+        facts += (number >= start, number < stop, (number - start) % step == 0)
     return z3.And(*facts)
 
 

@@ -89,7 +89,7 @@ KERNEL = """\
   const s32 i_1_block = (s32)blockIdx.x * 32;
   const s32 k_2 = threadIdx.y;
   const s32 k_1 = threadIdx.x;
-  tile[k_2 * 33 + k_1] = x[(k_2 + i_1_block) * 64 + (k_1 + i_block)];
+  tile[k_2 * 33 + k_1] = x[(i_1_block + k_2) * 64 + (i_block + k_1)];
   __syncthreads();
   const s32 k_3 = threadIdx.y;
   const s32 k_4 = threadIdx.x;

@@ -9,6 +9,7 @@ from primitives import (
     PRIMITIVES,
     coalesced,
     divided,
+    ended,
     guarded,
     interchanged,
     jammed,
@@ -91,7 +92,7 @@ def test_what_is_refused_is_often_wrong(primitive, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "primitive", [divided, guarded, strip_mined, unrolled, parted, coalesced, staged]
+    "primitive", [divided, ended, guarded, strip_mined, unrolled, parted, coalesced, staged]
 )
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_loop_that_may_end_early_stays_one(primitive, inside):

@@ -11,13 +11,13 @@ for (s64 i_block = 0; i_block < 128; i_block += 64) {
   f32 column_1[64];
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 64; k_1++) {
-    const s64 i_1 = k_1 + i_block;
+    const s64 i_1 = i_block + k_1;
     column[k_1] = x[i_1];
     column_1[k_1] = x[i_1] * x[i_1];
   }
   for (s64 k_1 = 0; k_1 < 64; k_1++) {
-    y[(k_1 + i_block) * 5] = column[k_1];
-    y[(k_1 + i_block) * 5 + 1] = column_1[k_1];
+    y[(i_block + k_1) * 5] = column[k_1];
+    y[(i_block + k_1) * 5 + 1] = column_1[k_1];
   }
 }
 f32 column_2[2];

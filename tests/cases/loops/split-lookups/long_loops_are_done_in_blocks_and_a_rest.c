@@ -14,7 +14,7 @@ for (s64 i_block = 0; i_block < 512; i_block += 256) {
   u8 looked_up[256];
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 256; k_1++) {
-    const s64 i_1 = k_1 + i_block;
+    const s64 i_1 = i_block + k_1;
     const s32 place_1 = x[i_1];
     places[k_1] = place_1;
   }
@@ -30,7 +30,7 @@ for (s64 i_block = 0; i_block < 512; i_block += 256) {
   }
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 256; k_1++) {
-    const s64 i_2 = k_1 + i_block;
+    const s64 i_2 = i_block + k_1;
     const u8 found_5 = looked_up[k_1];
     y[i_2] = found_5;
   }

@@ -15,7 +15,7 @@ for (s64 i_block = 0; i_block < 128; i_block += 64) {
   for (s64 j = 0; j < 3; j++) {
     #pragma omp simd
     for (s64 k_1 = 0; k_1 < 64; k_1++) {
-      const s64 i = k_1 + i_block;
+      const s64 i = i_block + k_1;
       const f32 a = x[i];
       const f32 b = exp_f32(exp_f32(exp_f32(exp_f32(exp_f32(w[j] + a)))));
       const f32 c = exp_f32(exp_f32(exp_f32(exp_f32(exp_f32(b)))));

@@ -11,7 +11,6 @@ f32 lanes_1[16];
 for (s64 k_1 = 0; k_1 < 16; k_1++) {
   lanes_1[k_1] = -0.0f;
 }
-#pragma trips 2
 for (s64 j_block = 0; j_block < 32; j_block += 16) {
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 16; k_1++) {

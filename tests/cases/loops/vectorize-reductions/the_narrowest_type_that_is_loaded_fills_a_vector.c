@@ -12,7 +12,6 @@ f32 lanes_1[64];
 for (s64 k_1 = 0; k_1 < 64; k_1++) {
   lanes_1[k_1] = -0.0f;
 }
-#pragma trips 1
 for (s64 j_block = 0; j_block < 64; j_block += 64) {
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 64; k_1++) {
@@ -46,7 +45,6 @@ f32 lanes_1[64];
 for (s64 k_1 = 0; k_1 < 64; k_1++) {
   lanes_1[k_1] = -0.0f;
 }
-#pragma trips 1
 for (s64 j_block = 0; j_block < 64; j_block += 64) {
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 64; k_1++) {

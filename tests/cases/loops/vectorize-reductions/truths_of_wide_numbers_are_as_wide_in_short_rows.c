@@ -12,7 +12,6 @@ s32 lanes_1[16];
 for (s64 k_1 = 0; k_1 < 16; k_1++) {
   lanes_1[k_1] = 0;
 }
-#pragma trips 6
 for (s64 j_block = 0; j_block < 96; j_block += 16) {
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 16; k_1++) {
@@ -44,7 +43,6 @@ pred lanes_1[64];
 for (s64 k_1 = 0; k_1 < 64; k_1++) {
   lanes_1[k_1] = 0;
 }
-#pragma trips 1
 for (s64 j_block = 0; j_block < 64; j_block += 64) {
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 64; k_1++) {
@@ -76,7 +74,6 @@ pred lanes_1[64];
 for (s64 k_1 = 0; k_1 < 64; k_1++) {
   lanes_1[k_1] = 0;
 }
-#pragma trips 15
 for (s64 j_block = 0; j_block < 960; j_block += 64) {
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 64; k_1++) {

@@ -13,7 +13,6 @@ f32 lanes_1[16];
 for (s64 k_1 = 0; k_1 < 16; k_1++) {
   lanes_1[k_1] = -0.0f;
 }
-#pragma trips 2
 for (s64 j_block = 0; j_block < 32; j_block += 16) {
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 16; k_1++) {
@@ -23,7 +22,6 @@ for (s64 j_block = 0; j_block < 32; j_block += 16) {
     lanes_1[k_1] = lanes_1[k_1] + v;
   }
 }
-#pragma trips 5
 #pragma omp simd
 for (s64 j = 32; j < 37; j++) {
   const f32 v = x[j];
