@@ -7,8 +7,8 @@ trees: see `codegen.expressions`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import is_
-from typing import TYPE_CHECKING
+from operator import attrgetter, is_
+from typing import TYPE_CHECKING, Any
 
 from codegen.expressions import Expr, Load, Name
 from codegen.walk import callees_of, children, names_of, substitute
@@ -230,25 +230,33 @@ def live(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 # -------------------------------------------------------------------------------------------- names
 
 
-def trees(statement: Statement) -> Iterator[Expr]:
+def trees(statement: Statement) -> tuple[Expr, ...]:
     """The trees of a statement, but for those of statements inside of it."""
-    match statement:
-        case Let(value=value):
-            yield value
-        case Assign(target, value):
-            yield target
-            yield value
-        case LocalVariable(value=value):
-            if value is not None:
-                yield value
-        case For(stop=stop, start=start, step=step):
-            yield from (n for n in (start, stop, step) if not isinstance(n, int))
-        case If(condition) | Break(condition):
-            yield condition
-        case Call(_, arguments) | Try(_, arguments):
-            yield from arguments
-        case Forever():
-            pass
+    return _TREES[type(statement)](statement)
+
+
+def _bounds(loop: For) -> tuple[Expr, ...]:
+    """The bounds of a loop that are no integers."""
+    return tuple(n for n in (loop.start, loop.stop, loop.step) if not isinstance(n, int))
+
+
+# By type, since all walks through statements ask for them.
+_TREES: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Let: lambda let: (let.value,),
+    Assign: attrgetter("target", "value"),
+    LocalVariable: lambda variable: () if variable.value is None else (variable.value,),
+    For: _bounds,
+    If: lambda choice: (choice.condition,),
+    Break: lambda end: (end.condition,),
+    Call: attrgetter("arguments"),
+    Try: attrgetter("arguments"),
+    Forever: lambda _: (),
+}
+_BLOCKS: dict[type, Callable[[Any], tuple[tuple[Statement, ...], ...]]] = {
+    For: lambda loop: (loop.body,),
+    Forever: lambda loop: (loop.body,),
+    If: attrgetter("then", "otherwise"),
+}
 
 
 def values(statement: Statement) -> Iterable[Expr]:
@@ -265,20 +273,16 @@ def _are_same(made: tuple[Statement, ...], old: tuple[Statement, ...]) -> bool:
 
 def blocks(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
     """The blocks inside of a statement."""
-    match statement:
-        case For() | Forever():
-            return (statement.body,)
-        case If():
-            return statement.then, statement.otherwise
-        case _:
-            return ()
+    find = _BLOCKS.get(type(statement))
+    return find(statement) if find else ()
 
 
 def nested(statements: Iterable[Statement]) -> Iterator[Statement]:
     """The statements and all statements inside of them."""
     for statement in statements:
         yield statement
-        for block in blocks(statement):
+        find = _BLOCKS.get(type(statement))
+        for block in find(statement) if find else ():
             yield from nested(block)
 
 
@@ -385,21 +389,37 @@ def replaced(
     for statement in statements:
         if (others := change(statement)) is not None:
             made += others
-        elif isinstance(statement, For | Forever):
-            made.append(statement.with_body(replaced(statement.body, change)))
-        elif isinstance(statement, If):
-            then, otherwise = (replaced(block, change) for block in blocks(statement))
-            made.append(statement.with_blocks(then, otherwise))
         else:
-            made.append(statement)
+            made.append(_with_blocks(statement, lambda block: replaced(block, change)))
     return tuple(made)
+
+
+def _with_blocks(
+    statement: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]
+) -> Statement:
+    """A statement with other blocks inside; the same object if all are the same."""
+    if isinstance(statement, For | Forever):
+        return statement.with_body(change(statement.body))
+    if isinstance(statement, If):
+        return statement.with_blocks(change(statement.then), change(statement.otherwise))
+    return statement
 
 
 def in_lanes(
     statements: Iterable[Statement], change: Callable[[For], Sequence[Statement] | None]
 ) -> tuple[Statement, ...]:
     """Statements of which some loops in vector lanes became others: see `replaced`."""
-    return replaced(statements, lambda s: change(s) if isinstance(s, For) and s.simd else None)
+    made: list[Statement] = []
+    for statement in statements:
+        if type(statement) not in _BLOCKS:  # most are neither loops nor branches
+            made.append(statement)
+            continue
+        others = change(statement) if isinstance(statement, For) and statement.simd else None
+        if others is None:
+            made.append(_with_blocks(statement, lambda block: in_lanes(block, change)))
+        else:
+            made += others
+    return tuple(made)
 
 
 def renamed(statement: Statement, values: Mapping[str, Expr]) -> Statement:

@@ -57,7 +57,8 @@ def walk(expr: Expr) -> Iterator[Expr]:
     while stack:
         current = stack.pop()
         yield current
-        stack += reversed(children(current))
+        if find := _CHILDREN.get(type(current)):
+            stack += reversed(find(current))
 
 
 def names_of(expr: Expr) -> list[str]:
@@ -73,8 +74,8 @@ def _collect(expr: Expr, found: list[str]) -> None:
         found.append(expr.name)  # type: ignore[union-attr]
     elif kind is Index:
         found += expr.sum.names  # type: ignore[union-attr]
-    elif kind is not Literal:
-        for child in children(expr):
+    elif find := _CHILDREN.get(kind):
+        for child in find(expr):
             _collect(child, found)
 
 
@@ -86,9 +87,12 @@ def callees_of(expr: Expr) -> list[Callee]:
 
 
 def _collect_callees(expr: Expr, found: list[Callee]) -> None:
-    if type(expr) is Apply:
+    find = _CHILDREN.get(type(expr))
+    if find is None:
+        return
+    if isinstance(expr, Apply):
         found.append(expr.function)
-    for child in children(expr):
+    for child in find(expr):
         _collect_callees(child, found)
 
 

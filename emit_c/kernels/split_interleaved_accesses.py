@@ -149,13 +149,13 @@ class _Columns:
 
     def _stride(self, element: Load) -> int:
         """The stride of an element's index; 0 if it is not known."""
-        index = self.loop.at_once(element.index)
-        names = names_of(index)
-        stride = abs(linear(index).stride(self.loop.name) or 0)
         known = isinstance(element.pointer, Name) and base(element) in self.types.arguments
-        if not known or has_loads(index) or not self._changing.isdisjoint(names):
+        if not known:
             return 0
-        return stride
+        index = self.loop.at_once(element.index)
+        if has_loads(index) or not self._changing.isdisjoint(names_of(index)):
+            return 0
+        return abs(linear(index).stride(self.loop.name) or 0)
 
     def statements(self, body: Body) -> Sequence[Statement]:
         """The loop in blocks, each with loops around it that load and store columns."""
