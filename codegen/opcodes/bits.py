@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
-from codegen.elements.types import load, store
+from codegen.elements.types import load
 from codegen.expressions import (
     Cast,
     Expr,
@@ -52,7 +52,7 @@ def joined_parts(
 
 def bits_of(body: Body, value: Expr, kind: ElementType) -> Expr:
     """The bits of a value of at most 64 bits, as an unsigned integer."""
-    stored = store(kind, value)
+    stored = body.stored(kind, value)
     if kind.is_complex:
         given = body.variable(kind.name, "bits", stored)
         taken = body.variable("u64", "word")
