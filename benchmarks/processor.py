@@ -13,10 +13,10 @@ import platform
 from pathlib import Path
 
 from benchmarks.round_trip import spell_round_trip
+from emit_c.code.processor import described_caches
 
 # Instruction sets that decide which code is fast, as Linux names them; ARM's are the last ones.
 FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile", "asimd", "sve", "i8mm")
-_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 def about_processor() -> str:
@@ -28,7 +28,7 @@ def about_processor() -> str:
     first = [f"{name}, {usable} of {os.cpu_count()} processors"]
     if found := [flag for flag in FLAGS if flag in known]:
         first.append(" ".join(found))
-    second = [cache for index in sorted(_CACHES.glob("index*")) if (cache := _cache(index))]
+    second = [f"L{c.level} {c.bytes >> 10}K, {c.ways} ways" for c in described_caches()]
     if trip := spell_round_trip():
         second.append(trip)
     if hasattr(os, "getloadavg"):
@@ -44,18 +44,6 @@ def _facts() -> dict[str, str]:
         return {}
     pairs = (line.partition(":") for line in lines)
     return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def _cache(index: Path) -> str:
-    """A cache for data: its level, size and ways."""
-    try:
-        level, kind, size, ways = (
-            (index / word).read_text().strip()
-            for word in ("level", "type", "size", "ways_of_associativity")
-        )
-    except OSError:
-        return ""
-    return "" if kind == "Instruction" else f"L{level} {size}, {ways} ways"
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ some by `python -m benchmarks.compiled`, whose figures were not kept) or was cho
 measurement may change it. But for the order of sums, numbers change times and never results. A
 number by which one file decides is in that file.
 
-They hold for cores of x86-64 and ARM in general. The widths and counts of vectors in which cores
-differ are read from the machine itself (`emit_c.code.processor`), and GPUs are described in
+They hold for cores of x86-64 and ARM in general. The vectors and caches in which cores differ are
+read from the machine itself (`emit_c.code.processor`) where C is written; GPUs are described in
 `optimizer.gpu.device`.
 """
 
@@ -48,9 +48,6 @@ READ_BEHIND: Final = 2 * 8 * LANES
 lanes of a tile's widest row, 8 vectors, for which there is room twice."""
 BUSY: Final = FMA_LATENCY * FMA_PER_CYCLE
 """Independent sums that keep a core's multipliers busy."""
-ALIASED: Final = L1_WAY // 2
-"""Rows that are a multiple of so many bytes apart push each other out of the first-level cache:
-all are in one or two of its sets."""
 CACHED: Final = L2 // 2
 """Bytes that stay in the second-level cache while others stream through it."""
 SUMS_OF_A_PRODUCT: Final = L1 // 2 // 4

@@ -7,6 +7,8 @@ import platform
 import sys
 from dataclasses import dataclass, replace
 from functools import cache
+from math import gcd
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
@@ -21,7 +23,7 @@ from hlo.support.compiler import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
 # By the system's name of the instructions: bytes of vectors, and how many vectors there are.
 _OF_X86 = {"avx512f": (64, 32), "avx": (32, 16), "": (16, 16)}
@@ -36,9 +38,63 @@ _MACROS = {
 }
 
 
+# Where Linux describes the caches of the first processor.
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLevel:
+    """A cache that holds data.
+
+    Attributes
+    ----------
+    ways : lines that a set has.
+    """
+
+    level: int
+    bytes: int
+    ways: int
+
+
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """The first two levels of caches, which a core has for itself.
+
+    Where nothing is known of them, they are the smallest that servers have had since 2017.
+    """
+
+    first: CacheLevel = CacheLevel(1, 32 << 10, 8)
+    second: CacheLevel = CacheLevel(2, 1 << 20, 16)
+
+    @property
+    def way(self) -> int:
+        """Bytes of a way of the first level: addresses that far apart are in the same set."""
+        return self.first.bytes // self.first.ways
+
+    @property
+    def aliased(self) -> int:
+        """Bytes: rows a multiple of it apart push each other out of the first level.
+
+        All are in one or two of its sets.
+        """
+        return self.way // 2
+
+    @property
+    def kept(self) -> int:
+        """Bytes that stay in the second level while others stream through it."""
+        return self.second.bytes // 2
+
+    def rows(self, apart: int) -> int:
+        """Rows, so many bytes apart, of which a line each is in the first level at a time.
+
+        Where they are a multiple of a way apart, all are in the same set.
+        """
+        return self.first.bytes // gcd(apart or 1, self.way)
+
+
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """The vector registers of a processor.
+    """The vector registers of a processor, and its caches.
 
     Attributes
     ----------
@@ -54,6 +110,7 @@ class Processor:
     sums_bytes: bool
     whole_tiles: bool = False
     sums_pairs: bool = False
+    caches: Caches = Caches()
 
 
 def here() -> Processor:
@@ -74,7 +131,10 @@ def _compiled_for(compiler: tuple[str, ...]) -> Processor:
     kind, own = family(compiler), family_named(platform.machine())
     if processor_flags() and kind == own and not is_told_a_processor(compiler):
         found = from_flags(processor_flags(), kind)
-        return replace(found, whole_tiles=found.whole_tiles and _may_use_tiles())
+        found = replace(found, caches=caches_of(described_caches()))
+        if found.whole_tiles and not _may_use_tiles():
+            found = replace(found, whole_tiles=False)
+        return found
     known = macros((*compiler, *machine_flags(compiler)))
     return from_flags({flag for flag, macro in _MACROS.items() if macro in known}, kind)
 
@@ -91,6 +151,29 @@ def from_flags(flags: Collection[str], machine: str) -> Processor:
         whole_tiles="amx_int8" in flags,
         sums_pairs="avx512_bf16" in flags,
     )
+
+
+def described_caches(folder: Path = _CACHES) -> list[CacheLevel]:
+    """The caches for data that Linux describes in a folder."""
+    words = ("type", "level", "size", "ways_of_associativity")
+    found: list[CacheLevel] = []
+    for index in sorted(folder.glob("index*")):
+        try:
+            kind, level, size, ways = ((index / word).read_text().strip() for word in words)
+        except OSError:
+            continue
+        numbers = level, size.removesuffix("K"), ways
+        # A virtual machine may tell of no ways.
+        if kind != "Instruction" and all(n.isdigit() and int(n) for n in numbers):
+            found.append(CacheLevel(int(level), int(numbers[1]) << 10, int(ways)))
+    return found
+
+
+def caches_of(described: Iterable[CacheLevel]) -> Caches:
+    """The first two levels of some caches; the usual one where a level is missing."""
+    levels = {cache.level: cache for cache in described}
+    usual = Caches()
+    return Caches(levels.get(1, usual.first), levels.get(2, usual.second))
 
 
 def _may_use_tiles() -> bool:

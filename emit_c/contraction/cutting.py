@@ -8,11 +8,12 @@ function. Only tiles that add to the output must not meet: there the last one is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd, prod
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emit_c.code import processor
 from emit_c.contraction.dims import ContractedDim, Dim, best_tile
 from emit_c.contraction.tiles import Tile, has_offset, rows_for
 from emit_c.contraction.whole_tiles import NUMBERS, ROWS, VECTORS, are_whole, rows_of_whole
@@ -91,6 +92,7 @@ class Cutting:
     ) -> None:
         self.kind, self.steps, self.exact = kind, tuple(steps) or (ContractedDim(1, 0),), exact
         self.stride, self.signs = stride, signs
+        self.caches = processor.here().caches
         dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
         self.depth = prod(s.size for s in self.steps)
         self.share, self.lane, self.row, (self.vectors, self.lanes) = best_tile(
@@ -109,7 +111,7 @@ class Cutting:
         self.side = {self.lane: self.width, self.row: self.rows}.get(self.packed, 1)
         self.blocks = -(-self.packed.size // self.side)
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
-        self.cached = whole * kind.bytes <= machine.CACHED or self.packed is not self.lane
+        self.cached = whole * kind.bytes <= self.caches.kept or self.packed is not self.lane
         few = not self.positions and self.row.size <= machine.FEW_ROWS
         few &= self.products >= machine.MANY_PRODUCTS
         near = self.cached or (few and self.lane.size <= machine.PANEL)
@@ -134,7 +136,7 @@ class Cutting:
 
     def _rows(self) -> int:
         """The rows of a tile."""
-        together = _rows_in_first_level(self.row.input * self.kind.bytes)
+        together = self.caches.rows(self.row.input * self.kind.bytes)
         spared = has_offset(self.signs)
         rows = rows_for(self.row.size, self.vectors, together, spared=spared)
         if are_whole(self.signs):
@@ -191,11 +193,11 @@ class Cutting:
         rest = self.depth // first
         if self.in_chunks:
             # Half of the first-level cache; neighbours are on their way to the other one.
-            fitting = max(1, machine.L1 // 2 // (self.width * self.kind.bytes) // rest)
+            fitting = max(1, self.caches.first.bytes // 2 // (self.width * self.kind.bytes) // rest)
             return -(-first // -(-first // fitting))
         if not self.cached:
             panels = self.group * self.side * self.kind.bytes
-            chunk = largest_divisor(first, min(most, machine.CACHED // panels) // rest)
+            chunk = largest_divisor(first, min(most, self.caches.kept // panels) // rest)
             if chunk * rest >= machine.WRITTEN_STEPS:
                 return chunk
         return largest_divisor(first, most // rest)
@@ -314,14 +316,6 @@ class Cutting:
         chosen: Any = np.where(inside[:, None], numbers[features], numbers.dtype.type(0))
         chosen = chosen.reshape(-1, self.blocks, self.side, self.depth)
         return np.ascontiguousarray(chosen.swapaxes(-1, -2))
-
-
-def _rows_in_first_level(apart: int) -> int:
-    """Rows, so many bytes apart, of which a line each is in the first-level cache at a time.
-
-    Where they are a multiple of a way apart, all are in the same set.
-    """
-    return machine.L1 // gcd(apart or 1, machine.L1_WAY)
 
 
 def _joined(steps: Sequence[ContractedDim]) -> tuple[tuple[int, int], ...]:

@@ -18,6 +18,7 @@ from codegen.opcodes.operands import Operand, operands_of
 from codegen.opcodes.products import element_as
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import Assign, For
+from emit_c.code import processor
 from emit_c.contraction.quads import have_quads
 from emit_c.contraction.tiles import result
 from emit_c.kernels.gather_short_rows import can_be_gathered
@@ -55,7 +56,7 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
 def _most_in_memory(instr: Instruction, matrix: Operand, kind: ElementType) -> int:
     """The number of vectors for which a matrix is read row after row."""
     by_rows = matrix.contracting[0] < matrix.free[0]
-    large = matrix.instr.shape.unpacked_bytes > machine.L2
+    large = matrix.instr.shape.unpacked_bytes > processor.here().caches.second.bytes
     converted = matrix.instr.shape.element_type is not kind and not have_quads(instr)
     few = machine.FEW_SUMS_OF_CONVERTED if by_rows and large and converted else 0
     return max(few, machine.FEW_SUMS_IN_MEMORY)

@@ -11,6 +11,7 @@ from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from codegen.opcodes.operands import operands_of
 from codegen.opcodes.products import element_as
+from emit_c.code import processor
 from emit_c.contraction.copying import write_row
 from emit_c.contraction.dims import ContractedDim, Dim, joined
 from emit_c.contraction.packing import constant_numbers, packed_constant
@@ -76,7 +77,8 @@ class TiledProduct:
         there = isinstance(body.pointers_of(self.input.instr), Name)
         own = self.input.instr.shape.element_type is self.element
         apart = (self.tiling.row.input, *(s.input for s in self.tiling.steps))
-        aliased = any(step * self.kind.bytes % machine.L1_WAY == 0 for step in apart if step)
+        way = processor.here().caches.way
+        aliased = any(step * self.kind.bytes % way == 0 for step in apart if step)
         often = self.kernel.count >= machine.OFTEN
         self.copied = not (there and own) or self.tiling.reads_behind or (aliased and often)
         if self.copied:
@@ -88,7 +90,7 @@ class TiledProduct:
         steps = strides(given.instr.shape.dims)
         if not given.free or not given.contracting or steps[given.free[-1]] != 1:
             self.order = (*given.batch, *given.free, *given.contracting)
-        if self._line * self.element.bytes % machine.ALIASED == 0:
+        if self._line * self.element.bytes % processor.here().caches.aliased == 0:
             self.padding = machine.CACHE_LINE // self.element.bytes
         self.tiling = self._tiling()
 

@@ -82,7 +82,7 @@ class Quads(TiledProduct):
         given, self.signs = self.input, self._told_signs()
         self.order = (*given.batch, *given.free, *given.contracting)
         self.copied = not self._is_there
-        if self.copied and self._line * S32.bytes % machine.ALIASED == 0:
+        if self.copied and self._line * S32.bytes % processor.here().caches.aliased == 0:
             self.padding = machine.CACHE_LINE // S32.bytes
         self.tiling = self._tiling()
 

@@ -20,6 +20,7 @@ import ml_dtypes
 import numpy as np
 
 from codegen.program.collectives import Meetings
+from emit_c.code import processor
 from emit_c.code.foreign import PROVIDED
 from emit_c.executable.built import Built
 from emit_c.executable.runtime import slots
@@ -51,7 +52,8 @@ def cache_key(module: Module, *choices: object) -> str:
     choices : all else that decides it.
     """
     known = hashlib.sha256()
-    about = (print_module(module, _TEXT), _versions(), toolchain().key, slots(), *choices)
+    made_for = (toolchain().key, processor.here(), slots())
+    about = (print_module(module, _TEXT), _versions(), *made_for, *choices)
     known.update("\0".join(map(str, about)).encode())
     for instr in module.instructions():
         if isinstance(instr.attrs, Constant):

@@ -8,7 +8,14 @@ import pytest
 import emit_c
 import hlo
 from emit_c.code import processor
-from emit_c.code.processor import Processor, from_flags
+from emit_c.code.processor import (
+    CacheLevel,
+    Caches,
+    Processor,
+    caches_of,
+    described_caches,
+    from_flags,
+)
 
 
 def test_flags_say_what_there_is():
@@ -39,3 +46,98 @@ ENTRY e {
     np.testing.assert_array_equal(executable(x, y), x @ y)
     tile = re.search(r"hlo_tile_\w+?_(\d+)x(\d+)x(\d+)_", executable.source)
     assert tuple(map(int, tile.groups())) == shape
+
+
+def described(folder, *caches):
+    """A folder like Linux's, with the type, level, size and ways of each cache."""
+    for number, texts in enumerate(caches):
+        index = folder / f"index{number}"
+        index.mkdir()
+        for name, text in zip(FACTS, texts, strict=True):
+            (index / name).write_text(f"{text}\n")
+    return folder
+
+
+FACTS = "type", "level", "size", "ways_of_associativity"
+
+
+def test_caches_are_those_for_data_that_linux_describes(tmp_path):
+    folder = described(
+        tmp_path,
+        ("Data", 1, "48K", 12),
+        ("Instruction", 1, "32K", 8),
+        ("Unified", 2, "2048K", 16),
+        ("Unified", 3, "32768K", 16),
+    )
+    found = described_caches(folder)
+    assert found == [
+        CacheLevel(1, 48 << 10, 12),
+        CacheLevel(2, 2 << 20, 16),
+        CacheLevel(3, 32 << 20, 16),
+    ]
+    assert caches_of(found) == Caches(found[0], found[1])
+
+
+def test_where_nothing_is_known_caches_are_the_usual_ones(tmp_path):
+    """As on other systems, and in virtual machines that tell of no ways."""
+    assert caches_of(described_caches(tmp_path / "nowhere")) == Caches()
+    partly = described(tmp_path, ("Data", 1, "64K", 4), ("Unified", 2, "1024K", 0))
+    assert caches_of(described_caches(partly)) == Caches(CacheLevel(1, 64 << 10, 4))
+
+
+def test_rows_that_are_ways_apart_have_as_many_lines_as_a_set():
+    caches = Caches(CacheLevel(1, 48 << 10, 12))
+    assert [caches.rows(apart) for apart in (4096, 8192, 2048, 4096 + 64)] == [12, 12, 24, 768]
+    assert Caches(CacheLevel(1, 64 << 10, 4)).rows(16 << 10) == 4
+
+
+FIRST, SECOND = Caches().first, Caches().second
+LARGE_FIRST = Caches(CacheLevel(1, 64 << 10, 16), SECOND)
+LARGE_SECOND = Caches(FIRST, CacheLevel(2, 4 << 20, 16))
+MANY_WAYS = Caches(CacheLevel(1, 48 << 10, 12), SECOND)
+SMALL_SECOND = Caches(FIRST, CacheLevel(2, 256 << 10, 8))
+
+
+@pytest.mark.parametrize(
+    ("caches", "sizes", "pattern"),
+    [
+        # Few rows read a matrix by chunks that fill half of the first level, 128 bytes a step.
+        (Caches(), (12, 768, 512), r"chunk < 6;"),
+        (LARGE_FIRST, (12, 768, 512), r"chunk < 3;"),
+        # By no chunks where it stays in the second level.
+        (LARGE_SECOND, (12, 768, 512), r"hlo_tile_np_12x2x16"),
+        # A tile has as many rows as there are ways, if rows are a way apart.
+        (Caches(), (96, 1024, 16), r"hlo_tile_n\d*v_8x1x16"),
+        (MANY_WAYS, (96, 1024, 16), r"hlo_tile_n\d*v_12x1x16"),
+        # Many rows read a packed matrix, of which half of the second level has room for panels.
+        (Caches(), (96, 1000, 3008), r"for \(s64 t_1 = 0; t_1 < 1000;"),
+        (SMALL_SECOND, (96, 1000, 3008), r"for \(s64 t_1 = 0; t_1 < 500;"),
+    ],
+)
+def test_decisions_follow_from_the_caches(monkeypatch, caches, sizes, pattern):
+    here = Processor(64, 32, sums_bytes=False, caches=caches)
+    monkeypatch.setattr(processor, "here", lambda: here)
+    rows, depth, columns = sizes
+    module = hlo.parse(f"""HloModule m
+ENTRY e {{
+  x = f32[{rows},{depth}] parameter(0)
+  y = f32[{depth},{columns}] parameter(1)
+  ROOT d = f32[{rows},{columns}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}""")
+    source = emit_c.compile(module, optimize=False, remember=False).source
+    assert re.search(pattern, source)
+
+
+@pytest.mark.parametrize(("caches", "by_rows"), [(LARGE_SECOND, False), (SMALL_SECOND, True)])
+def test_a_matrix_is_large_if_it_is_outside_of_the_second_level(monkeypatch, caches, by_rows):
+    """Then its f16, which are converted, are read row after row."""
+    here = Processor(64, 32, sums_bytes=False, caches=caches)
+    monkeypatch.setattr(processor, "here", lambda: here)
+    module = hlo.parse("""HloModule m
+ENTRY e {
+  x = f16[8,1024] parameter(0)
+  y = f16[1024,1024] parameter(1)
+  ROOT d = f32[8,1024] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}""")
+    source = emit_c.compile(module, optimize=False, remember=False).source
+    assert ("hlo_tile" in source) != by_rows
