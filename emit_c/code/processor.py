@@ -103,6 +103,7 @@ class Processor:
     sums_bytes : whether an instruction multiplies bytes, and adds four products at once to a sum.
     whole_tiles : whether registers hold whole tiles of bytes, that an instruction multiplies.
     sums_pairs : whether an instruction multiplies bf16, and adds two products at once to a sum.
+    whole_pairs : whether registers hold whole tiles of bf16, too.
     """
 
     vector_bytes: int
@@ -110,6 +111,7 @@ class Processor:
     sums_bytes: bool
     whole_tiles: bool = False
     sums_pairs: bool = False
+    whole_pairs: bool = False
     caches: Caches = Caches()
 
 
@@ -133,7 +135,7 @@ def _compiled_for(compiler: tuple[str, ...]) -> Processor:
         found = from_flags(processor_flags(), kind)
         found = replace(found, caches=caches_of(described_caches()))
         if found.whole_tiles and not _may_use_tiles():
-            found = replace(found, whole_tiles=False)
+            found = replace(found, whole_tiles=False, whole_pairs=False)
         return found
     known = macros((*compiler, *machine_flags(compiler)))
     return from_flags({flag for flag, macro in _MACROS.items() if macro in known}, kind)
@@ -150,6 +152,7 @@ def from_flags(flags: Collection[str], machine: str) -> Processor:
         sums_bytes=name in flags,
         whole_tiles="amx_int8" in flags,
         sums_pairs="avx512_bf16" in flags,
+        whole_pairs="amx_bf16" in flags,
     )
 
 

@@ -76,15 +76,14 @@ def _is_worth_it(product: TiledProduct) -> bool:
 def _product(body: Body, instr: Instruction, kind: ElementType) -> TiledProduct:
     """The order of operands that uses more of the processor."""
     orders = (False, True)
-    if have_quads(instr):
-        for whole in (True, False) if processor.here().whole_tiles else (False,):
-            quads = [Quads(body, instr, swapped=s, whole=whole) for s in orders]
-            if fit := [each for each in quads if each.is_possible]:
+    here = processor.here()
+    quads, pairs = have_quads(instr), have_pairs(body, instr)
+    if quads or pairs:
+        made, registers = (Quads, here.whole_tiles) if quads else (FloatPairs, here.whole_pairs)
+        for whole in (True, False) if registers else (False,):
+            joined = [made(body, instr, swapped=s, whole=whole) for s in orders]
+            if fit := [each for each in joined if each.is_possible]:
                 return max(fit, key=_share)
-    if have_pairs(body, instr):
-        pairs = [FloatPairs(body, instr, swapped=s) for s in orders]
-        if fit := [each for each in pairs if each.is_possible]:
-            return max(fit, key=_share)
     # Sums that are wider than the result wrap around when they become it, which floats do not.
     exact = _exact_products(instr) if kind is S32 is product_type(instr) else None
     kind = F32 if exact else kind

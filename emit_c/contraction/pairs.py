@@ -65,7 +65,7 @@ class FloatPairs(Quads):
     each, number_type = 2, F32
 
     def _told_signs(self) -> str:
-        return PAIRS
+        return PAIRS.upper() if self._whole else PAIRS
 
     @property
     def is_possible(self) -> bool:

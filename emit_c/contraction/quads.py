@@ -94,9 +94,9 @@ class Quads(TiledProduct):
     def _is_there(self) -> bool:
         """Whether the input lies in memory as tiles can read it."""
         instr = self.input.instr
-        rows = self.order == tuple(range(instr.shape.rank)) and self._depth % EACH == 0
-        is_bytes = instr.shape.element_type.bits == S32.bits // EACH
-        return self._whole and rows and is_bytes and isinstance(self.body.pointers_of(instr), Name)
+        rows = self.order == tuple(range(instr.shape.rank)) and self._depth % self.each == 0
+        is_whole = instr.shape.element_type.bits == S32.bits // self.each
+        return self._whole and rows and is_whole and isinstance(self.body.pointers_of(instr), Name)
 
     @property
     def is_possible(self) -> bool:

@@ -43,8 +43,10 @@ FETCHED = ("p", "q")
 # Stands for signs where numbers and vectors are pairs of bf16.
 PAIRS = "bf"
 # The kinds in names of tiles of bytes, for the signs of numbers and vectors; and of pairs.
-_SIGNS = {f"{s}8": s for signs in ("us", "su", "ss", "uu") for s in (signs, signs.upper())}
-_SIGNS["bf16"] = PAIRS
+_SIGNS = {
+    **{f"{s}8": s for signs in ("us", "su", "ss", "uu") for s in (signs, signs.upper())},
+    **{f"{s}16": s for s in (PAIRS, PAIRS.upper())},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,8 @@ class Tile:
     signs : if given, numbers and vectors are four bytes in each s32, which are multiplied and
         summed up: unsigned "u" or signed "s" ones. If both are the same, numbers have the highest
         bit of each byte inverted: then they are of the other kind, and 128 too large or too small.
-        In capitals if registers hold whole tiles, of bytes as they are: see
-        `emit_c.contraction.whole_tiles`. If `PAIRS`, they are two bf16 in the bits of each f32.
+        If `PAIRS`, they are two bf16 in the bits of each f32. In capitals if registers hold whole
+        tiles, of bytes as they are: see `emit_c.contraction.whole_tiles`.
     """
 
     each: str
@@ -100,7 +102,7 @@ def tile_of(name: str) -> Tile | None:
     factors, size, loops, word = parts
     rows, vectors, lanes = map(int, size.split("x"))
     apart, signs = factors[1:-1], _SIGNS.get(word, "")
-    kind = F32 if signs == PAIRS else S32 if signs else ELEMENT_TYPES[word]
+    kind = F32 if signs.lower() == PAIRS else S32 if signs else ELEMENT_TYPES[word]
     return Tile(
         factors[0], factors[-1], rows, vectors, lanes, int(loops),
         kind, int(apart) if apart else None, signs,

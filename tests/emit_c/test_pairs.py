@@ -1,6 +1,7 @@
 """Dot products of bf16, two to a number: the sums are those of the interpreter."""
 
 import re
+import subprocess
 
 import ml_dtypes
 import numpy as np
@@ -10,6 +11,10 @@ import emit_c
 import hlo
 import interpreter
 from emit_c.code import processor
+from emit_c.contraction.library import exported
+from emit_c.contraction.tiles import Tile
+from hlo.support.compiler import find_compiler, macros
+from hlo.types.element_type import ELEMENT_TYPES
 
 PLAIN = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 TILE = re.compile(r"hlo_tile_\w+_bf16\(")
@@ -35,6 +40,10 @@ def pairs(monkeypatch):
 
 
 GIVEN = "parameter(0)", "parameter(1)"
+
+
+WHOLE = processor.Processor(64, 32, sums_bytes=False, sums_pairs=True, whole_pairs=True)
+WHOLE_TILE = re.compile(r"hlo_tile_\w+_BF16\(")
 
 
 def dot(left, right, result, roles=PLAIN, kind="f32", given=GIVEN):
@@ -129,3 +138,62 @@ def test_constants_are_packed_before(depth):
         source = check(module, np.abs(numbers))
         assert TILE.search(source)
         assert "packed[" not in source
+
+
+WHOLE_FORMS = {
+    "a page of depth": ((64, 4096), (4096, 64), True),
+    "rows and columns left over": ((37, 256), (256, 70), True),
+    "one vector": ((300, 512), (512, 24), True),
+    "steps in chunks": ((40, 4096), (4096, 1056), True),
+    "few steps left over": ((70, 150), (150, 80), False),
+    "few rows": ((8, 512), (512, 512), False),
+}
+
+
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
+@pytest.mark.parametrize("form", WHOLE_FORMS)
+def test_whole_tiles(monkeypatch, form, kind):
+    """Where the compiler does not know the registers, loops take the same numbers."""
+    monkeypatch.setattr(processor, "here", lambda: WHOLE)
+    left, right, whole = WHOLE_FORMS[form]
+    module = dot(left, right, (left[0], right[1]), kind=kind)
+    source = check(module, integers(*left), integers(*right))
+    assert bool(WHOLE_TILE.search(source)) == whole
+
+
+def test_whole_tiles_read_rows_of_the_input_where_they_lie(monkeypatch):
+    monkeypatch.setattr(processor, "here", lambda: WHOLE)
+    source = check(dot((64, 256), (256, 64), (64, 64)), integers(64, 256), integers(256, 64))
+    assert WHOLE_TILE.search(source)
+    assert "copy" not in source
+
+
+def test_whole_tiles_have_products_of_infinities_and_fractions(monkeypatch):
+    monkeypatch.setattr(processor, "here", lambda: WHOLE)
+    x, y = integers(64, 256), integers(256, 64)
+    x[3, 5], y[5, y[5] == 0], y[7] = np.inf, 1, y[7] / 16
+    assert WHOLE_TILE.search(check(dot((64, 256), (256, 64), (64, 64)), x, y))
+
+
+def test_modules_that_keep_subnormal_numbers_have_no_whole_tiles(monkeypatch):
+    monkeypatch.setattr(processor, "here", lambda: WHOLE)
+    module = dot((64, 256), (256, 64), (64, 64))
+    source = emit_c.compile(module, optimize=False, remember=False, subnormals="keep").source
+    assert not re.search(r"hlo_tile_\w+_bf16\(", source, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("signs", ["BF", "SS", "UU", "US", "SU"])
+def test_instructions_of_whole_tiles_are_those_of_the_assembler(tmp_path, signs):
+    """A compiler that knows the registers accepts all instructions, if this one does."""
+    flags = ("-mamx-tile", "-mamx-int8", "-mamx-bf16")
+    known = (*find_compiler(), *flags)
+    if not any("AMX" in name for name in macros(known)):
+        pytest.skip("the compiler knows no such registers")
+    kind = ELEMENT_TYPES["f32" if signs == "BF" else "s32"]
+    tile = Tile("n", "v", 30, 2, 16, 1, kind, signs=signs)
+    source, made = tmp_path / "tile.c", tmp_path / "tile.s"
+    source.write_text(exported([tile.name]))
+    subprocess.run([*known, "-c", source, "-o", tmp_path / "tile.o"], check=True)
+    subprocess.run([*known, "-S", source, "-o", made], check=True)
+    named = "tdpbf16ps" if signs == "BF" else f"tdpb{signs.lower()}d"
+    assert made.read_text().count(named) == 4

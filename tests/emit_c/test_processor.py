@@ -26,6 +26,8 @@ def test_flags_say_what_there_is():
     assert from_flags(["sse2", "avx", "avx_vnni"], "AMD64") == Processor(32, 16, True)
     assert from_flags(["sse2"], "x86_64") == Processor(16, 16, False)
     assert from_flags([], "arm64") == Processor(16, 32, False)
+    tiles = from_flags(["avx512f", "avx512_bf16", "amx_int8", "amx_bf16"], "x86_64")
+    assert (tiles.sums_pairs, tiles.whole_tiles, tiles.whole_pairs) == (True, True, True)
 
 
 @pytest.mark.parametrize(
