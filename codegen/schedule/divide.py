@@ -182,7 +182,8 @@ def _ending(_: Body, loop: For, size: int, inside: _Inside, block: Name) -> For:
     first = number - Group(Group(number - loop.start) % (size * loop.step))
     inverse: dict[str, Expr] = {block.name: first, loop.name: number}
     granted(SameIterations((loop,), (Part((made, each), {loop.name: number}, inverse),)))
-    applied(f"divide by {size}", "each iteration is in one block", loop, [made])
+    reason = "each iteration is in one block, and the last block ends with the loop"
+    applied(f"divide by {size}", reason, loop, [made])
     return made.with_body(inside(each, block))
 
 

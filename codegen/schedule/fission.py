@@ -62,7 +62,7 @@ def computed(loop: For, values: Mapping[Load, Expr]) -> For:
     needed = LoopView(loop).slice(values.values())
     stores = (Assign(element, value) for element, value in values.items())
     made = replace(loop, body=(*needed, *stores), reductions=(), parallel=False)
-    applied("computed", reason, loop, [made])
+    applied("fission, first half", reason, loop, [made])
     return made
 
 
@@ -120,7 +120,7 @@ def reading(
 
     made = replace(loop, body=live([_rereading(s, change, targets) for s in loop.body]))
     granted(*(_waiting(element, value) for value, element in {**values, **targets}.items()))
-    applied("reading", "the arrays have what it would compute", loop, [made])
+    applied("fission, second half", "the arrays have what it would compute", loop, [made])
     return made
 
 

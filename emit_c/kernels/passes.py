@@ -142,7 +142,8 @@ PASSES = (
     ),
     KernelPass(
         "vectorize-reductions",
-        "The rest of a reduction, in each block, is done in the lanes of vectors.",
+        "Reductions are done in the lanes of vectors: each lane has a part of the result, and the"
+        " parts are put together after the loop.",
         lambda kernel, _, statements: vectorize_reductions(
             kernel.body, statements, _types(kernel, statements)
         ),
