@@ -14,7 +14,7 @@ from codegen.schedule.divide import divide, fresh, overlap
 from codegen.schedule.expand import expand
 from codegen.schedule.fission import computed, reading
 from codegen.schedule.hoist import hoist
-from codegen.schedule.interchange import interchange
+from codegen.schedule.interchange import interchange, reorder
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import bind, parallelize, vectorize
@@ -225,6 +225,11 @@ def interchanged(_, loop):
     return [interchange(loop)]
 
 
+def deeply_reordered(_, loop):
+    """The innermost of three loops as the outermost."""
+    return [reorder(loop, ["m", "i"])]
+
+
 def hoisted(_, loop):
     return hoist(loop, 1)
 
@@ -273,6 +278,7 @@ PRIMITIVES = {
     reordered: (partial(nest, kinds=[None]), 0.05),
     parted: (nest, 1.0),
     interchanged: (perfect, 0.3),
+    deeply_reordered: (around_two, 0.1),
     hoisted: (of_same, 0.15),
     coalesced: (around, 1.0),
     all_coalesced: (around_two, 1.0),

@@ -75,6 +75,8 @@ def coalesce(loop: For, depth: int = 2, name: str = "") -> For:
         reductions=next((each.reductions for each in loops if each.reductions), ()),
         trip_count=None,
     )
+    if depth == 1:  # only the name is another one
+        return made
     number: Expr = Literal(0)
     for each, numbers in zip(loops, bounds, strict=True):
         trip = Group(Name(each.name) - numbers.start) / numbers.step

@@ -23,6 +23,9 @@ from codegen.schedule.trace import applied
 from codegen.statements import For, Let, names_in
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+if TYPE_CHECKING:
     from codegen.expressions import Expr
 
 
@@ -58,3 +61,36 @@ def interchange(loop: For) -> For:
     granted(SameIterations((loop, inner), (Part((inner, loop), same, same),), "once"))
     applied("interchange", reason, loop, [made])
     return made
+
+
+def reorder(loop: For, names: Sequence[str]) -> For:
+    """Loops around each other in another order, by interchanges of neighbours.
+
+    Parameters
+    ----------
+    names : of the counters, from the outermost on. Loops that are not named stay inside.
+
+    Raises
+    ------
+    IllegalError
+        as of `interchange`; or if there is no loop of a name.
+    """
+    if not names:
+        return loop
+    made = _outermost(loop, names[0])
+    if len(names) == 1:
+        return made
+    inner = made.body[-1]
+    if not isinstance(inner, For):
+        raise IllegalError(f"no loop over {names[1]} is inside of the one over {made.name}")
+    return made.with_body([*made.body[:-1], reorder(inner, names[1:])])
+
+
+def _outermost(loop: For, name: str) -> For:
+    """The loops with the one of a name as the outermost, and the others in their order."""
+    if loop.name == name:
+        return loop
+    inner = loop.body[-1]
+    if not isinstance(inner, For):
+        raise IllegalError(f"there is no loop over {name}")
+    return interchange(loop.with_body([*loop.body[:-1], _outermost(inner, name)]))

@@ -14,7 +14,7 @@ Each outermost loop is a launch of its own, so that nothing has to wait for othe
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Name, binary
@@ -101,6 +101,30 @@ def _is_bound(statement: Statement) -> bool:
     return isinstance(statement, For) and bool(statement.bind)
 
 
+@dataclass(frozen=True)
+class _Surroundings:
+    """A block of statements.
+
+    Attributes
+    ----------
+    indices : those of the loops around it.
+    known : the names of numbers of blocks and threads that are declared in it, or around it.
+    repeats : it runs again and again.
+    """
+
+    indices: frozenset[str]
+    known: dict[Expr, Name]
+    repeats: bool = False
+
+    def inside(self, *, repeats: bool = False) -> _Surroundings:
+        """A block inside of it."""
+        return _Surroundings(self.indices, {**self.known}, self.repeats or repeats)
+
+    def on(self, index: str) -> _Surroundings:
+        """The same block, where an iteration has become an index."""
+        return _Surroundings(self.indices | {index}, self.known, self.repeats)
+
+
 class _BoundLaunch:
     """The launch of a statement.
 
@@ -112,7 +136,7 @@ class _BoundLaunch:
     """
 
     def __init__(self, body: Body, statement: Statement) -> None:
-        self.body, self.statement = body, statement
+        self.body, self.statement = body, _Counters(body).apart(statement)
         self.sizes: dict[str, int] = {}
         self.shared: list[tuple[str, str, int]] = []
         self.declared: set[str] = set()
@@ -122,7 +146,7 @@ class _BoundLaunch:
 
     def stage(self, kind: str) -> Stage:
         """The launch, as one of a kind."""
-        statements = tuple(self._lowered([self.statement], frozenset(), repeats=False))
+        statements = tuple(self._lowered([self.statement], _Surroundings(frozenset(), {})))
         grid, block = self._size("blockIdx"), self._size("threadIdx")
         threads = block[0] * block[1] * block[2]
         if threads > MOST_THREADS:
@@ -136,70 +160,95 @@ class _BoundLaunch:
             raise _refused(f"there are no more than {MOST_BLOCKS:,} blocks along y and z")
         return x, y, z
 
-    def _lowered(
-        self, block: Sequence[Statement], inside: frozenset[str], *, repeats: bool
-    ) -> Iterator[Statement]:
-        """Statements with indices in place of loops, and barriers between those of threads.
-
-        Parameters
-        ----------
-        inside : the indices of the loops around them.
-        repeats : they run again and again.
-        """
-        is_thread = any(index.startswith("threadIdx") for index in inside)
+    def _lowered(self, block: Sequence[Statement], place: _Surroundings) -> Iterator[Statement]:
+        """Statements with indices in place of loops, and barriers between those of threads."""
+        is_thread = any(index.startswith("threadIdx") for index in place.indices)
         for s in block:
             match s:
                 case LocalVariable(kind, name, _, int(size)) if not is_thread:
                     self.shared.append((number_of(kind), name, size))
                 case Assign(target):
                     many = {index for index, size in self.sizes.items() if size > 1}
-                    if missing := many - inside:
+                    if missing := many - place.indices:
                         message = f"the store to {base(target)} is in no loop over {min(missing)}"
                         raise _refused(message)
                     yield s
                 case For() if s.bind:
-                    yield from self._index(s, inside, repeats=repeats)
+                    yield from self._index(s, place)
                 case For():
-                    yield s.with_body(self._lowered(s.body, inside, repeats=True))
+                    yield s.with_body(self._lowered(s.body, place.inside(repeats=True)))
                 case If():
-                    sides = (tuple(self._lowered(b, inside, repeats=repeats)) for b in blocks(s))
+                    sides = (tuple(self._lowered(b, place.inside())) for b in blocks(s))
                     yield s.with_blocks(*sides)
                 case _:
                     yield s
-            is_last = s is block[-1] and not repeats
+            is_last = s is block[-1] and not place.repeats
             if self.shared and not is_thread and not is_last and _has_threads(s):
                 yield BARRIER
 
-    def _index(self, loop: For, inside: frozenset[str], *, repeats: bool) -> Iterator[Statement]:
+    def _index(self, loop: For, place: _Surroundings) -> Iterator[Statement]:
         """A loop's iterations, each of them in the block or the thread of its number."""
-        view = LoopView(loop)
-        if not self.declared.isdisjoint({loop.name, *view.declared}):
-            name = self.body.name(loop.name)
-            own = tuple(copied(self.body, loop.body, {loop.name: Name(name)}))
-            loop = replace(loop, name=name, body=own)
-        self.declared |= {loop.name, *(s.name for s in loop.body if isinstance(s, Let))}
-        numbers = view.bounds
+        numbers = LoopView(loop).bounds
         assert numbers is not None
+        is_part = len(numbers) < self.sizes[loop.bind]
+        place = (place.inside() if is_part else place).on(loop.bind)
         index = Cast(loop.kind, Name(loop.bind))
         number: Expr = index * numbers.step if numbers.step != 1 else index
         number = number + numbers.start if numbers.start else number
+        value = number if _is_only_added(loop.name, loop.body) else place.known.get(number)
         made: list[Statement] = []
-        if _is_in_one_number(loop.name, loop.body):
-            loop = loop.with_body(renamed(s, {loop.name: number}) for s in loop.body)
+        if value is not None:
+            inside = self._with_own_names([renamed(s, {loop.name: value}) for s in loop.body])
         else:
-            value = Name(loop.bind) if number == index else number
-            made.append(Let(loop.kind, loop.name, value))
-        made += self._lowered(loop.body, inside | {loop.bind}, repeats=repeats)
-        if len(numbers) < self.sizes[loop.bind]:
+            let = Let(loop.kind, loop.name, Name(loop.bind) if number == index else number)
+            counter, *inside = self._with_own_names([let, *loop.body])
+            assert isinstance(counter, Let)
+            made.append(counter)
+            place.known[number] = Name(counter.name)
+        made += self._lowered(inside, place)
+        if is_part:
             yield If(binary("<", index, len(numbers)), tuple(made))
         else:
             yield from made
 
+    def _with_own_names(self, statements: list[Statement]) -> list[Statement]:
+        """Statements, with other names where these are declared before."""
+        declared = {s.name for s in nested(statements) if isinstance(s, Let | LocalVariable | For)}
+        if not self.declared.isdisjoint(declared):
+            statements = list(copied(self.body, statements, {}))
+        self.declared |= {s.name for s in statements if isinstance(s, Let)}
+        return statements
 
-def _is_in_one_number(name: str, statements: Sequence[Statement]) -> bool:
-    """Whether a name is mentioned once, where another one gets its value."""
+
+class _Counters:
+    """Gives loops names of their own, as one may be about to have the index of another one."""
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self.bound: set[str] = set()
+        self.seen: set[str] = set()
+
+    def apart(self, statement: Statement) -> Statement:
+        """A statement in which no loop has the name of one before that is bound."""
+        if isinstance(statement, If):
+            sides = (tuple(map(self.apart, side)) for side in blocks(statement))
+            return statement.with_blocks(*sides)
+        if not isinstance(statement, For):
+            return statement
+        name, inside = statement.name, statement.body
+        if name in (self.seen if statement.bind else self.bound):
+            name = self.body.name(name)
+            inside = [renamed(s, {statement.name: Name(name)}) for s in inside]
+        self.seen.add(name)
+        if statement.bind:
+            self.bound.add(name)
+        return replace(statement, name=name, body=tuple(map(self.apart, inside)))
+
+
+def _is_only_added(name: str, statements: Sequence[Statement]) -> bool:
+    """Whether a name is mentioned once at most, where another one gets its value."""
     found = [s for s in nested(statements) for each in own_names(s) if each == name]
-    return len(found) == 1 and isinstance(found[0], Let)
+    return not found or (len(found) == 1 and isinstance(found[0], Let))
 
 
 def _has_threads(statement: Statement) -> bool:

@@ -11,7 +11,6 @@ from emit_cuda.grids.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Self
 
     from codegen.elements.constants import Constants
     from codegen.elements.kernel import Scope
@@ -55,10 +54,6 @@ class GridKernel(Kernel):
         self.schedule: Schedule | None = None
         self.rooms: dict[str, tuple[str, int]] = {}
         self._shared: list[tuple[str, str, int]] = []
-
-    def trial(self) -> Self:
-        """A kernel of the same scope, which is thrown away."""
-        raise NotImplementedError
 
     def room(self, kind: str, wanted: str, size: int) -> Name:
         """An array that one launch leaves to the next."""

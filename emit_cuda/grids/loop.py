@@ -8,25 +8,25 @@ tiles (`transposing`).
 
 from __future__ import annotations
 
+from functools import partial
+from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.results import stored_elements
 from codegen.schedule.coalesce import coalesce
-from codegen.statements import For, nested
+from codegen.schedule.trace import attempt
+from codegen.statements import For
 from emit_cuda.grids.bound import bound_stage, bound_stages, each_by_thread
 from emit_cuda.grids.stages import alone
-from emit_cuda.grids.transposing import transpose_stage
+from emit_cuda.grids.transposing import transposed_by_tiles
+from emit_cuda.loops.transposed_reads import may_transpose
 from emit_cuda.loops.vectors import in_vectors
+from optimizer.fusion.policy import TILED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from codegen.elements.results import Results
-    from codegen.statements import Statement
     from emit_cuda.grids.kernel import GridKernel
     from emit_cuda.grids.stages import Launches
-    from hlo.instruction import Instruction
-    from optimizer.analysis.indexing import Index
 
 
 def loop_stages(kernel: GridKernel, results: Results) -> Launches:
@@ -37,30 +37,20 @@ def loop_stages(kernel: GridKernel, results: Results) -> Launches:
     results : instructions, each with the kernel's pointers to the arrays of its value.
     """
     dims, body = results[0][0].shape.first_leaf.dims, kernel.body
-    if kernel.schedule is None:
-
-        def computed(kernel: GridKernel, index: Index) -> tuple[Statement, ...]:
-            return stored_elements(kernel.body, results, index)
-
-        tiled = transpose_stage(kernel, [i for i, _ in results], computed)
-        if tiled is not None:
-            return [tiled]
     with body.block() as statements, body.loops(["i"] * len(dims), dims, parallel=True) as index:
         body.add(*stored_elements(body, results, index))
     if kernel.schedule is not None:
         made = kernel.schedule(kernel, results[0][0].name, statements)
         return bound_stages(body, made, {a.name for a in kernel.arguments.values()})
-    read = [*kernel.scope.arguments, *(o for instr, _ in results for o in instr.operands)]
-    return _by_threads(kernel, statements, [*(instr for instr, _ in results), *read])
-
-
-def _by_threads(
-    kernel: GridKernel, nest: Sequence[Statement], arrays: Sequence[Instruction]
-) -> Launches:
-    """The launch of a nest, of which each thread does an iteration, or several."""
-    if not nest or not isinstance(nest[0], For):
-        return [alone(nest)] if nest else []
-    depth = sum(isinstance(s, For) and s.parallel for s in nested(nest))
-    loop, width = in_vectors(kernel, coalesce(nest[0], depth, "thread"), arrays)
+    if not statements or not isinstance(nest := statements[0], For):
+        return [alone(statements)] if statements else []
+    roots = [instr for instr, _ in results]
+    if prod(dims) >= TILED * TILED and may_transpose(kernel.scope, roots):
+        tiles = attempt(partial(transposed_by_tiles, kernel, nest))
+        if tiles is not None:
+            return [bound_stage(body, tiles, "transpose")]
+    read = [*kernel.scope.arguments, *(o for instr in roots for o in instr.operands)]
+    depth = sum(n != 1 for n in dims)
+    loop, width = in_vectors(kernel, coalesce(nest, depth, "thread"), [*roots, *read])
     kind = "loop" if width == 1 else f"loop of {width}"
-    return [bound_stage(kernel.body, each_by_thread(kernel.body, loop), kind)]
+    return [bound_stage(body, each_by_thread(body, loop), kind)]

@@ -1,11 +1,11 @@
-"""Loops that read an array transposed, by tiles: rows are read as they lie, and written so.
+"""A schedule of loops that read an array transposed: rows are read as they lie, and written so.
 
 Where neighbours of the result come from elements far apart in an operand, a warp would read one of
-each sector of memory. So a block computes a tile of the result. First the block reads the tile's
-elements of such operands, by rows of the operand, into shared memory. Then it computes the tile by
-rows of the result, with the elementwise work around the transposes, and reads all other operands in
-place. The rows in shared memory are one element longer, so that threads which read columns ask
-different banks.
+each sector of memory. So the loops are reordered and coalesced to rows and columns, and a block
+computes a tile of them. First the block reads the tile's elements of such operands, by rows of the
+operand, into shared memory. Then it computes the tile by rows of the result, with the elementwise
+work around the transposes, and reads all other operands in place. The rows in shared memory are one
+element longer, so that threads which read columns ask different banks.
 
 References
 ----------
@@ -15,36 +15,32 @@ XLA, `xla/backends/gpu/codegen/emitters/transpose.cc`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Name, binary, conjoined, indexed, item
 from codegen.kinds import number_of
-from codegen.statements import Let, Statement, live
+from codegen.schedule.coalesce import coalesce
+from codegen.schedule.interchange import reorder
+from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import Unproved, granted
+from codegen.schedule.order import bind
+from codegen.schedule.strip_mine import strip_mine
+from codegen.schedule.trace import applied
+from codegen.statements import For, Let, LocalVariable, renamed
 from emit_cuda.grids.groups import WAVE
-from emit_cuda.grids.stages import BARRIER, SHARED_BYTES, WARP
+from emit_cuda.grids.stages import SHARED_BYTES, WARP
 from emit_cuda.loops.packs import Pack
-from emit_cuda.loops.transposed_reads import (
-    TransposedRead,
-    may_transpose,
-    transposed_read,
-    transposed_sides,
-)
+from emit_cuda.loops.transposed_reads import TransposedRead, transposed_read, transposed_sides
 from optimizer.analysis.indexing import Sum, counter, delinear
-from optimizer.fusion.policy import TILED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from codegen.expressions import Expr
+    from codegen.statements import Statement
     from emit_cuda.grids.kernel import GridKernel
-    from emit_cuda.grids.stages import Stage
-    from hlo.instruction import Instruction
-    from optimizer.analysis.indexing import Index as ElementIndex
-
-    # Gives a kernel's statements that compute and store the element of an index.
-    Write = Callable[[GridKernel, ElementIndex], Sequence[Statement]]
 
 # Rows of a block's threads.
 ROWS = 8
@@ -77,93 +73,137 @@ class TileShape:
         return self.edge + max(1, WORD // (read.bytes * self.width))
 
 
-def transpose_stage(kernel: GridKernel, roots: Sequence[Instruction], write: Write) -> Stage | None:
-    """A launch that computes arrays of equal dimensions by tiles; None where loops are as good.
+def transposed_by_tiles(kernel: GridKernel, nest: For) -> For:
+    """The loops over all elements of a result as a loop over tiles, on the blocks of a grid.
 
-    Parameters
-    ----------
-    roots : that are computed.
+    Raises
+    ------
+    IllegalError
+        if they read nothing transposed, or if loops are as good.
     """
-    dims = roots[0].shape.first_leaf.dims
-    if prod(dims) < TILED * TILED or not may_transpose(kernel.scope, roots):
-        return None
-    # A trial kernel, which is thrown away, shows the shared memory that the tile needs.
-    trial = kernel.trial()
-    sides = transposed_sides(trial, dims, partial(write, trial))
+    loops = [nest]
+    while isinstance(inner := loops[-1].body[0], For) and inner.parallel:
+        loops.append(inner)
+    sides = transposed_sides(loops)
     if sides is None:
-        return None
-    tile = _TransposedTiles(trial, dims, sides, write).shape()
-    return None if tile is None else _TransposedTiles(kernel, dims, sides, write).stage(tile)
+        raise IllegalError("nothing is read transposed")
+    rows, columns = ([loops[d].name for d in side] for side in sides)
+    others = [each.name for each in loops if each.name not in {*rows, *columns}]
+    loop, around = reorder(nest, [*others, *rows, *columns]), list[For]()
+    for _ in others:
+        around.append(loop)
+        loop = _inside(loop)
+    loop = coalesce(loop, len(rows), kernel.body.name("row"))
+    inner = coalesce(_inside(loop), len(columns), kernel.body.name("column"))
+    return _TransposedTiles(kernel, around, loop.with_body([inner]), inner).blocks()
+
+
+def _inside(loop: For) -> For:
+    (inner,) = loop.body
+    assert isinstance(inner, For)
+    return inner
+
+
+def _on_threads(loop: For) -> For:
+    """Two loops on the threads of a block."""
+    return bind(loop.with_body([bind(_inside(loop), "threadIdx.y")]), "threadIdx.x")
 
 
 class _TransposedTiles:
-    """Writes the code of a block, whose threads are warps one above the other.
+    """Writes the loop over tiles, whose threads are warps one above the other.
 
     Parameters
     ----------
-    sides : the dimensions of the result that the rows and the columns of a tile count.
+    others : the loops around the one over rows.
+    columns : the loop inside of it, around the statements for an element.
     """
 
-    def __init__(
-        self, kernel: GridKernel, dims: Sequence[int], sides: tuple[range, range], write: Write
-    ) -> None:
-        self.kernel, self.body, self.dims, self.sides = kernel, kernel.body, dims, sides
-        self.write = write
-        self.sizes = [prod(dims[d] for d in side) for side in sides]
-        in_tile = {d for side in sides for d in side}
-        self.others = [1 if d in in_tile else n for d, n in enumerate(dims)]
-        self.row, self.column = self.body.name("row"), self.body.name("column")
-        self.lane = self.body.name("v")
+    def __init__(self, kernel: GridKernel, others: Sequence[For], rows: For, columns: For) -> None:
+        self.kernel, self.body = kernel, kernel.body
+        self.others, self.rows, self.columns = others, rows, columns
+        self.row, self.column, self.lane = rows.name, columns.name, ""
+        self.sizes = [LoopView(each).trips or 0 for each in (rows, columns)]
 
-    def shape(self) -> TileShape | None:
-        """A good size of a tile: of long rows, if that leaves blocks for all multiprocessors."""
-        outer = delinear(counter(self.body.name("block"), prod(self.others)), self.others)
-        reads = dict.fromkeys(self._reads(self._computed(outer, 1), outer).values())
+    def shape(self) -> TileShape:
+        """A good size of a tile: of long rows, if that leaves blocks for all multiprocessors.
+
+        Raises
+        ------
+        IllegalError
+            if nothing is read transposed, or if no tile fits into shared memory.
+        """
+        names = [each.name for each in self.others]
+        reads = dict.fromkeys(self._reads(self.columns.body, names).values())
         if not reads:
-            return None
+            raise IllegalError("what is read transposed depends on more than the block")
         least = min(read.bytes for read in reads)
         width = max(1, WORD // least)
         if any(n % width for n in self.sizes):
             width = 1
         for tile in (TileShape(width, 2), TileShape(width, 1)):
             edge = tile.edge
-            blocks = prod(self.others) * prod(-(-n // edge) for n in self.sizes)
             fits = sum(r.bytes * edge * tile.pitch(r) for r in reads) <= SHARED_BYTES
-            wanted = edge * least <= ROW_BYTES and blocks >= WAVE
+            wanted = edge * least <= ROW_BYTES and prod(self._grid(tile)) >= WAVE
             if fits and (wanted or tile.parts == 1):
                 return tile
-        return None
+        raise IllegalError("a tile does not fit into shared memory")
 
-    def stage(self, tile: TileShape) -> Stage:
-        """The launch that transposes tiles of a shape."""
-        body, edge = self.body, tile.edge
-        grid = [*self.others, *(-(-n // edge) for n in self.sizes)]
-        with body.block() as statements:
-            block = body.counted("block", Name("blockIdx.x"), prod(grid))
-            *others, down, across = delinear(block, grid)
-            outer = tuple(others)
-            lane = body.counted("lane", Name("threadIdx.x"), WARP)
-            warp = body.counted("warp", Name("threadIdx.y"), ROWS)
-            computed = self._computed(outer, tile.width)
-            reads = self._reads(computed, outer)
-            tiles = {
-                r: self.kernel.shared_array(number_of(r.kind), "tile", edge * tile.pitch(r))
-                for r in dict.fromkeys(reads.values())
-            }
-            with body.loops(["j", "i"], [edge // ROWS, tile.parts], unroll=True) as (j, i):
-                inside = warp + j * ROWS, lane + i * WARP
-                self._read(tile, tiles, (down, across), inside)
-            body.add(BARRIER)
-            with body.loops(["j", "i"], [edge // ROWS, tile.parts], unroll=True) as (j, i):
-                inside = warp + j * ROWS, lane + i * WARP
-                element = inside[1] * tile.width + counter(self.lane, tile.width)
-                kept = list(computed)
-                for number, statement in enumerate(computed):
-                    if isinstance(statement, Let) and (read := reads.get(statement)):
-                        at = element * tile.pitch(read) + inside[0]
-                        kept[number] = replace(statement, value=item(tiles[read], at))
-                self._computes(tile, (down, across), inside, kept)
-        return self.kernel.stage(statements, prod(grid), (WARP, ROWS), "transpose")
+    def _grid(self, tile: TileShape) -> list[int]:
+        """The tiles along the other loops, and along the rows and the columns."""
+        around = [LoopView(each).trips or 0 for each in self.others]
+        return [*around, *(-(-n // tile.edge) for n in self.sizes)]
+
+    def blocks(self) -> For:
+        """The loop over tiles."""
+        body, tile = self.body, self.shape()
+        grid, edge = self._grid(tile), tile.edge
+        counted = body.name("block")
+        *others, down, across = delinear(counter(counted, prod(grid)), grid)
+        around = {s.name: indexed(n) for s, n in zip(self.others, others, strict=True)}
+        statements = [renamed(s, around) for s in self._vectors(tile.width)]
+        reads = self._reads(statements, {name for n in others for name in n.names})
+        tiles = {r: Name(body.name("tile")) for r in dict.fromkeys(reads.values())}
+        shared = [
+            LocalVariable(number_of(r.kind), name.name, size=edge * tile.pitch(r))
+            for r, name in tiles.items()
+        ]
+
+        def read(r: Sum, c: Sum) -> None:
+            self._read(tile, tiles, (down, across), (r, c))
+
+        def compute(r: Sum, c: Sum) -> None:
+            element = c * tile.width + counter(self.lane, tile.width)
+            kept = list(statements)
+            for number, statement in enumerate(statements):
+                if isinstance(statement, Let) and (read := reads.get(statement)):
+                    at = element * tile.pitch(read) + r
+                    kept[number] = replace(statement, value=item(tiles[read], at))
+            self._computes(tile, (down, across), (r, c), kept)
+
+        loops = [self._over_tile(tile, do) for do in (read, compute)]
+        made = For(counted, prod(grid), (*shared, *loops), parallel=True)
+        granted(Unproved("a block copies what it reads", "both are the same rows and columns"))
+        reason = "a block has copied all that it reads transposed"
+        applied(f"tile by {edge}, staged in shared memory", reason, self.rows, [made])
+        return bind(made.with_body([*shared, *map(_on_threads, loops)]), "blockIdx.x")
+
+    def _over_tile(self, tile: TileShape, do: Callable[[Sum, Sum], None]) -> For:
+        """Something for all rows of a tile, and for the columns or their vectors."""
+        body = self.body
+        lane, warp = body.name("lane"), body.name("warp")
+        sizes = tile.edge // ROWS, tile.parts
+        with body.block() as inside, body.loops(["j", "i"], sizes, unroll=True) as (j, i):
+            do(counter(warp, ROWS) + j * ROWS, counter(lane, WARP) + i * WARP)
+        rows = For(warp, ROWS, tuple(inside), parallel=True)
+        return For(lane, WARP, (rows,), parallel=True)
+
+    def _vectors(self, width: int) -> Sequence[Statement]:
+        """The statements for an element; of several in a vector of columns, for one of them."""
+        if width == 1:
+            return self.columns.body
+        vectors = _inside(strip_mine(self.body, self.columns, width, lambda v: [v], "v"))
+        self.lane = vectors.name
+        return vectors.body
 
     def _read(
         self,
@@ -211,23 +251,12 @@ class _TransposedTiles:
         conditions = [binary("<", name, limit) for name, limit, size in limits if size % edge]
         return conjoined(conditions) if conditions else None
 
-    def _computed(self, outer: ElementIndex, width: int) -> Sequence[Statement]:
-        """The statements for the element at a row and a column, for one of a vector of columns."""
-        lane, index = counter(self.lane, width), list(outer)
-        row = counter(self.row, self.sizes[0])
-        column = counter(self.column, -(-self.sizes[1] // width))
-        for side, number in zip(self.sides, (row, column * width + lane), strict=True):
-            for d, part in zip(side, delinear(number, [self.dims[d] for d in side]), strict=True):
-                index[d] = part
-        return live(self.write(self.kernel, tuple(index)))
-
     def _reads(
-        self, statements: Sequence[Statement], outer: ElementIndex
+        self, statements: Sequence[Statement], known: Collection[str]
     ) -> dict[Statement, TransposedRead]:
         """The loads of arrays that are read transposed, at indices that a block knows."""
-        known = {name for number in outer for name in number.names}
         found = (
             (statement, transposed_read(statement, self.row, self.column, self.lane))
             for statement in statements
         )
-        return {s: read for s, read in found if read and known.issuperset(read.rest.names)}
+        return {s: read for s, read in found if read and set(read.rest.names) <= set(known)}

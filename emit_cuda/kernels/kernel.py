@@ -14,7 +14,7 @@ from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from emit_cuda.table import emits_cuda
 
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -67,7 +67,3 @@ class CudaKernel(GridKernel):
             emits_cuda, names, constants, scope, repeats=repeats, most_shared=most_shared
         )
         self.writer.wraps, self.writer.poll, self.writer.has_extremes = False, POLL, True
-
-    def trial(self) -> Self:
-        """A kernel of the same scope, which is thrown away."""
-        return type(self)(self.writer.constants, self.scope)

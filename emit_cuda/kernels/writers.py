@@ -1,7 +1,8 @@
 """The table of writers: who writes the kernel of an instruction for the threads of a GPU.
 
-Kernels of CUDA are not made by passes over statements, as those of C are: each is written for its
-threads at once, by the writer of its kind.
+Elementwise kernels, and those that read transposed, are plain loops and a schedule that binds them
+(`grids.loop`, `grids.transposing`). All others are other algorithms, not other orders of a nest:
+each is written for its threads at once, by the writer of its kind.
 """
 
 from __future__ import annotations
@@ -23,16 +24,18 @@ from emit_cuda.grids.scattering import scatter_stages
 from emit_cuda.grids.sorting import sort_stages
 from emit_cuda.grids.stages import ALONE, PARALLEL, Stage, stages
 from emit_cuda.grids.topk import topk_stages
-from emit_cuda.grids.transposing import transpose_stage
+from emit_cuda.grids.transposing import transposed_by_tiles
 from emit_cuda.kernels.spelling import all_in_cuda
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.statements import For
     from emit_cuda.grids.stages import Launches
 
-    # Gives launches, for a kernel, an instruction and its arrays; None where loops are better.
-    Write = Callable[..., Stage | Launches | None]
+    # Gives launches, for a kernel, an instruction and its arrays; None where loops are better. A
+    # schedule gives loops that are bound.
+    Write = Callable[..., Stage | Launches | For | None]
 
 __all__ = ["KINDS", "WHY", "all_in_cuda", "launch_text", "writer_of"]
 
@@ -69,7 +72,7 @@ _WRITERS: Final[Sequence[tuple[Write, Sequence[str], Sequence[str]]]] = (
     (sort_stages, ["sort"], ["sort", "sort of tiles", "merge of sorted runs"]),
     (stages, [], [PARALLEL, ALONE]),
     (topk_stages, ["topk"], ["top k"]),
-    (transpose_stage, [], ["transpose"]),
+    (transposed_by_tiles, [], ["transpose"]),
 )
 KINDS: Final[dict[str, Write]] = {
     opcode: write for write, opcodes, _ in _WRITERS for opcode in opcodes

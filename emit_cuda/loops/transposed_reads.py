@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Index as IndexOf
 from codegen.expressions import Load, Name
 from codegen.kinds import number_of
-from codegen.statements import Let, live, straight
+from codegen.schedule.loop import LoopView
+from codegen.statements import Let, straight
 from emit_cuda.loops.packs import MOST_STATEMENTS
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer.analysis.indexing import Counter, Sum, counter
+from optimizer.analysis.indexing import Counter, Sum
 from optimizer.fusion.policy import TILED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from codegen.elements.kernel import Kernel, Scope
+    from codegen.elements.kernel import Scope
     from codegen.kinds import Kind
-    from codegen.statements import Statement
+    from codegen.statements import For, Statement
     from hlo.instruction import Instruction
-    from optimizer.analysis.indexing import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +69,20 @@ def may_transpose(scope: Scope, roots: Sequence[Instruction]) -> bool:
     return False
 
 
-def transposed_sides(
-    kernel: Kernel, dims: Sequence[int], write: Callable[[Index], Sequence[Statement]]
-) -> tuple[range, range] | None:
-    """The dimensions of a tile's rows and of its columns; None where nothing is read transposed.
+def transposed_sides(loops: Sequence[For]) -> tuple[range, range] | None:
+    """The loops over a tile's rows and over its columns; None where nothing is read transposed.
 
-    Either are dimensions of the result that are one dimension in the operand, too.
+    Either count dimensions of the result that are one dimension in the operand, too.
 
     Parameters
     ----------
-    write : gives the statements that compute and store the element of an index.
+    loops : over all elements of the result, from the outermost on.
     """
-    names = [kernel.body.name("d") for _ in dims]
-    index = tuple(counter(name, n) for name, n in zip(names, dims, strict=True))
-    statements = live(write(index))
+    statements, names = loops[-1].body, [loop.name for loop in loops]
     if not straight(statements) or len(statements) > MOST_STATEMENTS:
         return None
-    last = max(d for d, n in enumerate(dims) if n > 1)
+    dims = [LoopView(loop).trips or 0 for loop in loops]
+    last = len(dims) - 1
     for _, _, number in filter(None, map(_load, statements)):
         factors = _plain(number)
         steps = [factors.get(name, 0) for name in names]

@@ -261,7 +261,7 @@ def turned(x: Array) -> Array:
 EXERCISES = (
     Exercise(
         60, "add two vectors on a GPU", 16, "easy",
-        {"kernel": lambda: None}, "emit_cuda/grids/loop.py:loop_stage",
+        {"kernel": lambda: None}, "emit_cuda/grids/loop.py:loop_stages",
         check_kernel("add", (sums_of(64), sums_of(100)), np.add, SUM), ".cu",
     ),
     Exercise(
@@ -272,7 +272,7 @@ EXERCISES = (
     ),
     Exercise(
         62, "transpose through a tile", 16, "hard",
-        {"kernel": lambda: None}, "emit_cuda/grids/transposing.py:transpose_stage",
+        {"kernel": lambda: None}, "emit_cuda/grids/transposing.py:transposed_by_tiles",
         check_kernel("transpose", (tiles_of(8, 8), tiles_of(20, 13)), turned, TURNED), ".cu",
     ),
     Exercise(

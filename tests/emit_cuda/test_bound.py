@@ -91,8 +91,6 @@ KERNEL = """\
   const s32 k_1 = threadIdx.x;
   tile[k_2 * 33 + k_1] = x[(i_1_block + k_2) * 64 + (i_block + k_1)];
   __syncthreads();
-  const s32 k_3 = threadIdx.y;
-  const s32 k_4 = threadIdx.x;
 """
 
 

@@ -28,3 +28,23 @@ def test_a_map_is_a_nest_that_is_bound_to_threads(hlo) -> None:
         "bind to blockIdx.x",
     ]
     assert "// bound to threadIdx.x\n" in shown
+
+
+TRANSPOSE = """HloModule m
+ENTRY main {
+  x = f32[128,3,64] parameter(0)
+  ROOT y = f32[3,64,128] transpose(x), dimensions={1,2,0}
+}
+"""
+
+
+def test_a_transpose_is_staged_in_shared_memory(hlo) -> None:
+    """Dimensions that are one in the operand are one loop; columns of f32 are not coalesced."""
+    steps, shown = primitives(hlo, TRANSPOSE)
+    assert steps == [
+        "coalesce",
+        "tile by 32, staged in shared memory",
+        *("bind to threadIdx.y", "bind to threadIdx.x") * 2,
+        "bind to blockIdx.x",
+    ]
+    assert "for (s64 row = 0; row < 192; row++) {" in shown
