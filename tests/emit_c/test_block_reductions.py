@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from strategies.compiled import check
 
 import emit_c
 import hlo
 from emit_c.executable.runtime import set_threads
-from interpreter import evaluate
 from optimizer import machine
 
 FOLD = """HloModule m
@@ -53,11 +53,9 @@ def test_every_operation(kind):
     shapes = ", ".join([f"{kind}[]"] * len(operations))
     text.append(f"  ROOT t = ({shapes}) tuple({listed})\n}}")
     module = hlo.parse("\n".join(text))
-    executable = emit_c.compile(module, optimize=False)
+    executable = check(module, arguments=(few((7, 11), kind), few((), kind)))
     declared = re.findall(r"^  \w+ parts\[\d+\];", executable.source, re.MULTILINE)
     assert len(declared) == len(operations)
-    x, initial = few((7, 11), kind), few((), kind)
-    assert executable(x, initial) == evaluate(module, x, initial)
 
 
 @pytest.mark.usefixtures("small")
@@ -90,8 +88,6 @@ def test_a_large_sum_is_precise_and_the_same_on_any_number_of_threads():
 @pytest.mark.parametrize("kind", ["f32", "s16"])
 def test_columns_side_by_side(kind, operation, optimize):
     text = FOLD.format(kind, operation, "13,3,5", "0,1").replace("[] reduce(", "[5] reduce(")
-    module = hlo.parse(text)
-    executable = emit_c.compile(module, optimize=optimize)
+    arguments = few((13, 3, 5), kind), few((), kind)
+    executable = check(text, optimize=optimize, arguments=arguments)
     assert re.search(r"^  \w+ parts\[\d+\];", executable.source, re.MULTILINE)
-    x, initial = few((13, 3, 5), kind), few((), kind)
-    np.testing.assert_array_equal(executable(x, initial), evaluate(module, x, initial))

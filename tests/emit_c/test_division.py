@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from strategies.compiled import check, entry
 
 import emit_c
 import hlo
-import interpreter
 from hlo.types.element_type import ELEMENT_TYPES
 
 EDGES = np.float32([0, 1e-45, 1.17549435e-38, 1, 1.5, 3, 3.4e38, 3.4028235e38, np.inf, np.nan])
@@ -60,24 +60,17 @@ def text(module, element_type, count):
 @pytest.mark.parametrize("element_type", TYPES, ids=lambda t: t.name)
 def test_quotients_and_remainders_are_exact(element_type):
     x, y = operands(element_type, 20_000)
-    module = hlo.parse(text(MANY, element_type, len(x)))
-    executable = emit_c.compile(module)
+    executable = check(text(MANY, element_type, len(x)), optimize=True, arguments=(x, y))
     assert f"lane_quotient_{element_type.name}" in executable.source
-    for mine, meant in zip(executable(x, y), interpreter.evaluate(module, x, y), strict=True):
-        np.testing.assert_array_equal(mine, meant)
 
 
 @pytest.mark.parametrize("element_type", TYPES, ids=lambda t: t.name)
 def test_one_divisor_for_all(element_type):
     x, y = operands(element_type, 300)
     module = hlo.parse(text(BY_ONE, element_type, len(x)))
-    executable = emit_c.compile(module)
     for divisor in (*y[:20], *np.arange(3).astype(element_type.dtype)):
         one = np.asarray(divisor, element_type.dtype)
-        for mine, meant in zip(
-            executable(x, one), interpreter.evaluate(module, x, one), strict=True
-        ):
-            np.testing.assert_array_equal(mine, meant)
+        check(module, optimize=True, arguments=(x, one))
 
 
 def test_what_the_compiler_divides_better_is_left_to_it():
@@ -100,11 +93,8 @@ def test_remainders_of_f32_are_exact_for_quotients_of_every_size(flag, monkeypat
         near = np.nextafter(multiples, np.float32(0))
     pairs = [(x, y), (multiples, y), (near, y), tuple(np.meshgrid(EDGES, EDGES))]
     x, y = (np.concatenate([pair[i].ravel() for pair in pairs]) for i in range(2))
-    same_remainders(
-        f"HloModule m\nENTRY e {{\n  x = f32[{len(x)}] parameter(0)\n"
-        f"  y = f32[{len(x)}] parameter(1)\n  ROOT r = f32[{len(x)}] remainder(x, y)\n}}",
-        *(x, y),
-    )
+    text = "x = f32[N] parameter(0)\ny = f32[N] parameter(1)\nROOT r = f32[N] remainder(x, y)"
+    check(entry(text.replace("N", str(len(x)))), optimize=True, arguments=(x, y))
 
 
 @pytest.mark.parametrize("flag", ["-DFUSED", "-U__FMA__"], ids=["fused", "rounded twice"])
@@ -117,17 +107,8 @@ def test_remainders_by_a_constant_are_exact(divisor, flag, monkeypatch):
         multiples = np.trunc(x) * np.float32(divisor)
         near = np.nextafter(multiples, np.float32(0))
     x = np.concatenate([x, multiples, near, EDGES])
-    same_remainders(
-        f"HloModule m\nENTRY e {{\n  x = f32[{len(x)}] parameter(0)\n"
-        f"  c = f32[] constant({divisor})\n  y = f32[{len(x)}] broadcast(c), dimensions={{}}\n"
-        f"  ROOT r = f32[{len(x)}] remainder(x, y)\n}}",
-        x,
-    )
-
-
-def same_remainders(module, *arrays):
-    module = hlo.parse(module)
-    mine, meant = emit_c.compile(module)(*arrays), interpreter.evaluate(module, *arrays)
-    np.testing.assert_array_equal(np.isnan(mine), np.isnan(meant))
-    numbers = ~np.isnan(meant)
-    np.testing.assert_array_equal(mine.view(np.uint32)[numbers], meant.view(np.uint32)[numbers])
+    text = f"""x = f32[{len(x)}] parameter(0)
+c = f32[] constant({divisor})
+y = f32[{len(x)}] broadcast(c), dimensions={{}}
+ROOT r = f32[{len(x)}] remainder(x, y)"""
+    check(entry(text), optimize=True, arguments=(x,))

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from dynamic_windows import POOLED, convolved
-from strategies.compiled import entry
+from strategies.compiled import check, entry
 
 import emit_c
 import hlo
-import interpreter
-from interpreter.numbers.compare import ROUNDING, compare
+from interpreter.numbers.compare import ROUNDING
 
 ADD = """
 add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
@@ -36,17 +35,15 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_windows_show_what_counts(name, optimize):
     module = hlo.parse(entry("x = f32[<=7,4] parameter(0)\n" + BODIES[name], ADD))
-    executable = emit_c.compile(module, optimize=optimize)
     for size in (3, 6, 7):
         x = np.random.default_rng(size).standard_normal((size, 4)).astype(np.float32)
-        assert compare(executable(x), interpreter.evaluate(module, x), ROUNDING) is None
+        check(module, ROUNDING, optimize=optimize, arguments=(x,))
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3])
 @pytest.mark.parametrize("same", [False, True])
 def test_a_convolution_and_its_gradients(same, stride):
     module = hlo.parse(convolved(stride, same=same))
-    executable = emit_c.compile(module)
     for size in (3, 4, 5, 7):
         places = -(-size // stride) if same else (size - 3) // stride + 1
         rng = np.random.default_rng(size)
@@ -55,16 +52,14 @@ def test_a_convolution_and_its_gradients(same, stride):
             for dims in ((1, size, 2), (3, 2, 4), (1, places, 4))
         )
         arguments = (x, k, g, np.array(x.shape, np.int32))
-        expected = interpreter.evaluate(module, *arguments)
-        assert compare(executable(*arguments), expected, ROUNDING) is None
+        check(module, ROUNDING, optimize=True, arguments=arguments)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 6, 7])
 def test_a_pool_is_padded_for_the_actual_size(size):
     module = hlo.parse(POOLED)
     x = np.random.default_rng(size).permutation(size).astype(np.float32)
-    expected = interpreter.evaluate(module, x)
-    assert compare(emit_c.compile(module)(x), expected, ROUNDING) is None
+    check(module, ROUNDING, optimize=True, arguments=(x,))
 
 
 @pytest.mark.parametrize("size", [0, 1, 4, 6, 7])
@@ -76,8 +71,7 @@ def test_a_pool_is_padded_along_other_dimensions_too(dynamic, size):
     module = hlo.parse(text.replace(window, "size=3x3 stride=2x2 pad=1_1x1_1"))
     dims = (size, 7) if dynamic.startswith("<") else (7, size)
     x = np.random.default_rng(size).permutation(7 * size).astype(np.float32).reshape(dims)
-    expected = interpreter.evaluate(module, x)
-    assert compare(emit_c.compile(module)(x), expected, ROUNDING) is None
+    check(module, ROUNDING, optimize=True, arguments=(x,))
 
 
 @pytest.mark.parametrize(

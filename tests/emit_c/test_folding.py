@@ -177,7 +177,7 @@ def every_pair(element_type: str) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("element_type", ["bf16", "f16"])
 @pytest.mark.parametrize("opcode", ["maximum", "minimum"])
 def test_small_floats_are_compared_as_they_are_stored(opcode, element_type):
-    module = hlo.parse(f"""HloModule extremes
+    module = f"""HloModule extremes
 region {{
   x = {element_type}[] parameter(0)
   y = {element_type}[] parameter(1)
@@ -197,16 +197,15 @@ ENTRY e {{
   pairs = {element_type}[131072] {opcode}(x, y)
   ROOT r = ({element_type}[131072], {element_type}[131072], {element_type}[2],
     {element_type}[128]) tuple(pairs, columns, rows, few)
-}}""")
+}}"""
     x, y = every_pair(element_type)
-    compiled = emit_c.compile(module)
-    assert compare(compiled(x, y), evaluate(module, x, y), BITS) is None
+    compiled = check(module, optimize=True, arguments=(x, y))
     assert f"load_{element_type}" not in compiled.source
 
 
 @pytest.mark.parametrize("element_type", ["bf16", "f16"])
 def test_signs_of_small_floats_are_those_of_their_bits(element_type):
-    module = hlo.parse(f"""HloModule signs
+    module = f"""HloModule signs
 ENTRY e {{
   x = {element_type}[131072] parameter(0)
   y = {element_type}[131072] parameter(1)
@@ -215,8 +214,7 @@ ENTRY e {{
   size = {element_type}[131072] abs(negative)
   chosen = {element_type}[131072] select(less, x, negative)
   ROOT r = ({element_type}[131072], {element_type}[131072]) tuple(size, chosen)
-}}""")
+}}"""
     x, y = every_pair(element_type)
-    compiled = emit_c.compile(module)
-    assert compare(compiled(x, y), evaluate(module, x, y), BITS) is None
+    compiled = check(module, optimize=True, arguments=(x, y))
     assert f"store_{element_type}" not in compiled.source

@@ -4,11 +4,7 @@ import re
 
 import numpy as np
 import pytest
-
-import emit_c
-import hlo
-import interpreter
-from interpreter.numbers.compare import compare
+from strategies.compiled import check
 
 LAYER = """
   d{0} = f32[8,8] dot({1}, w{0}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
@@ -22,12 +18,8 @@ def calls(source):
     return re.findall(r"^  (\w+_kernel\w*)\(", source[source.index("int run(") :], re.MULTILINE)
 
 
-def check(text, *arguments, optimize=True):
-    module = hlo.parse(text)
-    executable = emit_c.compile(module, optimize=optimize)
-    difference = compare(executable(*arguments), interpreter.evaluate(module, *arguments))
-    assert difference is None, f"{difference}\n{executable.source}"
-    return executable.source
+def agree(text, *arguments, optimize=True):
+    return check(text, optimize=optimize, arguments=arguments).source
 
 
 def numbers(*dims):
@@ -38,7 +30,7 @@ def numbers(*dims):
 def test_layers_share_their_kernels():
     parameters = "".join(f"  w{k} = f32[8,8] parameter({k})\n" for k in range(4))
     layers = "".join(LAYER.format(k, f"t{k - 1}" if k else "x", "y") for k in range(4))
-    source = check(
+    source = agree(
         f"HloModule m\nENTRY e {{\n{parameters}  x = f32[8,8] parameter(4)\n"
         f"  y = f32[8] parameter(5){layers}\n  ROOT r = f32[8,8] negate(t3)\n}}",
         *(numbers(8, 8) for _ in range(5)),
@@ -51,7 +43,7 @@ def test_layers_share_their_kernels():
 
 @pytest.mark.parametrize(("first", "second"), [("x", "y"), ("y", "x"), ("x", "x")])
 def test_pointers_follow_their_roles(first, second):
-    source = check(
+    source = agree(
         f"""HloModule m
 ENTRY e {{
   x = f32[100] parameter(0)
@@ -70,7 +62,7 @@ ENTRY e {{
 
 @pytest.mark.parametrize("number", ["1", "2"])
 def test_kernels_that_know_different_numbers_are_different(number):
-    source = check(
+    source = agree(
         f"""HloModule m
 ENTRY e {{
   x = f32[100] parameter(0)
@@ -89,7 +81,7 @@ ENTRY e {{
 
 
 def test_scratch_memory_is_each_calls_own():
-    check(
+    agree(
         """HloModule m
 less { a = f32[] parameter(0)
   b = f32[] parameter(1)

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies.compiled import check
 from written import Assign, For, If, Let, Variable
 
-import emit_c
-import hlo
 from codegen.printer import text
 from emit_c.kernels.loads import with_loads_first
-from interpreter import evaluate
 
 CHOICE = (
     Variable("f32", "y"),
@@ -72,17 +70,16 @@ def test_what_is_stored_before_a_choice_is_loaded_again():
 
 
 def test_windows_of_several_arrays_with_padding():
-    module = hlo.parse("""HloModule m
+    module = """HloModule m
 f { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
   c = pred[] compare(a, b), direction=LE  m = f32[] select(c, a, b)  k = s32[] select(c, i, j)
   ROOT t = (f32[], s32[]) tuple(m, k) }
 ENTRY e { x = f32[7] parameter(0)  y = s32[7] iota(), iota_dimension=0
   i = f32[] constant(0)  j = s32[] constant(-1)
   ROOT r = (f32[3], s32[3]) reduce-window(x, y, i, j), to_apply=f,
-    window={size=2 stride=2 pad=-1_2 rhs_dilate=2} }""")
+    window={size=2 stride=2 pad=-1_2 rhs_dilate=2} }"""
     x = np.array([-0.5, -0.5, 2, 2, -1.5, -1, 0], np.float32)
-    for mine, theirs in zip(emit_c.compile(module)(x), evaluate(module, x), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    check(module, optimize=True, arguments=(x,))
 
 
 def test_loops_without_choices_stay():
@@ -94,7 +91,7 @@ def test_loops_without_choices_stay():
 def test_parts_of_rows_that_are_written_over(low, high, rows):
     """As models do that keep a band around the diagonal: select, by pads, of what is padded."""
     columns = low + 5 + high
-    module = hlo.parse(f"""HloModule m
+    module = f"""HloModule m
 f {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }}
 ENTRY e {{
   x = f32[{rows},{columns}] parameter(0)
@@ -115,9 +112,7 @@ ENTRY e {{
   least = f32[] constant(-inf)
   m = f32[{rows}] reduce(all, least), dimensions={{1}}, to_apply=f
   ROOT r = (f32[{rows},{columns}], f32[{rows}]) tuple(all, m)
-}}""")
+}}"""
     x = np.random.default_rng(0).standard_normal((rows, columns)).astype(np.float32)
     arguments = x, np.float32(7)
-    ours, right = emit_c.compile(module)(*arguments), evaluate(module, *arguments)
-    for mine, theirs in zip(ours, right, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    check(module, optimize=True, arguments=arguments)

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
+from strategies.compiled import check
 
-import emit_c
 import hlo
-import interpreter
 from codegen.opcodes import sorting_alone, words
 from codegen.opcodes.comparators import keys
 from emit_c.executable.runtime import set_threads
 from hlo.types.element_type import ELEMENT_TYPES
-from interpreter.numbers.compare import compare
 from interpreter.numbers.widths import float_format
 
 SIZES = [0, 1, 2, 40, 41, 700, 5000]
@@ -75,11 +73,7 @@ def values(element_type, shape, *, nan=True):
 
 
 def agree(text, *arguments, optimize=False):
-    module = hlo.parse(f"HloModule m\n{text}")
-    executable = emit_c.compile(module, optimize=optimize)
-    wanted = interpreter.evaluate(module, *arguments)
-    assert compare(executable(*arguments), wanted) is None
-    return executable.source
+    return check(f"HloModule m\n{text}", optimize=optimize, arguments=arguments).source
 
 
 @pytest.mark.parametrize(

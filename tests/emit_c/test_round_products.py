@@ -1,12 +1,7 @@
 """Products are rounded before they are added to, side by side with others as well."""
 
-import numpy as np
 import pytest
-
-import emit_c
-import hlo
-import interpreter
-from interpreter.numbers.compare import compare
+from strategies.compiled import check
 
 # The parts of products of complex numbers, in pairs.
 ROTATION = """HloModule rotation
@@ -38,16 +33,11 @@ def test_parts_of_complex_products_are_the_interpreters_to_the_bit(
     text = ROTATION
     for word, value in words.items():
         text = text.replace(word, value)
-    module = hlo.parse(text)
-    generator = np.random.default_rng(1)
-    kind = np.float32 if element_type == "f32" else np.float64
-    x, y = (generator.standard_normal((4096, 2)).astype(kind) for _ in range(2))
-    want = interpreter.evaluate(module, x, y)
-    assert compare(emit_c.compile(module)(x, y), want) is None
+    check(text, optimize=True)
 
 
 def test_complex_numbers_made_of_products_are_the_interpreters_to_the_bit():
-    module = hlo.parse("""HloModule parts
+    module = """HloModule parts
 ENTRY e {
   x = c64[4096] parameter(0)
   a = f32[4096] real(x)
@@ -61,7 +51,5 @@ ENTRY e {
   imaginary = f32[4096] subtract(bd, b)
   ROOT r = c64[4096] complex(real, imaginary)
 }
-""")
-    generator = np.random.default_rng(1)
-    x, y = (generator.standard_normal((2, 8192)).astype(np.float32)).view(np.complex64)
-    assert compare(emit_c.compile(module)(x, y), interpreter.evaluate(module, x, y)) is None
+"""
+    check(module, optimize=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies.compiled import check, whole
 
 import emit_c
 import hlo
@@ -32,7 +33,7 @@ def test_folds_of_what_is_put_together(data):
     given_parts = "\n".join(
         f"  x{k} = f32[{n},{columns}] parameter({k})" for k, n in enumerate(parts)
     )
-    module = hlo.parse(f"""HloModule m
+    module = f"""HloModule m
 f {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }}
 ENTRY e {{
 {given_parts}
@@ -41,11 +42,11 @@ ENTRY e {{
     dimensions={{0}}
   p = f32[{rows},{columns}] pad(s, c), padding={low}_{high}x0_0
   ROOT r = f32[{columns}] reduce(p, c), dimensions={{0}}, to_apply=f
-}}""")
+}}"""
     generator = np.random.default_rng(0)
     # Sums of small integers are the same in every order.
     arguments = [generator.integers(-9, 9, (n, columns)).astype(np.float32) for n in parts]
-    np.testing.assert_array_equal(emit_c.compile(module)(*arguments), evaluate(module, *arguments))
+    check(module, optimize=True, arguments=arguments)
 
 
 def test_a_fold_of_blocks_of_what_was_rolled():
@@ -75,7 +76,7 @@ ENTRY e {
 
 
 def test_sums_of_arrays_side_by_side_are_what_the_interpreter_says():
-    module = hlo.parse("""HloModule m
+    module = """HloModule m
     add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
     fused { x = f32[40,50,32] parameter(0)
       first = f32[40,49,32] slice(x), slice={[0:40],[1:50],[0:32]}
@@ -86,8 +87,6 @@ def test_sums_of_arrays_side_by_side_are_what_the_interpreter_says():
       zero = f32[] constant(0)
       ROOT s = f32[40,50,3] reduce(both, zero), dimensions={3}, to_apply=add }
     ENTRY e { x = f32[40,50,32] parameter(0)
-      ROOT f = f32[40,50,3] fusion(x), kind=kLoop, calls=fused }""")
-    x = np.random.default_rng(0).integers(-9, 9, (40, 50, 32)).astype(np.float32)
-    executable = emit_c.compile(module, optimize=False)
-    np.testing.assert_array_equal(executable(x), evaluate(module, x))
+      ROOT f = f32[40,50,3] fusion(x), kind=kLoop, calls=fused }"""
+    executable = check(module, arguments=whole(-9, 9))
     assert "i_2 <" not in executable.source, "each of the three has sums of its own"

@@ -4,24 +4,17 @@ import re
 
 import numpy as np
 import pytest
+from strategies.compiled import check, whole
 
 import emit_c
 import hlo
-import interpreter
 from emit_c.contraction.tiles import Tile, tile_of
 from hlo.types.element_type import ELEMENT_TYPES
 
 
-def compiled(text, *shapes):
+def compiled(text):
     """The C of a module that gives what the interpreter gives, for small whole numbers."""
-    module = hlo.parse(f"HloModule m\nENTRY e {{\n{text}\n}}")
-    generator = np.random.default_rng(0)
-    arguments = [generator.integers(-9, 9, shape).astype(np.float32) for shape in shapes]
-    executable = emit_c.compile(module, optimize=False)
-    found, want = executable(*arguments), interpreter.evaluate(module, *arguments)
-    for one, other in zip(found, want, strict=True):
-        np.testing.assert_array_equal(one, other)
-    return executable.source
+    return check(f"HloModule m\nENTRY e {{\n{text}\n}}", arguments=whole(-9, 9)).source
 
 
 def tiles(source):
@@ -46,9 +39,7 @@ ROOT r = (f32[{n},{k}], f32[{n},96]) tuple(d, f)"""
 
 @pytest.mark.parametrize(("rows", "columns"), [(28, 128), (25, 128), (41, 126), (27, 127)])
 def test_dots_of_other_sizes_share_a_tile_that_covers_all_rows_and_lanes(rows, columns):
-    text = TWO.format(n=rows, k=columns)
-    source = compiled(text, (rows, 64), (64, columns), (columns, 96))
-    assert len(tiles(source)) == 1
+    assert len(tiles(compiled(TWO.format(n=rows, k=columns)))) == 1
 
 
 @pytest.mark.usefixtures("wide")
@@ -70,7 +61,7 @@ def test_the_tiles_of_a_batch_of_small_matrices_are_one_call():
 d = f32[50,8,8] dot(x, y), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0},
   rhs_contracting_dims={1}
 ROOT r = (f32[50,8,8]) tuple(d)"""
-    source = compiled(text, (50, 8, 8), (50, 8, 8))
+    source = compiled(text)
     kernel = source[source.index("static void d_kernel(") :]
     call = re.search(r"^( *)hlo_tile_", kernel, re.MULTILINE)
     assert call
@@ -82,7 +73,7 @@ ROOT r = (f32[50,8,8]) tuple(d)"""
 def test_names_from_hlo_are_no_tiles():
     name = Tile("n", "v", 14, 2, 16, 1, ELEMENT_TYPES["f32"]).name
     text = TWO.format(n=28, k=128).replace("x = ", f"{name} = ").replace("(x,", f"({name},")
-    assert name in tiles(compiled(text, (28, 64), (64, 128), (128, 96)))
+    assert name in tiles(compiled(text))
 
 
 @pytest.mark.usefixtures("wide")
@@ -97,8 +88,7 @@ def test_small_contractions_share_few_tiles():
         results.append((f"f32[{rows},{columns}]", f"d{k}"))
     shapes, names = (", ".join(column) for column in zip(*results, strict=True))
     lines.append(f"ROOT r = ({shapes}) tuple({names})")
-    arguments = [shape for rows, columns in sizes for shape in ((rows, 6), (6, columns))]
-    assert len(tiles(compiled("\n".join(lines), *arguments))) == 1
+    assert len(tiles(compiled("\n".join(lines)))) == 1
 
 
 ONE = """x = f32[{m},{k}] parameter(0)  y = f32[{k},{n}] parameter(1)
@@ -110,16 +100,14 @@ ROOT r = (f32[{m},{n}]) tuple(d)"""
 @pytest.mark.parametrize(("steps", "rows"), [(1024, 8), (512, 16), (960, 26)])
 def test_a_tile_has_no_more_rows_than_their_set_of_the_cache_has_ways(steps, rows):
     """Of rows 4 KiB apart, a line each lies in one set of 8 ways, of 2 KiB in two."""
-    text = ONE.format(m=208, k=steps, n=16)
-    (tile,) = tiles(compiled(text, (208, steps), (steps, 16)))
+    (tile,) = tiles(compiled(ONE.format(m=208, k=steps, n=16)))
     assert tile_of(tile).rows == rows
 
 
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize(("columns", "shared"), [(256, "p"), (96, "v"), (1056, "q")])
 def test_numbers_are_fetched_ahead_where_rows_lie_far_apart(columns, shared):
-    text = ONE.format(m=12, k=400, n=columns)
-    source = compiled(text, (12, 400), (400, columns))
+    source = compiled(ONE.format(m=12, k=400, n=columns))
     (tile,) = tiles(source)
     assert tile_of(tile).shared == shared
     assert ("__builtin_prefetch" in source) == (shared != "v")

@@ -8,21 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies.compiled import check, entry
 
 import emit_c
 import hlo
-import interpreter
 from hlo.types.element_type import ELEMENT_TYPES
-from interpreter.numbers.compare import compare
 
 
 def agree(lines, *arguments):
-    text = "HloModule m\nENTRY e {\n" + "\n".join(lines) + "\n}"
-    module = hlo.parse(text)
-    executable = emit_c.compile(module)
-    difference = compare(executable(*arguments), interpreter.evaluate(module, *arguments))
-    assert difference is None, f"{difference}\n{text}\n{executable.source}"
-    return executable.source
+    return check(entry("\n".join(lines)), optimize=True, arguments=arguments).source
 
 
 def numbers(dims, element_type=np.float32):
@@ -316,8 +310,7 @@ w = (s32[], f32[20000]) while(s), condition=more, body=iteration
 ROOT y = f32[20000] get-tuple-element(w), index=1
 }"""
     module, x = hlo.parse(text), numbers((20000,)) / 4
-    executable = emit_c.compile(module)
-    assert compare(executable(x), interpreter.evaluate(module, x)) is None
+    executable = check(module, optimize=True, arguments=(x,))
     assert "for (;;)" not in executable.source
     assert executable.source.count("#pragma omp simd") == 1
 

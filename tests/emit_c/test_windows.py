@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from strategies.compiled import check
 
 import emit_c
 import hlo
-import interpreter
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import BITS, ROUNDING, compare
 
@@ -75,13 +75,7 @@ def values(element_type, dims):
 
 
 def both(text, *arguments, promise):
-    module = hlo.parse(f"HloModule m\n{text}")
-    executable = emit_c.compile(module, optimize=False)
-    with np.errstate(all="ignore"):
-        wanted = interpreter.evaluate(module, *arguments)
-    difference = compare(executable(*arguments), wanted, promise)
-    assert difference is None, f"{difference}\n{executable.source}"
-    return executable.source
+    return check(f"HloModule m\n{text}", promise, arguments=arguments).source
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,32 @@ def arguments_for(module):
     return found
 
 
-def check(text, promise=BITS, *, optimize=False, arguments=None):
-    """Whether a module gives the same in C; returns its executable."""
-    module = hlo.parse(text)
-    arguments = arguments_for(module) if arguments is None else arguments
+def whole(low, high, seed=0):
+    """Arguments of whole numbers, so small that sums of them are exact in any order."""
+    generator = np.random.default_rng(seed)
+
+    def numbers(shape):
+        most = min(high, 2) if shape.element_type.kind == "pred" else high
+        return np.asarray(generator.integers(low, most, shape.dims)).astype(
+            shape.element_type.dtype
+        )
+
+    return lambda module: [numbers(p.shape) for p in module.entry.parameters]
+
+
+def check(module, promise=BITS, *, optimize=False, arguments=arguments_for):
+    """Whether a module, or its text, gives the same in C; returns its executable.
+
+    Parameters
+    ----------
+    arguments : a list, or what makes one for a module.
+    """
+    module = hlo.parse(module) if isinstance(module, str) else module
+    arguments = arguments(module) if callable(arguments) else arguments
     executable = emit_c.compile(module, optimize=optimize)
-    difference = compare(executable(*arguments), interpreter.evaluate(module, *arguments), promise)
+    with np.errstate(all="ignore"):
+        wanted = interpreter.evaluate(module, *arguments)
+    difference = compare(executable(*arguments), wanted, promise)
     assert difference is None, f"{difference}\n{executable.source}"
     return executable
 
