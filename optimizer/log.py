@@ -17,7 +17,7 @@ from hlo.infer.precision import mixed_precision
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Instruction, Module
 
 NOTHING_BOUND: Mapping[str, Any] = MappingProxyType({})
 
@@ -99,36 +99,6 @@ class Observer(Protocol):
         """A pass does not run, for it left this very module as it was before."""
 
 
-@dataclass(slots=True)
-class Settled:
-    """The fixpoint of a rule set: no rule of it applies any more.
-
-    Attributes
-    ----------
-    instructions : those that no rule fitted, by name. One need not be tried again while the part of
-        the graph that rules see from it stays equal, and while the answers stay the same.
-    has_one_use : for such an instruction, the answers that its rules' guards got: whether the
-        instructions of these names have one use.
-    computations : those in which no rule fits.
-    """
-
-    computations: set[Computation] = field(default_factory=set["Computation"])
-    instructions: dict[str, Instruction] = field(default_factory=dict[str, "Instruction"])
-    has_one_use: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
-
-    def copy(self) -> Settled:
-        """A copy, which may become another one."""
-        return Settled(set(self.computations), dict(self.instructions), dict(self.has_one_use))
-
-    def without_rule(self, instr: Instruction, has_one_use: dict[str, bool]) -> None:
-        """Record that no rule fits an instruction, and the answers on which that depends."""
-        self.instructions[instr.name] = instr
-        if has_one_use:
-            self.has_one_use[instr.name] = has_one_use
-        else:
-            self.has_one_use.pop(instr.name, None)
-
-
 @dataclass
 class Log:
     """One run of the optimizer.
@@ -142,7 +112,8 @@ class Log:
     running : these pipelines and passes.
     numbers : the number of rewrites that passes have proposed so far.
     denied : rewrites, as rule and instruction, that were refused once and so always are.
-    settled : the fixpoint of each rule set, for each way in which it is applied.
+    settled : the fixpoint (`optimizer.rewriting.memo.Settled`) of each rule set, for each way in
+        which it is applied.
     left : the module that a pass left unchanged the last time; it would leave it unchanged again.
     """
 
@@ -153,7 +124,7 @@ class Log:
     running: list[Pass] = field(default_factory=list["Pass"])
     numbers: int = 0
     denied: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    settled: dict[object, Settled] = field(default_factory=dict[object, Settled])
+    settled: dict[object, Any] = field(default_factory=dict[object, Any])
     left: dict[Pass, Module] = field(default_factory=dict["Pass", "Module"])
 
     def rewrite(

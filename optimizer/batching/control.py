@@ -36,8 +36,8 @@ from optimizer.derivative.table import element, leaf_shapes, leaves_of
 from optimizer.derivative.unfolded import WRITTEN_AS_OTHERS
 from optimizer.dimensions import has_static_sizes
 from optimizer.effects import has_effect
-from optimizer.expanders.op_expander import new_below
 from optimizer.expanders.parts import folded, number, spread
+from optimizer.rewriting.adopting import new_below
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:

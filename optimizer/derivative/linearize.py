@@ -29,7 +29,7 @@ from optimizer.derivative.table import (
 from optimizer.derivative.unfolded import UNFOLDINGS
 from optimizer.dimensions import has_static_sizes
 from optimizer.effects import has_effect
-from optimizer.expanders.op_expander import new_below
+from optimizer.rewriting.adopting import new_below
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction

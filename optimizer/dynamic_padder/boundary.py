@@ -33,8 +33,8 @@ from optimizer.dynamic_padder.padding import (
     pad,
 )
 from optimizer.dynamic_padder.values import static
-from optimizer.expanders.op_expander import new_below
 from optimizer.expanders.parts import number
+from optimizer.rewriting.adopting import new_below
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:

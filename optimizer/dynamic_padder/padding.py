@@ -23,9 +23,9 @@ from optimizer.dynamic_padder.rules import (
     unruled,
 )
 from optimizer.dynamic_padder.values import Padded, Tree, cut_by, padded_leaves, static
-from optimizer.expanders.op_expander import new_below
 from optimizer.expanders.parts import number
 from optimizer.log import Log
+from optimizer.rewriting.adopting import new_below
 from optimizer.rewriting.make import make, value_of
 
 if TYPE_CHECKING:

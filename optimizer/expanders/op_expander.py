@@ -27,7 +27,6 @@ from functools import partial, update_wrapper
 from inspect import Parameter, cleandoc, signature
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation, Instruction
 from hlo.types.element_type import S32
 from hlo.types.shape import array
@@ -36,13 +35,14 @@ from interpreter.numbers.compare import BITS
 from optimizer.dimensions import has_static_sizes, static_here
 from optimizer.log import NOTHING_BOUND
 from optimizer.passes import register
+from optimizer.rewriting.adopting import adopted, in_place_of, named
 from optimizer.rewriting.application import Application
 from optimizer.rewriting.make import make, splat
 from optimizer.rewriting.rule import Rule
 from optimizer.rewriting.sites import SiteRewrites, rebuild_unfused, rewrite_sites
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hlo.instruction import Module
     from hlo.names import NameSupply
@@ -282,6 +282,7 @@ def expand(
                 continue
             if root in there and not _stands_for(root, instr):
                 root = make("copy", root, shape=instr.shape)
+            root = root if root in there else in_place_of(root, instr)
             new = adopted(root, instr, there, names)
             word = by.name if isinstance(by, Rule) else by.__name__
             found.add(word, instr, *new, by=by, bindings=bindings, mixed=mixed)
@@ -301,64 +302,3 @@ def _replacement(
 def _stands_for(root: Instruction, instr: Instruction) -> bool:
     """Whether a value can be used in an instruction's place: bitcasts look at its layout."""
     return root.shape == instr.shape and not instr.control_predecessors
-
-
-def adopted(
-    root: Instruction, old: Instruction, there: Container[Instruction], names: NameSupply
-) -> list[Instruction]:
-    """The new instructions of an expansion, operands first, with names and annotations.
-
-    As everywhere, a replacement of the same opcode keeps the name, unless it needs the old one.
-    """
-    if root in there:
-        return [root]
-    fresh = new_below(root, there)
-    made = list(named(fresh, old, names).values())
-    keeps = root.opcode == old.opcode and not any(old in instr.operands for instr in fresh)
-    inherited = old.annotations.inherited(old.annotations.sharding)
-    last = made[-1].with_(
-        name=old.name if keeps else made[-1].name,
-        shape=old.shape,
-        control_predecessors=old.control_predecessors,
-        annotations=replace(inherited, backend_config=made[-1].annotations.backend_config),
-    )
-    return [*made[:-1], last]
-
-
-def new_below(root: Instruction, there: Container[Instruction]) -> list[Instruction]:
-    """The new instructions that an instruction needs, itself included; operands first."""
-    order: dict[Instruction, None] = {}
-    stack = [root]
-    while stack:
-        instr = stack[-1]
-        pending = [o for o in instr.operands if o not in there and o not in order]
-        if pending:
-            stack += pending
-        else:
-            order[instr] = None
-            stack.pop()
-    return list(order)
-
-
-def named(
-    order: Iterable[Instruction], old: Instruction, names: NameSupply
-) -> dict[Instruction, Instruction]:
-    """New instructions, operands first, with unique names and the metadata of an old one.
-
-    The backend configuration of a custom call stays, for it holds the call's options.
-    """
-    metadata = old.annotations.metadata
-    made: dict[Instruction, Instruction] = {}
-    for instr in order:
-        made[instr] = instr.with_(
-            name=names.unique(instr.opcode),
-            operands=tuple([made.get(o, o) for o in instr.operands]),
-            annotations=Annotations(
-                metadata=metadata,
-                backend_config=(
-                    instr.annotations.backend_config if instr.opcode == "custom-call" else ""
-                ),
-            ),
-            span=old.span,
-        )
-    return made

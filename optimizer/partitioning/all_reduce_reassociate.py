@@ -14,9 +14,9 @@ from hlo import attributes as a
 from hlo.walk import names_of, rebuild, rebuild_module, users
 from interpreter.numbers.compare import ROUNDING
 from optimizer.effects import ordered, without_named
-from optimizer.expanders.op_expander import adopted
 from optimizer.passes import register
 from optimizer.reducers import operation_of
+from optimizer.rewriting.adopting import adopted, in_place_of
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class AllReduceReassociate:
                     first, second = instr.operands
                     inner = make(instr.opcode, first.operands[0], second.operands[0])
                     made = first.with_(operands=(inner,))
-                    new = adopted(made, instr, there, names)
+                    new = adopted(in_place_of(made, instr), instr, there, names)
                     if log.rewrite("exchange once", instr, *new):
                         gone = {first.name, second.name}
                         computation = without_named(rebuild(computation, {instr: new[-1]}), gone)

@@ -9,9 +9,10 @@ from hlo.attributes.annotations import Annotations
 from hlo.types.values import FrontendAttributes
 from hlo.walk import called_first, needed_first
 from optimizer.effects import has_effect
-from optimizer.expanders.op_expander import element, new_below
+from optimizer.expanders.op_expander import element
 from optimizer.partitioning.cuts import whole
 from optimizer.partitioning.held import Held, free_part
+from optimizer.rewriting.adopting import new_below
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:

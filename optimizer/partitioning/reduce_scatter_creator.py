@@ -15,8 +15,8 @@ from hlo import attributes as a
 from hlo.types.sharding import ReplicaGroups
 from hlo.walk import names_of, rebuild, rebuild_module, users
 from optimizer.effects import without_named
-from optimizer.expanders.op_expander import adopted
 from optimizer.passes import register
+from optimizer.rewriting.adopting import adopted, in_place_of
 from optimizer.rewriting.make import make, value_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ReduceScatterCreator:
                     continue
                 made = scattered(instr, header.num_partitions)
                 if made:
-                    new = adopted(made, instr, there, names)
+                    new = adopted(in_place_of(made, instr), instr, there, names)
                     if log.rewrite("scatter", instr, *new):
                         plan[instr] = new[-1]
                         gone.add(summed.name)

@@ -22,7 +22,6 @@ from collections import Counter
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
@@ -30,7 +29,8 @@ from hlo.walk import names_of
 from interpreter.numbers.compare import BITS
 from optimizer.effects import ordered, without_dead
 from optimizer.identity import reads_layouts
-from optimizer.log import Settled
+from optimizer.rewriting.adopting import adopted
+from optimizer.rewriting.memo import FormerInstructions, Settled
 from optimizer.rewriting.rule import touches_floats
 from optimizer.rewriting.sites import rebuild_unfused
 from optimizer.rewriting.term import CONSTANT_OPCODES
@@ -38,7 +38,6 @@ from optimizer.rewriting.term import CONSTANT_OPCODES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hlo.attributes.annotations import Annotations
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
@@ -183,13 +182,6 @@ def shardings_agree(new: Instruction, old: Instruction, *, known: bool) -> bool:
     return before is None or before == after or (after is None and not known)
 
 
-def inherited(instr: Instruction, old: Instruction) -> Annotations:
-    """The annotations for a new instruction: all but those of a backend, or another shape."""
-    fits = instr.shape.compatible(old.shape)
-    sharding = old.annotations.sharding if fits else None
-    return old.annotations.inherited(sharding)
-
-
 def forgets_its_size(instr: Instruction) -> bool:
     """Whether no operand tells its run-time sizes: `x - x` knows how large it is, 0 does not."""
     known = any(operand.shape.is_dynamic for operand in instr.operands)
@@ -210,9 +202,7 @@ class Sweep:
     def __init__(self, rewriter: Rewriter, computation: Computation) -> None:
         self.rewriter, self.computation = rewriter, computation
         self.settled = rewriter.settled(computation)
-        # For a rebuilt instruction: the former one, how many levels of both are alike, and how many
-        # were compared at most.
-        self.alike: dict[Instruction, tuple[Instruction, float, float]] = {}
+        self.former = FormerInstructions(self.settled, rewriter.rules)
         self.became: dict[Instruction, Instruction] = {}
         self.position = 0
         self.tied = ordered(computation)
@@ -264,54 +254,11 @@ class Sweep:
 
     def is_settled(self, instr: Instruction) -> bool:
         """Whether no rule fitted before, nor would one now that other instructions use others."""
-        settled, name = self.settled, instr.name
-        before = settled.instructions.get(name)
-        if before is not instr:
-            opcodes = [operand.opcode for operand in instr.operands]
-            reach = self.rewriter.rules.reach(instr.opcode, *opcodes)
-            if not reach:
-                return True
-            # A rule that sees the whole graph is settled only where both are the same.
-            if before is None or reach == inf or self.levels_alike(instr, before, reach) < reach:
-                return False
-            settled.instructions[name] = instr
-        if name not in settled.has_one_use:
-            return True
-        answers = settled.has_one_use[name]
+        answers = self.former.answers(instr)
+        if not answers:
+            return answers is not None
         uses, named = self.uses, self.named
         return all((uses.get(named[n], 1) == 1) is once for n, once in answers.items())
-
-    def levels_alike(self, instr: Instruction, before: Instruction, most: float) -> float:
-        """The number of levels at which an instruction is like a former one.
-
-        Parameters
-        ----------
-        most : so many are enough.
-        """
-        known = self.alike.get(instr)
-        if known is not None and known[0] is before and (known[1] < known[2] or known[2] >= most):
-            return known[1]
-        levels = 0.0
-        if self.is_like(instr, before):
-            levels = most
-            for operand, former in zip(instr.operands, before.operands, strict=True):
-                if operand is not former and levels > 1:
-                    levels = min(levels, 1 + self.levels_alike(operand, former, levels - 1))
-        self.alike[instr] = before, levels, most
-        return levels
-
-    @staticmethod
-    def is_like(instr: Instruction, before: Instruction) -> bool:
-        """Whether two instructions are the same but for their operands."""
-        return (
-            instr.attrs is before.attrs
-            and instr.called == before.called
-            and instr.annotations is before.annotations
-            and instr.name == before.name
-            and instr.opcode == before.opcode
-            and (instr.shape is before.shape or instr.shape == before.shape)
-            and len(instr.operands) == len(before.operands)
-        )
 
     def updated(self, old: Instruction) -> Instruction:
         """The instruction over its operands' replacements; it keeps its name."""
@@ -335,53 +282,21 @@ class Sweep:
             self.settled.without_rule(instr, answers)
             return instr
         rule, match, root = found
-        made = self.adopt(root, instr)
-        new = made.get(root, root)
-        fresh = [i for i in made.values() if i is not new]
-        if any(map(forgets_its_size, made.values())):
+        known = root in self.order
+        *fresh, new = adopted(root, instr, self.order, self.rewriter.names, divided=True)
+        made = [] if known else [*fresh, new]
+        if any(map(forgets_its_size, made)):
             self.settled.without_rule(instr, answers)
             return instr
         log = self.rewriter.log
         if not log.rewrite(rule.name, instr, *fresh, new, by=rule, bindings=match.found):
             return instr
         self.rewriter.applied[rule.name] += 1
-        self.order.update(dict.fromkeys(made.values()))
+        self.order.update(dict.fromkeys(made))
         # Users of the old one will use the new one. Operands of the old one keep their count until
         # the next sweep, so that a guard may see too many uses, but never too few.
         self.uses[new] = self.uses.get(new, 0) + self.uses.get(instr, 0)
-        for each in made.values():
+        for each in made:
             for operand in set(each.operands):
                 self.uses[operand] = self.uses.get(operand, 0) + 1
         return new
-
-    def adopt(self, root: Instruction, old: Instruction) -> dict[Instruction, Instruction]:
-        """Give names and the old instruction's annotations to new instructions of a replacement.
-
-        A replacement of the same opcode takes the old name too, unless it needs the old one.
-        """
-        made: dict[Instruction, Instruction] = {}
-        unknown = self.unknown(root)
-        stays = any(old in instr.operands for instr in unknown)
-        for instr in unknown:
-            keeps = instr is root and instr.opcode == old.opcode and not stays
-            made[instr] = instr.with_(
-                name=old.name if keeps else self.rewriter.names.unique(instr.opcode),
-                operands=tuple([made.get(o, o) for o in instr.operands]),
-                annotations=inherited(instr, old),
-                span=old.span,
-            )
-        return made
-
-    def unknown(self, root: Instruction) -> list[Instruction]:
-        """The instructions of a replacement that are new, operands first."""
-        new: dict[Instruction, None] = {}
-        stack = [] if root in self.order else [root]
-        while stack:
-            instr = stack[-1]
-            pending = [o for o in instr.operands if o not in self.order and o not in new]
-            if pending:
-                stack += pending
-            else:
-                new[instr] = None
-                stack.pop()
-        return list(new)

@@ -18,9 +18,9 @@ from hlo.attributes import DotDims
 from hlo.walk import names_of, rebuild, rebuild_module
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import new_below
 from optimizer.expanders.parts import cut, joined
 from optimizer.passes import register
+from optimizer.rewriting.adopting import new_below
 from optimizer.rewriting.sites import in_old_layouts
 
 if TYPE_CHECKING:
