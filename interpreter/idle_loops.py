@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.attributes import GetTupleElement
+from hlo.effects import has_effect
 from hlo.support.memo import remembered
-from interpreter.engine.frame import has_effect
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction

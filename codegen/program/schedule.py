@@ -21,12 +21,12 @@ from codegen.kinds import Pointer
 from codegen.program.placement import in_memory, read_from_memory
 from codegen.program.trees import branch, leaves, nested
 from hlo import attributes as a
+from hlo.effects import has_effect
 from hlo.errors.error import HloError
 from hlo.opcode import SAME_ORDER
 from hlo.wording import with_article
 from optimizer.analysis.alias import renames
 from optimizer.analysis.dataflow import Several, Value
-from optimizer.effects import has_effect
 from optimizer.memory.heap import Block, pack
 
 if TYPE_CHECKING:

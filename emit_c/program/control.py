@@ -17,9 +17,9 @@ from emit_c.kernels.writing import write_loops
 from emit_c.program.function import HANDED_ON_NAMES
 from emit_c.program.second_iteration import iteration_on_swapped_buffers
 from emit_c.table import emits_c
+from hlo.effects import has_effect
 from hlo.opcode import SEQUENTIAL
 from optimizer.analysis.cost import computation_cost
-from optimizer.effects import has_effect
 from optimizer.loops.state import loop_of
 
 if TYPE_CHECKING:

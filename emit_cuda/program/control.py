@@ -15,7 +15,7 @@ from emit_cuda.grids.merging import merged
 from emit_cuda.program.collectives import write_together
 from emit_cuda.program.schedule import CudaSchedule
 from emit_cuda.table import STEPS_OF_SEVERAL, TOGETHER, emits_cuda
-from optimizer.effects import has_effect
+from hlo.effects import has_effect
 from optimizer.loops.state import loop_of
 from optimizer.loops.trip_count import counter_of
 

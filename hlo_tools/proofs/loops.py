@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import GetTupleElement
+from hlo.effects import has_effect, has_own_effect
 from hlo.walk import called_first
 from hlo_tools.proofs.numbering import Numbering, Value, acts, leaves, numbers
-from optimizer.effects import has_effect, has_own_effect
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -18,6 +18,7 @@ import numpy as np
 from hlo.attributes import NO_ATTRS, Compare, ParameterNumber
 from hlo.build import alone, instruction
 from hlo.build import module as module_of
+from hlo.effects import has_effect, has_own_effect
 from hlo.infer.precision import mixed_precision
 from hlo.instruction import Instruction
 from hlo.opcode import FORWARDING, having
@@ -29,7 +30,6 @@ from hlo_tools.values.bounded import EndlessError, run
 from interpreter.engine.frame import quiet
 from interpreter.monoid import monoid_of
 from interpreter.table import evaluates
-from optimizer.effects import has_effect, has_own_effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.attributes import Compare
+from hlo.effects import has_effect
 from hlo.opcode import COMPILE_TIME, GIVEN
 from hlo.types.element_type import PRED
 from hlo_tools.proofs.numbering import leaves, numbers, scalar_operation
@@ -21,7 +22,6 @@ from interpreter.monoid import monoid_of
 from interpreter.movement import pad
 from interpreter.table import evaluates
 from interpreter.windows import offsets_of, padding_of, positions_of
-from optimizer.effects import has_effect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect
 from hlo_tools.trace.changes import edits
-from optimizer.effects import has_effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hlo.attributes import ParameterNumber
+from hlo.effects import without_dead
 from hlo.errors.error import HloError, did_you_mean
 from hlo.opcode import GIVEN, OPCODES
-from hlo.walk import called_first
 from interpreter.dynamic.run_time_sizes import for_run_time_sizes
 from interpreter.in_place import in_place_functions
 from interpreter.table import evaluates, needs_frame, prepared
@@ -159,7 +159,8 @@ class Frame:
         ----------
         changed : functions that some instructions have instead of those of the table.
         """
-        instrs = _needed(computation)
+        # XLA removes all others before it compiles, so they may be what no platform could run.
+        instrs = without_dead(computation).instructions
         count = len(computation.parameters)
         initial: list[Value] = [None] * len(instrs)
         slot = {instr: count + i for i, instr in enumerate(instrs)}
@@ -195,31 +196,6 @@ class Frame:
             raise HloError("HLO100", message, instr.span, notes)
         bound = partial(function, self) if needs_frame(instr.row) else prepared(function, instr)
         return for_run_time_sizes(bound, instr)
-
-
-def _needed(computation: Computation) -> list[Instruction]:
-    """The instructions that do something or that the root needs, in order.
-
-    XLA removes all others before it compiles, so they may be what no platform could run. It keeps
-    those with control dependencies.
-    """
-    needed = {computation.root}
-    for instr in computation.instructions:
-        if instr.control_predecessors:
-            needed.update((instr, *instr.control_predecessors))
-    for instr in reversed(computation.instructions):
-        if instr in needed or has_effect(instr):
-            needed.update((instr, *instr.operands))
-    return [instr for instr in computation.instructions if instr in needed]
-
-
-def has_effect(instr: Instruction) -> bool:
-    """Whether an instruction, or anything that it calls, does more than compute its value."""
-    inner = (i for computation in called_first(*instr.called) for i in computation.instructions)
-    return any(
-        not i.row.pure or getattr(i.attrs, "custom_call_has_side_effect", False)
-        for i in (instr, *inner)
-    )
 
 
 def _number(parameter: Instruction) -> int:

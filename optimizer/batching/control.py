@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hlo import attributes as a
+from hlo.effects import has_effect
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
 from hlo.opcode import FORWARDING
@@ -35,7 +36,6 @@ from optimizer.derivative.movement import leaf_range
 from optimizer.derivative.table import element, leaf_shapes, leaves_of
 from optimizer.derivative.unfolded import WRITTEN_AS_OTHERS
 from optimizer.dimensions import has_static_sizes
-from optimizer.effects import has_effect
 from optimizer.expanders.parts import folded, number, spread
 from optimizer.rewriting.adopting import new_below
 from optimizer.rewriting.make import make

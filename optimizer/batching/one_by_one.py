@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect
 from hlo.names import NameSupply
 from optimizer.batching.table import Batch, Flags, refusal
 from optimizer.derivative.bodies import together
 from optimizer.derivative.stored import starts
 from optimizer.derivative.table import leaf_shapes, leaves_of, zeros
-from optimizer.effects import has_effect
 from optimizer.expanders.op_expander import ExpansionSite
 from optimizer.expanders.parts import to_dims
 from optimizer.rewriting.make import make

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.effects import without
 from hlo.types.element_type import BUFFER
 from hlo.walk import names_of, rebuild, rebuild_module
-from optimizer.effects import without
 from optimizer.passes import register
 from optimizer.rewriting.make import make
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.attributes import CompositeCall
+from hlo.effects import has_effect
 from hlo.walk import callers, names_of
 from optimizer.calls.clone import copied_body, reachable
 from optimizer.calls.unfolding import LIMIT, explodes
-from optimizer.effects import has_effect
 from optimizer.origin import op_name
 from optimizer.passes import register
 from optimizer.rewriting.sites import SiteRewrites, rewrite_sites

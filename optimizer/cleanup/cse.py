@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hlo.effects import has_effect, only_exchanges, ordered, without_dead, without_named
 from hlo.opcode import COMPILE_TIME
 from hlo.walk import rebuild, rebuild_module
-from optimizer.effects import has_effect, only_exchanges, ordered, without_dead, without_named
 from optimizer.identity import Identity, reads_layouts
 from optimizer.passes import register
 

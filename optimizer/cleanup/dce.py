@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.effects import dead, ordered, without
 from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
 from optimizer.cleanup.fusion_trimmer import trimmed
-from optimizer.effects import dead, ordered, without
 from optimizer.passes import register
 from optimizer.rewriting.settle import settle
 

@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Fusion, GetTupleElement, ParameterNumber
+from hlo.effects import without, without_dead
 from hlo.types.shape import tuple_of
 from hlo.walk import Plan, rebuild
 from optimizer.calls.clone import cloned
-from optimizer.effects import without, without_dead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.attributes import GetTupleElement
+from hlo.effects import has_effect, ordered
 from hlo.walk import callers, names_of, rebuild, rebuild_module, users
-from optimizer.effects import has_effect, ordered
 from optimizer.passes import register
 from optimizer.rewriting.make import make
 

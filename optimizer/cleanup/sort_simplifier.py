@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hlo.attributes import GetTupleElement, ParameterNumber, Sort
+from hlo.effects import ordered, without, without_dead
 from hlo.types.shape import tuple_of
 from hlo.walk import Plan, callers, names_of, rebuild, users
 from optimizer.calls.clone import cloned
-from optimizer.effects import ordered, without, without_dead
 from optimizer.passes import register
 from optimizer.rewriting.make import make
 from optimizer.rewriting.sites import SiteRewrites, rewrite_sites

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from hlo.effects import ordered, without_dead
 from hlo.support.memo import remembered
 from hlo.walk import Plan, names_of, users_of
 from optimizer.calls.site import CallSite, shared_computations
-from optimizer.effects import ordered, without_dead
 from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect
 from hlo.opcode import GIVEN, TUPLES
 from hlo.types.element_type import PRED
 from optimizer.calls.clone import inlined
-from optimizer.effects import has_effect
 from optimizer.identity import Identity
 from optimizer.rewriting.make import make, value_of
 

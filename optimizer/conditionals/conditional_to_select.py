@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect
 from hlo.types.element_type import PRED
 from hlo.walk import callers
 from optimizer.conditionals.branches import ConditionalSite, transformed
 from optimizer.conditionals.choice import both
-from optimizer.effects import has_effect
 from optimizer.passes import register
 
 if TYPE_CHECKING:

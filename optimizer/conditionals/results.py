@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect, without_dead
 from hlo.types.shape import tuple_of
 from hlo.walk import Plan, rebuild
-from optimizer.effects import has_effect, without_dead
 from optimizer.loops.narrow import narrow_parameter
 from optimizer.loops.state import element_of, elements_taken, is_taken_apart
 from optimizer.rewriting.make import make

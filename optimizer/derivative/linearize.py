@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hlo import attributes as a
+from hlo.effects import has_effect
 from hlo.errors.error import HloError
 from hlo.opcode import TUPLES
 from optimizer.derivative.table import (
@@ -28,7 +29,6 @@ from optimizer.derivative.table import (
 )
 from optimizer.derivative.unfolded import UNFOLDINGS
 from optimizer.dimensions import has_static_sizes
-from optimizer.effects import has_effect
 from optimizer.rewriting.adopting import new_below
 
 if TYPE_CHECKING:

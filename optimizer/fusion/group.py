@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from optimizer.effects import has_effect, ordered
+from hlo.effects import has_effect, ordered
 from optimizer.fusion.evaluations import Evaluations
 from optimizer.fusion.policy import ELEMENTWISE, MOVEMENT
 from optimizer.fusion.skew import skewed

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.effects import dead, without
 from hlo.opcode import SEQUENTIAL
 from hlo.walk import Plan, rebuild, rebuild_module
-from optimizer.effects import dead, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

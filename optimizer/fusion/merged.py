@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import Fusion, GetTupleElement
+from hlo.effects import has_effect, ordered
 from optimizer.analysis.cost import bytes_read_of, bytes_written_by
-from optimizer.effects import has_effect, ordered
 from optimizer.fusion.policy import ELEMENTWISE, is_plain
 from optimizer.fusion.remainders import most_operations
 from optimizer.identity import Identity, reads_layouts

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.attributes import GetTupleElement
+from hlo.effects import ordered
 from hlo.instruction import Instruction
 from hlo.walk import names_of, users
-from optimizer.effects import ordered
 from optimizer.fusion.build import fused
 from optimizer.fusion.kernels import NewKernel, with_kernels
 from optimizer.fusion.looked_up import looked_up

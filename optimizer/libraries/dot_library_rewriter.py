@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hlo.effects import ordered, without_dead
 from hlo.opcode import SAME_ORDER
 from hlo.walk import names_of, users
-from optimizer.effects import ordered, without_dead
 from optimizer.fusion.build import fused
 from optimizer.fusion.policy import ELEMENTWISE, MOVEMENT
 from optimizer.libraries.library import LIBRARIES, configuration

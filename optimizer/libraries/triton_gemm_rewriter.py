@@ -15,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hlo.effects import ordered, without_dead
 from hlo.opcode import having
 from hlo.walk import names_of, users
 from optimizer.analysis.cost import TRANSCENDENTAL, operations
-from optimizer.effects import ordered, without_dead
 from optimizer.fusion.build import fused
 from optimizer.gpu.device import A100
 from optimizer.libraries.dot_library_rewriter import epilogue

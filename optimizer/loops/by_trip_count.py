@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlo.attributes import Compare
+from hlo.effects import has_effect, ordered, without_dead
 from hlo.walk import rebuild
 from optimizer.calls.clone import inlined
-from optimizer.effects import has_effect, ordered, without_dead
 from optimizer.loops.state import element_of
 from optimizer.loops.trip_count import SWAPPED, counter_of, number, trip_count
 from optimizer.rewriting.make import constant

@@ -22,10 +22,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo.attributes import DotDims
+from hlo.effects import ordered, without_dead
 from hlo.walk import rebuild
 from interpreter.numbers.compare import ROUNDING
 from optimizer.dimensions import has_static_sizes, without
-from optimizer.effects import ordered, without_dead
 from optimizer.loops.site import LoopSite, transformed
 from optimizer.loops.trip_count import trip_count
 from optimizer.loops.while_loop_invariant_code_motion import invariants

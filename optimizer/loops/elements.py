@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Constant
-from optimizer.effects import has_effect, ordered
+from hlo.effects import has_effect, ordered
 from optimizer.identity import Identity, reads_layouts
 from optimizer.loops.narrow import Affine, StandIns, narrowed
 from optimizer.loops.state import elements_needed, elements_taken

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlo.attributes.annotations import Annotations
+from hlo.effects import without_dead
 from hlo.instruction import Instruction
 from hlo.types.shape import Shape, tuple_of
 from hlo.walk import Plan, rebuild
-from optimizer.effects import without_dead
 from optimizer.loops.state import chosen, elements_taken
 from optimizer.rewriting.make import make, splat
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from hlo.effects import ordered, without_dead
 from hlo.support.memo import remembered
 from hlo.walk import names_of, users_of
 from optimizer.calls.site import CallSite, shared_computations
-from optimizer.effects import ordered, without_dead
 from optimizer.loops.state import element_of, elements_used, loop_of
 from optimizer.rewriting.make import make
 from optimizer.rewriting.sites import SiteRewrites, rewrite_sites

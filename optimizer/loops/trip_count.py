@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import Compare
 from hlo.build import module
+from hlo.effects import has_effect
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
 from hlo.verify import trust
 from interpreter.engine.evaluate import evaluate
-from optimizer.effects import has_effect
 from optimizer.loops.state import element_of, elements_needed
 from optimizer.rewriting.make import make, value_of
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect, ordered
 from hlo.opcode import COMPILE_TIME, VIEWS
 from hlo.walk import called_first, users
-from optimizer.effects import has_effect, ordered
 from optimizer.loops.site import LoopSite, transformed
 from optimizer.loops.state import elements_taken
 from optimizer.loops.trip_count import trip_count

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect, without_dead
 from hlo.types.values import FrontendAttributes
 from hlo.walk import rebuild
 from optimizer.calls.clone import own_callees
-from optimizer.effects import has_effect, without_dead
 from optimizer.loops.site import LoopSite, transformed
 from optimizer.loops.state import chosen, elements_taken
 from optimizer.loops.trip_count import trip_count

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hlo.effects import without_dead
 from hlo.types.shape import tuple_of
 from hlo.types.sharding import Sharding
 from hlo.walk import rebuild
-from optimizer.effects import without_dead
 from optimizer.loops.state import chosen
 from optimizer.rewriting.make import make
 

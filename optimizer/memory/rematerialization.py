@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect, ordered
 from hlo.opcode import GIVEN, SEQUENTIAL
 from hlo.walk import names_of, rebuild, rebuild_module, users
 from hlo.wording import with_article
@@ -22,7 +23,6 @@ from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.cost import cost
 from optimizer.analysis.dataflow import Value
 from optimizer.analysis.timeline import can_be_planned
-from optimizer.effects import has_effect, ordered
 from optimizer.log import Log
 from optimizer.memory.buffer_assignment import block, share_operands
 from optimizer.memory.buffers import Buffers

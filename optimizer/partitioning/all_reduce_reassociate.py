@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
+from hlo.effects import ordered, without_named
 from hlo.walk import names_of, rebuild, rebuild_module, users
 from interpreter.numbers.compare import ROUNDING
-from optimizer.effects import ordered, without_named
 from optimizer.passes import register
 from optimizer.reducers import operation_of
 from optimizer.rewriting.adopting import adopted, in_place_of

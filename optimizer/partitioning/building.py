@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes.annotations import Annotations
+from hlo.effects import has_effect
 from hlo.types.values import FrontendAttributes
 from hlo.walk import called_first, needed_first
-from optimizer.effects import has_effect
 from optimizer.expanders.op_expander import element
 from optimizer.partitioning.cuts import whole
 from optimizer.partitioning.held import Held, free_part

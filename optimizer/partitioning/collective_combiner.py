@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hlo import attributes as a
+from hlo.effects import ordered, without
 from hlo.types.shape import tuple_of
 from hlo.types.sharding import ReplicaGroups, Sharding
 from hlo.walk import names_of
-from optimizer.effects import ordered, without
 from optimizer.passes import register
 from optimizer.reducers import operation_of
 from optimizer.rewriting.make import make

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
+from hlo.effects import without_named
 from hlo.types.sharding import ReplicaGroups
 from hlo.walk import names_of, rebuild, rebuild_module, users
-from optimizer.effects import without_named
 from optimizer.passes import register
 from optimizer.rewriting.adopting import adopted, in_place_of
 from optimizer.rewriting.make import make, value_of

@@ -24,10 +24,10 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from hlo.effects import ordered, without_dead
 from hlo.errors.error import HloError
 from hlo.walk import names_of
 from interpreter.numbers.compare import BITS
-from optimizer.effects import ordered, without_dead
 from optimizer.identity import reads_layouts
 from optimizer.rewriting.adopting import adopted
 from optimizer.rewriting.memo import FormerInstructions, Settled

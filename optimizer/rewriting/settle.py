@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from hlo.effects import without_dead
 from hlo.walk import names_of, users
-from optimizer.effects import without_dead
 from optimizer.rewriting.sites import (
     SiteRewrites,
     rebuild_unfused,

@@ -14,9 +14,9 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect
 from hlo.walk import needed_first
 from optimizer.analysis.dataflow import Several, Value
-from optimizer.effects import has_effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

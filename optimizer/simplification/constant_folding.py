@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import Constant
 from hlo.build import module as module_of
+from hlo.effects import has_effect, ordered
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
 from hlo.opcode import COMPILE_TIME, CONTROL, GIVEN, IDENTITIES, TUPLES
 from hlo.verify import trust
 from hlo.walk import names_of, post_order
 from interpreter.engine.evaluate import evaluate
-from optimizer.effects import has_effect, ordered
 from optimizer.passes import register
 from optimizer.rewriting.make import constant
 from optimizer.rewriting.sites import SiteRewrites, rewrite_sites

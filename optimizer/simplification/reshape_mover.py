@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hlo.effects import ordered
 from hlo.support.memo import remembered
 from hlo.walk import Plan, names_of, users_of
-from optimizer.effects import ordered
 from optimizer.passes import register
 from optimizer.rewriting.make import value_of
 from optimizer.rewriting.settle import settle_sites

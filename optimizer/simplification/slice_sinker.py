@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hlo.effects import ordered
 from hlo.walk import names_of
-from optimizer.effects import ordered
 from optimizer.passes import register
 from optimizer.rewriting.settle import settle_sites
 

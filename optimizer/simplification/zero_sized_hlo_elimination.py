@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo.effects import has_effect
 from hlo.opcode import GIVEN
 from hlo.walk import names_of
-from optimizer.effects import has_effect
 from optimizer.passes import register
 from optimizer.rewriting.make import constant
 from optimizer.rewriting.sites import replace_each

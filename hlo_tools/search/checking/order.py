@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.effects import has_effect
 from hlo.errors.error import HloError
-from optimizer.effects import has_effect
 from optimizer.fusion.kernels import sequential_computations
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.check import check

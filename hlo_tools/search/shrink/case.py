@@ -11,11 +11,11 @@ import numpy as np
 from hlo.attributes import Constant, ParameterNumber
 from hlo.attributes.annotations import NO_ANNOTATIONS
 from hlo.build import module as module_of
+from hlo.effects import without_dead
 from hlo.opcode import GIVEN
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.walk import rebuild
 from hlo_tools.generate.resizing import with_entry
-from optimizer.effects import without_dead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,6 +9,7 @@ import numpy as np
 
 from hlo.attributes.annotations import NO_ANNOTATIONS
 from hlo.build import module as module_of
+from hlo.effects import without_dead
 from hlo.errors.error import HloError
 from hlo.opcode import GIVEN, SEQUENTIAL
 from hlo.walk import names_of, post_order, rebuild, rebuild_module
@@ -19,7 +20,6 @@ from hlo_tools.values.arrays import tree
 from hlo_tools.values.bounded import EndlessError, run, running
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.calls.clone import inlined
-from optimizer.effects import without_dead
 from optimizer.log import Log
 from optimizer.rewriting.make import make
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.attributes import GetTupleElement
+from hlo.effects import without_dead
 from hlo.types.literal import literal
 from hlo.types.shape import tuple_of
 from hlo.walk import names_of, rebuild, users
 from hlo_tools.generate.resizing import with_entry
 from hlo_tools.search.shrink.case import Case, number
-from optimizer.effects import without_dead
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Exercise 26: keep the first of equal instructions.
 
 Two instructions are equal if they have the same opcode, shape, operands, attributes and called
-computations, and no effects. `optimizer.effects` has `has_effect(instr)`, and
+computations, and no effects. `hlo.effects` has `has_effect(instr)`, and
 `ordered(computation)`, the instructions that control dependencies tie: leave these alone.
 
 Once a and b are equal, so are f(a) and f(b). So give each instruction a number, and an instruction

@@ -13,7 +13,7 @@ number of iterations, `trip_count(site.loop, max_iterations=1)`, is None where i
 no instruction if it is 0 or 1.
 """
 
-from optimizer.effects import has_effect, ordered
+from hlo.effects import has_effect, ordered
 from optimizer.loops.trip_count import trip_count
 from optimizer.loops.while_loop_invariant_code_motion import ends, invariant_elements
 

@@ -1,8 +1,8 @@
 # message: a second run, on its own result
 from dataclasses import replace
 
+from hlo.effects import dead
 from hlo.walk import rebuild_module
-from optimizer.effects import dead
 
 
 class DeadCode:

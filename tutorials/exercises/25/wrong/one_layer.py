@@ -1,8 +1,8 @@
 # message: leaves 4 instructions where 2 would do
 from dataclasses import replace
 
+from hlo.effects import has_effect, ordered
 from hlo.walk import rebuild_module, users
-from optimizer.effects import has_effect, ordered
 
 
 class DeadCode:

@@ -1,6 +1,6 @@
 # message: Common:
+from hlo.effects import has_effect, ordered
 from hlo.walk import rebuild, rebuild_module
-from optimizer.effects import has_effect, ordered
 from optimizer.identity import Identity
 
 

@@ -1,6 +1,6 @@
 # message: it rewrites without fuel
+from hlo.effects import has_effect, ordered
 from hlo.walk import rebuild, rebuild_module
-from optimizer.effects import has_effect, ordered
 from optimizer.identity import Identity
 
 
