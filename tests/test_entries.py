@@ -9,8 +9,8 @@ import emit_c
 import hlo
 import interpreter
 import optimizer
-from hlo.errors.verifier_codes import VERIFIER_CODES
 from hlo_tools.cli import main
+from hlo_tools.explanations.verifier_codes import VERIFIER_CODES
 from optimizer.log import Log
 from optimizer.observers import Verify
 

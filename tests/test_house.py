@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hlo.errors.codes import CODES
 from hlo.opcode import OPCODES, TRAITS, having
+from hlo_tools.explanations.codes import CODES
 
 ROOT = Path(__file__).parents[1]
 # A room imports from the rooms before it, never from those after it.

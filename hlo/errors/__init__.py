@@ -1,1 +1,1 @@
-"""The exception `HloError`, positions in HLO text, and the stories of all error codes."""
+"""The exception `HloError`, positions in HLO text, and lines of users' files."""

@@ -87,7 +87,7 @@ class HloError(Exception):
 
     Parameters
     ----------
-    code : a key of `hlo.errors.codes.CODES`, such as "HLO021".
+    code : which `hlo explain` explains, such as "HLO021".
     message : one sentence, without the position.
     span : where in the text; None where no text was involved.
     notes : hints, one sentence each.

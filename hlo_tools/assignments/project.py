@@ -22,11 +22,11 @@ from re import findall
 from typing import TYPE_CHECKING
 
 import hlo
-from hlo.diff import diff
 from hlo.errors.error import HloError
-from hlo.matching import match, renamed
 from hlo.opcode import OPCODES
 from hlo.verify import verify
+from hlo_tools.comparison.diff import diff
+from hlo_tools.comparison.matching import match, renamed
 from hlo_tools.exercises.exercise import Exercise, course_folder
 from hlo_tools.exercises.finding import Mistake
 from hlo_tools.exercises.passes import PassApart, of_failure

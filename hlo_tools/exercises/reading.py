@@ -13,7 +13,6 @@ import hlo
 from hlo.build import Builder, module
 from hlo.errors.error import HloError
 from hlo.read.value_text import read
-from hlo.stats import stats
 from hlo.types.element_type import ELEMENT_TYPES, F32
 from hlo.types.shape import array
 from hlo.walk import post_order, users
@@ -24,6 +23,7 @@ from hlo_tools.exercises.finding import Mistake
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.random_shapes import random_shape
 from hlo_tools.generate.values import tame
+from hlo_tools.stats import stats
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import compare
 from optimizer.rewriting.guard import Match
@@ -287,7 +287,8 @@ def check_depth(answer: Submission, effort: SearchEffort) -> Mistake | None:
 EXERCISES = (
     Exercise(
         5, "count the opcodes of a module", 1, "easy",
-        {"opcode_counts": lambda: own_opcode_counts}, "hlo/stats.py:stats", check_opcode_counts,
+        {"opcode_counts": lambda: own_opcode_counts},
+        "hlo_tools/stats.py:stats", check_opcode_counts,
     ),
     Exercise(
         6, "say for which c a division becomes a multiplication", 1, "medium",
@@ -316,6 +317,6 @@ EXERCISES = (
     ),
     Exercise(
         12, "measure the longest chain", 3, "easy",
-        {"depth": lambda: own_depth}, "hlo/stats.py:depth", check_depth,
+        {"depth": lambda: own_depth}, "hlo_tools/stats.py:depth", check_depth,
     ),
 )  # fmt: skip

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hlo.diff import DiffSection, diff
 from hlo.errors.error import HloError
-from hlo.matching import match, renamed
 from hlo.wording import counted
 from hlo.write.print import Options
+from hlo_tools.comparison.diff import DiffSection, diff
+from hlo_tools.comparison.matching import match, renamed
 from hlo_tools.console import console
 from hlo_tools.options.files import STANDARD, name_of, read_module, write_text
 from hlo_tools.options.tolerances import TOLERANCE_OPTIONS, add_tolerance_options, chosen_tolerance

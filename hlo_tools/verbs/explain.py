@@ -5,8 +5,8 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from hlo.errors.codes import CODES
 from hlo.errors.error import HloError
+from hlo_tools.explanations.codes import CODES
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -54,7 +54,7 @@ def page() -> str:
     """All codes as a page of Markdown."""
     parts = [
         "# Error codes",
-        "Made by `hlo explain --all` from `hlo/errors/codes.py`. `hlo explain CODE` prints one.",
+        "Made by `hlo explain --all` of `hlo_tools/explanations/`; `hlo explain CODE` prints one.",
     ]
     for code in sorted(CODES):
         parts += [f"## {code}: {CODES[code].title}", fill(CODES[code].explanation, WIDTH)]

@@ -22,11 +22,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo.stats import stats
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.options.dumps import add_files, modules_at, short_name
 from hlo_tools.options.files import add_entry_option, name_of, read_module, read_sound_module
+from hlo_tools.stats import stats
 from optimizer.analysis.cost import module_cost, operations
 from optimizer.analysis.timeline import can_be_planned
 from optimizer.partitioning.table import table_of

@@ -19,11 +19,11 @@ from hlo.errors.error import HloError
 from hlo.read.stack_frames import source_location
 from hlo.wording import counted
 from hlo_tools.options.files import add_file, read_sound_module
-from optimizer.fusion.why import why_fused
-from optimizer.layout.why import why_layout
+from hlo_tools.reasons.fusion import why_fused
+from hlo_tools.reasons.layout import why_layout
+from hlo_tools.reasons.memory import why_copied, why_recomputed
+from hlo_tools.reasons.partitioning import why_sharded
 from optimizer.libraries.library import why_library
-from optimizer.memory.why import why_copied, why_recomputed
-from optimizer.partitioning.why import why_sharded
 
 if TYPE_CHECKING:
     from argparse import Namespace

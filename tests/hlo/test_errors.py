@@ -11,9 +11,9 @@ import pytest
 
 import hlo
 from hlo.errors.error import did_you_mean
-from hlo.errors.text_codes import TEXT_CODES
-from hlo.errors.verifier_codes import VERIFIER_CODES
 from hlo.frontends import stablehlo
+from hlo_tools.explanations.text_codes import TEXT_CODES
+from hlo_tools.explanations.verifier_codes import VERIFIER_CODES
 
 ERRORS = Path(__file__).parents[1] / "errors"
 ROOT = Path(__file__).parents[2]

@@ -3,7 +3,7 @@
 import pytest
 
 import hlo as language
-from optimizer.partitioning.why import why_sharded
+from hlo_tools.reasons.partitioning import why_sharded
 from tests.sharded import SHARDED
 
 LAYER = b"""HloModule m, num_partitions=8

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import hlo as language
-from hlo.diff import diff
 from hlo.frontends.protobuf.reading import read_message
 from hlo.frontends.protobuf.schema import SCHEMA, message
 from hlo.frontends.protobuf.writing import message_bytes
 from hlo.write.print import Options
+from hlo_tools.comparison.diff import diff
 from hlo_tools.generate.seeds import all_seeds
 
 pytest.importorskip("google.protobuf")

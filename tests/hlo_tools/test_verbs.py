@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from emit_c.executable.toolchain import toolchain
-from hlo.errors.codes import CODES
 from hlo.errors.error import HloError
 from hlo.opcode import OPCODES
 from hlo.support.cache import cache_folder, write_sealed
+from hlo_tools.explanations.codes import CODES
 from hlo_tools.verbs import doctor, explain
 
 PAGE = Path(__file__).parents[2] / "docs" / "codes.md"

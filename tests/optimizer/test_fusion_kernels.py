@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import hlo
+from hlo_tools.reasons.fusion import why_fused
 from optimizer import optimize, parse_pipeline, pipeline
 from optimizer.analysis.cost import cost, kernels, module_cost
 from optimizer.fusion.instruction_fusion import planned
 from optimizer.fusion.policy import CPU
-from optimizer.fusion.why import why_fused
 from optimizer.log import Log
 
 CASES = Path(__file__).parents[1] / "cases" / "fusion"

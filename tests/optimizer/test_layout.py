@@ -17,12 +17,12 @@ from hlo.verify import verify
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.random_shapes import TYPES
 from hlo_tools.generate.values import nasty
+from hlo_tools.reasons.layout import why_layout
 from interpreter import evaluate
 from interpreter.numbers.compare import compare
 from optimizer import Log, optimize, parse_pipeline, pipeline
 from optimizer.layout import renumber
 from optimizer.layout.orders import order_of, reshaped, rows
-from optimizer.layout.why import why_layout
 
 seeds = st.integers(0, 2**32)
 EXACT_TYPES = tuple(ELEMENT_TYPES[name] for name in ("pred", "s8", "s32", "u4", "u64"))

@@ -11,11 +11,11 @@ import hlo
 from hlo.errors.error import HloError
 from hlo_tools.drawing.pictures.families import COLOURS
 from hlo_tools.drawing.pictures.picture import picture
+from hlo_tools.reasons.memory import why_copied
 from optimizer import Log
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.memory.report import report
-from optimizer.memory.why import why_copied
 from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
 
 LOOP = """HloModule m

@@ -8,6 +8,7 @@ from strategies.loops import busy_module
 import hlo
 from hlo.verify import verify
 from hlo_tools.generate.values import nasty
+from hlo_tools.reasons.memory import why_recomputed
 from interpreter import evaluate
 from interpreter.numbers.compare import compare
 from optimizer import Log
@@ -16,7 +17,6 @@ from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.check import check
 from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.memory.rematerialization import HloRematerialization, Peak, needed
-from optimizer.memory.why import why_recomputed
 
 
 def test_values_are_kept_and_no_moment_gets_worse():

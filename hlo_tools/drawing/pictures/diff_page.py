@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from html import escape
 from typing import TYPE_CHECKING
 
-from hlo.diff import lines_of
+from hlo_tools.comparison.diff import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from hlo import Module, parse
-from hlo.diff import Change, diff
 from hlo.write.print import Options
+from hlo_tools.comparison.diff import Change, diff
 
 TEXT = """HloModule m, replica_count=2
 

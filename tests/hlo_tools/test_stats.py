@@ -1,7 +1,7 @@
 """Counts and sizes, on a module that can be counted by hand."""
 
 from hlo import parse
-from hlo.stats import depth, stats
+from hlo_tools.stats import depth, stats
 
 MODULE = parse("""HloModule m
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import hlo
 import optimizer
 from hlo import Instruction, Module, parse
-from hlo.diff import diff
-from hlo.matching import match, renamed
 from hlo.walk import rebuild, rebuild_module
+from hlo_tools.comparison.diff import diff
+from hlo_tools.comparison.matching import match, renamed
 from hlo_tools.generate.modules import random_module
 
 MODELS = Path(__file__).parents[1] / "models"

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from hlo.errors.code import Code
-from hlo.errors.text_codes import TEXT_CODES
-from hlo.errors.verifier_codes import VERIFIER_CODES
+from hlo_tools.explanations.code import Code
+from hlo_tools.explanations.text_codes import TEXT_CODES
+from hlo_tools.explanations.verifier_codes import VERIFIER_CODES
 
 __all__ = ["CODES", "Code"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hlo.errors.code import Code
+from hlo_tools.explanations.code import Code
 
 TEXT_CODES: Final[dict[str, Code]] = {
     "HLO001": Code(

@@ -1,0 +1,1 @@
+"""Differences of two modules, and the instructions of one that the other has, too."""

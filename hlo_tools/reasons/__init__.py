@@ -1,0 +1,1 @@
+"""Reasons of the optimizer: why it fused, laid out, copied, recomputed and divided so."""
