@@ -132,14 +132,12 @@ class _BoundLaunch:
     ----------
     sizes : the number of blocks and threads along each index that a loop has.
     shared : the arrays that a block's threads share: type, name, elements.
-    declared : the names of iterations before, as these are in no block of their own any more.
     """
 
     def __init__(self, body: Body, statement: Statement) -> None:
-        self.body, self.statement = body, _Counters(body).apart(statement)
+        self.body, self.statement = body, _Scope(body).apart(statement)
         self.sizes: dict[str, int] = {}
         self.shared: list[tuple[str, str, int]] = []
-        self.declared: set[str] = set()
         for s in nested([statement]):
             if isinstance(s, For) and s.bind:
                 self.sizes[s.bind] = max(self.sizes.get(s.bind, 1), LoopView(s).trips or 1)
@@ -195,53 +193,48 @@ class _BoundLaunch:
         index = Cast(loop.kind, Name(loop.bind))
         number: Expr = index * numbers.step if numbers.step != 1 else index
         number = number + numbers.start if numbers.start else number
-        value = number if _is_only_added(loop.name, loop.body) else place.known.get(number)
+        inside = loop.body
+        value = number if _is_only_added(loop.name, inside) else place.known.get(number)
         made: list[Statement] = []
         if value is not None:
-            inside = self._with_own_names([renamed(s, {loop.name: value}) for s in loop.body])
+            inside = [renamed(s, {loop.name: value}) for s in inside]
         else:
-            let = Let(loop.kind, loop.name, Name(loop.bind) if number == index else number)
-            counter, *inside = self._with_own_names([let, *loop.body])
-            assert isinstance(counter, Let)
-            made.append(counter)
-            place.known[number] = Name(counter.name)
+            made.append(Let(loop.kind, loop.name, Name(loop.bind) if number == index else number))
+            place.known[number] = Name(loop.name)
         made += self._lowered(inside, place)
         if is_part:
             yield If(binary("<", index, len(numbers)), tuple(made))
         else:
             yield from made
 
-    def _with_own_names(self, statements: list[Statement]) -> list[Statement]:
-        """Statements, with other names where these are declared before."""
-        declared = {s.name for s in nested(statements) if isinstance(s, Let | LocalVariable | For)}
-        if not self.declared.isdisjoint(declared):
-            statements = list(copied(self.body, statements, {}))
-        self.declared |= {s.name for s in statements if isinstance(s, Let)}
-        return statements
 
+class _Scope:
+    """Gives names of their own to what is in no block of its own, once loops are indices.
 
-class _Counters:
-    """Gives loops names of their own, as one may be about to have the index of another one."""
+    Attributes
+    ----------
+    taken : the counters of bound loops, and the values that their iterations begin with.
+    """
 
     def __init__(self, body: Body) -> None:
         self.body = body
-        self.bound: set[str] = set()
-        self.seen: set[str] = set()
+        self.taken: set[str] = set()
 
     def apart(self, statement: Statement) -> Statement:
-        """A statement in which no loop has the name of one before that is bound."""
+        """A statement that declares no name that is taken."""
         if isinstance(statement, If):
             sides = (tuple(map(self.apart, side)) for side in blocks(statement))
             return statement.with_blocks(*sides)
         if not isinstance(statement, For):
             return statement
         name, inside = statement.name, statement.body
-        if name in (self.seen if statement.bind else self.bound):
+        if not self.taken.isdisjoint(
+            {name, *(LoopView(statement).declared if statement.bind else ())}
+        ):
             name = self.body.name(name)
-            inside = [renamed(s, {statement.name: Name(name)}) for s in inside]
-        self.seen.add(name)
+            inside = tuple(copied(self.body, inside, {statement.name: Name(name)}))
         if statement.bind:
-            self.bound.add(name)
+            self.taken |= {name, *(s.name for s in inside if isinstance(s, Let))}
         return replace(statement, name=name, body=tuple(map(self.apart, inside)))
 
 
