@@ -135,7 +135,7 @@ class _BoundLaunch:
     """
 
     def __init__(self, body: Body, statement: Statement) -> None:
-        self.body, self.statement = body, _Scope(body).apart(statement)
+        self.body, self.statement = body, _BoundNames(body).apart(statement)
         self.sizes: dict[str, int] = {}
         self.shared: list[tuple[str, str, int]] = []
         for s in nested([statement]):
@@ -208,7 +208,7 @@ class _BoundLaunch:
             yield from made
 
 
-class _Scope:
+class _BoundNames:
     """Gives names of their own to what is in no block of its own, once loops are indices.
 
     Attributes
