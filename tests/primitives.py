@@ -22,7 +22,7 @@ from codegen.schedule.rfactor import rfactor
 from codegen.schedule.stage import loading_tile
 from codegen.schedule.strip_mine import strip_mine
 from codegen.schedule.trace import attempt
-from codegen.schedule.unroll import unroll
+from codegen.schedule.unroll import unroll, unroll_by
 from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.schedule.unswitch import unswitch
 from codegen.statements import Assign, For, If, Let, LocalVariable
@@ -217,6 +217,11 @@ def factored(choose, loop):
     return divide(names, loop, choose([2, 4, 16]), inside)
 
 
+def unrolled_by(choose, loop):
+    """Two or three iterations at a time, with all their choices."""
+    return unroll_by(body(), loop, choose([2, 3]), lambda *_: None)
+
+
 def unrolled(_, loop):
     return unroll(body(), loop)
 
@@ -269,6 +274,7 @@ PRIMITIVES = {
     strip_mined: (from_zero, 1.0),
     ended: (counting, 1.0),
     unrolled: (nest, 1.0),
+    unrolled_by: (nest, 1.0),
     jammed: (partial(nest, kinds=[None]), 0.3),
     jammed_whole: (of_loops, 0.2),
     expanded: (of_sums, 1.0),

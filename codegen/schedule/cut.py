@@ -14,10 +14,12 @@ The iterations stay in their order, so this is legal where all of them run. (Exo
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Literal, Name, as_expr, binary
+from codegen.schedule.conditions import truth
 from codegen.schedule.legality import expect_no_break
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import Part, SameIterations, granted
@@ -87,7 +89,8 @@ def _numbers(loop: For, low: int | None, high: int | None) -> range | None:
 def _part(body: Body, loop: For, bounds: Sequence[int | Expr], known: int) -> For:
     """The loop over a range, with the choices made that one of its iterations makes."""
     name = body.name(loop.name)
-    inside = copied(body, loop.body, {loop.name: Name(name)}, {loop.name: Literal(known)})
+    holds = partial(truth, known={loop.name: Literal(known)})
+    inside = copied(body, loop.body, {loop.name: Name(name)}, holds)
     return replace(
         loop, name=name, start=bounds[0], stop=bounds[1], trip_count=None, body=tuple(inside)
     )

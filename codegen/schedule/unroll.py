@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Literal, Name, conjoined
+from codegen.expressions import Group, Literal, Name, conjoined, indexed
 from codegen.schedule.conditions import parts_of, truth
 from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
@@ -23,9 +24,10 @@ from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.statements import Assign, For, If, Let, LocalVariable, Statement, base, nested, renamed
 from codegen.walk import substitute
+from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -70,24 +72,77 @@ def _iterations(body: Body, loop: For) -> Iterator[Statement]:
             yield from _iterations(body, each) if isinstance(each, For) else (each,)
 
 
+def unroll_by(
+    body: Body, loop: For, times: int, holds: Callable[[int, Expr, Expr], bool | None]
+) -> list[Statement]:
+    """Several iterations at a time, one after the other, and those that are left over.
+
+        for i < 9: y[i] = f(x[i])
+
+    becomes, two at a time,
+
+        for i < 4: y[2 * i] = f(x[2 * i]); y[2 * i + 1] = f(x[2 * i + 1])
+        y[8] = f(x[8])
+
+    Parameters
+    ----------
+    holds : says whether a condition holds in all iterations that are copies of one: for the first
+        of these, the number of any of them, and the condition; None if that differs.
+
+    Raises
+    ------
+    IllegalError
+        if the loop does not count by 1, from one number that is known to another, or if an
+        iteration may be the last one.
+    """
+    numbers = LoopView(loop).bounds
+    expect_no_break(loop)
+    if numbers is None or numbers.step != 1:
+        raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
+    name, groups = body.name(loop.name), len(numbers) // times
+    place = {name: Group(Name(loop.name) - numbers.start) // times}
+
+    def copy(first: int, number: Expr) -> Iterator[Statement]:
+        return copied(body, loop.body, {loop.name: number}, partial(holds, first, number))
+
+    group = replace(loop, name=name, start=0, stop=groups, trip_count=None)
+    inside: list[Statement] = []
+    parts: list[Part] = []
+    for first in numbers[:times]:
+        number = indexed(counter(name, groups) * times + first)
+        inside += copy(first, number)
+        parts.append(Part((group,), {loop.name: number}, place))
+    made: list[Statement] = [group.with_body(inside)]
+    for left in numbers[groups * times :]:
+        made += copy(left, Literal(left))
+        parts.append(Part((), {loop.name: Literal(left)}))
+    # All of a group come before the next one, which parts that are told one by one do not say.
+    granted(SameIterations((loop,), tuple(parts), "once"))
+    applied(f"unroll by {times}", "iterations stay in order", loop, made)
+    return made
+
+
 def copied(
     body: Body,
     statements: Sequence[Statement],
     values: dict[str, Expr],
-    known: Mapping[str, Expr] | None = None,
+    holds: Callable[[Expr], bool | None] | None = None,
 ) -> Iterator[Statement]:
     """A copy of statements in which some names have values, and declared names are new.
 
     Parameters
     ----------
-    known : values by which choices are made; else the values of the names.
+    holds : says of the parts of conditions whether they hold, or None; else the values of the names
+        say so.
     """
-    for each in _settled(list(_decided(statements, values if known is None else known))):
+    if holds is None:
+        holds = partial(truth, known={**values})
+    for each in _settled(list(_decided(statements, holds))):
         if isinstance(each, If):
-            sides = (tuple(copied(body, s, {**values}, known)) for s in (each.then, each.otherwise))
+            sides = (tuple(copied(body, s, {**values}, holds)) for s in (each.then, each.otherwise))
             yield If(substitute(each.condition, values), *sides)
         elif isinstance(each, For):
-            inside = copied(body, each.body, {**values}, known)
+            inside = copied(body, each.body, {**values}, holds)
             yield replace(renamed(replace(each, body=()), values), body=tuple(inside))
         else:
             made = renamed(each, values)
@@ -98,20 +153,22 @@ def copied(
             yield made
 
 
-def _decided(statements: Sequence[Statement], known: Mapping[str, Expr]) -> Iterator[Statement]:
-    """Statements without the choices that some values of names decide."""
+def _decided(
+    statements: Sequence[Statement], holds: Callable[[Expr], bool | None]
+) -> Iterator[Statement]:
+    """Statements without the choices that are decided."""
     for statement in statements:
         if not isinstance(statement, If):
             yield statement
             continue
         parts = parts_of(statement.condition)
-        truths = [truth(part, known) for part in parts]
+        truths = [holds(part) for part in parts]
         if False in truths:
-            yield from _decided(statement.otherwise, known)
+            yield from _decided(statement.otherwise, holds)
         elif None not in truths:
-            yield from _decided(statement.then, known)
+            yield from _decided(statement.then, holds)
         else:
-            unknown = [part for part, holds in zip(parts, truths, strict=True) if holds is None]
+            unknown = [part for part, known in zip(parts, truths, strict=True) if known is None]
             yield replace(statement, condition=conjoined(unknown))
 
 

@@ -15,21 +15,20 @@ averages with weights) take 2.3 times as long.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from math import lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from codegen.evaluation import evaluated
-from codegen.expressions import Index, Literal, Op, conjoined, indexed
+from codegen.expressions import Index, Literal, Op
 from codegen.schedule.conditions import is_polynomial, parts_of
-from codegen.schedule.unroll import copied
+from codegen.schedule.unroll import unroll_by
 from codegen.statements import If, in_lanes, nested
 from codegen.walk import names_of, substitute
 from optimizer import machine
-from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -55,19 +54,7 @@ def _unrolled(body: Body, loop: For) -> Sequence[Statement] | None:
         return None
     if copies > machine.MOST_COPIED:
         return None
-    name = body.name(loop.name)
-    inside: list[Statement] = []
-    for first in range(loop.start, loop.start + period):
-        number = indexed(counter(name, groups) * period + first)
-        statements = tuple(_decided(loop, loop.body, first, number))
-        inside += copied(body, statements, {loop.name: number}, {})
-    made: list[Statement] = [
-        replace(loop, name=name, start=0, stop=groups, trip_count=None, body=tuple(inside))
-    ]
-    for left in range(loop.start + groups * period, loop.stop):
-        statements = tuple(_decided(loop, loop.body, left, Literal(left)))
-        made += copied(body, statements, {loop.name: Literal(left)})
-    return made
+    return unroll_by(body, loop, period, partial(_truth, loop.name))
 
 
 class _Repeated(NamedTuple):
@@ -90,35 +77,13 @@ class _Repeated(NamedTuple):
                 return None
 
 
-def _decided(
-    loop: For, statements: Sequence[Statement], first: int, number: Expr
-) -> Iterator[Statement]:
-    """Statements without the choices that are the same in some iterations.
+def _truth(name: str, first: int, number: Expr, condition: Expr) -> bool | None:
+    """Whether a condition holds in some iterations; None where they differ, or nobody knows.
 
     Parameters
     ----------
     first, number : the first of these iterations, and any of them.
     """
-    for statement in statements:
-        if not isinstance(statement, If):
-            yield statement
-            continue
-        truths = {p: _truth(loop.name, p, first, number) for p in parts_of(statement.condition)}
-        left = [part for part, holds in truths.items() if holds is None]
-        sides = [
-            tuple(_decided(loop, side, first, number))
-            for side in (statement.then, statement.otherwise)
-        ]
-        if False in truths.values():
-            yield from sides[1]
-        elif left:
-            yield If(conjoined(left), *sides)
-        else:
-            yield from sides[0]
-
-
-def _truth(name: str, condition: Expr, first: int, number: Expr) -> bool | None:
-    """Whether a condition holds in some iterations; None where they differ, or nobody knows."""
     if repeated := _Repeated.of(condition, name):
         return int(evaluated(repeated.dividend, {name: first})) % repeated.divisor == 0
     match substitute(condition, {name: number}):

@@ -21,6 +21,7 @@ from primitives import (
     strip_mined,
     tiled,
     unrolled,
+    unrolled_by,
 )
 
 from codegen.expressions import Literal, Load, Name, binary
@@ -92,7 +93,8 @@ def test_what_is_refused_is_often_wrong(primitive, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "primitive", [divided, ended, guarded, strip_mined, unrolled, parted, coalesced, staged]
+    "primitive",
+    [divided, ended, guarded, strip_mined, unrolled, unrolled_by, parted, coalesced, staged],
 )
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_loop_that_may_end_early_stays_one(primitive, inside):
