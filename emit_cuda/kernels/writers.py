@@ -30,12 +30,10 @@ from emit_cuda.kernels.spelling import all_in_cuda
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from codegen.statements import For
     from emit_cuda.grids.stages import Launches
 
-    # Gives launches, for a kernel, an instruction and its arrays; None where loops are better. A
-    # schedule gives loops that are bound.
-    Write = Callable[..., Stage | Launches | For | None]
+    # Gives launches, for a kernel, an instruction and its arrays; None where loops are better.
+    Write = Callable[..., Stage | Launches | None]
 
 __all__ = ["KINDS", "WHY", "all_in_cuda", "launch_text", "writer_of"]
 
@@ -72,16 +70,18 @@ _WRITERS: Final[Sequence[tuple[Write, Sequence[str], Sequence[str]]]] = (
     (sort_stages, ["sort"], ["sort", "sort of tiles", "merge of sorted runs"]),
     (stages, [], [PARALLEL, ALONE]),
     (topk_stages, ["topk"], ["top k"]),
-    (transposed_by_tiles, [], ["transpose"]),
 )
 KINDS: Final[dict[str, Write]] = {
     opcode: write for write, opcodes, _ in _WRITERS for opcode in opcodes
 }
-_OF_KIND: Final[dict[str, Write]] = {kind: write for write, _, kinds in _WRITERS for kind in kinds}
+_OF_KIND: Final[dict[str, Callable[..., object]]] = {
+    "transpose": transposed_by_tiles,
+    **{kind: write for write, _, kinds in _WRITERS for kind in kinds},
+}
 
 
-def writer_of(stage: Stage) -> Write:
-    """The function that writes kernels of a launch's kind."""
+def writer_of(stage: Stage) -> Callable[..., object]:
+    """The function that writes or schedules kernels of a launch's kind."""
     return _OF_KIND.get(stage.kind, loop_stages)
 
 
