@@ -9,7 +9,7 @@ made when it is asked for first, so that rows are compared by identity.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from codegen.prelude import SHARED
 
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 
     # What a function computes; and for which type, if it is one of several.
     Key = str | tuple[str, ElementType]
+
+
+class Named(Protocol):
+    """A function as data, which knows its name in C: a `Callee`, or one that an emitter writes."""
+
+    @property
+    def name(self) -> str:
+        """The name in C."""
+        ...
+
+
+def name_of(function: str | Named) -> str:
+    """The name in C of a function that is known by name, or as data."""
+    return function if isinstance(function, str) else function.name
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -62,7 +62,7 @@ def _only_called(statement: Statement, unread: Collection[str]) -> tuple[Stateme
     """The call that gives a variable its value, if nobody reads this; None for others."""
     match statement:
         case LocalVariable(_, name, Apply(function, args), None, work) if name in unread:
-            return (Call(function.name, args, work),)
+            return (Call(function, args, work),)
         case _:
             return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from codegen.callees import name_of
 from codegen.expressions import Apply, Cast, Index, Name, Struct
 from codegen.kinds import Pointer, Record, base_of
 from codegen.statements import (
@@ -27,6 +28,7 @@ from codegen.walk import children, rebuilt
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from codegen.callees import Named
     from codegen.expressions import Expr
     from codegen.kinds import Kind
 
@@ -62,37 +64,46 @@ class Function:
     is_inline: bool = False
 
 
-def mentions(function: Function) -> dict[str, None]:
-    """The functions, types and variables that a function names, each once, as they come."""
-    found: list[str] = [base_of(p.kind) for p in (*(function.record or ()), *function.parameters)]
+def mentions(function: Function) -> dict[str, Named | None]:
+    """The functions, types and variables that a function names, each once, as they come.
+
+    Returns
+    -------
+    dict
+        by its name, a function that is known as data; None for others, for types and variables.
+    """
+    parameters = (*(function.record or ()), *function.parameters)
+    found: dict[str, Named | None] = dict.fromkeys(base_of(p.kind) for p in parameters)
     for statement in nested(function.body):
         match statement:
             case Let(kind) | LocalVariable(kind):
-                found.append(base_of(kind))
+                found.setdefault(base_of(kind))
             case For(simd=True, reductions=reductions):
-                found += [operation for operation, _ in reductions]
+                for operation, _ in reductions:
+                    found.setdefault(operation)
             case Call(callee) | Try(callee):
-                found.append(callee)
+                known = None if isinstance(callee, str) else callee
+                found.setdefault(name_of(callee), known)
             case _:
                 pass
         for tree in trees(statement):
             _mention(tree, found)
-    return dict.fromkeys(found)
+    return found
 
 
-def _mention(expr: Expr, found: list[str]) -> None:
+def _mention(expr: Expr, found: dict[str, Named | None]) -> None:
     """Add the names in a tree."""
-    kind = type(expr)
-    if kind is Name:
-        found.append(expr.name)  # type: ignore[union-attr]
+    if isinstance(expr, Name):
+        found.setdefault(expr.name)
         return
-    if kind is Index:
-        found += expr.sum.names  # type: ignore[union-attr]
+    if isinstance(expr, Index):
+        for name in expr.sum.names:
+            found.setdefault(name)
         return
     if isinstance(expr, Apply):
-        found.append(expr.function.name)
+        found.setdefault(expr.function.name, expr.function)
     elif isinstance(expr, Cast | Struct) and expr.kind is not None:
-        found.append(base_of(expr.kind))
+        found.setdefault(base_of(expr.kind))
     for inside in children(expr):
         _mention(inside, found)
 
@@ -139,7 +150,8 @@ def _calling(statement: Statement, names: Mapping[str, str]) -> Statement:
             return statement if same else replace(statement, kind=other, value=made)
         case Call(function, arguments) | Try(function, arguments):
             given = tuple(_tree(each, names) for each in arguments)
-            return replace(statement, function=names.get(function, function), arguments=given)
+            called = names.get(function, function) if isinstance(function, str) else function
+            return replace(statement, function=called, arguments=given)
         case For() | Forever():
             return statement.with_body(calling(statement.body, names))
         case If(condition, then, otherwise):

@@ -18,7 +18,7 @@ from math import inf
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from codegen.callees import FUNCTIONS
+from codegen.callees import FUNCTIONS, name_of
 from codegen.evaluation import COMPARISONS
 from codegen.expressions import (
     Apply,
@@ -163,7 +163,7 @@ class Machine:
             case Call("hlo_parallel", (Name(part), given, count, _)):
                 self._run_in_threads(part, given, count)
             case Call(function, arguments):
-                self._call(function, arguments)
+                self._call(name_of(function), arguments)
             case _:
                 raise UnsupportedError(f"it calls {call.function}")
 
@@ -191,11 +191,13 @@ class Machine:
         call = function.body[-1]
         assert isinstance(call, Call)
         record = given.args[0] if isinstance(given, Op) else None
-        values = record.values if isinstance(record, Struct) else ()
+        given_values = record.values if isinstance(record, Struct) else ()
         fields = (Member(Name("given"), each.name) for each in function.record or ())
-        known: dict[Expr, Expr] = dict(zip(fields, values, strict=True))
+        known: dict[Expr, Expr] = dict(zip(fields, given_values, strict=True))
         bounds = {"begin": Literal(0), "end": count, "slot": Literal(0)}
-        self._call(call.function, [known.get(a) or substitute(a, bounds) for a in call.arguments])
+        self._call(
+            name_of(call.function), [known.get(a) or substitute(a, bounds) for a in call.arguments]
+        )
 
     def _declare(self, name: str, value: Expr | None, size: int | None) -> None:
         if size is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from codegen.callees import name_of
 from codegen.expressions import (
     Apply,
     Cast,
@@ -215,7 +216,7 @@ def _line(statement: Let | LocalVariable | Assign | Call | Try | Break) -> str:
         case Assign(target, value):
             return f"{shown(target)} = {shown(value)};"
         case Call(function, arguments):
-            return f"{function}({', '.join(map(shown, arguments))});"
+            return f"{name_of(function)}({', '.join(map(shown, arguments))});"
         case Try(function, arguments):
             call = f"{function}({', '.join(map(shown, arguments))})"
             return f"{{ const int status = {call}; if (status) return status; }}"

@@ -74,8 +74,10 @@ class _FunctionKey:
                     self._declare(kind, name)
                 case For():
                     self._loop(statement)
-                case Call(function) | Try(function):
+                case Call(str(function)) | Try(function):
                     self._name(function)
+                case Call(function):
+                    self.found.append(function)
                 case _:
                     pass
             for tree in trees(statement):

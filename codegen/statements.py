@@ -16,7 +16,7 @@ from codegen.walk import callees_of, children, names_of, substitute
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from codegen.callees import Callee
+    from codegen.callees import Callee, Named
     from codegen.kinds import Kind
 
 
@@ -136,10 +136,11 @@ class Call:
 
     Attributes
     ----------
+    function : its name; or the function as data, of which the name is a part.
     work : about how many operations in vector lanes it does; 0 where that is not known.
     """
 
-    function: str
+    function: str | Named
     arguments: tuple[Expr, ...]
     work: int = 0
 

@@ -37,6 +37,7 @@ from optimizer.memory.heap import aligned
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
+    from codegen.callees import Named
     from codegen.elements.writer import Values, Writer
     from codegen.functions import Function
     from codegen.kinds import Kind, Record
@@ -93,7 +94,7 @@ class Body:
         """Assign to a variable or an element."""
         self.add(Assign(target, as_expr(value)))
 
-    def call(self, function: str, *arguments: Expr | int, work: int = 0) -> None:
+    def call(self, function: str | Named, *arguments: Expr | int, work: int = 0) -> None:
         """Call a function for its effect; `work` is as in `Call`."""
         self.add(Call(function, tuple(map(as_expr, arguments)), work))
 

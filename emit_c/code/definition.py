@@ -13,6 +13,7 @@ from codegen.statements import nested, straight
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from codegen.callees import Named
     from codegen.functions import Function
 
 MOST_INLINED = 32
@@ -30,7 +31,8 @@ class Definition:
     exported : the text of the same function, for other files to call.
     declaration : what these files must know of it.
     types : those of its parameters.
-    mentions : functions, types and variables, in the order in which they are named first.
+    mentions : functions, types and variables, in the order in which they are named first; by its
+        name, a function that is known as data.
     is_inlined : a call takes longer than the function itself, which compilers inline where they
         see it: it has no loop, and is short.
     """
@@ -39,7 +41,7 @@ class Definition:
     exported: str
     declaration: str
     types: tuple[str, ...]
-    mentions: Mapping[str, None]
+    mentions: Mapping[str, Named | None]
     is_inlined: bool
 
 

@@ -6,54 +6,87 @@ where they are compiled apart, once for all modules: see `emit_c.executable.tile
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from codegen.prelude.paragraph import words
 from emit_c.code.prelude import apart, apart_as, declaration, prelude, with_called
 from emit_c.contraction.bytes import add_bytes, add_pairs
 from emit_c.contraction.edges import storing
-from emit_c.contraction.tiles import PAIRS, head, tile_of, tile_text
+from emit_c.contraction.tiles import PAIRS, Tile, head, tile_text
 from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
 from emit_c.contraction.whole_tiles import are_whole, needed_by_whole
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-# So begin their names.
-PREFIX = "hlo_"
+    from codegen.callees import Named
 
-
-def called(names: Iterable[str]) -> tuple[str, ...]:
-    """The names of those of these functions that are among some names, or that these call."""
-    return _chosen(with_called(names))
+# A function that is compiled apart: a tile, or the name of a transpose or of one in the prelude.
+LibraryFunction = Tile | str
 
 
-def _chosen(names: Iterable[str]) -> tuple[str, ...]:
-    found = (name for name in names if name.startswith(PREFIX))
-    return tuple(n for n in found if tile_of(n) or is_transpose(n) or apart(n))
+def called(mentions: Mapping[str, Named | None]) -> tuple[LibraryFunction, ...]:
+    """Those of these functions that are among what code mentions, or that these call.
+
+    Parameters
+    ----------
+    mentions : as of `codegen.functions`.
+    """
+    return _chosen(mentions, with_called(mentions))
 
 
-def definitions(names: Iterable[str]) -> str:
-    """The text of those among some names, but for those of the prelude."""
-    chosen = [name for name in called(names) if not apart(name)]
-    return _needed(chosen) + "".join(f"{_text(name, 'static ')}\n" for name in chosen)
+def _chosen(
+    mentions: Mapping[str, Named | None], names: Iterable[str]
+) -> tuple[LibraryFunction, ...]:
+    found: list[LibraryFunction] = []
+    for name in names:
+        known = mentions.get(name)
+        if isinstance(known, Tile):
+            found.append(known)
+        elif is_transpose(name) or apart(name):
+            found.append(name)
+    return tuple(found)
 
 
-def declarations(names: Iterable[str]) -> str:
-    """The declarations of those among some names."""
-    return "".join(f"{_head(name)};\n" for name in _chosen(names))
+def definitions(mentions: Mapping[str, Named | None]) -> str:
+    """The text of those that code calls, but for those of the prelude."""
+    chosen = [f for f in called(mentions) if isinstance(f, Tile) or is_transpose(f)]
+    return _needed(chosen) + "".join(f"{_text(each, 'static ')}\n" for each in chosen)
 
 
-def exported(names: Iterable[str]) -> str:
+def declarations(mentions: Mapping[str, Named | None]) -> str:
+    """The declarations of those that code calls."""
+    return "".join(f"{_head(each)};\n" for each in _chosen(mentions, mentions))
+
+
+def exported(functions: Iterable[LibraryFunction]) -> str:
     """A file of some of them, for others to call."""
-    names = list(names)
-    texts = "".join(f"\n{_text(name, '')}" for name in names)
-    return prelude(words(texts), whole=False) + _needed(names) + texts
+    functions = list(functions)
+    texts = "".join(f"\n{_text(each, '')}" for each in functions)
+    return prelude(words(texts), whole=False) + _needed(functions) + texts
 
 
-def _needed(names: Iterable[str]) -> str:
+def as_json(function: LibraryFunction) -> Any:
+    """A function as `of_json` reads it."""
+    if isinstance(function, str):
+        return function
+    known = {field.name: getattr(function, field.name) for field in fields(function)}
+    return {**known, "kind": function.kind.name}
+
+
+def of_json(known: Any) -> LibraryFunction:
+    """A function from what `as_json` has made of it."""
+    if isinstance(known, str):
+        return known
+    made: dict[str, Any] = {**known, "kind": ELEMENT_TYPES[known["kind"]]}
+    return Tile(**made)
+
+
+def _needed(functions: Iterable[LibraryFunction]) -> str:
     """The functions that some of them call."""
-    tiles = [tile for tile in map(tile_of, names) if tile]
+    tiles = [each for each in functions if isinstance(each, Tile)]
     signs = dict.fromkeys(tile.signs for tile in tiles if are_whole(tile.signs))
     quads = (tile for tile in tiles if tile.signs and tile.signs not in signs)
     macros = dict.fromkeys(
@@ -64,17 +97,17 @@ def _needed(names: Iterable[str]) -> str:
     return "".join(f"\n{text}\n" for text in (*macros, *stores, *whole))
 
 
-def _text(name: str, storage: str) -> str:
-    if (tile := tile_of(name)) is not None:
-        return tile_text(tile, storage)
-    if is_transpose(name):
-        return transpose_text(name, storage)
-    return apart_as(name, storage)
+def _text(function: LibraryFunction, storage: str) -> str:
+    if isinstance(function, Tile):
+        return tile_text(function, storage)
+    if is_transpose(function):
+        return transpose_text(function, storage)
+    return apart_as(function, storage)
 
 
-def _head(name: str) -> str:
-    if (tile := tile_of(name)) is not None:
-        return head(tile)
-    if is_transpose(name):
-        return transpose_head(name)
-    return declaration(name)
+def _head(function: LibraryFunction) -> str:
+    if isinstance(function, Tile):
+        return head(function)
+    if is_transpose(function):
+        return transpose_head(function)
+    return declaration(function)

@@ -5,8 +5,8 @@ For each step of the contraction, every row adds a product of two factors: a num
 each row has for itself, and one that all rows share. All rows are written out: a compiler takes
 twice as long for loops that it has to unroll first.
 
-Sizes of loops and steps through memory are arguments. So a name says all there is to know of a
-tile, and what one module has compiled, no other one has to: see `emit_c.contraction.library`.
+Sizes of loops and steps through memory are arguments. So few tiles serve many modules, and what one
+module has compiled, no other one has to: see `emit_c.contraction.library`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from emit_c.code import processor
 from emit_c.contraction.bytes import add_bytes_name, add_pairs_name
 from emit_c.contraction.edges import lanes_type, storing_name
 from emit_c.contraction.whole_tiles import are_whole, whole_tile_body
-from hlo.types.element_type import ELEMENT_TYPES, F32, S32
+from hlo.types.element_type import ELEMENT_TYPES, S32
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -92,21 +92,6 @@ class Tile:
     def width(self) -> int:
         """Outputs of a row."""
         return self.vectors * self.lanes
-
-
-def tile_of(name: str) -> Tile | None:
-    """The tile of a name, if it is one."""
-    parts = name.removeprefix(_PREFIX).split("_")
-    if not name.startswith(_PREFIX) or len(parts) != 4:
-        return None
-    factors, size, loops, word = parts
-    rows, vectors, lanes = map(int, size.split("x"))
-    apart, signs = factors[1:-1], _SIGNS.get(word, "")
-    kind = F32 if signs.lower() == PAIRS else S32 if signs else ELEMENT_TYPES[word]
-    return Tile(
-        factors[0], factors[-1], rows, vectors, lanes, int(loops),
-        kind, int(apart) if apart else None, signs,
-    )  # fmt: skip
 
 
 def has_offset(signs: str) -> bool:

@@ -274,11 +274,11 @@ class Tiling(Packing):
         steps = (run.tiles, *apart, run.output, row_step)
         if self._is_stored_by_tiles(target):
             walk = self._steps(body, (*steps, self.row.output, *loops))
-            body.call(tile.name, *factors, output, walk, count, adds, work=work)
+            body.call(tile, *factors, output, walk, count, adds, work=work)
             return
         sums = body.variable(f"_Alignas(64) {self.kind}", "sums", size=rows * self.width)
         walk = self._steps(body, (*steps, self.width, *loops))
-        body.call(tile.name, *factors, sums, walk, self.width, 0, work=work)
+        body.call(tile, *factors, sums, walk, self.width, 0, work=work)
         self._store(body, sums, output, target, rows, count, adds)
 
     def _steps(self, body: Body, steps: Sequence[int]) -> Name:

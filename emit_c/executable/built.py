@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from emit_c.contraction.library import LibraryFunction
     from emit_c.executable.compilers import Compilers
     from emit_c.program.emit import Program
 
@@ -57,7 +58,7 @@ class Built:
     donated: Mapping[int, int]
     functions: tuple[str, ...]
     constants: tuple[NDArray[np.uint8], ...]
-    tiles: tuple[str, ...] = ()
+    tiles: tuple[LibraryFunction, ...] = ()
     views: Mapping[int, StridedView] = field(default_factory=dict[int, StridedView])
     meetings: Meetings = NONE
 

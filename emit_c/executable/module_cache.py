@@ -22,6 +22,7 @@ import numpy as np
 from codegen.program.collectives import Meetings
 from emit_c.code import processor
 from emit_c.code.foreign import PROVIDED
+from emit_c.contraction.library import as_json, of_json
 from emit_c.executable.built import Built
 from emit_c.executable.runtime import slots
 from emit_c.executable.toolchain import toolchain
@@ -109,7 +110,7 @@ def load_built(key: str, module: Module) -> Built | None:
         arena_bytes=about["arena_bytes"],
         donated={int(k): v for k, v in about["donated"].items()},
         functions=tuple(about["functions"]),
-        tiles=tuple(about["tiles"]),
+        tiles=tuple(map(of_json, about["tiles"])),
         constants=constants,
         views={int(k): StridedView(*map(tuple, v)) for k, v in about["views"].items()},
         meetings=Meetings.of_json(about["meetings"], module),
@@ -130,7 +131,7 @@ def store_built(key: str, module: Module, built: Built) -> None:
         "arena_bytes": built.arena_bytes,
         "donated": dict(built.donated),
         "functions": built.functions,
-        "tiles": built.tiles,
+        "tiles": [as_json(each) for each in built.tiles],
         "views": {k: (v.sizes, v.axes) for k, v in built.views.items()},
         "meetings": built.meetings.as_json(module),
     }

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from emit_c.contraction.library import LibraryFunction
     from emit_c.executable.compilers import Compilers
 
 # Fewer tiles than this are not worth a compiler of their own.
 FEW = 4
 # The libraries of tiles that this process has loaded: their contents do not change.
-_LOADED: dict[str, ctypes.CDLL] = {}
+_LOADED: dict[LibraryFunction, ctypes.CDLL] = {}
 
 
 class MissingTiles:
@@ -40,16 +41,16 @@ class MissingTiles:
     def __init__(self, start: Callable[[], Compilers] | None = None) -> None:
         self._start = start
         self._running: Compilers | None = None
-        self._seen: set[str] = set()
-        self._missing: list[str] = []
+        self._seen: set[LibraryFunction] = set()
+        self._missing: list[LibraryFunction] = []
         self._files: list[str] = []  # those that compilers have
-        self._waiting: list[str] = []  # tiles that are in none of them
+        self._waiting: list[LibraryFunction] = []  # tiles that are in none of them
 
-    def look(self, names: Iterable[str]) -> None:
+    def look(self, tiles: Iterable[LibraryFunction]) -> None:
         """Take up the tiles that some kernels call, and begin to compile them if they suffice."""
-        new = [name for name in names if name not in self._seen]
+        new = [tile for tile in tiles if tile not in self._seen]
         self._seen.update(new)
-        missing = [name for name in new if name not in _LOADED and not _file(name)]
+        missing = [tile for tile in new if tile not in _LOADED and not _file(tile)]
         self._missing += missing
         self._waiting += missing
         if self._start and len(self._waiting) >= FEW:
@@ -71,16 +72,16 @@ class MissingTiles:
         count = min(slots(), -(-len(self._waiting) // FEW))
         files = [*self._files, *(exported(self._waiting[k::count]) for k in range(count))]
         made = library(files, running=self._running)
-        for name in self._missing:
+        for tile in self._missing:
             try:
-                made.with_name(_name(name)).hardlink_to(made)
+                made.with_name(_name(tile)).hardlink_to(made)
             except FileExistsError:
                 pass  # there was one tile only, or another process was faster
             except OSError:
-                library([exported([name])])  # files have one name each here
+                library([exported([tile])])  # files have one name each here
 
 
-def compile_tiles(names: Iterable[str]) -> None:
+def compile_tiles(tiles: Iterable[LibraryFunction]) -> None:
     """Compile those tiles that are neither loaded nor in the cache.
 
     Raises
@@ -88,20 +89,20 @@ def compile_tiles(names: Iterable[str]) -> None:
     HloError
         HLO180 if there is no compiler, HLO182 if it refuses a file.
     """
-    tiles = MissingTiles()
-    tiles.look(names)
-    tiles.compile()
+    missing = MissingTiles()
+    missing.look(tiles)
+    missing.compile()
 
 
-def _name(tile: str) -> str:
+def _name(tile: LibraryFunction) -> str:
     return library_name([exported([tile])])
 
 
-def _file(tile: str) -> Path | None:
+def _file(tile: LibraryFunction) -> Path | None:
     return find_library(_name(tile))
 
 
-def load_tiles(names: Iterable[str]) -> None:
+def load_tiles(tiles: Iterable[LibraryFunction]) -> None:
     """Load the libraries of tiles, for modules to find their functions.
 
     Raises
@@ -109,8 +110,8 @@ def load_tiles(names: Iterable[str]) -> None:
     HloError
         as `compile_tiles`.
     """
-    names = [name for name in names if name not in _LOADED]
-    compile_tiles(names)
-    for name in names:
-        made = _file(name) or library([exported([name])])
-        _LOADED[name] = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL)
+    new = [tile for tile in tiles if tile not in _LOADED]
+    compile_tiles(new)
+    for tile in new:
+        made = _file(tile) or library([exported([tile])])
+        _LOADED[tile] = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL)

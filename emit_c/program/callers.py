@@ -14,6 +14,7 @@ from emit_c.program.relocatable import ENTRY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from codegen.callees import Named
     from emit_c.code.constants import CConstants
     from emit_c.conditions import Conditions
     from emit_c.program.buffers import CMemory
@@ -55,16 +56,18 @@ class Callers:
         return self._written[0]
 
     @property
-    def mentions(self) -> Mapping[str, None]:
+    def mentions(self) -> Mapping[str, Named | None]:
         """The names that they mention."""
         return self._written[1]
 
     @cached_property
-    def _written(self) -> tuple[str, Mapping[str, None]]:
+    def _written(self) -> tuple[str, Mapping[str, Named | None]]:
         constants = self.constants
         loaded = [name for name, each in constants.definitions.items() if each.is_loaded]
         texts = [constants.loader()]
-        mentions = dict.fromkeys((*loaded, *self.conditions.mentions, *words(self.clocks)))
+        mentions: dict[str, Named | None] = dict.fromkeys(
+            (*loaded, *self.conditions.mentions, *words(self.clocks))
+        )
         if self.table:
             texts.append(self.table.text)
             mentions |= dict.fromkeys(self.table.kernels)

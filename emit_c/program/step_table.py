@@ -116,7 +116,7 @@ class StepTable:
     def _row(self, step: Step) -> StepRow | None:
         """The row of a step; None if it is more than a call of a kernel on arrays."""
         match step:
-            case (KernelStep(Call(kernel, arguments)) as kernel_step,):
+            case (KernelStep(Call(str(kernel), arguments)) as kernel_step,):
                 addresses = [self._address(argument) for argument in arguments]
             case _:
                 return None

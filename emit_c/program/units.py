@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
+    from codegen.callees import Named
     from emit_c.code.constants import ConstantArray
     from emit_c.code.definition import Definition
+    from emit_c.contraction.library import LibraryFunction
     from emit_c.program.callers import Callers
 
 LEAST_TEXT = 8_000
@@ -73,8 +75,8 @@ class Parts:
         return self._one_file(declarations(_mentions(self.kernels.values())), whole=False)
 
     @property
-    def tiles(self) -> tuple[str, ...]:
-        """The names of the register tiles, and of other functions apart, that kernels call."""
+    def tiles(self) -> tuple[LibraryFunction, ...]:
+        """The register tiles, and other functions apart, that kernels call."""
         return called(_mentions(self.kernels.values()))
 
     def _one_file(self, library: str, *, whole: bool) -> str:
@@ -88,9 +90,9 @@ class Parts:
         return f"{self.about()}\n{prelude(used, whole=whole)}\n{code}"
 
 
-def _mentions(definitions: Iterable[Definition | Callers]) -> dict[str, None]:
+def _mentions(definitions: Iterable[Definition | Callers]) -> dict[str, Named | None]:
     """The names that some definitions mention, in order."""
-    return dict.fromkeys(chain.from_iterable(each.mentions for each in definitions))
+    return dict(chain.from_iterable(each.mentions.items() for each in definitions))
 
 
 def _used(
@@ -115,14 +117,14 @@ class Units:
     ----------
     most : how many compilers can work at once; with one there is one file.
     hand_out : takes each file as soon as it is whole, but for the last ones.
-    hand_out_tiles : takes the names of the tiles that kernels call, as these are written.
+    hand_out_tiles : takes the tiles that kernels call, as these are written.
     """
 
     def __init__(
         self,
         most: int,
         hand_out: Callable[[str], None] | None = None,
-        hand_out_tiles: Callable[[Iterable[str]], None] | None = None,
+        hand_out_tiles: Callable[[Iterable[LibraryFunction]], None] | None = None,
     ) -> None:
         self._most, self._hand_out, self._hand_out_tiles = most, hand_out, hand_out_tiles
         self._words: dict[str, AbstractSet[str]] = {}  # that kernels mention
@@ -150,7 +152,7 @@ class Units:
         for name in list(kernels)[len(self._words) :]:
             self._words[name] = kernels[name].mentions.keys()
             if self._hand_out_tiles:
-                self._hand_out_tiles(called(self._words[name]))
+                self._hand_out_tiles(called(kernels[name].mentions))
             is_movable = name in entries and not kernels[name].is_inlined
             if is_movable and not _reached(self._words, [name]) & unmovable:
                 # With the functions that it calls, as a reduction its iterations.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import name_of
 from codegen.functions import Function, mentions
 from codegen.program.steps import Copy, Launch
 from emit_cuda.grids.stages import BARRIER
@@ -44,7 +45,8 @@ def needs_block(file: WrittenKernels, written: Written) -> bool:
     if "blockIdx" in called or (by_number and stage.block[1:] != (1, 1)):
         # Functions would ask for numbers that are others here.
         raise NotMergedError
-    waits = BARRIER.function in words or BARRIER.function in called
+    barrier = name_of(BARRIER.function)
+    waits = barrier in words or barrier in called
     return bool(stage.shared) or waits or by_number
 
 

@@ -160,7 +160,7 @@ class KernelFile(WrittenKernels):
                 f'{comment(about)}extern "C" __global__ void {bounds}{name}({listed}) {{\n'
                 f"{shared}{text(statements)}}}\n"
             )
-            self.words.update(mentions(function))
+            self.words.update(dict.fromkeys(mentions(function)))
             self.words.update(dict.fromkeys(kind for kind, _, _ in stage.shared))
         if self.watch:
             self.watch(wanted, stage, self._names[key])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from codegen.callees import FUNCTIONS
+from codegen.callees import FUNCTIONS, Callee
 from codegen.expressions import Apply, Expr, Index, Literal, Op
 from codegen.statements import Call, Statement, Try, replaced, rewritten, scalar
 from codegen.walk import rebuilt
@@ -16,8 +16,6 @@ from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from codegen.callees import Callee
 
 _PARTS = {"real": FUNCTIONS["real_part"], "imag": FUNCTIONS["imag_part"]}
 
@@ -53,6 +51,10 @@ def all_in_cuda(statements: Iterable[Statement]) -> tuple[Statement, ...]:
 
 def _renamed(statement: Statement) -> Sequence[Statement] | None:
     """A call by CUDA's name of the function; None for other statements."""
-    if isinstance(statement, Call | Try):
-        return [replace(statement, function=spelled(statement.function))]
-    return None
+    match statement:
+        case Call(str(function)) | Try(function):
+            return [replace(statement, function=spelled(function))]
+        case Call(Callee() as function):
+            return [replace(statement, function=_function(function))]
+        case _:
+            return None

@@ -192,7 +192,7 @@ def test_instructions_of_whole_tiles_are_those_of_the_assembler(tmp_path, signs)
     kind = ELEMENT_TYPES["f32" if signs == "BF" else "s32"]
     tile = Tile("n", "v", 30, 2, 16, 1, kind, signs=signs)
     source, made = tmp_path / "tile.c", tmp_path / "tile.s"
-    source.write_text(exported([tile.name]))
+    source.write_text(exported([tile]))
     subprocess.run([*known, "-c", source, "-o", tmp_path / "tile.o"], check=True)
     subprocess.run([*known, "-S", source, "-o", made], check=True)
     named = "tdpbf16ps" if signs == "BF" else f"tdpb{signs.lower()}d"

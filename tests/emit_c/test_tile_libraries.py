@@ -115,10 +115,10 @@ def test_a_library_that_was_removed_is_made_again(cache, monkeypatch):
 
 def test_the_file_that_people_read_holds_the_tiles():
     parts = emit_c.emit(hlo.parse(DOT.format(n=28, k=64))).parts
-    (name,) = parts.tiles
-    assert f"static void {name}(" in parts.whole()
+    (tile,) = parts.tiles
+    assert f"static void {tile.name}(" in parts.whole()
     unit = parts.declaring()
-    assert f"\nvoid {name}(" in unit
+    assert f"\nvoid {tile.name}(" in unit
     assert "sum_0_0" not in unit
 
 

@@ -1,5 +1,6 @@
 """Register tiles do not depend on the module: they are shared, and all of one size."""
 
+import json
 import re
 
 import numpy as np
@@ -8,7 +9,8 @@ from strategies.compiled import check, whole
 
 import emit_c
 import hlo
-from emit_c.contraction.tiles import Tile, tile_of
+from emit_c.contraction.library import as_json, of_json
+from emit_c.contraction.tiles import PAIRS, Tile
 from hlo.types.element_type import ELEMENT_TYPES
 
 
@@ -22,13 +24,19 @@ def tiles(source):
     return re.findall(r"^static void (hlo_tile_\w+)\(", source, re.MULTILINE)
 
 
-@pytest.mark.parametrize("each", ["n", "n640", "r", "v"])
-@pytest.mark.parametrize("shared", "npqrv")
-def test_a_name_says_what_a_tile_is(each, shared):
-    apart = int(each[1:]) if each[1:] else None
-    tile = Tile(each[0], shared, 13, 2, 16, 3, ELEMENT_TYPES["f32"], apart)
-    assert tile_of(tile.name) == tile
-    assert tile_of(f"{tile.name}_1") is None
+def called_tiles(text):
+    """The tiles that the C of a module calls."""
+    return emit_c.emit(hlo.parse(f"HloModule m\nENTRY e {{\n{text}\n}}")).parts.tiles
+
+
+@pytest.mark.parametrize("known", [None, 640])
+@pytest.mark.parametrize("signs", ["", "us", "SS", PAIRS])
+def test_a_function_that_a_cache_names_is_the_one_that_code_calls(known, signs):
+    """A process that finds a module in the cache compiles those of its tiles that are not there."""
+    kind = ELEMENT_TYPES["s32" if signs in ("us", "SS") else "f32"]
+    tile = Tile("n", "p", 13, 2, 16, 3, kind, known, signs)
+    for function in (tile, "hlo_transpose_u64"):
+        assert of_json(json.loads(json.dumps(as_json(function)))) == function
 
 
 TWO = """x = f32[{n},64] parameter(0)  y = f32[64,{k}] parameter(1)  z = f32[{k},96] parameter(2)
@@ -100,14 +108,17 @@ ROOT r = (f32[{m},{n}]) tuple(d)"""
 @pytest.mark.parametrize(("steps", "rows"), [(1024, 8), (512, 16), (960, 26)])
 def test_a_tile_has_no_more_rows_than_their_set_of_the_cache_has_ways(steps, rows):
     """Of rows 4 KiB apart, a line each lies in one set of 8 ways, of 2 KiB in two."""
-    (tile,) = tiles(compiled(ONE.format(m=208, k=steps, n=16)))
-    assert tile_of(tile).rows == rows
+    text = ONE.format(m=208, k=steps, n=16)
+    compiled(text)
+    (tile,) = called_tiles(text)
+    assert tile.rows == rows
 
 
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize(("columns", "shared"), [(256, "p"), (96, "v"), (1056, "q")])
 def test_numbers_are_fetched_ahead_where_rows_lie_far_apart(columns, shared):
-    source = compiled(ONE.format(m=12, k=400, n=columns))
-    (tile,) = tiles(source)
-    assert tile_of(tile).shared == shared
+    text = ONE.format(m=12, k=400, n=columns)
+    source = compiled(text)
+    (tile,) = called_tiles(text)
+    assert tile.shared == shared
     assert ("__builtin_prefetch" in source) == (shared != "v")
