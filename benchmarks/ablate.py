@@ -36,7 +36,6 @@ from benchmarks.measure import Times, both_clocks, geometric_mean, rounds_for, t
 from emit_c.kernels import passes
 from hlo.errors.error import HloError
 from optimizer import optimize
-from optimizer.dynamic_padder.boundary import static_form
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def kernels_changed(text: str) -> dict[str, int]:
             found[pass_] = found.get(pass_, 0) + 1
         last[kernel] = statements
 
-    emit_c.emit(prepare(static_form(optimize(hlo.parse(text), "cpu"))), watch=watch)
+    emit_c.emit(prepare(optimize(hlo.parse(text), "cpu")), watch=watch)
     return found
 
 
@@ -154,7 +153,7 @@ def _sources(works: Sequence[Work]) -> tuple[dict[str, str], float]:
     began = time.process_time()
     for work in works:
         with suppress(HloError):  # not all texts can be emitted
-            module = prepare(static_form(optimize(hlo.parse(work.text), "cpu")))
+            module = prepare(optimize(hlo.parse(work.text), "cpu"))
             made[work.name] = emit_c.emit(module).source
     return made, time.process_time() - began
 

@@ -38,7 +38,6 @@ from emit_c.executable.profile import Profile, ProfileRow, profile
 from emit_c.executable.source_lines import line_at
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.support.compiler import is_gcc
-from optimizer.dynamic_padder.boundary import static_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -88,7 +87,7 @@ def sweep(works: Iterator[Work]) -> Iterator[Finding]:
 
 def findings(work: Work) -> Iterator[Finding]:
     """The slow kernels of one module."""
-    module = static_form(optimizer.optimize(hlo.parse(work.text), target="cpu"))
+    module = optimizer.optimize(hlo.parse(work.text), target="cpu")
     many = profile(module, work.arguments)
     threads = emit_c.set_threads(1)
     try:

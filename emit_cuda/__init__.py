@@ -42,9 +42,9 @@ from hlo.support.garbage import no_collection
 from hlo.verify import Sound, trust, verify
 from interpreter.engine.memory import refuse_elided
 from interpreter.precision import with_explicit_precision
-from optimizer.dynamic_padder.boundary import to_static
 from optimizer.dynamic_padder.padding import is_dynamic
-from optimizer.layout.row_major_entry import row_major_entry
+from optimizer.layout.row_major_entry import RowMajorEntry
+from optimizer.log import Log
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
@@ -144,10 +144,15 @@ class _Compilation:
         """The module on one device."""
         if is_dynamic(self.module):
             precise = with_explicit_precision(self.module)
-            static = to_static(optimized(precise, self.sound) if self.optimize else precise)
-            program = self._emitted(prepare(static.module, "gpu"))
+            static = prepare(optimized(precise, self.sound) if self.optimize else precise, "gpu")
+            program = self._emitted(static)
             return DynamicCudaExecutable(
-                self.module, static, program, self.device, self.libraries, flushes=self.flushes
+                self.module,
+                static.entry,
+                program,
+                self.device,
+                self.libraries,
+                flushes=self.flushes,
             )
         program = self._emitted(trust(prepare(self._optimized(), "gpu")))
         return CudaExecutable(
@@ -193,7 +198,8 @@ class _Compilation:
 
 def optimized(module: Module, sound: Sound | None = None) -> Module:
     """The module that `compile` emits, if it is for one device and has no dynamic sizes."""
-    result = optimizer.optimize(row_major_entry(module), target="gpu", observers=())
+    log = Log()
+    result = optimizer.optimize(log.run(RowMajorEntry(), module), target="gpu", log=log)
     verify(result, sound)
     return result
 

@@ -20,6 +20,7 @@ from emit_cuda.program.runner import Graphs, Runner
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from interpreter.engine.arguments import checked_arguments
+from optimizer.dynamic_padder.boundary import run_time_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from emit_cuda.program.runner import Addresses
     from hlo.instruction import Computation, Module
     from hlo.types.shape import Shape
-    from optimizer.dynamic_padder.boundary import Static
 
 Value = Any  # an array, None for a token, or a tuple of values
 # Stands for the elements of arrays that only the device sees.
@@ -319,22 +319,21 @@ class DynamicCudaExecutable(CudaExecutable):
     Parameters
     ----------
     module : as it was given.
-    static : the module of static shapes that was compiled in its place.
+    static : the entry of what was compiled in its place.
     """
 
     def __init__(
         self,
         module: Module,
-        static: Static,
+        static: Computation,
         program: CudaProgram,
         device: CudaDevice,
         libraries: Libraries = NONE,
         *,
         flushes: bool = False,
     ) -> None:
-        entry = static.module.entry
-        super().__init__(entry, program, device, libraries=libraries, flushes=flushes)
-        self._whole, self._static = module.entry, static
+        super().__init__(static, program, device, libraries=libraries, flushes=flushes)
+        self._whole, self._sizes = module.entry, run_time_sizes(module.entry)
 
     def call(self, arguments: Sequence[Any]) -> Value:
         """The value on this device."""
@@ -342,7 +341,7 @@ class DynamicCudaExecutable(CudaExecutable):
         def run(*given: Any) -> Value:
             return super(DynamicCudaExecutable, self).call(given)
 
-        return call_with_sizes(self._whole, self._static, run, arguments)
+        return call_with_sizes(self._whole, self._sizes, run, arguments)
 
 
 def _give_back(device: CudaDevice, graphs: Graphs, kept: dict[tuple[str, int], int]) -> None:

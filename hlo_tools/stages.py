@@ -10,8 +10,8 @@ from emit_c.program.assigned import assigned, emitted_form
 from hlo_tools.drawing.graphs.drawing import drawn
 from hlo_tools.drawing.pictures.loops import expect_kernel, loops
 from optimizer import optimize
-from optimizer.dynamic_padder.boundary import static_form
-from optimizer.layout.row_major_entry import row_major_entry
+from optimizer.layout.row_major_entry import RowMajorEntry
+from optimizer.log import Log
 from optimizer.memory.report import report
 from optimizer.observers import BUFFERS
 from optimizer.pipelines import prepare
@@ -46,7 +46,7 @@ def compiled_text(module: Module, stage: str) -> str:
 
         return page_of(module)
     target = "gpu" if stage in OF_CUDA else "cpu"
-    module = row_major_entry(module) if stage in OF_CUDA else module
+    module = RowMajorEntry().run(module, Log()) if stage in OF_CUDA else module
     return stage_text(optimize(module, target=target), stage, target=target)
 
 
@@ -91,7 +91,7 @@ def stage_text(
 
         own = own_schedule(schedule, kernel)
     if stage in OF_CUDA:
-        module = prepare(static_form(module), "gpu")
+        module = prepare(module, "gpu")
         return _cuda_text(module, stage, architecture, explain_launch, own)
     if stage == "loops":
         return loops(module, kernel, until, target, steps=steps, prove=prove, schedule=own)
@@ -121,7 +121,7 @@ def code_files(module: Module, target: str) -> Iterator[tuple[str, Callable[[], 
     if target == "gpu":
         from emit_cuda import emit, nvrtc  # noqa: PLC0415
 
-        source = cache(lambda: emit(prepare(static_form(module), "gpu")).source)
+        source = cache(lambda: emit(prepare(module, "gpu")).source)
         yield "cu", source
         yield "ptx", lambda: nvrtc.ptx(source(), DEFAULT_GPU)
 

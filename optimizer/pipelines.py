@@ -20,6 +20,7 @@ from optimizer.conditionals.conditional_canonicalizer import ConditionalCanonica
 from optimizer.conditionals.conditional_simplifier import ConditionalSimplifier
 from optimizer.conditionals.conditional_to_select import ConditionalToSelect
 from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
+from optimizer.dynamic_padder.boundary import StaticBoundary
 from optimizer.dynamic_padder.dynamic_padder import DynamicPadder
 from optimizer.expanders import stages
 from optimizer.expanders.degenerate_collective_remover import DegenerateCollectiveRemover
@@ -190,6 +191,7 @@ def preparation(target: Target = "cpu", *, is_alone: bool = True) -> Pipeline:
         "preparation",
         (
             ExplicitPrecision(),
+            StaticBoundary(),
             AsyncUnwrapper(),
             DegenerateCollectiveRemover(alone=target == "gpu" and is_alone),
             *stages.passes_of(stages.NEEDED, strict=False),

@@ -16,26 +16,22 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation
     from hlo.types.shape import Shape
-    from optimizer.dynamic_padder.boundary import Static
+    from optimizer.dynamic_padder.boundary import RunTimeSizes
 
 Value = Any  # an array, None for a token, or a tuple of values
 
 
 def call_with_sizes(
-    entry: Computation, static: Static, run: Callable[..., Value], arguments: Sequence[Any]
+    entry: Computation, sizes: RunTimeSizes, run: Callable[..., Value], arguments: Sequence[Any]
 ) -> Value:
     """The value of a computation for arguments of any sizes, by a function for static ones.
-
-    Parameters
-    ----------
-    static : what `run` computes in the place of the computation.
 
     Raises
     ------
     HloError
         HLO110 to HLO112 if the arguments do not fit.
     """
-    call = PaddedCall(entry, static, arguments)
+    call = PaddedCall(entry, sizes, arguments)
     return call.cut(run(*call.arguments))
 
 
@@ -52,19 +48,21 @@ class PaddedCall:
         HLO110 to HLO112 if the arguments do not fit.
     """
 
-    def __init__(self, entry: Computation, static: Static, arguments: Sequence[Any]) -> None:
+    def __init__(self, entry: Computation, sizes: RunTimeSizes, arguments: Sequence[Any]) -> None:
         values = checked_arguments(entry, arguments)
         arrays = list(leaves(values))
-        sizes = [np.array(arrays[k].shape[d], np.int32) for k, d in static.given]
+        given = [np.array(arrays[k].shape[d], np.int32) for k, d in sizes.given]
         shapes = (p.shape for p in entry.parameters)
         padded = [_padded(v, s) for v, s in zip(values, shapes, strict=True)]
-        self._static, self.arguments = static, (*padded, *sizes)
+        self._sizes, self.arguments = sizes, (*padded, *given)
 
     def cut(self, value: Value) -> Value:
         """The results, without their padding."""
+        if not self._sizes.yielded:
+            return value
         result, *counts = cast("tuple[Value, ...]", value)
         kept: dict[int, dict[int, int]] = {}
-        for (number, d), count in zip(self._static.yielded, counts, strict=True):
+        for (number, d), count in zip(self._sizes.yielded, counts, strict=True):
             kept.setdefault(number, {})[d] = int(count)
         cut = (_cut(leaf, kept.get(number, {})) for number, leaf in enumerate(leaves(result)))
         return _nested(result, cut)

@@ -18,10 +18,9 @@ from emit_c.executable.runtime import slots
 from emit_c.executable.tiles import MissingTiles
 from emit_c.program.emit import Program, emit
 from emit_c.program.units import Units
-from emit_c.program.views import without_last_bitcasts
 from hlo.verify import trust, verify
 from interpreter.precision import with_explicit_precision
-from optimizer.dynamic_padder.boundary import to_static
+from optimizer.layout.result_views import ResultViews, views_of
 from optimizer.log import Log
 from optimizer.pipelines import prepare
 
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from emit_c.conditions import Conditions
     from emit_c.executable.built import Built
     from emit_c.kernels.passes import KernelPass
-    from emit_c.program.views import StridedView
     from hlo.instruction import Module
     from hlo.verify import Sound
+    from optimizer.layout.result_views import StridedView
 
 
 class ModuleInC(NamedTuple):
@@ -72,9 +71,8 @@ class Building:
         if self.optimize:
             precise = optimizer.optimize(precise, target="cpu", observers=())
             verify(precise, self.sound)
-        static = to_static(precise)
-        program = self._emitted(prepare(static.module))
-        return DynamicExecutable(self.module, static, build(program))
+        static = prepare(precise)
+        return DynamicExecutable(self.module, static.entry, build(self._emitted(static)))
 
     def built(self, key: str) -> Built:
         """The library, stored in the user's cache under a key if there is one."""
@@ -106,7 +104,7 @@ class Building:
         log, made = Log(), self.module
         if self.optimize:
             made = optimizer.optimize(made, target="cpu", log=log)
-        viewed, views = without_last_bitcasts(made)
+        views, viewed = views_of(made), log.run(ResultViews(), made)
         prepared = trust(prepare(viewed, log=log))
         try:
             return ModuleInC(made, self._emitted(prepared, units), views)

@@ -18,8 +18,8 @@ from codegen.program.collectives import NONE, Meetings
 from emit_c.executable.libraries import library
 from emit_c.executable.runtime import slots
 from emit_c.executable.tiles import MissingTiles
-from emit_c.program.views import StridedView
 from hlo.errors.error import HloError
+from optimizer.layout.result_views import StridedView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_c.program.views import StridedView
     from hlo.instruction import Computation
     from hlo.types.shape import Shape
+    from optimizer.layout.result_views import StridedView
 
 Value = Any  # an array, None for a token, or a tuple of values
 Leaf = tuple[Any, tuple[int, ...], int]  # dtype or None, dims, partner

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from emit_c.executable import module_cache
-from emit_c.executable.executable import Executable
-from emit_c.executable.strided import StridedExecutable
+from emit_c.executable.strided import loaded
 from hlo.support.garbage import no_collection
 from optimizer.dynamic_padder.padding import is_dynamic
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from emit_c.conditions import Conditions
     from emit_c.executable.building import Building
     from emit_c.executable.built import Built
+    from emit_c.executable.executable import Executable
     from emit_c.kernels.passes import KernelPass
     from hlo.instruction import Module
     from hlo.verify import Sound
@@ -62,12 +63,8 @@ class Compilation:
             return self._loaded(self._building().built(key))
 
     def _loaded(self, built: Built) -> Executable:
-        strided = StridedExecutable if built.views else Executable
-        return strided(
-            self.module.entry,
-            built,
-            lambda: f"{self.conditions.subnormals}\n{self.module}",
-        )
+        about = partial("{}\n{}".format, self.conditions.subnormals, self.module)
+        return loaded(self.module.entry, built, about)
 
     def _building(self) -> Building:
         """The maker of the library, with the optimizer and the emitter."""

@@ -26,11 +26,11 @@ from emit_c.contraction.library import as_json, of_json
 from emit_c.executable.built import Built
 from emit_c.executable.runtime import slots
 from emit_c.executable.toolchain import toolchain
-from emit_c.program.views import StridedView
 from hlo.attributes import Constant
 from hlo.support.cache import cache_folder, read_sealed, write_sealed
 from hlo.support.libraries import find_library, is_due, tidy
 from hlo.write.print import Options, print_module
+from optimizer.layout.result_views import StridedView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

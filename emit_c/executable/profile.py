@@ -20,14 +20,15 @@ import numpy as np
 from emit_c.conditions import conditions_for
 from emit_c.executable.built import build
 from emit_c.executable.calling import aligned_bytes
-from emit_c.executable.executable import Executable
 from emit_c.executable.libraries import library
 from emit_c.executable.runtime import FOLDER, in_one_file, runtime, slots
+from emit_c.executable.strided import loaded
 from emit_c.executable.toolchain import OPTIMIZED
+from emit_c.program.assigned import emitted_form
 from emit_c.program.clocks import with_clocks
 from emit_c.program.emit import emit
 from optimizer import machine
-from optimizer.pipelines import prepare
+from optimizer.layout.result_views import views_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -182,7 +183,7 @@ def profile(
         as `Executable` and its call.
     """
     chosen = conditions_for()
-    call = partial(_profiled, prepare(module), schedule, arguments, per_device)
+    call = partial(_profiled, module, schedule, arguments, per_device)
     found = call(chosen)
     if chosen.subnormals == "flush":
         return found
@@ -205,11 +206,11 @@ def _profiled(
     per_device: Sequence[Sequence[Any]] | None,
     conditions: Conditions,
 ) -> Profile:
-    """The fastest run of a module, as emitters need it."""
+    """The fastest run of an optimized module."""
     recorder = _recorder()
-    program = with_clocks(emit(module, schedule=schedule, conditions=conditions))
+    program = with_clocks(emit(emitted_form(module), schedule=schedule, conditions=conditions))
     sites = tuple(call.site for call in program.parts.calls.kernel_steps)
-    executable = Executable(module.entry, build(program), partial(str, module))
+    executable = loaded(module.entry, build(program, views_of(module)), partial(str, module))
     call = partial(executable, *arguments, per_device=per_device)
     call()
     roofline()  # takes its own time, once

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.program.run_time_sizes import PaddedCall, call_with_sizes
 from emit_c.executable.executable import Executable
+from optimizer.dynamic_padder.boundary import run_time_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from emit_c.executable.built import Built
-    from hlo.instruction import Module
-    from optimizer.dynamic_padder.boundary import Static
+    from hlo.instruction import Computation, Module
 
 
 class DynamicExecutable(Executable):
@@ -22,12 +22,12 @@ class DynamicExecutable(Executable):
     Parameters
     ----------
     module : as it was given.
-    static : what was compiled in its place.
+    static : the entry of what was compiled in its place.
     """
 
-    def __init__(self, module: Module, static: Static, built: Built) -> None:
-        super().__init__(static.module.entry, built, lambda: str(module))
-        self._entry, self._static, self.native = module.entry, static, None
+    def __init__(self, module: Module, static: Computation, built: Built) -> None:
+        super().__init__(static, built, lambda: str(module))
+        self._entry, self._sizes, self.native = module.entry, run_time_sizes(module.entry), None
 
     def __call__(
         self,
@@ -38,7 +38,7 @@ class DynamicExecutable(Executable):
         """The value of the module for some arguments, as `Executable` gives it."""
         if per_device is None:
             call = partial(super().__call__, communicator=communicator)
-            return call_with_sizes(self._entry, self._static, call, arguments)
-        calls = [PaddedCall(self._entry, self._static, each) for each in per_device]
+            return call_with_sizes(self._entry, self._sizes, call, arguments)
+        calls = [PaddedCall(self._entry, self._sizes, each) for each in per_device]
         made = super().__call__(per_device=[call.arguments for call in calls])
         return [call.cut(value) for call, value in zip(calls, made, strict=True)]

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any, cast
 from emit_c.executable.executable import Executable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from emit_c.executable.built import Built
+    from hlo.instruction import Computation
 
 Value = Any  # an array, None for a token, or a tuple of values
+
+
+def loaded(entry: Computation, built: Built, told: Callable[[], str]) -> Executable:
+    """A built module as a function, whose results lie as the layouts of its entry say."""
+    return (StridedExecutable if built.views else Executable)(entry, built, told)
 
 
 class StridedExecutable(Executable):

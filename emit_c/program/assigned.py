@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from emit_c.program.emit import emit
-from emit_c.program.views import without_last_bitcasts
 from hlo.errors.error import HloError
-from optimizer.dynamic_padder.boundary import static_form
+from optimizer.layout.result_views import ResultViews
 from optimizer.log import Log
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion
@@ -38,7 +37,7 @@ class Assigned(NamedTuple):
 
 def emitted_form(module: Module) -> Module:
     """The module that C is written for in the place of an optimized one."""
-    return prepare(without_last_bitcasts(static_form(module))[0])
+    return prepare(ResultViews().run(module, Log()))
 
 
 def assigned(module: Module) -> Assigned:

@@ -14,7 +14,6 @@ from hlo.errors.error import HloError
 from hlo_tools.console import table_of
 from hlo_tools.options.pipelines import passes_in
 from hlo_tools.values.show import duration, spelled_bytes
-from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Log
 from optimizer.observers import Verify
 from optimizer.passes import Fixpoint, Pipeline
@@ -90,7 +89,7 @@ def way(
     title: str, module: Module, arguments: Sequence[Any], profile: Callable[..., Any]
 ) -> ModeRun:
     """Compile a module as it is, and run it for a moment."""
-    ran = profile(prepare(static_form(module)), arguments)
+    ran = profile(prepare(module), arguments)
     rows = ran.rows()
     return ModeRun(
         title,

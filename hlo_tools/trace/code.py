@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from hlo_tools.trace.kernels import c_emission
 from hlo_tools.trace.linked import CodeLine, linked
-from optimizer.dynamic_padder.boundary import static_form
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def cuda_sections(module: Module) -> list[CodeSection]:
     import emit_cuda  # noqa: PLC0415
     from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
 
-    prepared, kernels = prepare(static_form(module), "gpu"), KernelFile()
+    prepared, kernels = prepare(module, "gpu"), KernelFile()
     program = emit_cuda.emit(prepared, kernels)
     known = {instr.name for instr in prepared.instructions()}
     first = next(iter(kernels.texts.values()), "")
@@ -144,7 +143,7 @@ def ptx_sections(module: Module) -> list[CodeSection]:
     from emit_cuda import nvrtc  # noqa: PLC0415
     from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
 
-    prepared, kernels = prepare(static_form(module), "gpu"), KernelFile()
+    prepared, kernels = prepare(module, "gpu"), KernelFile()
     source = emit_cuda.emit(prepared, kernels).source
     known = {instr.name for instr in prepared.instructions()}
     rows = source.split("\n")

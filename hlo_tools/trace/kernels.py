@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hlo.errors.error import HloError
 from hlo_tools.trace.linked import CodeLine, linked
-from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import SourceLine, location_of
 from optimizer.pipelines import prepare
 
@@ -112,7 +111,7 @@ def kernel_states(
         HLO181 if the module can't be emitted.
     """
     if target == "gpu":
-        return _states_in_cuda(prepare(static_form(module), "gpu"))
+        return _states_in_cuda(prepare(module, "gpu"))
     if schedule is None:
         return list(c_emission(module).states)
     return _written_in_c(_emitted_form(module), schedule, plain=True)[0]

@@ -31,6 +31,7 @@ to be "promised". The loops before and after each pass are run on one input as w
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,7 @@ from hlo_tools.stages import OF_CUDA, STAGES, code_files, stage_text
 from hlo_tools.trace.changes import Tell
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
+from optimizer.layout.row_major_entry import RowMajorEntry
 from optimizer.log import Log, Observer, Silent
 from optimizer.observers import Advise, CheckValues, Dump, Print, Timer, Verify
 
@@ -268,13 +270,11 @@ def _refuse_other_stages(arguments: Namespace) -> None:
 def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Module, str | None]:
     """A module after the passes, and the kernel pass up to which its loops are to be shown."""
     until, last = arguments.until, None
-    if arguments.stage in OF_CUDA:
-        from optimizer.layout.row_major_entry import row_major_entry  # noqa: PLC0415
-
-        module = row_major_entry(module)
     if arguments.stage == "loops":
         until, last = None, arguments.until  # it is a pass over kernels, not one over the module
     passes = chosen_pipeline(arguments)
+    if arguments.stage in OF_CUDA:
+        passes = replace(passes, passes=(RowMajorEntry(), *passes.passes))
     if arguments.trace:
         write_text(arguments.trace, trace_text(traced(module, passes, arguments)))
     watching = [Verify(), timer, Advise(tell), *observers(module, passes, arguments, until)]

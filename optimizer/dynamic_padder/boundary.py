@@ -34,53 +34,79 @@ from optimizer.dynamic_padder.padding import (
 )
 from optimizer.dynamic_padder.values import static
 from optimizer.expanders.parts import number
+from optimizer.passes import register
 from optimizer.rewriting.adopting import new_below
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
+    from optimizer.log import Log
 
 
 @dataclass(frozen=True, slots=True)
-class Static:
-    """A module that is static but for its arguments and results.
+class RunTimeSizes:
+    """The sizes that only a run knows, in the order of the further parameters and results.
 
     Attributes
     ----------
-    module : after the parameters of the old one, it has one for each dynamic dimension of these;
-        it yields the old result, and after it sizes.
-    given : (leaf of the arguments, dimension) whose size each further parameter is.
-    yielded : (leaf of the result, dimension) whose size each further result is.
+    given : (leaf of the arguments, dimension) of each.
+    yielded : (leaf of the result, dimension) of each.
     """
 
-    module: Module
     given: tuple[tuple[int, int], ...]
     yielded: tuple[tuple[int, int], ...]
 
 
-def to_static(module: Module) -> Static:
-    """The static module that code is written for, in the place of a dynamic one.
+def run_time_sizes(entry: Computation) -> RunTimeSizes:
+    """The sizes of arguments and results that only a run knows."""
+    given = (leaf for p in entry.parameters for _, leaf in p.shape.leaves())
+    return RunTimeSizes(_found(given), _found(leaf for _, leaf in entry.root.shape.leaves()))
 
-    Raises
-    ------
-    HloError
-        HLO181 if it is not padded, and can't be; HLO122 if a custom call's shapes do not fit.
-    """
-    if not is_padded(module):
-        module = pad(module)
+
+def _found(leaves: Iterable[Shape]) -> tuple[tuple[int, int], ...]:
+    dynamic = ((k, leaf) for k, leaf in enumerate(leaves) if leaf.is_dynamic)
+    return tuple((k, d) for k, leaf in dynamic for d in _dynamic(leaf))
+
+
+@register
+@dataclass(frozen=True)
+class StaticBoundary:
+    """Turns run-time sizes of arguments and results into arguments and results of their own."""
+
+    name = "static-boundary"
+    xla = "no pass of XLA: its emitters write PadToStatic and SliceToDynamic"
+    transforms = True
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The static module that code is written for, in the place of a dynamic one.
+
+        After the parameters of the old one, it has one for each of the sizes that are given. If
+        sizes are yielded, it yields a tuple of the old result and of these.
+
+        Raises
+        ------
+        HloError
+            HLO181 if it is not padded, and can't be; HLO122 if a custom call's shapes do not fit.
+        """
+        if not is_dynamic(module) or not log.rewrite("static boundary", module.entry.root):
+            return module
+        return _static(module if is_padded(module) else pad(module))
+
+
+def _static(module: Module) -> Module:
+    """The static form of a padded module."""
     entry = module.entry
     further = _sizes(entry)
     made = _made_static(entry, further)
-    yielded: list[tuple[int, int]] = []
-    counts: list[Instruction] = []
-    for k, leaf in enumerate(_yielded(entry.root)):
-        for d in _dynamic(leaf.shape):
-            yielded.append((k, d))
-            counts.append(made[leaf.operands[1 + d]])
-    root = make("tuple", made[entry.root], *counts)
+    root = made[entry.root]
+    counts = [
+        made[leaf.operands[1 + d]] for leaf in _yielded(entry.root) for d in _dynamic(leaf.shape)
+    ]
+    if counts:
+        root = make("tuple", root, *counts)
     parameters = [made[p] for p in entry.parameters]
     order = dict.fromkeys([*parameters, *further.values()])
     for new in (*made.values(), root):
@@ -91,7 +117,7 @@ def to_static(module: Module) -> Static:
     header = replace(
         module.header, entry_computation_layout=layout, input_output_alias=(), buffer_donor=()
     )
-    return Static(build_module(whole, module.name, header), tuple(further), tuple(yielded))
+    return build_module(whole, module.name, header)
 
 
 def _made_static(
@@ -117,17 +143,6 @@ def _made_static(
             new = make("tuple", padded, *sizes)
         made[instr] = new
     return made
-
-
-def static_form(module: Module) -> Module:
-    """The module that code is written for: itself, unless it is dynamic.
-
-    Raises
-    ------
-    HloError
-        HLO181 as of `to_static`.
-    """
-    return to_static(module).module if is_dynamic(module) else module
 
 
 def is_padded(module: Module) -> bool:
@@ -159,12 +174,10 @@ def _dynamic(shape: Shape) -> list[int]:
 
 def _sizes(entry: Computation) -> dict[tuple[int, int], Instruction]:
     """A parameter for each (leaf of the arguments, dimension) that is dynamic."""
-    leaves = [leaf for p in entry.parameters for _, leaf in p.shape.leaves()]
-    dynamic = [(k, d) for k, leaf in enumerate(leaves) if leaf.is_dynamic for d in _dynamic(leaf)]
     first = len(entry.parameters)
     return {
         leaf_and_dim: make("parameter", shape=array(S32), number=first + k)
-        for k, leaf_and_dim in enumerate(dynamic)
+        for k, leaf_and_dim in enumerate(run_time_sizes(entry).given)
     }
 
 

@@ -12,15 +12,16 @@ from strategies.loops import busy_module
 import emit_c
 import hlo
 from emit_c.program.assigned import assigned as shown
+from emit_c.program.assigned import emitted_form
 from emit_c.program.emit import emit
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
-from emit_c.program.views import without_last_bitcasts
 from hlo_tools.generate.modules import random_module
 from interpreter import evaluate
 from interpreter.groups import devices_named
 from optimizer import machine, optimize, prepare
-from optimizer.dynamic_padder.boundary import static_form
+from optimizer.dynamic_padder.padding import is_dynamic
+from optimizer.layout.result_views import views_of
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.check import check
 from optimizer.memory.heap import aligned
@@ -182,14 +183,15 @@ def emitted(path):
         pytest.skip("it needs several devices")
     try:
         optimized = optimize(module, observers=())
-        made, _ = without_last_bitcasts(static_form(optimized))
-        program = emit(prepare(made))
+        made = emitted_form(optimized)
+        program = emit(made)
     except hlo.HloError as error:
         if error.code not in ("HLO043", "HLO076", "HLO181"):
             raise
         pytest.skip(f"there is no C: {error.message}")
     # Only what was dynamic, or ended with bitcasts, has to be prepared.
-    assert prepare(made) is made or made is not optimized
+    is_changed = is_dynamic(optimized) or views_of(optimized)
+    assert (made is optimized) != bool(is_changed)
     return optimized, program
 
 

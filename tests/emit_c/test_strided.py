@@ -8,8 +8,9 @@ from strategies.compiled import check
 import emit_c
 import hlo
 from emit_c.executable.strided import StridedExecutable
-from emit_c.program.views import without_last_bitcasts
 from hlo.verify import verify
+from optimizer.layout.result_views import ResultViews, views_of
+from optimizer.log import Log
 
 
 def bitcasts(module):
@@ -47,7 +48,7 @@ ENTRY e {
 def test_a_last_bitcast_is_a_view():
     last = "  ROOT c = f32[3,2]{0,1} bitcast(n)"
     module = hlo.parse(LAST % ("f32[3,2]{0,1}", last))
-    made, views = without_last_bitcasts(module)
+    made, views = ResultViews().run(module, Log()), views_of(module)
     verify(made)
     assert views[0].sizes == (2, 3)
     assert made.entry.root.name == "n"
@@ -62,7 +63,7 @@ def test_a_last_bitcast_is_a_view():
 def test_results_of_a_tuple():
     shapes = "(f32[3,2]{0,1}, f32[2,3]{1,0}, f32[3,2]{0,1})"
     module = hlo.parse(LAST % (shapes, f"  ROOT t = {shapes} tuple(b, n, b)"))
-    made, views = without_last_bitcasts(module)
+    made, views = ResultViews().run(module, Log()), views_of(module)
     verify(made)
     assert sorted(views) == [0, 2]
     assert not bitcasts(made)
@@ -77,7 +78,7 @@ def test_what_is_used_elsewhere_stays():
     shapes = "(f32[3,2]{0,1}, f32[3,2]{0,1})"
     last = f"  a = f32[3,2]{{0,1}} abs(b)\n  ROOT t = {shapes} tuple(b, a)"
     module = hlo.parse(LAST % (shapes, last))
-    made, views = without_last_bitcasts(module)
+    made, views = ResultViews().run(module, Log()), views_of(module)
     verify(made)
     assert list(views) == [0]
     assert len(bitcasts(made)) == 1
@@ -95,7 +96,8 @@ def test_other_modules_stay():
     module = hlo.parse(
         "HloModule m\nENTRY e { x = f32[2,3] parameter(0)\nROOT n = f32[2,3] abs(x) }"
     )
-    assert without_last_bitcasts(module) == (module, {})
+    assert ResultViews().run(module, Log()) is module
+    assert views_of(module) == {}
 
 
 def test_a_root_with_a_sharding_is_a_view_as_well():

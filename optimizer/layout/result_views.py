@@ -1,5 +1,8 @@
 """Results in other layouts than row-major: views of arrays that are.
 
+    n = f32[2,3]{1,0} negate(x)              =>    ROOT n = f32[2,3]{1,0} negate(x)
+    ROOT b = f32[3,2]{0,1} bitcast(n)
+
 Compiled code knows only row-major arrays. A module whose entry layout asks for another order ends
 with bitcasts from the order in memory to that of the dimensions. For NumPy such a bitcast is a
 view, as `x.T` is, so it need not be compiled.
@@ -11,14 +14,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.types.shape import tuple_of
+from optimizer.dynamic_padder.padding import is_dynamic
+from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
     from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +45,42 @@ class StridedView:
         return array.reshape(self.sizes).transpose(self.axes)
 
 
-def without_last_bitcasts(module: Module) -> tuple[Module, Mapping[int, StridedView]]:
-    """A module that leaves out the bitcasts to other layouts that it would end with.
+def views_of(module: Module) -> Mapping[int, StridedView]:
+    """The results that are views, by their numbers; that of an only array is 0."""
+    if is_dynamic(module):
+        return {}
+    return {k: _view(r) for k, r in enumerate(_results(_named(module.entry.root))) if _is_view(r)}
 
-    Returns
-    -------
-    tuple
-        the module, and by its number among the results how each of them is to be seen. A module
-        with one array as its result has the number 0.
+
+@register
+@dataclass(frozen=True)
+class ResultViews:
+    """Leaves out the bitcasts to other layouts that a module ends with.
+
+    Who calls it sees its results in the orders of `views_of`. A module whose sizes are known at run
+    time only stays as it is.
     """
+
+    name = "result-views"
+    xla = "no pass of XLA, whose buffers have layouts"
+    transforms = True
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with results that are row-major."""
+        views = views_of(module)
+        if not views or not log.rewrite("leave to the caller", module.entry.root):
+            return module
+        return _without(module, views)
+
+
+def _results(root: Instruction) -> tuple[Instruction, ...]:
+    return root.operands if root.opcode == "tuple" else (root,)
+
+
+def _without(module: Module, views: Collection[int]) -> Module:
+    """A module without the bitcasts that are some of its results."""
     root = _named(module.entry.root)
-    results = root.operands if root.opcode == "tuple" else (root,)
-    views = {k: _view(r) for k, r in enumerate(results) if _is_view(r)}
-    if not views:
-        return module, views
+    results = _results(root)
     sources = tuple(r.operands[0] if k in views else r for k, r in enumerate(results))
     last = sources[0]
     if root.opcode == "tuple":
@@ -63,7 +91,7 @@ def without_last_bitcasts(module: Module) -> tuple[Module, Mapping[int, StridedV
     if header.entry_computation_layout is not None:
         layout = replace(header.entry_computation_layout, result=last.shape)
         header = replace(header, entry_computation_layout=layout)
-    return replace(module, header=header, computations=computations, entry=entry), views
+    return replace(module, header=header, computations=computations, entry=entry)
 
 
 def _named(root: Instruction) -> Instruction:
