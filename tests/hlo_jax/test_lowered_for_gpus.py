@@ -68,6 +68,19 @@ def flat(value: Any) -> list[np.ndarray]:
     return [array for part in cast("tuple[Any, ...]", value) for array in flat(part)]
 
 
+def up_to_phases(arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """A singular value decomposition of which only what is defined is left.
+
+    Releases of LAPACK differ in the signs of pairs of vectors, and in bases of what is left over.
+    """
+    left, values, right = arrays
+    count = values.shape[-1]
+    pairs = np.concatenate([left[..., :count].swapaxes(-1, -2).conj(), right[..., :count, :]], -1)
+    others = left[..., count:], right[..., count:, :].swapaxes(-1, -2).conj()
+    phases = pairs[..., :1] / abs(pairs[..., :1])
+    return [values, pairs / phases, *(x @ x.swapaxes(-1, -2).conj() for x in others)]
+
+
 def expect_close(results: list[np.ndarray], expected: list[np.ndarray]) -> None:
     """Fail if numbers differ by more than rounding."""
     for result, wanted in zip(results, expected, strict=True):
@@ -85,9 +98,10 @@ def test_a_module_for_gpus_has_the_values_of_one_for_the_processor(
     hlo.verify(module)
     with jax.default_device(jax.devices("cpu")[0]):  # XLA's own
         expected = [np.asarray(x) for x in jax.tree.leaves(jax.jit(function)(*arguments))]
-    expect_close(flat(interpreter.evaluate(module, *arguments)), expected)
-    expanded = parse_pipeline("custom-call-expander").run(module, Log())
-    expect_close(flat(interpreter.evaluate(expanded, *arguments)), expected)
+    defined = up_to_phases if "svd" in name else list
+    for each in (module, parse_pipeline("custom-call-expander").run(module, Log())):
+        results = flat(interpreter.evaluate(each, *arguments))
+        expect_close(defined(results), defined(expected))
 
 
 @pytest.mark.parametrize("name", ["solve", "eig", "wide svd", "values by qr"])

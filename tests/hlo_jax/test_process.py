@@ -174,10 +174,6 @@ import jax; jax.devices()
             "import hlo_jax.private.versions as p; p.OLDEST = (99,); import jax; jax.devices()",
             "is too old",
         ),
-        (
-            "import sys; sys.modules['scipy_openblas32'] = None; import jax; jax.devices()",
-            "import of scipy_openblas32 halted",
-        ),
     ],
 )
 def test_releases_of_jax_that_do_not_fit_get_a_message(script: str, message: str) -> None:
@@ -185,3 +181,20 @@ def test_releases_of_jax_that_do_not_fit_get_a_message(script: str, message: str
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert message in err.splitlines()[-1], "the error that ends the program says it"
+
+
+WITHOUT_OPENBLAS = """
+import sys; sys.modules['scipy_openblas32'] = None
+import jax, jax.numpy as jnp
+print(jax.jit(jnp.sum)(jnp.eye(3)))
+print(jnp.linalg.cholesky(jnp.eye(3)))
+"""
+
+
+@pytest.mark.slow
+def test_only_programs_that_call_lapack_need_openblas() -> None:
+    process = start(WITHOUT_OPENBLAS)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (1, "3.0\n")
+    assert "import of scipy_openblas32 halted" in err
+    assert "while evaluating %cholesky" in err
