@@ -1,7 +1,9 @@
 """Small random loops over arrays that alias by index, for tests of loop transformations."""
 
+from dataclasses import replace
+
 from codegen.callees import FUNCTIONS
-from codegen.expressions import Apply, Load, Name, binary
+from codegen.expressions import Apply, Literal, Load, Name, binary
 from codegen.statements import Assign, For, If, Let
 
 ARRAYS = "abc"
@@ -36,6 +38,18 @@ def perfect(choose):
     return For("i", outer.stop, (*values, inner), outer.start)
 
 
+def with_guards(choose):
+    """A loop around one other loop, with guards between them and in the inner one."""
+    loop, made = perfect(choose), _Nest(choose)
+    *values, inner = loop.body
+    between = choose([(), (replace(made.let(), name="w"),)])
+    inside, guard = made.guard("j"), made.guard("i")
+    if choose([True, False]):
+        inner = inner.with_body([If(inside, inner.body)])
+    guarded = If(guard, (*between, inner))
+    return loop.with_body([*values, guarded])
+
+
 class _Nest:
     def __init__(self, choose):
         self.choose, self.values = choose, []
@@ -60,14 +74,21 @@ class _Nest:
         self.values.append(made.name)
         return made
 
+    def condition(self):
+        turns = binary(self.choose(["<", ">=", "=="]), Name("i"), self.choose(range(2, 8)))
+        return self.choose([self.element() - 3, turns])
+
+    def guard(self, counter):
+        """A condition that most iterations meet; a store may change which ones."""
+        turns = binary(*self.choose([("<", Name(counter), 3), (">=", Name(counter), 1)]))
+        return self.choose([binary("&", self.element(), Literal(3)), turns])
+
     def statement(self, kind, *counters):
         if kind == "inner":
             store = Assign(self.element("j"), self.value("j"))
             return [For("j", self.choose([1, 2, 3]), (store,))]
         if kind == "if":
-            turns = binary(self.choose(["<", ">=", "=="]), Name("i"), self.choose(range(2, 8)))
-            condition = self.choose([self.element() - 3, turns])
-            return [If(condition, (Assign(self.element(), self.value()),))]
+            return [If(self.condition(), (Assign(self.element(), self.value()),))]
         if self.choose([True, False]):
             return [self.let(*counters)]
         return [Assign(self.element(*counters), self.value(*counters))]

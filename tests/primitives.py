@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from nests import nest, perfect
+from nests import nest, perfect, with_guards
 
 from codegen.elements.kernel import Scope
 from codegen.expressions import Choose, Literal, Load, Name, indexed
@@ -25,7 +25,7 @@ from codegen.schedule.trace import attempt
 from codegen.schedule.unroll import unroll, unroll_by
 from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.schedule.unswitch import unswitch
-from codegen.statements import Assign, For, If, Let, LocalVariable
+from codegen.statements import Assign, For, If, Let, LocalVariable, nested
 from emit_c.kernels.kernel import CKernel
 from optimizer.analysis.indexing import counter
 
@@ -129,7 +129,16 @@ def staged(choose, loop):
 
 def tiled(choose, loop):
     """The loads of one element ahead of two loops, by columns where this is legal, too."""
-    loads = LoopView(loop.body[-1]).certain_loads
+    return tiled_by(choose, loop, LoopView(loop.body[-1]).certain_loads)
+
+
+def tiled_in_guards(choose, loop):
+    """The same of an element that guards may leave out, some of them around the inner loop."""
+    (inner,) = (s for s in nested(loop.body) if isinstance(s, For))
+    return tiled_by(choose, loop, LoopView(inner).loads)
+
+
+def tiled_by(choose, loop, loads):
     if not loads:
         raise IllegalError("there is no load")
     here = Load(Name("ahead"), Name("i") * 8 + Name("j"))
@@ -230,6 +239,10 @@ def interchanged(_, loop):
     return [interchange(loop)]
 
 
+def interchanged_in_guards(_, loop):
+    return [interchange(loop)]
+
+
 def deeply_reordered(_, loop):
     """The innermost of three loops as the outermost."""
     return [reorder(loop, ["m", "i"])]
@@ -281,9 +294,11 @@ PRIMITIVES = {
     overlapped: (partial(nest, kinds=[None]), 0.2),
     staged: (nest, 0.3),
     tiled: (perfect, 0.2),
+    tiled_in_guards: (with_guards, 0.1),
     reordered: (partial(nest, kinds=[None]), 0.05),
     parted: (nest, 1.0),
     interchanged: (perfect, 0.3),
+    interchanged_in_guards: (with_guards, 0.2),
     deeply_reordered: (around_two, 0.1),
     hoisted: (of_same, 0.15),
     coalesced: (around, 1.0),

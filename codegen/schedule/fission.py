@@ -66,12 +66,13 @@ def computed(loop: For, values: Mapping[Load, Expr]) -> For:
     return made
 
 
-def expect_computable(loop: For, values: Mapping[Load, Expr]) -> str:
+def expect_computable(loop: For, values: Mapping[Load, Expr], guards: Collection[If] = ()) -> str:
     """Raise unless values may be computed before all iterations; the reason, where they may.
 
     Parameters
     ----------
     values : as of `computed`.
+    guards : those of the loop that guard the values: see `codegen.schedule.guards`.
 
     Raises
     ------
@@ -85,7 +86,8 @@ def expect_computable(loop: For, values: Mapping[Load, Expr]) -> str:
             raise IllegalError(f"{shown(load)} is not loaded in each iteration")
     stores = {e: Assign(e, value) for e, value in values.items()}
     asked = LoopView(replace(loop, body=tuple(_with_stores(loop, values, stores))))
-    return expect_distributable(asked, [*asked.slice(values.values()), *stores.values()])
+    needed = asked.slice([*values.values(), *(each.condition for each in guards)])
+    return expect_distributable(asked, [*needed, *guards, *stores.values()])
 
 
 def _with_stores(

@@ -6,8 +6,8 @@ becomes
 
     for j < 3: for i < 9: a = x[i]; y[i + 9 * j] = f(a, j)
 
-Values that the outer loop names before the inner one move into it. (Exo: `reorder_loops`; Halide:
-`reorder`.)
+Values that the outer loop names before the inner one move into it, and so do guards. (Exo:
+`reorder_loops`; Halide: `reorder`.)
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Name
+from codegen.schedule.guards import one_loop_inside
 from codegen.schedule.legality import IllegalError, expect_interchangeable, expect_repeatable
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
-from codegen.statements import For, Let, names_in
+from codegen.statements import For, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,17 +36,16 @@ def interchange(loop: For) -> For:
     Raises
     ------
     IllegalError
-        if the loop has more inside than values and one loop after them, if the bounds of that one
-        differ from iteration to iteration, or if two iterations that access the same element would
-        come in the other order.
+        if the loop has more inside than values, guards and one loop after them, if the bounds of
+        that one differ from iteration to iteration, or if two iterations that access the same
+        element would come in the other order.
     """
-    *values, inner = loop.body or (None,)
-    if not isinstance(inner, For) or not all(isinstance(s, Let) for s in values):
-        raise IllegalError(f"the loop over {loop.name} is not around one loop, and values before")
+    values, inner = one_loop_inside(loop)
     bounds = names_in([replace(inner, body=(), reductions=())])
-    if not LoopView(loop).varying.isdisjoint(bounds):
+    view = LoopView(loop)
+    if not (view.varying | view.declared).isdisjoint(bounds):
         raise IllegalError(f"the bounds of the loop over {inner.name} differ for each {loop.name}")
-    expect_repeatable(LoopView(loop), values)
+    expect_repeatable(view, values)
     folds = inner.reductions or loop.reductions
     body = replace(inner, body=(*values, *inner.body))
     has_promise = loop.parallel or loop.simd

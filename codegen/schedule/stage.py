@@ -16,22 +16,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Load
 from codegen.schedule.fission import expect_computable, fission, reading
+from codegen.schedule.guards import closed, is_guard, one_loop_inside, opened
 from codegen.schedule.legality import IllegalError, expect_distributable
-from codegen.schedule.loop import LoopView, has_loads
+from codegen.schedule.loop import LoopView, certain_loads, has_loads
 from codegen.schedule.trace import applied
-from codegen.statements import Assign, For, Let, trees
+from codegen.statements import Assign, For, If, nested, trees, values
 from codegen.walk import names_of, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from codegen.expressions import Expr
+    from codegen.expressions import Expr, Load
 
 
 def loading(loop: For, elements: Mapping[Load, Load]) -> list[For]:
-    """A loop for each element that copies it for all iterations.
+    """A loop for each element that copies it for all iterations that load it.
+
+    Guards of the load guard the copy.
 
     Parameters
     ----------
@@ -42,12 +44,16 @@ def loading(loop: For, elements: Mapping[Load, Load]) -> list[For]:
     IllegalError
         if an iteration may store, before it loads one, what another one has loaded then.
     """
-    view = LoopView(loop)
+    flat = loop.with_body(opened(loop.body))
+    view = LoopView(flat)
     made: list[For] = []
     for here, there in elements.items():
-        reason = expect_computable(loop, {here: there})
-        copy = Assign(here, _outside(view, there))
-        made.append(replace(loop, body=(copy,), reductions=(), parallel=False))
+        guards = _guards(view, there)
+        reason = expect_computable(flat, {here: there}, guards)
+        again = [If(_outside(view, each.condition), ()) for each in guards]
+        copy = Assign(here, replace(there, index=_outside(view, there.index)))
+        body = closed([*again, copy])
+        made.append(replace(loop, body=body, reductions=(), parallel=False))
         applied("stage the loads", reason, loop, made[-1:])
     return made
 
@@ -72,16 +78,17 @@ def loading_tile(loop: For, here: Load, there: Load) -> tuple[For, For]:
     Raises
     ------
     IllegalError
-        if the loop has more inside than values and one loop after them, or if an iteration may
-        store, before it loads one, what another one has loaded then.
+        if the loop has more inside than values, guards and one loop after them, or if an iteration
+        may store, before it loads one, what another one has loaded then.
     """
-    *values, inner = loop.body or (None,)
-    if not isinstance(inner, For) or not all(isinstance(s, Let) for s in values):
-        raise IllegalError(f"the loop over {loop.name} is not around one loop, and values before")
+    before, inner = one_loop_inside(loop)
     (copy,) = loading(inner, {here: there})
-    needed = LoopView(loop.with_body([*values, copy])).slice(trees(copy.body[0]))
-    nest = loop.with_body([*values, copy, reading(inner, {there: here})])
-    return fission(nest, [*needed, copy], needed, {})
+    wanted = (tree for s in nested(copy.body) for tree in trees(s))
+    needed = LoopView(loop.with_body([*before, copy])).slice(wanted)
+    nest = loop.with_body([*before, copy, reading(inner, {there: here})])
+    copies, last = fission(nest, [*needed, copy], needed, {})
+    # What it stores is the same as before, and nothing else changes: so a promise still holds.
+    return copies, replace(last, parallel=loop.parallel)
 
 
 def storing(loop: For, elements: Mapping[Load, Load]) -> For:
@@ -102,20 +109,34 @@ def storing(loop: For, elements: Mapping[Load, Load]) -> For:
         raise IllegalError("an element is not stored in each iteration")
     others = [s for s in loop.body if all(s is not each for each in late)]
     reason = expect_distributable(view, others)
-    copies = [Assign(_outside(view, there), here) for here, there in elements.items()]
+    copies = [
+        Assign(replace(there, index=_outside(view, there.index)), here)
+        for here, there in elements.items()
+    ]
     made = replace(loop, body=tuple(copies), simd=False, reductions=(), parallel=False)
     applied("stage the stores", reason, loop, [made])
     return made
 
 
-def _outside(loop: LoopView, element: Load) -> Load:
-    """An element as a loop names it that has the counter and no other value of the iteration."""
-    index = loop.at_once(element.index)
+def _guards(loop: LoopView, load: Load) -> list[If]:
+    """The guards of the first statement that loads an element."""
+    found: list[If] = []
+    for s in loop.body:
+        if any(load in certain_loads(tree) for tree in values(s)):
+            break
+        if is_guard(s):
+            found.append(s)
+    return found
+
+
+def _outside(loop: LoopView, tree: Expr) -> Expr:
+    """A tree as a loop computes it that has the counter and no other value of the iteration."""
+    tree = loop.at_once(tree)
     same: dict[str, Expr] = {}
-    for s in loop.slice([index]):
+    for s in loop.slice([tree]):
         if s.name not in loop.varying and not has_loads(s.value):
             same[s.name] = substitute(s.value, same)
-    index = substitute(index, same)
-    if not loop.declared.isdisjoint(names_of(index)):
+    tree = substitute(tree, same)
+    if not loop.declared.isdisjoint(names_of(tree)):
         raise IllegalError("an index is computed in the iteration of more than the counter")
-    return Load(element.pointer, index)
+    return tree

@@ -41,14 +41,21 @@ def test_a_load_that_is_repeated_may_not_see_what_is_stored_meanwhile():
         fission(loop, [load, store], [load], {})
 
 
+COPY = Assign("y[i]", "x[i]")
+
+
 @pytest.mark.parametrize(
-    "statement",
-    [Assign("y[i]", "i < 5 ? x[i] : 0"), If("i < 5", (Assign("y[i]", "x[i]"),))],
+    "statements",
+    [
+        (Assign("y[i]", "i < 5 ? x[i] : 0"),),
+        (If("i < 5", (COPY,), (Assign("y[i]", "0"),)),),
+        (If("i < 5", (COPY,)), Assign("z[i]", "0")),
+    ],
 )
-def test_an_element_that_may_not_be_there_is_not_loaded_ahead(statement):
+def test_an_element_that_may_not_be_there_is_not_loaded_ahead(statements):
     """Of `x[5]` no iteration asks, so that it may lie outside of its array."""
     with pytest.raises(IllegalError, match=r"x\[i\] is not loaded in each iteration"):
-        loading(For("i", 9, (statement,)), {WAITING: Load(Name("x"), Name("i"))})
+        loading(For("i", 9, statements), {WAITING: Load(Name("x"), Name("i"))})
 
 
 def test_a_value_must_wait_for_the_second_loop():

@@ -12,6 +12,7 @@ from primitives import (
     ended,
     guarded,
     interchanged,
+    interchanged_in_guards,
     jammed,
     jammed_whole,
     overlapped,
@@ -20,6 +21,7 @@ from primitives import (
     staged,
     strip_mined,
     tiled,
+    tiled_in_guards,
     unrolled,
     unrolled_by,
 )
@@ -31,7 +33,12 @@ from codegen.schedule.fission import computed
 from codegen.schedule.legality import IllegalError
 from codegen.statements import Assign, Break, For, If
 
-CHECKED = [jammed, jammed_whole, overlapped, staged, tiled, reordered, interchanged]
+# With the part of what is refused that is wrong; guards leave many iterations out.
+CHECKED = {
+    **dict.fromkeys([jammed, jammed_whole, overlapped, reordered, staged, tiled], 1 / 3),
+    **dict.fromkeys([interchanged, interchanged_in_guards], 1 / 3),
+    tiled_in_guards: 1 / 5,
+}
 
 
 def same(loop, made):
@@ -89,7 +96,7 @@ def test_what_is_refused_is_often_wrong(primitive, monkeypatch):
             refused += 1
             wrong += not same(loop, made)
     assert refused > 20
-    assert wrong >= refused / 3
+    assert wrong >= refused * CHECKED[primitive]
 
 
 @pytest.mark.parametrize(
