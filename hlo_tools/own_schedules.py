@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import inspect
 import sys
+import traceback
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +24,7 @@ from codegen.schedule.legality import IllegalError
 from codegen.statements import For, Statement
 from emit_c.kernels.passes import KernelPass
 from hlo.errors.error import HloError
-from hlo.support.own_code import at_line, blamed, is_from, line_of, named_in_file
+from hlo.support.own_code import at_line, blamed, is_from, line_of, named_in_file, own_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,6 +62,12 @@ def own_schedule(text: str, kernel: str | None = None) -> KernelPass:
     return KernelPass(text, why, schedule.run)
 
 
+_NO_LOOP = (
+    "where `divide` cuts a tail off, it gives the statements of a short block beside the loop over "
+    'blocks; with tail="guard" it gives one loop'
+)
+
+
 @dataclass(frozen=True, slots=True)
 class OwnSchedule:
     """A schedule, whose exceptions become errors at a line of its file.
@@ -95,19 +103,20 @@ class OwnSchedule:
 
     def _scheduled(self, body: Body, loop: For) -> list[Statement]:
         try:
-            given: Any = self.function(body, loop)
+            made: Any = self.function(body, loop)
         except IllegalError as error:
             raise blamed(self.path, error, f"not legal: {error}") from error
         except (Exception, SystemExit) as error:
             if not is_from(str(self.path), error):
                 raise
-            raise blamed(self.path, error) from error
-        listed: Any = [given] if isinstance(given, Statement) else given
+            given = _given_no_loop(self.path, error)
+            raise blamed(self.path, error, given, *([_NO_LOOP] if given else ())) from error
+        listed: Any = [made] if isinstance(made, Statement) else made
         if isinstance(listed, list | tuple):
             items = list(cast("Sequence[Any]", listed))
             if all(isinstance(s, Statement) for s in items):
                 return items
-        message = f"`{self.name}` returns {type(given).__name__}, not statements"
+        message = f"`{self.name}` returns {type(made).__name__}, not statements"
         raise at_line(self.path, line_of(self.function), message, _EXAMPLE)
 
     def _compare(
@@ -134,3 +143,15 @@ class OwnSchedule:
                 message = f"`{self.name}` changes what the kernel of {kernel} leaves in {element}"
                 line = line_of(self.function)
                 raise at_line(self.path, line, message, _PRIMITIVES, code="HLO153")
+
+
+def _given_no_loop(path: Path, error: BaseException) -> str:
+    """A message where a primitive has failed as what it was given is no loop; empty otherwise."""
+    own = own_frames(path, error)[-1].filename
+    calls = pairwise(frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    called = [after for before, after in calls if before.f_code.co_filename == own]
+    names = called[-1].f_locals if called else {}
+    if "loop" not in names or isinstance(names["loop"], For):
+        return ""
+    kind = type(names["loop"]).__name__
+    return f"`{called[-1].f_code.co_name}` takes a loop, and is given a {kind}"

@@ -112,7 +112,7 @@ def importable(folder: Path) -> Generator[None]:
     yield
 
 
-def blamed(path: Path, error: BaseException, message: str = "") -> HloError:
+def blamed(path: Path, error: BaseException, message: str = "", *notes: str) -> HloError:
     """An error that says which line of the user's own file raised another one.
 
     Parameters
@@ -122,10 +122,10 @@ def blamed(path: Path, error: BaseException, message: str = "") -> HloError:
     frames = own_frames(path, error)
     own = error.message if isinstance(error, HloError) else f"{type(error).__name__}: {error}"
     if not frames:
-        return HloError("HLO206", f"{path}: {message or own}")
+        return HloError("HLO206", f"{path}: {message or own}", notes=notes)
     raised = Path(frames[-1].filename)
     is_the_file = raised.resolve() == path.resolve()
-    return at_line(path if is_the_file else raised, frames[-1].lineno, message or own)
+    return at_line(path if is_the_file else raised, frames[-1].lineno, message or own, *notes)
 
 
 def own_frames(path: Path, error: BaseException) -> list[traceback.FrameSummary]:

@@ -15,7 +15,7 @@ SCHEDULES = '''"""Schedules of a test."""
 from dataclasses import replace
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.divide import divide
-from codegen.schedule.order import innermost, parallelize, vectorize
+from codegen.schedule.order import bind, innermost, parallelize, vectorize
 
 def in_lanes(body, loop):
     """Lanes inside."""
@@ -35,6 +35,10 @@ def nothing(body, loop):
 
 def failing(body, loop):
     return loop.nme
+
+def bound(body, loop):
+    inside = lambda block, _: [loop.body[0], block]
+    return [bind(each, "blockIdx.x") for each in divide(body, loop, 5, inside)]
 
 number = 7
 '''
@@ -100,6 +104,13 @@ def test_what_is_not_legal_is_refused_at_the_line_that_asks_for_it(hlo) -> None:
     )
 
 
+def test_what_is_no_loop_is_refused_at_the_line_that_gives_it_to_a_primitive(hlo) -> None:
+    """Of eight iterations three are left over, for which `divide` gives what is in a block."""
+    error = refused(hlo, "bound")
+    assert "mine.py:28:5: error[HLO206]: `bind` takes a loop, and is given a LocalVariable" in error
+    assert 'with tail="guard" it gives one loop' in error
+
+
 def test_a_loop_that_is_changed_by_hand_is_compared(hlo) -> None:
     wanted = "error[HLO153]: `shorter` changes what the kernel of sums leaves in sums["
     assert wanted in refused(hlo, "shorter")
@@ -122,7 +133,7 @@ def test_what_is_no_schedule_is_told(hlo, name, error) -> None:
     ("words", "error"),
     [
         ("--stage loops --schedule tiled", "`tiled` names no schedule"),
-        ("--stage loops --schedule mine.py", "mine.py has 6 schedules"),
+        ("--stage loops --schedule mine.py", "mine.py has 7 schedules"),
         ("--stage loops --schedule gone.py:tiled", "cannot read gone.py"),
         ("--schedule mine.py:blocks", "--schedule asks for --stage loops or c"),
         ("--stage c --schedule mine.py:blocks --kernel y", "no kernel is that of `y`"),
