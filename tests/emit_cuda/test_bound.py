@@ -69,18 +69,20 @@ def tiled(body, loop):
     """Tiles of 32 by 32 in shared memory, each by a block of as many threads."""
 
     def of_rows(rows, _):
-        return [bind(each, "blockIdx.x") for each in divide(body, interchange(rows), 32, of_tile)]
+        (tiles,) = divide(body, interchange(rows), 32, of_tile, tail="guard")
+        return [bind(tiles, "blockIdx.x")]
 
     def of_tile(tile, _):
         rows = interchange(tile)
-        (load,) = LoopView(rows.body[-1]).certain_loads
+        (load,) = LoopView(rows.body[-1]).loads
         array = body.name("tile")
         here = Load(Name(array), Name(rows.body[-1].name) * 33 + Name(rows.name))
         copy, last = loading_tile(rows, here, load)
         staged = LocalVariable("f32", array, size=32 * 33)
         return [staged, threads(interchange(copy)), threads(last)]
 
-    return [bind(each, "blockIdx.y") for each in divide(body, loop, 32, of_rows)]
+    (tiles,) = divide(body, loop, 32, of_rows, tail="guard")
+    return [bind(tiles, "blockIdx.y")]
 
 
 KERNEL = """\
@@ -89,13 +91,24 @@ KERNEL = """\
   const s32 i_1_block = (s32)blockIdx.x * 32;
   const s32 k_2 = threadIdx.y;
   const s32 k_1 = threadIdx.x;
-  tile[k_2 * 33 + k_1] = x[(i_1_block + k_2) * 64 + (i_block + k_1)];
+  tile[k_2 * 33 + k_1] = x[i_1_block * 64 + k_2 * 64 + i_block + k_1];
   __syncthreads();
 """
 
 
 def test_a_transpose_goes_through_shared_memory():
     assert KERNEL in run(TRANSPOSE, tiled)
+
+
+@pytest.mark.parametrize("sizes", [(100, 64), (96, 50), (90, 50), (33, 7), (5, 3)])
+def test_a_transpose_of_any_size_is_guarded(sizes):
+    """Threads outside of the array copy nothing, and wait for the others of their block."""
+    source = run(TRANSPOSE.replace("96", str(sizes[0])).replace("64", str(sizes[1])), tiled)
+    transpose, negate = source.split("__global__")[1:]
+    for kernel in (transpose, negate):
+        before, after = kernel.split("__syncthreads();")
+        guards = sum(size % 32 > 0 for size in sizes)
+        assert (before.count("if ("), after.count("if (")) == (guards, guards)
 
 
 def test_a_guard_leaves_nothing_over():
