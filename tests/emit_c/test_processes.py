@@ -11,6 +11,15 @@ import pytest
 from tests.stress import build_stress
 
 SCRIPT = Path(__file__).with_name("in_processes.py")
+# Options, and a command before the command, with which processes that are left say why they end.
+# MPICH's launcher kills all processes of a machine once a signal has ended one, whatever its
+# options; a shell that waits for the process ends by itself. SIGUSR1, by which the launcher tells
+# the others, would end a shell; MPI handles it. Open MPI's ends all if one, as that shell, gives an
+# error.
+LAUNCHERS: dict[str, tuple[list[str], list[str]]] = {
+    "MPICH": (["-disable-auto-cleanup"], ["sh", "-c", 'trap "" USR1; "$@" || exit', "sh"]),
+    "Open MPI": (["--enable-recovery", "--allow-run-as-root", "--oversubscribe"], []),
+}
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec")
@@ -20,11 +29,10 @@ def run(processes: int, *parts: str, timeout: float = 120) -> list[list[str]]:
     """The lines of each process."""
     assert MPIEXEC
     about = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=False)
-    is_open = "Open" in about.stdout
-    # The launcher of MPICH would end the others before they can say why they end.
-    words = ["--allow-run-as-root", "--oversubscribe"] if is_open else ["-disable-auto-cleanup"]
-    command = [MPIEXEC, *words, "-n", str(processes), sys.executable, str(SCRIPT), *parts]
-    made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
+    options, before = LAUNCHERS["Open MPI" if "Open" in about.stdout else "MPICH"]
+    command = [*before, sys.executable, str(SCRIPT), *parts]
+    launch = [MPIEXEC, *options, "-n", str(processes), *command]
+    made = subprocess.run(launch, capture_output=True, text=True, check=False, timeout=timeout)
     lines = [line.partition(" ") for line in made.stdout.splitlines()]
     told = [[text for rank, _, text in lines if rank == str(r)] for r in range(processes)]
     assert any(told), made.stdout + made.stderr
