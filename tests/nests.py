@@ -50,6 +50,18 @@ def with_guards(choose):
     return loop.with_body([*values, guarded])
 
 
+def sums_in_guards(choose):
+    """Three loops around a store at a sum of counters, which a guard bounds."""
+    total = Name("i") * choose([1, 2, 3, -1]) + Name("j") * choose([1, 1, 2, 3])
+    place = Name("sum") * choose([1, 1, 2, -1]) + Name("k") * choose([0, 2, 3, 5, 7])
+    store = Assign(Load(Name("b"), place + choose([0, 9])), Name("i") + Load(Name("a"), place))
+    limit = choose([Literal(2), Literal(4), Literal(6), Name("k"), Name("p")])
+    guard = If(binary("<", Name("sum"), limit), (store,))
+    inner = For("j", choose([1, 3, 4]), (Let("s64", "sum", total), guard), choose([0, 0, 1]))
+    outer = For("k", choose([1, 2, 3]), (inner,))
+    return For("i", choose([3, 5, 8]), (outer,), choose([0, 0, 2]), choose([1, 1, 2]))
+
+
 class _Nest:
     def __init__(self, choose):
         self.choose, self.values = choose, []

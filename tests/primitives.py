@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from nests import nest, perfect, with_guards
+from nests import nest, perfect, sums_in_guards, with_guards
 
 from codegen.elements.kernel import Scope
 from codegen.expressions import Choose, Literal, Load, Name, indexed
@@ -153,6 +153,11 @@ def reordered(choose, loop):
     return [choose([vectorize, parallelize, on_threads])(loop)]
 
 
+def reordered_in_guards(choose, loop):
+    """The same where only guards tell that iterations store apart from each other."""
+    return [choose([parallelize, partial(bind, index="blockIdx.x")])(loop)]
+
+
 def of_loops(choose):
     """A loop from 0 around loops, some of them deep, and statements between them."""
     loop = nest(choose, [None, "inner", "inner"])
@@ -296,6 +301,7 @@ PRIMITIVES = {
     tiled: (perfect, 0.2),
     tiled_in_guards: (with_guards, 0.1),
     reordered: (partial(nest, kinds=[None]), 0.05),
+    reordered_in_guards: (sums_in_guards, 0.05),
     parted: (nest, 1.0),
     interchanged: (perfect, 0.3),
     interchanged_in_guards: (with_guards, 0.2),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from codegen.expressions import Load, Name
 from codegen.printer import shown
-from codegen.statements import Assign, Call, For, Try, base, blocks, trees, values
+from codegen.schedule.conditions import parts_of
+from codegen.statements import Assign, Call, For, If, Try, base, blocks, trees, values
 from codegen.walk import children
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class MemoryAccess:
     statement : the number of the statement, of those whose accesses were asked for, that it is in.
     inner : the bounds of the counters of the loops around it in that statement; None where they
         are not known.
+    guards : the comparisons in that statement that all hold where it happens.
     """
 
     name: str
@@ -34,6 +36,7 @@ class MemoryAccess:
     is_write: bool
     statement: int
     inner: Mapping[str, range | None] = field(default_factory=dict[str, "range | None"])
+    guards: tuple[Expr, ...] = ()
 
     def within(self, loop: For) -> MemoryAccess:
         """The same access, where its statement is in the body of a loop."""
@@ -48,10 +51,15 @@ class MemoryAccess:
 def accesses(statements: Sequence[Statement]) -> list[MemoryAccess]:
     """The accesses of statements, in the order in which they happen."""
     return [
-        MemoryAccess(found.name, found.place, found.is_write, number, inner)
+        MemoryAccess(found.name, found.place, found.is_write, number, around.inner, around.guards)
         for number, statement in enumerate(statements)
-        for found, inner in _inside([statement], {})
+        for found, around in _inside([statement], _Around({}, ()))
     ]
+
+
+class _Around(NamedTuple):
+    inner: Mapping[str, range | None]
+    guards: tuple[Expr, ...]
 
 
 class _Found(NamedTuple):
@@ -60,22 +68,25 @@ class _Found(NamedTuple):
     is_write: bool
 
 
-def _inside(
-    statements: Iterable[Statement], inner: Mapping[str, range | None]
-) -> Iterator[tuple[_Found, Mapping[str, range | None]]]:
+def _inside(statements: Iterable[Statement], around: _Around) -> Iterator[tuple[_Found, _Around]]:
     for s in statements:
         for tree in values(s):
-            yield from ((each, inner) for each in _reads(tree))
+            yield from ((each, around) for each in _reads(tree))
         if isinstance(s, Call | Try):
             # A function may write to every array that it is given.
             given = (each for tree in trees(s) for each in _reads(tree))
-            yield from ((each._replace(place=None, is_write=True), inner) for each in given)
+            yield from ((each._replace(place=None, is_write=True), around) for each in given)
         if isinstance(s, Assign):
             index = s.target.index if isinstance(s.target, Load) else None
-            yield _Found(base(s.target), index, is_write=True), inner
-        deeper = {**inner, s.name: _bounds(s)} if isinstance(s, For) else inner
+            yield _Found(base(s.target), index, is_write=True), around
+        if isinstance(s, If):
+            guarded = around._replace(guards=(*around.guards, *parts_of(s.condition)))
+            yield from _inside(s.then, guarded)
+            yield from _inside(s.otherwise, around)
+            continue
+        deeper = {**around.inner, s.name: _bounds(s)} if isinstance(s, For) else around.inner
         for block in blocks(s):
-            yield from _inside(block, deeper)
+            yield from _inside(block, around._replace(inner=deeper))
 
 
 def _bounds(loop: For) -> range | None:

@@ -85,7 +85,11 @@ def linear(tree: Expr, values: Mapping[str, Linear] | None = None) -> Linear:
 def _of_sum(total: Sum, known: Mapping[str, Linear]) -> Linear:
     made = Linear(total.constant, {})
     for atom, factor in total.terms:
-        tree = Name(atom.name) if isinstance(atom, Counter) else Index(Sum(0, ((atom, 1),)))
-        one = linear(tree, known) if isinstance(tree, Name) else Linear(0, {tree: 1})
+        if not isinstance(atom, Counter):
+            one = Linear(0, {Index(Sum(0, ((atom, 1),))): 1})
+        elif atom.low == atom.high:
+            one = Linear(atom.low, {})
+        else:
+            one = linear(Name(atom.name), known)
         made = made.plus(one, factor)
     return made

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Index, Name, Op
 from codegen.printer import shown
 from codegen.schedule.legality import IllegalError
-from codegen.walk import names_of, substitute
+from codegen.walk import names_of, substitute, walk
 from hlo_tools.proofs.index_terms import check, term
 from hlo_tools.proofs.solver import Solved, z3
+from optimizer.analysis.indexing import Counter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,11 +98,23 @@ class _Iteration:
         inner: Mapping[str, range | None] = access.inner if access else {}
         for name, numbers in inner.items():
             self._known[name] = self._counter(name, numbers)
+        for guard in access.guards if access else ():
+            match guard:
+                case Op("<", (less, more)) if loop.written.isdisjoint(names_of(guard)):
+                    self.facts.append(self.value(less) < self.value(more))
+                case _:
+                    pass
         self.index = None if access is None or access.index is None else self.value(access.index)
 
     def value(self, tree: Expr) -> Solved:
-        """What a tree is in the iteration."""
-        return term(substitute(tree, _spelled_out(self._loop)), self._known, self._unknown)
+        """What a tree is in the iteration, of whose counters outside the bounds are facts."""
+        tree = substitute(tree, _spelled_out(self._loop))
+        sums = [each.sum for each in walk(tree) if isinstance(each, Index)]
+        for counter in (atom for each in sums for atom, _ in each.terms):
+            if isinstance(counter, Counter):
+                number = term(Name(counter.name), self._known, self._unknown)
+                self.facts += (counter.low <= number, number <= counter.high)
+        return term(tree, self._known, self._unknown)
 
     def _counter(self, name: str, numbers: range | None) -> Solved:
         count = z3.Int(f"{name} {self._which}")

@@ -1,15 +1,20 @@
 """Primitives that take a loop through guards, as text: from `divide`, and written by hand."""
 
+from random import Random
+
 import pytest
-from written import Assign, For, If, Let, tree
+from written import Assign, For, If, Let
 
 from codegen.elements.kernel import Scope
 from codegen.expressions import Load, Name
+from codegen.interpret import final_memory
 from codegen.printer import text
 from codegen.schedule.divide import divide
 from codegen.schedule.guards import closed, opened
 from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
+from codegen.schedule.order import parallelize
 from codegen.schedule.stage import loading, loading_tile
 from codegen.statements import LocalVariable
 from emit_c.kernels.kernel import CKernel
@@ -60,19 +65,36 @@ TILES = """\
 
 def test_a_tile_of_a_ragged_array():
     """Both guards pass into the innermost loop, and guard the copy."""
-    body, load = CKernel(None, Scope()).body, tree("x[j * 50 + i]")
-    nest = For("i", 50, (For("j", 40, (Let("f32", "a", load), Assign("y[i * 40 + j]", "a"))),))
+    assert text(tiles(transposed(50, 40))) == TILES
+
+
+def transposed(rows, columns):
+    load = Let("f32", "a", f"x[j * {rows} + i]")
+    return For("i", rows, (For("j", columns, (load, Assign(f"y[i * {columns} + j]", "a"))),))
+
+
+def tiles(nest, change=lambda loop: loop):
+    body = CKernel(None, Scope()).body
 
     def of_rows(rows, _):
-        return divide(body, interchange(rows), 32, of_tile, tail="guard")
+        return map(change, divide(body, interchange(rows), 32, of_tile, tail="guard"))
 
     def of_tile(tile, _):
         rows = interchange(tile)
+        (load,) = LoopView(rows).loads
         here = Load(Name("tile"), Name(rows.body[0].name) * 33 + Name(rows.name))
         copy, last = loading_tile(rows, here, load)
-        return [LocalVariable("f32", "tile", size=32 * 33), interchange(copy), last]
+        return [LocalVariable("f32", "tile", size=32 * 33), change(interchange(copy)), change(last)]
 
-    assert text(divide(body, nest, 32, of_rows, tail="guard")) == TILES
+    return [change(each) for each in divide(body, nest, 32, of_rows, tail="guard")]
+
+
+@pytest.mark.parametrize("sizes", [(64, 96), (50, 40), (33, 7), (5, 3), (3, 40), (70, 32)])
+def test_iterations_of_ragged_tiles_are_independent(sizes):
+    """Without the guards, two tiles would store to one element, and so would rows of a tile."""
+    nest = transposed(*sizes)
+    made = tiles(nest, parallelize)
+    assert final_memory(made, random=Random(0)) == final_memory([nest])
 
 
 def test_a_copy_has_the_guards_before_its_load():

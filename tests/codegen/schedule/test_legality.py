@@ -120,6 +120,25 @@ def test_the_distance_of_a_store_and_a_load(stop, stored, loaded, want):
     assert (found and [found[0], found[-1]]) == want
 
 
+@pytest.mark.parametrize(
+    ("stored", "guard", "want"),
+    [
+        ("y[9 * k + s]", "s < 9", [0, 0]),
+        ("y[9 * k + s]", "s < 10", [-2, 2]),
+        ("y[9 * k + s]", "s < m", [-2, 2]),
+        ("y[18 * k + 2 * s]", "s < 9", [0, 0]),
+        ("y[9 * k + i + j]", "s < 9", [-2, 2]),
+    ],
+)
+def test_a_guard_bounds_a_sum_of_counters(stored, guard, want):
+    store = If(guard, (Assign(stored, 1),))
+    inner = For("j", 4, (Let("s64", "s", "4 * i + j"), store))
+    view = LoopView(For("i", 3, (For("k", 2, (inner,)),)))
+    (access,) = (each for each in view.accesses if each.is_write)
+    found = distances(view, access, access)
+    assert [found[0], found[-1]] == want
+
+
 def test_a_nest_is_not_interchanged_against_its_recurrence():
     store = Assign("x[9 * i + j + 8]", "x[9 * i + j]")
     nest = For("i", 9, (For("j", 8, (store,)),))
