@@ -188,7 +188,7 @@ def _between(factor: int, low: Fraction, high: Fraction, most: int) -> tuple[Fra
     return (least, greatest) if least <= greatest else ()
 
 
-class _Guard(NamedTuple):
+class _BoundedSum(NamedTuple):
     """A sum of counters, and by how much it differs at most in two iterations.
 
     Attributes
@@ -237,7 +237,7 @@ class _AffineIndex:
         self.guards = [guard for guard in found if guard]
 
 
-def _guard(loop: LoopView, access: MemoryAccess, comparison: Expr) -> _Guard | None:
+def _guard(loop: LoopView, access: MemoryAccess, comparison: Expr) -> _BoundedSum | None:
     """A sum of counters, all with known bounds, that is less than a number; None if it is none."""
     match comparison:
         case Op("<", (less, more)):
@@ -252,4 +252,4 @@ def _guard(loop: LoopView, access: MemoryAccess, comparison: Expr) -> _Guard | N
             return None
         least += min(factor * numbers[0], factor * numbers[-1])
         factors[name] = factor * numbers.step * (-1 if name == loop.name else 1)
-    return _Guard(factors, max(-1 - least, 0))
+    return _BoundedSum(factors, max(-1 - least, 0))
