@@ -56,7 +56,7 @@ class Callee:
     builtin: str = ""
 
     def __repr__(self) -> str:
-        """The place in its table."""
+        """The expression that gives the row: `FUNCTIONS['exp', f32]`."""
         key = repr(self.stem) if self.type is None else f"{self.stem!r}, {self.type}"
         return f"{'BUILTINS' if self.builtin else 'FUNCTIONS'}[{key}]"
 
@@ -66,12 +66,24 @@ class Callee:
 
     @property
     def parameters(self) -> tuple[Kind, ...]:
-        """The types of the parameters, of a function in the prelude that all emitters share."""
+        """The types of the parameters, of a function in the prelude that all emitters share.
+
+        Raises
+        ------
+        LookupError
+            if the function is a compiler's, another library's, or one emitter's own.
+        """
         return self._prototype.parameters
 
     @property
     def result(self) -> Kind:
-        """The type of the value, of a function in the prelude that all emitters share."""
+        """The type of the value, of a function in the prelude that all emitters share.
+
+        Raises
+        ------
+        LookupError
+            as of `parameters`.
+        """
         return self._prototype.result
 
     @property

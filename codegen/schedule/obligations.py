@@ -10,7 +10,7 @@ this to a solver. There are five kinds:
 | `AccessDistance` | all that change an order, or an array | accesses meet at no other distances |
 | `SameValue` | unswitch, hoist | a tree has one value in all iterations |
 | `AnyOrder` | rfactor, vectorize | numbers may be folded in any order |
-| `Unproved` | reading | what no solver is asked |
+| `Unproved` | fission (second half), ... | a claim that no solver is given |
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class AnyOrder:
 
 @dataclass(frozen=True, slots=True)
 class Unproved:
-    """What no solver is asked, as only the schedule knows it.
+    """A claim that no solver is given, as only the schedule knows whether it holds.
 
     Attributes
     ----------
@@ -120,12 +120,12 @@ class Unproved:
 
 
 Obligation = AccessDistance | SameIterations | SameValue | AnyOrder | Unproved
-# Those of the primitive that is being applied; None where nobody listens.
+# The obligations of the primitive that is being applied; None where nobody listens.
 OBLIGATIONS: ContextVar[list[Obligation] | None] = ContextVar("obligations", default=None)
 
 
 def granted(*obligations: Obligation) -> None:
-    """Tell those who listen what is taken for granted."""
+    """Report obligations of the primitive that is being applied, if somebody listens."""
     heard = OBLIGATIONS.get()
     if heard is not None:
         heard += obligations

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from emit_c.program.emit import Program
     from emit_c.program.step_table import StepTable
 
-# No name that comes from HLO begins as those of these variables. A compiler counts the calls in the
-# order of the text, which is that of `Callers.kernel_steps`.
+# Names from HLO never begin with `hlo_`, as these variables do. `__COUNTER__` numbers the calls in
+# the order of the text, which is that of `Callers.kernel_steps`.
 _CALL = """\
 #define {kernel}(...) ({{ const s64 hlo_begin = hlo_clock(); {kernel}(__VA_ARGS__); \\
   hlo_record(__COUNTER__, hlo_begin); }})
