@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from reading import read
 
+from codegen.elements.kernel import Argument
 from codegen.expressions import Group, Index, Literal, Load, Name, Op, indexed
 from codegen.kinds import Pointer
 from codegen.printer import text
@@ -32,7 +33,7 @@ from codegen.walk import rebuilt
 from optimizer.analysis.indexing import Sum, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from codegen.expressions import Expr
 
@@ -87,10 +88,15 @@ def _promises(loop: For) -> Iterator[str]:
 
 def loops(source: str) -> tuple[Statement, ...]:
     """The statements of a text. Numbers in indices are sums of counters, as in a kernel."""
+    return reader_of(source)[0]
+
+
+def reader_of(source: str) -> tuple[tuple[Statement, ...], Callable[[str], Expr]]:
+    """The statements of a text, and what reads an expression of their counters."""
     reader = _Loops([line.strip() for line in source.splitlines() if line.strip()])
     made = tuple(reader.block())
     assert not reader.lines, reader.lines
-    return made
+    return made, reader.tree
 
 
 class _Loops:
@@ -128,9 +134,10 @@ class _Loops:
         value: str | None,
         work: int,
     ) -> Let | LocalVariable:
-        tree = self._tree(value) if value else None
+        tree = self.tree(value) if value else None
         if const:
-            self.bounds[name] = unknown(name, 0, _MOST)
+            if kind[0] in "su":
+                self.bounds[name] = unknown(name, 0, _MOST)
             assert tree is not None
             return Let(kind, name, tree)
         return LocalVariable(kind, name, tree, int(size) if size else None, work)
@@ -138,7 +145,7 @@ class _Loops:
     def _effect(self, line: str, work: int) -> Assign | Call:
         target, equals, value = line.partition(" = ")
         if equals:
-            return Assign(self._tree(target), self._tree(value))
+            return Assign(self.tree(target), self.tree(value))
         called = read(target)
         function, arguments = called.function.name, called.args  # type: ignore[union-attr]
         return Call(function, tuple(map(self._indices, arguments)), work)
@@ -147,8 +154,8 @@ class _Loops:
         if line == "for (;;) {":
             return Forever(self._body())
         if line.endswith("{"):
-            return If(self._tree(line[4:-3]), self._body(last=False), self._otherwise())
-        return Break(self._tree(line[4:-8]))
+            return If(self.tree(line[4:-3]), self._body(last=False), self._otherwise())
+        return Break(self.tree(line[4:-8]))
 
     def _body(self, *, last: bool = True) -> tuple[Statement, ...]:
         made = tuple(self.block())
@@ -162,7 +169,7 @@ class _Loops:
     def _loop(
         self, promises: Sequence[str], kind: str, name: str, start: str, stop: str, step: str | None
     ) -> For:
-        first, end, by = (_number(self._tree(each or "1")) for each in (start, stop, step))
+        first, end, by = (_number(self.tree(each or "1")) for each in (start, stop, step))
         low, most = (n if isinstance(n, int) else None for n in (first, end))
         # Blocks begin before the end of the loop, each a step after the one before.
         self.bounds[name] = unknown(name, low or 0, (most if most is not None else _MOST) - 1)
@@ -174,7 +181,8 @@ class _Loops:
             unroll="unroll" in promises, kind=kind,
         )  # fmt: skip
 
-    def _tree(self, source: str) -> Expr:
+    def tree(self, source: str) -> Expr:
+        """An expression of the counters and values that are declared."""
         return self._indices(read(source))
 
     def _indices(self, tree: Expr) -> Expr:
@@ -228,13 +236,14 @@ def _number(tree: Expr) -> int | Expr:
     return tree.value if isinstance(tree, Literal) and isinstance(tree.value, int) else tree
 
 
-def arguments(source: str) -> dict[str, tuple[Pointer | str, int]]:
-    """Types and sizes from declarations: `const f32 x[64], f32 y[], s64 n`."""
-    made: dict[str, tuple[Pointer | str, int]] = {}
+def arguments(source: str) -> dict[str, Argument]:
+    """Arguments from declarations: `const f32 x[64], f32 y[], s64 n, u64 z[9] from c64`."""
+    made: dict[str, Argument] = {}
     for each in filter(None, source.split(", ")):
-        const, kind, name, array, size = re.fullmatch(
-            r"(const )?(\w+) (\w+)(\[(\d*)\])?", each
+        const, kind, name, array, size, origin = re.fullmatch(
+            r"(const )?(\w+) (\w+)(\[(\d*)\])?(?: from (\w+))?", each
         ).groups()  # type: ignore[union-attr]
         pointer = Pointer(kind, bool(const), restrict=True) if array else kind
-        made[name] = pointer, int(size or 0)
+        given = Pointer(origin, bool(const), restrict=True) if origin else None
+        made[name] = Argument(pointer, name, name, int(size or 0), given)
     return made

@@ -12,10 +12,9 @@ from codegen.printer import text
 from codegen.schedule.divide import divide
 from codegen.schedule.guards import closed, opened
 from codegen.schedule.interchange import interchange
-from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import parallelize
-from codegen.schedule.stage import loading, loading_tile
+from codegen.schedule.stage import loading_tile
 from codegen.statements import LocalVariable
 from emit_c.kernels.kernel import CKernel
 
@@ -95,39 +94,3 @@ def test_iterations_of_ragged_tiles_are_independent(sizes):
     nest = transposed(*sizes)
     made = tiles(nest, parallelize)
     assert final_memory(made, random=Random(0)) == final_memory([nest])
-
-
-def test_a_copy_has_the_guards_before_its_load():
-    """The second condition guards only what comes after the load."""
-    load, store = Let("f32", "a", "x[i]"), If("a < 3", (Assign("y[i]", "a"),))
-    loop = For("i", 9, (If("i < 5", (load, store)),))
-    (copy,) = loading(loop, {Load(Name("waiting"), Name("i")): load.value})
-    assert copy.body == (If("i < 5", (Assign("waiting[i]", "x[i]"),)),)
-
-
-@pytest.mark.parametrize(
-    ("stored", "match"),
-    [
-        ("y[9 * j + i]", None),
-        # The guard of the second of these iterations is what the first one has changed.
-        ("c[i + 1]", r"the load of c\[i\] may need the store to c\[i \+ 1\]"),
-        ("c[i]", r"the load of c\[i\] may see the store to c\[i\]"),
-    ],
-)
-def test_a_guard_must_not_change_while_the_loop_inside_runs(stored, match):
-    inner = For("j", 3, (Assign(stored, "x[i]"),))
-    nest = For("i", 8, (If("c[i] < 3", (inner,)),))
-    if match is None:
-        inside = If("c[i] < 3", inner.body)
-        assert interchange(nest) == For("j", 3, (For("i", 8, (inside,)),))
-        return
-    with pytest.raises(IllegalError, match=match):
-        interchange(nest)
-
-
-@pytest.mark.parametrize("inside", [False, True])
-def test_bounds_that_an_iteration_computes_stay_inside(inside):
-    """`n` has one value in all iterations, but no name outside of them."""
-    body = (Let("s64", "n", "m"), For("j", "n", (Assign("y[9 * j + i]", "0"),)))
-    with pytest.raises(IllegalError, match="bounds of the loop over j"):
-        interchange(For("i", 9, (If("i < 3", body),) if inside else body))

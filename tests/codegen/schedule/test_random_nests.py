@@ -30,7 +30,6 @@ from primitives import (
 from codegen.expressions import Literal, Load, Name, binary
 from codegen.interpret import final_memory
 from codegen.schedule import legality
-from codegen.schedule.fission import computed
 from codegen.schedule.legality import IllegalError
 from codegen.statements import Assign, Break, For, If
 
@@ -114,16 +113,3 @@ def test_a_loop_that_may_end_early_stays_one(primitive, inside):
     nest = For("j", 3, (loop,)) if primitive is coalesced else loop
     with pytest.raises(IllegalError, match="may be the last one"):
         primitive(Random(0).choice, nest)
-
-
-def test_a_loop_without_bounds_is_not_divided():
-    with pytest.raises(IllegalError, match="the bounds of the loop over i are not known"):
-        divided(Random(0).choice, For("i", Name("n"), ()))
-
-
-def test_values_of_two_iterations_do_not_wait_in_one_element():
-    """The second iteration would store there before the value of the first one is read."""
-    value = Load(Name("a"), Name("i"))
-    loop = For("i", 9, (Assign(Load(Name("b"), Name("i")), value),))
-    with pytest.raises(IllegalError, match=r"the store to ahead\[i / 2\] in two iterations"):
-        computed(loop, {Load(Name("ahead"), binary("/", Name("i"), Literal(2))): value})

@@ -16,7 +16,7 @@ for (s64 i_block = 0; i_block < 288; i_block += 32) {
   for (s64 row = 0; row < 32; row++) {
     const s64 i_1 = i_block + row;
     const f32 a_1 = x[i_1];
-    const f32 b_1 = a_1 * 2;
+    const f32 b_1 = a_1 + a_1;
     #pragma omp simd
     for (s64 c = 0; c < 7; c++) {
       tile[row * 7 + c] = b_1;
@@ -30,7 +30,7 @@ for (s64 i_block = 0; i_block < 288; i_block += 32) {
 #pragma parallel
 for (s64 i = 288; i < 300; i++) {
   const f32 a = x[i];
-  const f32 b = a * 2;
+  const f32 b = a + a;
   #pragma omp simd
   for (s64 c = 0; c < 7; c++) {
     y[i * 7 + c] = exp_f32(n - b);

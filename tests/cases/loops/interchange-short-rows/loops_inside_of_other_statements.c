@@ -67,7 +67,7 @@ if (c) {
         for (s64 k_1 = 0; k_1 < 16; k_1++) {
           const s64 i = i_block + k_1;
           const f32 v = columns[j * 16 + k_1];
-          t[k_1] = t[k_1] + exp_f32(exp_f32(v - low[k_1] * 1));
+          t[k_1] = t[k_1] + exp_f32(exp_f32(v - low[k_1]));
         }
       }
       #pragma omp simd

@@ -107,7 +107,7 @@ for (s64 i_block = 0; i_block < 96; i_block += 16) {
     for (s64 k_1 = 0; k_1 < 16; k_1++) {
       const s64 i = i_block + k_1;
       const f32 v = columns[j * 16 + k_1];
-      t[k_1] = t[k_1] + exp_f32(exp_f32(v - low[k_1] * 1));
+      t[k_1] = t[k_1] + exp_f32(exp_f32(v - low[k_1]));
     }
   }
   #pragma omp simd
@@ -135,7 +135,7 @@ for (s64 i_block = 0; i_block < 96; i_block += 16) {
     for (s64 k_1 = 0; k_1 < 16; k_1++) {
       const s64 i = i_block + k_1;
       const f32 v = columns[j * 16 + k_1];
-      t[k_1] = t[k_1] + exp_f32(exp_f32(v - low[k_1] * 1));
+      t[k_1] = t[k_1] + exp_f32(exp_f32(v - low[k_1]));
     }
   }
   #pragma omp simd
@@ -163,7 +163,7 @@ for (s64 i_block = 0; i_block < 96; i_block += 16) {
     for (s64 k_1 = 0; k_1 < 16; k_1++) {
       const s64 i = i_block + k_1;
       const f32 v = columns[j * 16 + k_1];
-      t[k_1] = t[k_1] + exp_f32(exp_f32(v - low[k_1] * 1));
+      t[k_1] = t[k_1] + exp_f32(exp_f32(v - low[k_1]));
     }
   }
   #pragma omp simd
@@ -192,7 +192,7 @@ for (s64 i = 96; i < 100; i++) {
   for (s64 j = 0; j < 8; j++) {
     const f32 low = least[i];
     const f32 v = x[i * 8 + j];
-    t = t + exp_f32(exp_f32(v - low * 1));
+    t = t + exp_f32(exp_f32(v - low));
   }
   f32 u = 0;
   #pragma omp simd reduction(+ : u)
@@ -206,7 +206,7 @@ for (s64 i = 96; i < 100; i++) {
   for (s64 j = 0; j < 8; j++) {
     const f32 low = least[i];
     const f32 v = x[i * 8 + j];
-    t = t + exp_f32(exp_f32(v - low * 1));
+    t = t + exp_f32(exp_f32(v - low));
   }
   f32 u = 0;
   #pragma omp simd reduction(+ : u)
@@ -220,7 +220,7 @@ for (s64 i = 96; i < 100; i++) {
   for (s64 j = 0; j < 8; j++) {
     const f32 low = least[i];
     const f32 v = x[i * 8 + j];
-    t = t + exp_f32(exp_f32(v - low * 1));
+    t = t + exp_f32(exp_f32(v - low));
   }
   f32 u = 0;
   #pragma omp simd reduction(+ : u)

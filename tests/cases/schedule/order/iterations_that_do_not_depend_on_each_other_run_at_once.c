@@ -1,0 +1,48 @@
+// In lanes.
+// RUN: vectorize(loop)
+for (s64 i = 0; i < 9; i++) {
+  y[2 * i] = y[2 * i + 1];
+}
+// EXPECT
+#pragma omp simd
+for (s64 i = 0; i < 9; i++) {
+  y[i * 2] = y[i * 2 + 1];
+}
+
+// Lanes fold, too.
+// RUN: vectorize(loop)
+#pragma fold + : total
+for (s64 i = 0; i < 9; i++) {
+  total = total + x[i];
+}
+// EXPECT
+#pragma omp simd reduction(+ : total)
+for (s64 i = 0; i < 9; i++) {
+  total = total + x[i];
+}
+
+// On threads.
+// RUN: parallelize(loop)
+for (s64 i = 0; i < 9; i++) {
+  for (s64 k = 0; k < 3; k++) {
+    y[3 * i + k] = x[i];
+  }
+}
+// EXPECT
+#pragma parallel
+for (s64 i = 0; i < 9; i++) {
+  for (s64 k = 0; k < 3; k++) {
+    y[i * 3 + k] = x[i];
+  }
+}
+
+// On threads of a GPU, one for each iteration.
+// RUN: bind(loop, "threadIdx.x")
+for (s64 i = 0; i < 9; i++) {
+  y[i] = x[i];
+}
+// EXPECT
+// bound to threadIdx.x
+for (s64 i = 0; i < 9; i++) {
+  y[i] = x[i];
+}

@@ -1,0 +1,47 @@
+// RUN: vectorize(loop)
+for (s64 i = 0; i < 9; i++) {
+  y[i + 1] = y[i];
+}
+// REFUSED: the load of y[i] and the store to y[i + 1] may meet in two iterations
+
+// RUN: parallelize(loop)
+for (s64 i = 0; i < 9; i++) {
+  y[i / 2] = x[i];
+}
+// REFUSED: the store to y[(i >> 1)] and the store to y[(i >> 1)] may meet in two iterations
+
+// RUN: parallelize(loop)
+#pragma fold + : total
+for (s64 i = 0; i < 9; i++) {
+  total = total + x[i];
+}
+// REFUSED: the loop over i folds, and threads would share the total
+
+// RUN: vectorize(loop)
+for (s64 i = 0; i < 9; i++) {
+  for (s64 k = 0; k < 3; k++) {
+    y[3 * i + k] = x[i];
+  }
+}
+// REFUSED: an iteration of the loop over i is no straight code
+
+// Two loops cannot have the same threads.
+// RUN: bind(loop.with_body([bind(loop.body[0], "threadIdx.x")]), "threadIdx.x")
+for (s64 i = 0; i < 9; i++) {
+  for (s64 k = 0; k < 3; k++) {
+    y[3 * i + k] = x[i];
+  }
+}
+// REFUSED: a loop inside of the one over i has threadIdx.x
+
+// RUN: bind(loop, "threadIdx.x")
+for (s64 i = 0; i < n; i++) {
+  y[i] = x[i];
+}
+// REFUSED: the bounds of the loop over i are not known
+
+// RUN: bind(loop, "warpIdx.x")
+for (s64 i = 0; i < 9; i++) {
+  y[i] = x[i];
+}
+// REFUSED: `warpIdx.x` is no index of a block or a thread
