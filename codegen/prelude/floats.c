@@ -28,7 +28,7 @@ static inline f64 minimum_f64(f64 x, f64 y) {
   return from_bits_f64(x != x ? bits_f64(x) : smaller);
 }
 
-// A product that is rounded before it is added to: see emit_c/kernels/round_products.py.
+// A product that is rounded before it is added to: see emit_c/kernels/peephole/round_products.py.
 static inline $T rounded_$T($T product) {
 #if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
   return __builtin_assoc_barrier(product);

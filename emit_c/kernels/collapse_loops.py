@@ -50,7 +50,7 @@ from codegen.statements import (
 from codegen.walk import walk
 from emit_c.kernels.collapsed_elements import CollapsedElements, CollapsedRows, NotCollapsibleError
 from emit_c.kernels.fold_lanes import NAMES, folding_lanes
-from emit_c.kernels.outline_math import has_long_functions
+from emit_c.kernels.peephole.outline_math import has_long_functions
 from optimizer import machine
 from optimizer.analysis.indexing import counter
 

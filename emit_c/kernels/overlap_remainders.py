@@ -29,7 +29,7 @@ from codegen.statements import (
     trees,
 )
 from codegen.walk import walk
-from emit_c.kernels.outline_math import has_long_functions
+from emit_c.kernels.peephole.outline_math import has_long_functions
 from optimizer import machine
 
 if TYPE_CHECKING:

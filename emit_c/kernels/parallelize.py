@@ -32,7 +32,7 @@ from codegen.statements import (
     nested,
 )
 from codegen.walk import names_of
-from emit_c.kernels.inline_uses import inline_uses
+from emit_c.kernels.peephole.inline_uses import inline_uses
 from optimizer import machine
 
 if TYPE_CHECKING:

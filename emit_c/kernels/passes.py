@@ -17,19 +17,19 @@ from emit_c.kernels.cascade_sums import cascade_sums
 from emit_c.kernels.coalesce_loops import coalesce_loops
 from emit_c.kernels.collapse_loops import collapse_loops
 from emit_c.kernels.distribute_loops import distribute_loops
-from emit_c.kernels.divide_by_reciprocals import divide_by_reciprocals
 from emit_c.kernels.gather_short_rows import gather_short_rows
-from emit_c.kernels.hoist_masks import hoist_masks
-from emit_c.kernels.inline_uses import inline_uses
 from emit_c.kernels.interchange_short_rows import interchange_short_rows
-from emit_c.kernels.move_words import move_words, with_given_pointers
-from emit_c.kernels.outline_math import outline_math
 from emit_c.kernels.overlap_remainders import overlap_remainders
 from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.peel_loops import peel_loops
-from emit_c.kernels.round_products import round_products
-from emit_c.kernels.scalar_conversions import scalar_conversions
-from emit_c.kernels.select_addresses import select_addresses
+from emit_c.kernels.peephole.divide_by_reciprocals import divide_by_reciprocals
+from emit_c.kernels.peephole.hoist_masks import hoist_masks
+from emit_c.kernels.peephole.inline_uses import inline_uses
+from emit_c.kernels.peephole.move_words import move_words, with_given_pointers
+from emit_c.kernels.peephole.outline_math import outline_math
+from emit_c.kernels.peephole.round_products import round_products
+from emit_c.kernels.peephole.scalar_conversions import scalar_conversions
+from emit_c.kernels.peephole.select_addresses import select_addresses
 from emit_c.kernels.split_interleaved_accesses import split_interleaved_accesses
 from emit_c.kernels.split_lookups import split_lookups
 from emit_c.kernels.split_loops import split_loops

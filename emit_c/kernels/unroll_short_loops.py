@@ -43,7 +43,7 @@ from codegen.statements import (
     replaced,
     straight,
 )
-from emit_c.kernels.outline_math import has_long_functions
+from emit_c.kernels.peephole.outline_math import has_long_functions
 from emit_c.kernels.row_starts import distances
 from optimizer import machine
 

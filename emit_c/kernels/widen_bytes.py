@@ -24,8 +24,8 @@ from codegen.schedule.stage import loading
 from codegen.schedule.trace import attempt
 from codegen.statements import For, Let, LocalVariable, base, in_lanes
 from codegen.walk import names_of
-from emit_c.kernels.loads import is_load
-from emit_c.kernels.outline_math import has_long_functions
+from emit_c.kernels.peephole.loads import is_load
+from emit_c.kernels.peephole.outline_math import has_long_functions
 from optimizer import machine
 
 if TYPE_CHECKING:

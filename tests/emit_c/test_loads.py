@@ -8,7 +8,7 @@ from strategies.compiled import check
 from written import Assign, For, If, Let, Variable
 
 from codegen.printer import text
-from emit_c.kernels.loads import with_loads_first
+from emit_c.kernels.peephole.loads import with_loads_first
 
 CHOICE = (
     Variable("f32", "y"),

@@ -10,7 +10,7 @@ from written import For, Let
 import emit_c
 import hlo
 from codegen.printer import text
-from emit_c.kernels import outline_math
+from emit_c.kernels.peephole import outline_math
 from hlo.support import compiler
 from optimizer import prepare
 

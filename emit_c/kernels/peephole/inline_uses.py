@@ -35,7 +35,7 @@ from codegen.statements import (
     trees,
 )
 from codegen.walk import names_of, substitute, walk
-from emit_c.kernels.loads import is_load
+from emit_c.kernels.peephole.loads import is_load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

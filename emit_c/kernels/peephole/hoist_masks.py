@@ -22,7 +22,7 @@ from codegen.expressions import Choose, Expr, Name, Op, as_expr, conjoined
 from codegen.schedule.conditions import parts_of
 from codegen.statements import If, Let, changed_in, in_lanes
 from codegen.walk import names_of
-from emit_c.kernels.loads import with_loads_first
+from emit_c.kernels.peephole.loads import with_loads_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

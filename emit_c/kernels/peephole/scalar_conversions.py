@@ -34,7 +34,7 @@ from codegen.statements import (
     trees,
 )
 from codegen.walk import names_of, rebuilt, walk
-from emit_c.kernels.outline_math import has_long_functions
+from emit_c.kernels.peephole.outline_math import has_long_functions
 from hlo.types.element_type import F16
 from optimizer import machine
 
