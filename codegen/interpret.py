@@ -218,7 +218,7 @@ class Machine:
 
     def _loop(self, loop: For) -> None:
         start, stop, step = (self._value(n) for n in (loop.start, loop.stop, loop.step))
-        if step <= 0:
+        if step == 0 or (step < 0) != loop.counts_down:
             raise UnsupportedError(f"the loop over {loop.name} counts by {step}")
         if _trips(start, stop, step) > self._steps and not _may_end_early(loop):
             raise UnsupportedError("it takes too many steps")

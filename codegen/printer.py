@@ -75,6 +75,8 @@ _UNARY_SIGNS = {"real": "__real__ ", "imag": "__imag__ "}
 def precedence(expr: Expr) -> int:
     """The precedence of the outermost operation of a tree."""
     match expr:
+        case Name() | Load():  # as most are
+            return _PRIMARY
         case Op(op, args):
             return PRECEDENCE[op] if len(args) == 2 else _UNARY
         case Literal():
@@ -83,10 +85,8 @@ def precedence(expr: Expr) -> int:
             return _precedence_of_sum(total)
         case Cast():
             return _UNARY
-        case Choose():
-            return _CHOICE
         case _:
-            return _PRIMARY
+            return _CHOICE if isinstance(expr, Choose) else _PRIMARY
 
 
 def _precedence_of_sum(total: Sum) -> int:
@@ -114,19 +114,21 @@ def _op(op: Op) -> str:
     sign = op.op
     if len(op.args) == 2:
         level, (x, y) = PRECEDENCE[sign], op.args
-        first, second = (mistaken_in(sign, each) for each in op.args)
-        return f"{shown(x, first or level)} {sign} {shown(y, second or level + 1)}"
+        first, second = mistaken_in(sign, x) or level, mistaken_in(sign, y) or level + 1
+        return f"{shown(x, first)} {sign} {shown(y, second)}"
     inside = shown(op.args[0], _UNARY)
     return f"{_UNARY_SIGNS.get(sign, sign)}{f'({inside})' if inside[0] == sign else inside}"
 
 
 def mistaken_in(sign: str, operand: Expr) -> int:
     """The level that puts an operand in parentheses; 0 where these need not be."""
+    if sign not in _MISTAKABLE:
+        return 0
     match operand:
         case Op(inner, (_, _)) if inner != sign:
-            mistakable = inner in _MISTAKABLE.get(sign, ())
+            mistakable = inner in _MISTAKABLE[sign]
         case Index(total):
-            mistakable = _precedence_of_sum(total) == _SUM and "+" in _MISTAKABLE.get(sign, ())
+            mistakable = _precedence_of_sum(total) == _SUM and "+" in _MISTAKABLE[sign]
         case _:
             mistakable = False
     return _PRIMARY if mistakable else 0
@@ -183,26 +185,31 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
 
 def text(statements: Sequence[Statement], indent: int = 1) -> str:
     """Statements as C."""
-    return "".join("  " * indent + line + "\n" for s in statements for line in _lines(s))
+    return "".join(f"{line}\n" for line in _lines(statements, "  " * indent))
 
 
-def _lines(statement: Statement) -> Iterator[str]:
-    match statement:
-        case For():
-            yield from _loop_lines(statement)
-        case If(condition, then, otherwise):
-            yield f"if ({shown(condition)}) {{"
-            yield from _inside(then)
-            if otherwise:
-                yield "} else {"
-                yield from _inside(otherwise)
-            yield "}"
-        case Forever(body):
-            yield "for (;;) {"
-            yield from _inside(body)
-            yield "}"
-        case _:
-            yield _line(statement)
+def _lines(statements: Sequence[Statement], before: str) -> Iterator[str]:
+    """The lines of statements, each after some spaces."""
+    inside = before + "  "
+    for statement in statements:
+        match statement:
+            case For():
+                yield from (before + line for line in _loop_head(statement))
+                yield from _lines(statement.body, inside)
+                yield f"{before}}}"
+            case If(condition, then, otherwise):
+                yield f"{before}if ({shown(condition)}) {{"
+                yield from _lines(then, inside)
+                if otherwise:
+                    yield f"{before}}} else {{"
+                    yield from _lines(otherwise, inside)
+                yield f"{before}}}"
+            case Forever(body):
+                yield f"{before}for (;;) {{"
+                yield from _lines(body, inside)
+                yield f"{before}}}"
+            case _:
+                yield before + _line(statement)
 
 
 def _line(statement: Let | LocalVariable | Assign | Call | Try | Break) -> str:
@@ -255,7 +262,7 @@ def declared(kind: Kind, name: str, restrict: str = "restrict") -> str:
     return f"{spelled(kind)} {name}"
 
 
-def _loop_lines(loop: For) -> Iterator[str]:
+def _loop_head(loop: For) -> Iterator[str]:
     if loop.simd:
         folded = "".join(f" reduction({op} : {name})" for op, name in loop.reductions)
         yield f"#pragma omp simd{folded}"
@@ -264,17 +271,10 @@ def _loop_lines(loop: For) -> Iterator[str]:
     if loop.bind:  # only a schedule's steps show it: a grid has such loops no more
         yield f"// bound to {loop.bind}"
     i = loop.name
-    step = f"{i}++" if loop.step == 1 else f"{i} += {_bound(loop.step)}"
+    sign = "++" if loop.step == 1 else "--" if loop.step == -1 else f" += {_bound(loop.step)}"
     start, stop = _bound(loop.start), _bound(loop.stop, PRECEDENCE["<"] + 1)
-    yield f"for ({loop.kind} {i} = {start}; {i} < {stop}; {step}) {{"
-    yield from _inside(loop.body)
-    yield "}"
-
-
-def _inside(statements: Sequence[Statement]) -> Iterator[str]:
-    for statement in statements:
-        for line in _lines(statement):
-            yield "  " + line
+    test = f"{i} {'>' if loop.counts_down else '<'} {stop}"
+    yield f"for ({loop.kind} {i} = {start}; {test}; {i}{sign}) {{"
 
 
 def _bound(number: int | Expr, least: int = 0) -> str:

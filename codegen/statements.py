@@ -55,7 +55,7 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """Count `name` from `start` while it is below `stop`.
+    """Count `name` from `start` while it is below `stop`; above it, if `step` is negative.
 
     Attributes
     ----------
@@ -86,6 +86,11 @@ class For:
     unroll: bool = False
     kind: str = "s64"
     bind: str = ""
+
+    @property
+    def counts_down(self) -> bool:
+        """Whether its step is negative, so that it counts while it is above `stop`."""
+        return isinstance(self.step, int) and self.step < 0
 
     def with_body(self, body: Iterable[Statement]) -> For:
         """The loop with another body; the same object if the body is the same.

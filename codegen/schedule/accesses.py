@@ -40,7 +40,7 @@ class MemoryAccess:
 
     def within(self, loop: For) -> MemoryAccess:
         """The same access, where its statement is in the body of a loop."""
-        return replace(self, inner={loop.name: _bounds(loop), **self.inner})
+        return replace(self, inner={loop.name: bounds_of(loop), **self.inner})
 
     def __str__(self) -> str:
         """In words, with the element as in C."""
@@ -84,12 +84,15 @@ def _inside(statements: Iterable[Statement], around: _Around) -> Iterator[tuple[
             yield from _inside(s.then, guarded)
             yield from _inside(s.otherwise, around)
             continue
-        deeper = {**around.inner, s.name: _bounds(s)} if isinstance(s, For) else around.inner
+        deeper = {**around.inner, s.name: bounds_of(s)} if isinstance(s, For) else around.inner
         for block in blocks(s):
             yield from _inside(block, around._replace(inner=deeper))
 
 
-def _bounds(loop: For) -> range | None:
+def bounds_of(loop: For) -> range | None:
+    """The values of a counter; None where the loop does not say them, or counts down."""
+    if loop.counts_down:
+        return None
     if isinstance(loop.start, int) and isinstance(loop.stop, int) and isinstance(loop.step, int):
         return range(loop.start, loop.stop, loop.step)
     return None

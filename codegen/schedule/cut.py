@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Literal, Name, as_expr, binary
 from codegen.schedule.conditions import truth
-from codegen.schedule.legality import expect_no_break
+from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
@@ -46,9 +46,11 @@ def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -
     Raises
     ------
     IllegalError
-        if an iteration may be the last one.
+        if an iteration may be the last one, or if the loop counts down.
     """
     expect_no_break(loop)
+    if loop.counts_down:
+        raise IllegalError(f"the loop over {loop.name} counts down")
     made: list[Statement] = []
     parts: list[Part] = []
     for low, high in pairwise((None, *points, None)):

@@ -117,7 +117,7 @@ def divide(
 
 def _expect_fixed_end(loop: For, *, by_1: bool = True) -> None:
     """Raise unless a loop counts by a known number to one that no iteration changes."""
-    is_known = loop.step == 1 if by_1 else isinstance(loop.step, int)
+    is_known = loop.step == 1 if by_1 else isinstance(loop.step, int) and not loop.counts_down
     if not is_known or not changed_in([loop]).isdisjoint(names_of(as_expr(loop.stop))):
         word = "by 1 " if by_1 else ""
         raise IllegalError(f"the loop over {loop.name} does not count {word}to one number")

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Load
-from codegen.schedule.accesses import MemoryAccess, accesses
+from codegen.schedule.accesses import MemoryAccess, accesses, bounds_of
 from codegen.schedule.linear import Linear, linear
 from codegen.statements import (
     Assign,
@@ -51,10 +51,7 @@ class LoopView:
     @cached_property
     def bounds(self) -> range | None:
         """The values of the counter; None where the statement does not say them."""
-        s = self.statement
-        if isinstance(s.start, int) and isinstance(s.stop, int) and isinstance(s.step, int):
-            return range(s.start, s.stop, s.step)
-        return None
+        return bounds_of(self.statement)
 
     @property
     def is_counted(self) -> bool:

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from emit_c.code.vectors import vector
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hlo.types.element_type import ElementType
-
-
-def lanes_type(kind: ElementType, lanes: int, name: str = "lanes") -> str:
-    """The C type `lanes`: a vector that may lie at the address of any element."""
-    vector = f"vector_size({lanes * kind.bytes}), aligned({kind.bytes})"
-    return f"typedef {kind} {name} __attribute__(({vector}));"
 
 
 def storing_name(vectors: int, lanes: int, kind: ElementType) -> str:
@@ -27,17 +23,17 @@ def storing_name(vectors: int, lanes: int, kind: ElementType) -> str:
 
 def storing(vectors: int, lanes: int, kind: ElementType) -> str:
     """The C function that stores the first `count` sums of each row, or adds them to the output."""
+    wide = vector(kind, lanes)
     lines = [
         f"// Of each row of {vectors * lanes} sums, the first `count` are stored or added.",
         "__attribute__((noinline)) static void",
         f"{storing_name(vectors, lanes, kind)}(const {kind} *sums, s64 rows, {kind} *to,",
         "    s64 output_row, s64 count, int adds) {",
-        f"  {lanes_type(kind, lanes)}",
         f"  for (s64 i = 0; i < rows; i++, sums += {vectors * lanes}, to += output_row) {{",
         "    s64 j = 0;",
         f"    for (; j + {lanes} <= count; j += {lanes}) {{",
-        "      const lanes sum = *(const lanes *)(sums + j);",
-        "      lanes *there = (lanes *)(to + j);",
+        f"      const {wide} sum = *(const {wide} *)(sums + j);",
+        f"      {wide} *there = ({wide} *)(to + j);",
         "      *there = adds ? *there + sum : sum;",
         "    }",
         "    for (; adds && j < count; j++) to[j] += sums[j];",

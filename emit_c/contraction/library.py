@@ -7,15 +7,17 @@ where they are compiled apart, once for all modules: see `emit_c.executable.tile
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from codegen.prelude.paragraph import words
+from codegen.printer import head, text
 from emit_c.code.prelude import apart, apart_as, declaration, prelude, with_called
 from emit_c.contraction.bytes import add_bytes, add_pairs
-from emit_c.contraction.edges import storing
-from emit_c.contraction.tiles import PAIRS, Tile, head, tile_text
+from emit_c.contraction.edges import storing, storing_name
+from emit_c.contraction.tiles import PAIRS, Tile, declared, tile_function
 from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
-from emit_c.contraction.whole_tiles import are_whole, needed_by_whole
+from emit_c.contraction.whole_tiles import are_whole, needed_by_whole, whole_tile_body
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -65,7 +67,8 @@ def exported(functions: Iterable[LibraryFunction]) -> str:
     """A file of some of them, for others to call."""
     functions = list(functions)
     texts = "".join(f"\n{_text(each, '')}" for each in functions)
-    return prelude(words(texts), whole=False) + _needed(functions) + texts
+    made = _needed(functions) + texts
+    return prelude(words(made), whole=False) + made
 
 
 def as_json(function: LibraryFunction) -> Any:
@@ -99,15 +102,36 @@ def _needed(functions: Iterable[LibraryFunction]) -> str:
 
 def _text(function: LibraryFunction, storage: str) -> str:
     if isinstance(function, Tile):
-        return tile_text(function, storage)
+        return _tile_text(function, storage)
     if is_transpose(function):
         return transpose_text(function, storage)
     return apart_as(function, storage)
 
 
+@cache
+def _tile_text(tile: Tile, storage: str) -> str:
+    """The C of a tile, whose products and sums may be fused: their order is open anyway.
+
+    Where an innermost loop is short, its place among cache lines and the registers of the loops
+    around it decide, and it takes some more effort of a compiler to get these right.
+    """
+    if are_whole(tile.signs):
+        storing = storing_name(tile.vectors, tile.lanes, tile.kind)
+        function = declared(tile)
+        body = whole_tile_body(tile.signs, tile.rows, tile.vectors, storing)
+        return f"{function.about}{storage}{head(function)} {{\n{body}}}\n"
+    function = tile_function(tile)
+    flags = '"O2", "fp-contract=fast"' if tile.loops > 1 else '"fp-contract=fast"'
+    return (
+        f"{function.about}#ifndef __clang__\n__attribute__((optimize({flags})))\n#endif\n"
+        f"{storage}{head(function)} {{\n"
+        f"#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n{text(function.body)}}}\n"
+    )
+
+
 def _head(function: LibraryFunction) -> str:
     if isinstance(function, Tile):
-        return head(function)
+        return head(declared(function))
     if is_transpose(function):
         return transpose_head(function)
     return declaration(function)

@@ -18,7 +18,7 @@ from codegen.opcodes.operands import operands_of
 from emit_c.code import processor
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.product import TiledProduct
-from emit_c.contraction.tiles import has_offset
+from emit_c.contraction.tiles import FLIPPED, has_offset
 from emit_c.contraction.tiling import Tiling
 from hlo.types.element_type import S32
 from interpreter.conversion import integer_range
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 # Bytes of a number, and contracted elements for which it is worth it to put them together.
 EACH, LEAST = 4, 8
-# Exclusive or with it makes a signed byte larger by 128, and an unsigned one smaller.
-FLIPPED = Literal(0x80808080, "u32", hexadecimal=True)
 
 
 def have_quads(instr: Instruction) -> bool:

@@ -12,32 +12,52 @@ module has compiled, no other one has to: see `emit_c.contraction.library`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from textwrap import indent
+from functools import cache
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.elements.types import narrowed, wide
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Choose,
+    Group,
+    Literal,
+    Name,
+    Op,
+    Struct,
+    binary,
+    conjoined,
+    item,
+    negated,
+)
+from codegen.functions import Function, Parameter
+from codegen.kinds import Pointer
 from codegen.opcodes.scalar import converted
+from codegen.statements import Assign, Call, For, If, Let, LocalVariable
 from emit_c.code import processor
+from emit_c.code.vectors import vector
 from emit_c.contraction.bytes import add_bytes_name, add_pairs_name
-from emit_c.contraction.edges import lanes_type, storing_name
-from emit_c.contraction.whole_tiles import are_whole, whole_tile_body
+from emit_c.contraction.edges import storing_name
+from emit_c.contraction.whole_tiles import are_whole
 from hlo.types.element_type import ELEMENT_TYPES, S32
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from codegen.expressions import Expr
+    from codegen.statements import Statement
     from hlo.types.element_type import ElementType
 
 # By the number of registers: rows whose sums fit into them, by how many vectors a row has; best
 # first.
 MOST_ROWS = {32: {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}, 16: {2: 6, 3: 4, 4: 3, 1: 12}}
-# Rows that are reached from one pointer, by the multiples of a step that addresses may hold.
-REACHED = ("", " + row", " + row * 2", " + row_3")
 # No name that comes from HLO begins so.
 _PREFIX = "hlo_tile_"
+# Exclusive or with it makes a signed byte larger by 128, and an unsigned one smaller.
+FLIPPED = Literal(0x80808080, "u32", hexadecimal=True)
 # The vectors that are fetched ahead: see `Tile.shared`.
 FETCHED = ("p", "q")
 # Stands for signs where numbers and vectors are pairs of bf16.
@@ -47,6 +67,11 @@ _SIGNS = {
     **{f"{s}8": s for signs in ("us", "su", "ss", "uu") for s in (signs, signs.upper())},
     **{f"{s}16": s for s in (PAIRS, PAIRS.upper())},
 }
+_STEPS, _COUNT, _ADDS = Name("steps"), Name("count"), Name("adds")
+_W, _ROW, _ROW_3 = Name("w"), Name("row"), Name("row_3")
+_EACH_STEP, _SHARED_STEP = Name("each_step"), Name("shared_step")
+# Rows that are reached from one pointer, by the multiples of a step that addresses may hold.
+_REACHED = (Literal(0), _ROW, _ROW * 2, _ROW_3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +118,16 @@ class Tile:
         """Outputs of a row."""
         return self.vectors * self.lanes
 
+    @property
+    def lanes_kind(self) -> str:
+        """The C type of a vector of sums."""
+        return vector(self.kind, self.lanes)
+
+    @property
+    def factors_kind(self) -> str:
+        """The C type of a vector of factors: of the bits of pairs, no number is made."""
+        return vector(S32 if self.signs == PAIRS else self.kind, self.lanes)
+
 
 def has_offset(signs: str) -> bool:
     """Whether numbers are offset, so that the excess must be summed up, too: as one row more."""
@@ -123,8 +158,8 @@ def rows_for(count: int, vectors: int, together: int = 1024, *, spared: bool = F
     return -(-count // tiles)
 
 
-def head(tile: Tile) -> str:
-    """The declaration of a tile's function, without the semicolon or body after it.
+def declared(tile: Tile, body: Iterable[Statement] = ()) -> Function:
+    """A tile's function, of which a declaration is made without its body.
 
     It is given pointers to the factors that rows have each and share, and to the output; `steps`;
     how many lanes are outputs, if it is not all; and whether to add to what the output holds. The
@@ -132,188 +167,207 @@ def head(tile: Tile) -> str:
     one and in the output; and for every loop, outermost first, its size and what to add to both
     pointers after an iteration, when loops inside of it have moved them already.
     """
-    kind = tile.kind
-    return (
-        f"void {tile.name}(const {kind} *restrict each, const {kind} *restrict shared,\n"
-        f"    {kind} *restrict output, const s64 *steps, s64 count, int adds)"
+    factor = Pointer(tile.kind.name, const=True, restrict=True)
+    parameters = (
+        Parameter(factor, "each"),
+        Parameter(factor, "shared"),
+        Parameter(Pointer(tile.kind.name, restrict=True), "output"),
+        Parameter(Pointer("s64", const=True), "steps"),
+        Parameter("s64", "count"),
+        Parameter("int", "adds"),
     )
+    where = "" if are_whole(tile.signs) else ", in registers"
+    about = f"// {tile.rows} rows of {tile.width} outputs{where}.\n"
+    return Function(tile.name, parameters, tuple(body), about)
 
 
-def tile_text(tile: Tile, storage: str = "static ") -> str:
-    """A C function that computes a tile.
-
-    Multiplications and additions may be fused: the order in which a contraction is summed up is
-    open anyway. Where an innermost loop is short, its place among cache lines and the registers of
-    the loops around it decide, and it takes some more effort of a compiler to get these right.
-    """
-    if are_whole(tile.signs):
-        storing = storing_name(tile.vectors, tile.lanes, tile.kind)
-        text = whole_tile_body(tile.signs, tile.rows, tile.vectors, storing)
-        return f"// {tile.rows} rows of {tile.width} outputs.\n{storage}{head(tile)} {{\n{text}}}\n"
-    flags = '"O2", "fp-contract=fast"' if tile.loops > 1 else '"fp-contract=fast"'
-    return (
-        f"// {tile.rows} rows of {tile.width} outputs, in registers.\n"
-        f"#ifndef __clang__\n__attribute__((optimize({flags})))\n#endif\n"
-        f"{storage}{head(tile)} {{\n"
-        "#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n"
-        f"  {lanes_type(tile.kind, tile.lanes)}\n"
-        f"{_words_type(tile)}"
-        "  const s64 each_tile = steps[1], shared_tile = steps[2], output_tile = steps[3];\n"
-        "  const s64 output_row = steps[5];\n"
-        "  for (s64 tiles = steps[0]; tiles > 0; tiles--) {\n"
-        f"{_ahead(tile)}"
-        f"{indent(_sums(tile) + _contraction(tile) + _storing(tile), '  ')}"
-        "    each += each_tile, shared += shared_tile, output += output_tile;\n"
-        "  }\n}\n"
+@cache
+def tile_function(tile: Tile) -> Function:
+    """The function that computes a tile."""
+    places = {"each_tile": 1, "shared_tile": 2, "output_tile": 3, "output_row": 5}
+    moves = {"each": "each_tile", "shared": "shared_tile", "output": "output_tile"}
+    of_a_tile = (
+        *_ahead(tile),
+        *_sums(tile),
+        *_contraction(tile),
+        *_storing(tile),
+        *(_moved(Name(pointer), Name(step)) for pointer, step in moves.items()),
     )
+    steps = (Let("s64", name, item(_STEPS, n)) for name, n in places.items())
+    return declared(tile, (*steps, _counted("tiles", item(_STEPS, 0), of_a_tile)))
 
 
-def _ahead(tile: Tile) -> str:
+def _counted(name: str, count: Expr, body: Iterable[Statement]) -> For:
+    """A loop that counts down to zero, so that no register holds its end."""
+    return For(name, 0, tuple(body), start=count, step=-1)
+
+
+def _moved(pointer: Name, step: Expr) -> Assign:
+    return Assign(pointer, pointer + step)
+
+
+def _ahead(tile: Tile) -> Iterator[Let]:
     """The distance to what is read some tiles later: after the last one, by the next chunk's first.
 
     Of a chunk of steps, all tiles beside each other are made before the next chunk.
     """
     if tile.shared != "q":
-        return ""
-    later = machine.TILES_AHEAD
-    return (
-        f"    const s64 first = steps[0] > 1 ? ({later} - steps[0]) * shared_tile : 0;\n"
-        f"    const s64 next_chunk = steps[6] * steps[8] + first;\n"
-        f"    const s64 ahead = tiles > {later} ? {later} * shared_tile : next_chunk;\n"
-    )
+        return
+    later, tiles, apart = machine.TILES_AHEAD, item(_STEPS, 0), Name("shared_tile")
+    first = Choose(binary(">", tiles, 1), Group(later - tiles) * apart, Literal(0))
+    yield Let("s64", "first", first)
+    yield Let("s64", "next_chunk", item(_STEPS, 6) * item(_STEPS, 8) + Name("first"))
+    near = binary(">", Name("tiles"), later)
+    yield Let("s64", "ahead", Choose(near, apart * later, Name("next_chunk")))
 
 
-def _sums(tile: Tile) -> str:
+def _sums(tile: Tile) -> Iterator[LocalVariable]:
     """The registers, one for each row and vector."""
-    rows = (
-        ", ".join(f"sum_{row}_{v} = {{0}}" for v in range(tile.vectors)) for row in range(tile.rows)
-    )
-    offset = ", ".join(f"too_much_{v} = {{0}}" for v in range(tile.vectors))
-    offsets = [offset] if has_offset(tile.signs) else []
-    return "".join(f"  lanes {row};\n" for row in (*rows, *offsets))
+    zeros = Struct(None, (Literal(0),))
+    for total in chain(*_totals(tile), _excesses(tile)):
+        yield LocalVariable(tile.lanes_kind, total.name, zeros)
 
 
-def _contraction(tile: Tile) -> str:
+def _totals(tile: Tile) -> list[list[Name]]:
+    """The sums of each row."""
+    return [[Name(f"sum_{row}_{v}") for v in range(tile.vectors)] for row in range(tile.rows)]
+
+
+def _excesses(tile: Tile) -> list[Name]:
+    """What sums are too large by, where numbers are offset."""
+    return [Name(f"too_much_{v}") for v in range(tile.vectors)] if has_offset(tile.signs) else []
+
+
+def _contraction(tile: Tile) -> Iterator[Statement]:
     """The loops that sum up.
 
     Rows are reached from a pointer for every four of them, so that the innermost loop has to move
     few pointers, and needs no more than there are registers.
     """
-    pointers = _pointers(tile)
-    lines = [f"const {tile.kind} *w = shared, *x_0 = each;"]
+    kind, pointers = Pointer(tile.kind.name, const=True), _pointers(tile)
+    yield LocalVariable(kind, _W.name, Name("shared"))
+    yield LocalVariable(kind, pointers[0].name, Name("each"))
     if tile.each != "r" and tile.apart is None:
-        lines.append("const s64 row = steps[4], row_3 = row * 3;")
-    lines += [
-        f"const {tile.kind} *{there} = {here} + row * {len(REACHED)};"
-        for here, there in pairwise(pointers)
-    ]
-    for k in range(tile.loops):
-        size, each, shared = (f"steps[{6 + 3 * k + n}]" for n in range(3))
-        if k == tile.loops - 1:
-            lines.append(f"const s64 each_step = {each}, shared_step = {shared};")
-        lines.append(f"for (s64 k{k} = {size}; k{k} > 0; k{k}--) {{")
-    lines += [f"  {line}" for line in _step(tile)]
-    each, shared = "each_step", "shared_step"
+        yield Let("s64", _ROW.name, item(_STEPS, 4))
+        yield Let("s64", _ROW_3.name, _ROW * 3)
+    for here, there in pairwise(pointers):
+        yield LocalVariable(kind, there.name, here + _ROW * len(_REACHED))
+    made: list[Statement] = [*_step(tile)]
     for k in reversed(range(tile.loops)):
-        lines.append("  " + " ".join(f"{x} += {each};" for x in pointers) + f" w += {shared};")
-        lines.append("}")
-        each, shared = (f"steps[{6 + 3 * (k - 1) + n}]" for n in (1, 2))
-    return "".join(f"  {line}\n" for line in lines)
+        size, each, shared = (item(_STEPS, 6 + 3 * k + n) for n in range(3))
+        is_innermost = k == tile.loops - 1
+        moves = (_EACH_STEP, _SHARED_STEP) if is_innermost else (each, shared)
+        made += (_moved(pointer, moves[0]) for pointer in pointers)
+        made.append(_moved(_W, moves[1]))
+        made = [_counted(f"k{k}", size, made)]
+        if is_innermost:
+            steps = ((_EACH_STEP, each), (_SHARED_STEP, shared))
+            made[:0] = (Let("s64", step.name, value) for step, value in steps)
+    yield from made
 
 
-def _pointers(tile: Tile) -> list[str]:
-    """The names of pointers to rows."""
+def _pointers(tile: Tile) -> list[Name]:
+    """The pointers to rows."""
     one = tile.each == "r" or tile.apart is not None
-    return [f"x_{row}" for row in range(0, 1 if one else tile.rows, len(REACHED))]
+    return [Name(f"x_{row}") for row in range(0, 1 if one else tile.rows, len(_REACHED))]
 
 
-def _step(tile: Tile) -> list[str]:
+def _step(tile: Tile) -> Iterator[Statement]:
     """One step of the contraction: a product for each row and vector."""
-    lines: list[str] = []
     starts = [v * tile.lanes for v in range(tile.vectors)]
     if tile.shared in FETCHED:
-        ahead, level = f"w + {machine.FETCHED_AHEAD} * shared_step", ""
+        ahead, level = _W + _SHARED_STEP * machine.FETCHED_AHEAD, ()
         if tile.shared == "q":
             # The second level holds a chunk, of which the first one has no room for two tiles.
-            ahead, level = "w + ahead", ", 0, 2"
+            ahead, level = _W + Name("ahead"), (Literal(0), Literal(2))
         apart = machine.CACHE_LINE // tile.kind.bytes
-        lines += [f"__builtin_prefetch({ahead} + {n}{level});" for n in range(0, tile.width, apart)]
+        for n in range(0, tile.width, apart):
+            yield Call(BUILTINS["prefetch"], (ahead + n, *level))
     if tile.shared in ("v", *FETCHED):
-        vector = _vector(tile)
-        loaded = [f"w_{v} = *(const {vector} *)(w + {start})" for v, start in enumerate(starts)]
-        lines.append(f"const {vector} {', '.join(loaded)};")
-    lines += [_row(tile, row, starts) for row in range(tile.rows)]
+        for v, start in enumerate(starts):
+            yield Let(tile.factors_kind, f"w_{v}", _at(tile.factors_kind, _W, start))
+    shared: Sequence[Expr] = [Name(f"w_{v}") for v in range(tile.vectors)]
+    for row, totals in enumerate(_totals(tile)):
+        if tile.shared in ("n", "r"):
+            shared = [item(_W, row if tile.shared == "r" else 0)] * tile.vectors
+        yield from _row(tile, row, totals, shared)
     if has_offset(tile.signs):
-        lines.append("const lanes offset = (s32)0x80808080 - (lanes){0};")
-        added = (_added(tile, f"too_much_{v}", "offset", f"w_{v}") for v in range(tile.vectors))
-        lines.append(" ".join(added))
-    return lines
+        offset = Cast("s32", FLIPPED) - _zeros(tile.lanes_kind)
+        yield Let(tile.lanes_kind, "offset", offset)
+        for total, w in zip(_excesses(tile), shared, strict=True):
+            yield Assign(total, _sum(tile, total, Name("offset"), w))
 
 
-def _row(tile: Tile, row: int, starts: Sequence[int]) -> str:
+def _row(
+    tile: Tile, row: int, totals: Sequence[Name], shared: Sequence[Expr]
+) -> Iterator[Statement]:
     """The products of a row."""
-    at = f"x_{row // len(REACHED) * len(REACHED)}{REACHED[row % len(REACHED)]}"
     known = 1 if tile.each == "r" else tile.apart
-    at = at if known is None else f"x_0 + {row * known}"
-    vector = _vector(tile)
-    number = f"(const s32 *)({at})" if tile.signs == PAIRS else f"({at})"
-    products = [f"const {vector} n_{row} = *{number} - ({vector}){{0}};"] if tile.signs else []
-    for v, start in enumerate(starts):
-        x = f"*(const lanes *)({at} + {start})" if tile.each == "v" else f"*({at})"
-        x = f"n_{row}" if tile.signs else x
-        w = {"n": "w[0]", "r": f"w[{row}]"}.get(tile.shared, f"w_{v}")
-        products.append(_added(tile, f"sum_{row}_{v}", x, w))
-    return " ".join(products)
+    base, offset = Name("x_0"), Literal(row * known) if known else _REACHED[0]
+    if known is None:
+        base = Name(f"x_{row // len(_REACHED) * len(_REACHED)}")
+        offset = _REACHED[row % len(_REACHED)]
+    here: Expr = base if offset == Literal(0) else base + offset
+    x: Expr = item(base, offset)
+    if tile.signs:
+        word = _at("s32", here) if tile.signs == PAIRS else x
+        x = Name(f"n_{row}")
+        yield Let(tile.factors_kind, x.name, word - _zeros(tile.factors_kind))
+    for v, (total, w) in enumerate(zip(totals, shared, strict=True)):
+        factor = _at(tile.lanes_kind, here, v * tile.lanes) if tile.each == "v" else x
+        yield Assign(total, _sum(tile, total, factor, w))
 
 
-def _added(tile: Tile, total: str, x: str, w: str) -> str:
-    """Add a product to a sum."""
+def _at(kind: str, pointer: Expr, number: int = 0) -> Op:
+    """The value of a type where a number of an array is; or where it is stored."""
+    return Op("*", (Cast(Pointer(kind, const=True), pointer + number if number else pointer),))
+
+
+def _zeros(kind: str) -> Struct:
+    return Struct(kind, (Literal(0),))
+
+
+def _sum(tile: Tile, total: Name, x: Expr, w: Expr) -> Expr:
+    """A sum, with a product added to it."""
     if not tile.signs:
         # C multiplies two narrow numbers as an int, which it adds to no vector of narrower ones.
         is_int = tile.kind.bits < S32.bits and not {"v", *FETCHED} & {tile.each, tile.shared}
-        return f"{total} += ({tile.kind})({x} * {w});" if is_int else f"{total} += {x} * {w};"
+        product = binary("*", x, w)
+        return total + (Cast(tile.kind.name, product) if is_int else product)
     if tile.signs == PAIRS:
-        return f"{total} = {add_pairs_name(tile.lanes)}({total}, {x}, {w});"
+        return Apply(FUNCTIONS[add_pairs_name(tile.lanes)], (total, x, w))
     unsigned, signed = (x, w) if tile.signs in ("us", "ss") else (w, x)
-    return f"{total} = {add_bytes_name(tile.lanes)}({total}, {unsigned}, {signed});"
+    return Apply(FUNCTIONS[add_bytes_name(tile.lanes)], (total, unsigned, signed))
 
 
-def _words_type(tile: Tile) -> str:
-    """The declaration of vectors of words that hold pairs, where there are such."""
-    if tile.signs != PAIRS:
-        return ""
-    return f"  {lanes_type(S32, tile.lanes, 'words')}\n"
-
-
-def _vector(tile: Tile) -> str:
-    """The C type of what is multiplied: of the bits of pairs, no number is made."""
-    return "words" if tile.signs == PAIRS else "lanes"
-
-
-def _storing(tile: Tile) -> str:
+def _storing(tile: Tile) -> Iterator[Statement]:
     """The statements that store the sums: registers directly where nothing else is to do."""
-    each = [[f"sum_{row}_{v}" for v in range(tile.vectors)] for row in range(tile.rows)]
-    registers = ", ".join(f"{{{', '.join(sums)}}}" for sums in each)
-    at_edge = storing_name(tile.vectors, tile.lanes, tile.kind)
-    lines = [f"{tile.kind} *to = output;"]
-    if has_offset(tile.signs):
-        less = (" ".join(f"{s} -= too_much_{v};" for v, s in enumerate(sums)) for sums in each)
-        lines = [*less, *lines]
-    for test, sign in (
-        (f"if (count >= {tile.width} && !adds)", "="),
-        (f"}} else if (count >= {tile.width})", "+="),
-    ):
-        lines.append(f"{test} {{")
-        for row, sums in enumerate(each):
-            stores = (f"*(lanes *)(to + {v * tile.lanes}) {sign} {s};" for v, s in enumerate(sums))
-            lines.append(f"  {' '.join(stores)}{' to += output_row;' * (row < tile.rows - 1)}")
-    lines += [
-        "} else {",
-        f"  const lanes rows[{tile.rows}][{tile.vectors}] = {{{registers}}};",
-        f"  {at_edge}((const {tile.kind} *)rows, {tile.rows}, to, output_row, count, adds);",
-        "}",
-    ]
-    return "".join(f"  {line}\n" for line in lines)
+    totals, to, row = _totals(tile), Name("to"), Name("output_row")
+    for sums in totals:
+        for total, excess in zip(sums, _excesses(tile), strict=False):
+            yield Assign(total, total - excess)
+    yield LocalVariable(Pointer(tile.kind.name), to.name, Name("output"))
+
+    places = (to + v * tile.lanes if v else to for v in range(tile.vectors))
+    targets = [Op("*", (Cast(Pointer(tile.lanes_kind), place),)) for place in places]
+    move = _moved(to, row)
+
+    def stores(*, adds: bool) -> Iterator[Assign]:
+        for k, sums in enumerate(totals):
+            if k:
+                yield move
+            for target, total in zip(targets, sums, strict=True):
+                yield Assign(target, target + total if adds else total)
+
+    sums, rows = Name("sums"), tile.rows * tile.vectors
+    given = (Cast(Pointer(tile.kind.name, const=True), sums), Literal(tile.rows), to, row)
+    at_edge = (
+        LocalVariable(tile.lanes_kind, sums.name, Struct(None, tuple(chain(*totals))), rows),
+        Call(storing_name(tile.vectors, tile.lanes, tile.kind), (*given, _COUNT, _ADDS)),
+    )
+    is_whole = binary(">=", _COUNT, tile.width)
+    adding = If(is_whole, tuple(stores(adds=True)), at_edge)
+    yield If(conjoined((is_whole, negated(_ADDS))), tuple(stores(adds=False)), (adding,))
 
 
 def result(value: Expr, kind: ElementType, target: ElementType) -> Expr:

@@ -32,6 +32,13 @@ def test_the_end_of_a_loop_inside_is_not_that_of_the_loop_around_it():
         final_memory([For("i", LONG, (inner,))])
 
 
+def test_a_loop_counts_down_to_its_stop():
+    loop = For("i", 2, (Assign("y[i]", "y[i + 1] + 1"),), start=5, step=-1)
+    values = {5: 1, 4: 2, 3: 3}
+    first = Assign("y[6]", "0")
+    assert final_memory([first, loop]) == {"y": {6: 0, **values}}
+
+
 def test_a_loop_that_does_not_count_is_refused():
     with pytest.raises(UnsupportedError, match="the loop over i counts by 0"):
         final_memory([For("i", 9, (), step=read("n"))], {"n": 0})

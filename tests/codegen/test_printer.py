@@ -132,3 +132,9 @@ def test_every_operation_has_a_level():
 def test_a_loop_compares_with_all_of_its_stop(stop, text):
     loop = For("i", stop, (), start=Choose(Name("c"), Literal(0), Literal(1)))
     assert printed([loop]) == f"  for (s64 i = c ? 0 : 1; i < {text}; i++) {{\n  }}\n"
+
+
+@pytest.mark.parametrize(("step", "text"), [(-1, "i--"), (-2, "i += -2")])
+def test_a_loop_counts_down_while_it_is_above_its_stop(step, text):
+    loop = For("i", 0, (), start=Name("n"), step=step)
+    assert printed([loop]) == f"  for (s64 i = n; i > 0; {text}) {{\n  }}\n"

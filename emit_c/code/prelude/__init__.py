@@ -27,6 +27,7 @@ from codegen.prelude.paragraph import (
     with_words,
     words,
 )
+from emit_c.code.vectors import typedefs_of_vectors
 from hlo.support.compiler import calls_with_vectors
 
 if TYPE_CHECKING:
@@ -164,7 +165,8 @@ def prelude(names: Iterable[str], *, whole: bool = True) -> str:
     called = words("".join(done.values()))
     declared = "".join(f"{declaration(name)};\n" for name in elsewhere if name in called)
     needed = declared + "".join(f"\n{text}" for text in done.values())
-    return TYPEDEFS + typedefs_of_others({*given, *words(needed)}) + needed
+    used = {*given, *words(needed)}
+    return TYPEDEFS + typedefs_of_others(used) + typedefs_of_vectors(used) + needed
 
 
 def with_called(names: Iterable[str]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Primitives keep the memory of random loops, or refuse; and they do not refuse everything."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -30,6 +31,7 @@ from primitives import (
 from codegen.expressions import Literal, Load, Name, binary
 from codegen.interpret import final_memory
 from codegen.schedule import legality
+from codegen.schedule.cut import cut
 from codegen.schedule.legality import IllegalError
 from codegen.statements import Assign, Break, For, If
 
@@ -77,6 +79,20 @@ def test_not_all_are_refused(primitive):
     assert taken >= least * 100
 
 
+@pytest.mark.parametrize("primitive", [each for each in PRIMITIVES if each is not parted])
+def test_the_memory_of_a_loop_that_counts_down_is_the_same(primitive):
+    """Most primitives refuse it, as they speak of a next iteration with the next number."""
+    random, (loops, _) = Random(0), PRIMITIVES[primitive]
+    for _ in range(100):
+        loop = loops(random.choice)
+        down = replace(loop, start=loop.stop - 1, stop=loop.start - 1, step=-loop.step)
+        try:
+            made = primitive(random.choice, down)
+        except IllegalError:
+            continue
+        assert same(down, made)
+
+
 @pytest.mark.parametrize("primitive", CHECKED)
 def test_what_is_refused_is_often_wrong(primitive, monkeypatch):
     """Without its check, a primitive changes the memory of many loops that it refuses."""
@@ -113,3 +129,8 @@ def test_a_loop_that_may_end_early_stays_one(primitive, inside):
     nest = For("j", 3, (loop,)) if primitive is coalesced else loop
     with pytest.raises(IllegalError, match="may be the last one"):
         primitive(Random(0).choice, nest)
+
+
+def test_a_loop_that_counts_down_is_not_cut():
+    with pytest.raises(IllegalError, match="the loop over i counts down"):
+        cut(None, For("i", 0, (), start=9, step=-1), [3])
