@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-import re
 from math import prod
 
 import ml_dtypes
 import numpy as np
 import pytest
+from emitted import checked, emitted
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from products import FEW, PLAIN, ROWS, product
+from strategies.compiled import check, whole
 
 import emit_c
 import hlo
-import interpreter
 from emit_c.code import processor
 
-TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64,
-         "s8": np.int8, "u8": np.uint8, "s16": np.int16, "u16": np.uint16,
-         "s32": np.int32, "c64": np.complex64}  # fmt: skip
+TYPES = {"f32": np.float32, "s32": np.int32, "c64": np.complex64, "s8": np.int8, "u8": np.uint8,
+         "s16": np.int16, "u16": np.uint16}  # fmt: skip
 
 
-def check(lhs, rhs, result, roles, element_type="f32", target=None):
+def dot(lhs, rhs, result, how, kind="f32", target=None):
+    """A product of arrays of a type, by their sizes."""
+    return product(f"{kind}[{lhs}]", f"{kind}[{rhs}]", f"{target or kind}[{result}]", how)
+
+
+def check_dot(*case):
     """The C agrees exactly with the interpreter on small whole numbers."""
-    target = target or element_type
-    module = hlo.parse(
-        f"HloModule m\nENTRY e {{ x = {element_type}[{lhs}] parameter(0)\n"
-        f"y = {element_type}[{rhs}] parameter(1)\nROOT r = {target}[{result}] dot(x, y), {roles} }}"
-    )
-    hlo.verify(module)
-    generator = np.random.default_rng(0)
-    low = 0 if element_type == "u8" else -2
-    arguments = [
-        generator.integers(low, 3, [int(n) for n in dims.split(",") if n])
-        .astype(TYPES[element_type])
-        for dims in (lhs, rhs)
-    ]  # fmt: skip
-    executable = emit_c.compile(module, optimize=False)
-    np.testing.assert_array_equal(
-        np.asarray(executable(*arguments)), np.asarray(interpreter.evaluate(module, *arguments))
-    )
-    return executable
+    check(dot(*case), arguments=FEW)
+
+
+def made_of(*case):
+    """What the C is made of, if it does."""
+    return checked(dot(*case), arguments=FEW)
 
 
 @st.composite
@@ -73,11 +66,9 @@ def dots(draw):
 
 @given(dots(), st.sampled_from(["f32", "f32", "bf16", "f64", "s32", "c64", "s8", "u8", "s16"]))
 def test_all_kinds(case, element_type):
-    check(*case, element_type)
+    check_dot(*case, element_type)
 
 
-PLAIN = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
-TRANSPOSED = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
 BATCH = "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"
 IN_LANES = (
     "lhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_batch_dims={2}, rhs_contracting_dims={0}"
@@ -89,12 +80,12 @@ CASES = {
     "rows a page apart": ("30,1024", "1024,300", "30,300", PLAIN),
     "left transposed": ("512,40", "512,300", "40,300",
                         "lhs_contracting_dims={0}, rhs_contracting_dims={0}"),
-    "right transposed": ("40,100", "70,100", "40,70", TRANSPOSED),
+    "right transposed": ("40,100", "70,100", "40,70", ROWS),
     "few columns": ("200,64", "64,3", "200,3", PLAIN),
     "vector and matrix": ("1,100", "100,600", "1,600", PLAIN),
     "vector and rows": ("100", "600,100", "600",
                         "lhs_contracting_dims={0}, rhs_contracting_dims={1}"),
-    "few vectors and rows": ("5,96", "33,96", "5,33", TRANSPOSED),
+    "few vectors and rows": ("5,96", "33,96", "5,33", ROWS),
     "batch": ("6,20,30", "6,30,40", "6,20,40", BATCH),
 }  # fmt: skip
 
@@ -102,24 +93,19 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("element_type", ["f32", "bf16", "c64"])
 def test_forms(name, element_type):
-    check(*CASES[name], element_type)
+    check_dot(*CASES[name], element_type)
 
 
 @pytest.mark.parametrize("element_type", ["f32", "f64", "bf16"])
 @pytest.mark.parametrize("columns", [2, 3, 4, 5])
 def test_few_columns_are_stored_interleaved(columns, element_type):
-    roles = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
-    check("1003,5", f"5,{columns}", f"1003,{columns}", roles, element_type)
+    check_dot("1003,5", f"5,{columns}", f"1003,{columns}", PLAIN, element_type)
 
 
 @pytest.mark.parametrize(("element_type", "depth"), [("f32", 7), ("s32", 3), ("c64", 7)])
 def test_long_matrices_are_not_packed_for_few_columns(element_type, depth):
     """Its numbers would be packed one by one, each for five products."""
-    module = hlo.parse(
-        f"HloModule m\nENTRY e {{ x = {element_type}[1003,{depth}] parameter(0)\n"
-        f"y = {element_type}[{depth},5] parameter(1)\nROOT r = {element_type}[1003,5] dot(x, y), "
-        "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"
-    )
+    module = dot(f"1003,{depth}", f"{depth},5", "1003,5", PLAIN, element_type)
     kind, generator = TYPES[element_type], np.random.default_rng(0)
     parts = (generator.integers(-9, 10, (2, *dims)) for dims in ((1003, depth), (depth, 5)))
     turn = 1j if element_type == "c64" else 1
@@ -133,15 +119,9 @@ def test_long_matrices_are_not_packed_for_few_columns(element_type, depth):
 @pytest.mark.parametrize("element_type", ["f32", "s32", "bf16"])
 def test_short_rows_are_multiplied_side_by_side(depth, element_type):
     """Seven rows at a time would be stored seven apart, and fill no vector together either."""
-    rows = 7 * 11
-    check(f"{rows},{depth}", f"{depth}", f"{rows}", PLAIN, element_type)
-    text = (
-        f"HloModule m\nENTRY e {{ x = {element_type}[{rows},{depth}] parameter(0)\n"
-        f"y = {element_type}[{depth}] parameter(1)\n"
-        f"ROOT r = {element_type}[{rows}] dot(x, y), {PLAIN} }}"
-    )
+    made = made_of("77," + str(depth), str(depth), "77", PLAIN, element_type)
     is_gathered = element_type != "bf16" or depth in {3, 8, 16}
-    stored_apart = "[b * 7]" in emit_c.compile(hlo.parse(text)).source
+    stored_apart = any((loop.name, loop.stop) == ("b", 11) for loop in made.loops)
     assert stored_apart == (depth > 16 or not is_gathered)
 
 
@@ -154,47 +134,29 @@ def test_few_columns_of_few_bits_are_summed_up_in_more(columns, element_type):
         f"ROOT r = {element_type}[{columns},{columns}] dot(x, x), lhs_contracting_dims={{0}}, "
         "rhs_contracting_dims={0} }"
     )
-    kind = TYPES[element_type]
-    limits = np.iinfo(kind)
-    x = np.random.default_rng(0).integers(limits.min, limits.max + 1, (500, columns)).astype(kind)
-    executable = emit_c.compile(module)
-    np.testing.assert_array_equal(executable(x), x.T @ x)
-    assert ("hlo_tile" in executable.source) == (columns > 3)
+    limits = np.iinfo(TYPES[element_type])
+    made = checked(module, optimize=True, arguments=whole(limits.min, limits.max + 1))
+    assert bool(made.tiles) == (columns > 3)
 
 
 @pytest.mark.parametrize("element_type", ["s2", "u2", "s4", "u4", "s8", "u8"])
 @pytest.mark.parametrize("size", [3, 5, 9, 20])
 def test_sums_of_few_bits_wrap_around(size, element_type):
-    module = hlo.parse(
-        f"HloModule m\nENTRY e {{ x = {element_type}[{size},{size}] parameter(0)\n"
-        f"y = {element_type}[{size},{size}] parameter(1)\n"
-        f"ROOT r = {element_type}[{size},{size}] dot(x, y), lhs_contracting_dims={{1}}, "
-        "rhs_contracting_dims={0} }"
-    )
-    dtype = module.entry.root.shape.element_type.dtype
-    limits = ml_dtypes.iinfo(dtype)
-    made = np.random.default_rng(size)
-    x, y = (made.integers(limits.min, limits.max + 1, (2, size, size))).astype(dtype)
-    right = interpreter.evaluate(module, x, y)
-    np.testing.assert_array_equal(emit_c.compile(module)(x, y), right)
+    module = dot(*[f"{size},{size}"] * 3, PLAIN, element_type)
+    limits = ml_dtypes.iinfo(module.entry.root.shape.element_type.dtype)
+    check(module, optimize=True, arguments=whole(int(limits.min), int(limits.max) + 1))
 
 
 @pytest.mark.parametrize("element_type", ["s8", "u8"])
 def test_bytes_are_summed_up_exactly(element_type, monkeypatch):
     """In floats, where the processor has no sums of bytes."""
     monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))
-    module = hlo.parse(
-        f"HloModule m\nENTRY e {{ x = {element_type}[20,4096] parameter(0)\n"
-        f"y = {element_type}[4096,40] parameter(1)\n"
-        f"ROOT r = s32[20,40] dot(x, y), {PLAIN} }}"
-    )
     extreme = 255 if element_type == "u8" else -128
     arguments = [np.full(s, extreme, TYPES[element_type]) for s in ((20, 4096), (4096, 40))]
     arguments[0][:, 0] = 1
-    executable = emit_c.compile(module, optimize=False, remember=False)
-    assert re.search(r"hlo_tile_\w+_f32\(", executable.source)
-    expected = arguments[0].astype(np.int32) @ arguments[1].astype(np.int32)
-    np.testing.assert_array_equal(executable(*arguments), expected)
+    module = dot("20,4096", "4096,40", "20,40", PLAIN, element_type, "s32")
+    made = checked(module, arguments=arguments, remember=False)
+    assert {str(tile.kind) for tile in made.tiles} == {"f32"}
 
 
 @pytest.mark.parametrize("opcode", ["dot", "convolution"])
@@ -202,17 +164,14 @@ def test_bytes_are_summed_up_exactly(element_type, monkeypatch):
 def test_sums_of_floats_become_integers_last(element_type, opcode):
     """They are rounded to the operands' type, then truncated and saturate."""
     how = PLAIN if opcode == "dot" else "dim_labels=bf_io->bf"
-    module = hlo.parse(
-        f"HloModule m\nENTRY e {{ x = {element_type}[6,8] parameter(0)\n"
-        f"y = {element_type}[8,5] parameter(1)\nROOT r = s8[6,5] {opcode}(x, y), {how} }}"
-    )
+    shapes = f"{element_type}[6,8]", f"{element_type}[8,5]", "s8[6,5]"
+    module = product(*shapes, how, opcode=opcode)
     generator = np.random.default_rng(0)
     arguments = [
-        (generator.normal(size=shape) * 4).astype(TYPES[element_type]) for shape in ((6, 8), (8, 5))
+        (generator.normal(size=p.shape.dims) * 4).astype(p.shape.element_type.dtype)
+        for p in module.entry.parameters
     ]
-    np.testing.assert_array_equal(
-        emit_c.compile(module, optimize=False)(*arguments), interpreter.evaluate(module, *arguments)
-    )
+    check(module, arguments=arguments)
 
 
 IN_PLACE = {
@@ -234,7 +193,7 @@ IN_PLACE = {
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_a_kernel_is_read_where_it_is(name):
-    assert "packed" not in check(*IN_PLACE[name]).source
+    assert "packed" not in made_of(*IN_PLACE[name]).names
 
 
 @pytest.mark.parametrize("roles", [
@@ -244,15 +203,13 @@ def test_a_kernel_is_read_where_it_is(name):
 def test_a_batch_is_packed_and_gone_through_one_after_the_other(roles):
     lhs, rhs, contracted = roles
     batch = f"lhs_batch_dims={{0,1}}, rhs_batch_dims={{0,1}}, {contracted}"
-    source = check(lhs, rhs, "5,2,128,1056", batch).source
-    iterations = source[source.index("static void r_iterations_kernel(") :]
+    made = made_of(lhs, rhs, "5,2,128,1056", batch)
+    assert {"panel", "own"} <= made.names
     # Whole rows or squares are copied, whose places are found without divisions.
-    assert "panel = (f32 *)own;" in iterations
-    assert not re.search(r"y_?\d*\[", iterations)
-    assert re.search(r"__builtin_memcpy\(panel|hlo_transpose_u32\(", iterations)
+    assert made.names & {"__builtin_memcpy", "hlo_transpose_u32"}
 
 
-COPIES = re.compile(r"memcpy\((panel|packed)")
+COPIES = {"panel", "packed"}
 
 
 @pytest.mark.usefixtures("wide")
@@ -262,7 +219,7 @@ def test_panels_are_read_where_they_lie(rows, panels):
     *outer, depth, lane = panels.split(",")
     contracted = f"lhs_contracting_dims={{1}}, rhs_contracting_dims={{{len(outer)}}}"
     result = ",".join([str(rows), *outer, lane])
-    assert not COPIES.search(check(f"{rows},{depth}", panels, result, contracted).source)
+    assert not COPIES & made_of(f"{rows},{depth}", panels, result, contracted).names
 
 
 @pytest.mark.parametrize(
@@ -271,17 +228,12 @@ def test_panels_are_read_where_they_lie(rows, panels):
 )
 def test_a_large_matrix_that_is_converted_is_read_row_after_row(kind, rows, sums):
     """By more rows than one that tiles can read where it lies: to pack it would take longer."""
-    module = hlo.parse(
-        f"HloModule m\nENTRY e {{ x = {kind}[{rows},3000] parameter(0)\n"
-        f"y = {kind}[3000,400] parameter(1)\nROOT r = f32[{rows},400] dot(x, y), {PLAIN} }}"
-    )
-    source = emit_c.compile(module, optimize=False, remember=False).source
-    assert ("hlo_tile" not in source) == sums
+    module = dot(f"{rows},3000", "3000,400", f"{rows},400", PLAIN, kind, "f32")
+    assert (not emitted(module, optimize=False).tiles) == sums
 
 
 # Steps of a chunk: of 128 bytes each, in half of the first-level cache.
 CHUNK = 128
-BY_CHUNKS = re.compile(r"hlo_tile_n\d*q_")
 CHUNKS = {
     "chunks of one size": ("12,512", "512,1056"),
     "a last chunk of fewer steps": ("24,331", "331,1056"),
@@ -299,10 +251,15 @@ def test_few_rows_read_a_matrix_in_place_by_chunks_of_its_rows(case):
     """All tiles of a chunk are made before the next one, whose numbers are fetched meanwhile."""
     lhs, rhs = CHUNKS[case]
     (rows, depth), columns = lhs.split(","), rhs.split(",")[1]
-    source = check(lhs, rhs, f"{rows},{columns}", PLAIN).source
-    assert not COPIES.search(source)
-    assert BY_CHUNKS.search(source)
-    assert ("chunk < " in source) == (int(depth) > CHUNK)
+    made = made_of(lhs, rhs, f"{rows},{columns}", PLAIN)
+    assert not COPIES & made.names
+    assert is_by_chunks(made)
+    assert ("chunk" in made.names) == (int(depth) > CHUNK)
+
+
+def is_by_chunks(made):
+    """Whether tiles fetch the vectors of the one after the next."""
+    return "q" in {tile.shared for tile in made.tiles}
 
 
 @pytest.mark.usefixtures("wide")
@@ -312,35 +269,32 @@ def test_few_rows_read_a_matrix_in_place_by_chunks_of_its_rows(case):
 def test_other_matrices_are_not_read_by_chunks(lhs, rhs):
     """For many rows, a matrix is packed; where it stays in the cache, or is narrow, it need not."""
     result = f"{lhs.split(',')[0]},{rhs.split(',')[1]}"
-    assert not BY_CHUNKS.search(check(lhs, rhs, result, PLAIN).source)
+    assert not is_by_chunks(made_of(lhs, rhs, result, PLAIN))
 
 
 @pytest.mark.usefixtures("wide")
 def test_a_batch_of_matrices_is_read_by_chunks():
-    contracted = "lhs_contracting_dims={2}, rhs_contracting_dims={1}"
-    batch = f"lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, {contracted}"
-    source = check("3,20,300", "3,300,800", "3,20,800", batch).source
-    assert BY_CHUNKS.search(source)
+    assert is_by_chunks(made_of("3,20,300", "3,300,800", "3,20,800", BATCH))
 
 
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("rows", [512, 513, 600])
 def test_many_rows_are_gone_through_in_two_blocks(rows):
     """So that threads read rows of their own; for the stride of 4096 bytes, they are copied."""
-    made = check(f"{rows},1024", "1024,1100", f"{rows},1100", PLAIN)
-    assert "row = rows * " in made.source
-    for few, depth in ((500, 1024), (rows, 300)):
-        made = check(f"{few},{depth}", f"{depth},1100", f"{few},1100", PLAIN)
-        assert "row = rows * " not in made.source
+    for count, depth in ((rows, 1024), (500, 1024), (rows, 300)):
+        made = made_of(f"{count},{depth}", f"{depth},1100", f"{count},1100", PLAIN)
+        assert ("rows" in made.names) == (count == rows and depth == 1024)
 
 
 @pytest.mark.usefixtures("wide")
-def test_panels_are_packed_for_many_rows():
-    contracted = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
-    assert COPIES.search(check("640,1100", "8,1100,64", "640,8,64", contracted).source)
-
-
-@pytest.mark.usefixtures("wide")
-def test_other_kernels_are_packed():
-    for case in (("199,4", "4,1056", "199,1056", PLAIN), ("99,40", "40,12", "99,12", PLAIN)):
-        assert "packed" in check(*case).source
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("640,1100", "8,1100,64", "640,8,64", ROWS),
+        ("199,4", "4,1056", "199,1056", PLAIN),
+        ("99,40", "40,12", "99,12", PLAIN),
+    ],
+    ids=["many rows", "few steps", "few columns"],
+)
+def test_other_kernels_are_packed(case):
+    assert COPIES & made_of(*case).names

@@ -1,6 +1,7 @@
 """Indices in lanes are divided and compared in 32 bits, where they fit, with equal results."""
 
-from strategies.compiled import check, kernel_passes, whole
+from emitted import emitted
+from strategies.compiled import check, whole
 
 import hlo
 
@@ -22,7 +23,7 @@ ENTRY e {
   changed = pred[] reduce(differ, no), dimensions={0,1}, to_apply=any
   ROOT both = (s32[64,64], pred[]) tuple(next, changed)
 }""")
-    assert "narrow-counters" in kernel_passes(module)
+    assert "narrow-counters" in emitted(module).passes
     check(module, optimize=True, arguments=whole(0, 9999))
 
 

@@ -6,8 +6,6 @@ import emit_c
 import hlo
 import interpreter
 from interpreter.numbers.compare import BITS, compare
-from optimizer import optimize as optimized
-from optimizer import prepare
 
 # Computations that fold two numbers, of a type {T}.
 ADD = "add { x = {T}[] parameter(0)  y = {T}[] parameter(1)  ROOT s = {T}[] add(x, y) }"
@@ -45,36 +43,22 @@ def whole(low, high, seed=0):
     return lambda module: [numbers(p.shape) for p in module.entry.parameters]
 
 
-def check(module, promise=BITS, *, optimize=False, arguments=arguments_for):
+def check(module, promise=BITS, *, optimize=False, arguments=arguments_for, **options):
     """Whether a module, or its text, gives the same in C; returns its executable.
 
     Parameters
     ----------
     arguments : a list, or what makes one for a module.
+    options : others of `emit_c.compile`.
     """
     module = hlo.parse(module) if isinstance(module, str) else module
     arguments = arguments(module) if callable(arguments) else arguments
-    executable = emit_c.compile(module, optimize=optimize)
+    executable = emit_c.compile(module, optimize=optimize, **options)
     with np.errstate(all="ignore"):
         wanted = interpreter.evaluate(module, *arguments)
     difference = compare(executable(*arguments), wanted, promise)
     assert difference is None, f"{difference}\n{executable.source}"
     return executable
-
-
-def kernel_passes(module, *, optimize=True):
-    """The names of the passes that change the loops of a kernel of a module, or of its text."""
-    module = hlo.parse(module) if isinstance(module, str) else module
-    states, changing = {}, set()
-
-    def watch(kernel, name, statements, _):
-        statements = tuple(statements)
-        if name and statements != states[kernel]:
-            changing.add(name)
-        states[kernel] = statements
-
-    emit_c.emit(optimized(module, target="cpu") if optimize else prepare(module), watch=watch)
-    return changing
 
 
 def entry(lines, before=""):

@@ -1,0 +1,80 @@
+"""What the C of a module is made of, as data: nobody reads its text again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from strategies.compiled import check
+
+import emit_c
+import hlo
+from codegen.statements import For, nested
+from emit_c.contraction.tiles import Tile
+from optimizer import optimize as optimized
+from optimizer import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.statements import Statement
+    from emit_c.program.emit import Program
+
+
+class Emitted(NamedTuple):
+    """A module as C.
+
+    Attributes
+    ----------
+    passes : the names of the passes that change a kernel.
+    statements : those of each kernel after the last pass, by the kernel's name.
+    """
+
+    program: Program
+    passes: frozenset[str]
+    statements: dict[str, Sequence[Statement]]
+
+    @property
+    def names(self):
+        """The functions, types and variables that kernels name."""
+        return {name for each in self.program.parts.kernels.values() for name in each.mentions}
+
+    def has(self, word):
+        """Whether a word is in a name of these."""
+        return any(word in name for name in self.names)
+
+    @property
+    def tiles(self):
+        """The register tiles that kernels call."""
+        return [each for each in self.program.parts.tiles if isinstance(each, Tile)]
+
+    @property
+    def nested(self):
+        """The statements of all kernels, and those inside of them."""
+        return [s for kernel in self.statements.values() for s in nested(kernel)]
+
+    @property
+    def loops(self):
+        """The loops of all kernels."""
+        return [s for s in self.nested if isinstance(s, For)]
+
+
+def emitted(module, *, optimize=True):
+    """A module, or its text, as C; optimized or as it is."""
+    module = hlo.parse(module) if isinstance(module, str) else module
+    states, changing = {}, set()
+
+    def watch(kernel, name, statements, _):
+        statements = tuple(statements)
+        if name and statements != states[kernel]:
+            changing.add(name)
+        states[kernel] = statements
+
+    made = optimized(module, target="cpu") if optimize else prepare(module)
+    return Emitted(emit_c.emit(made, watch=watch), frozenset(changing), states)
+
+
+def checked(module, *promise, optimize=False, **options):
+    """A module as C, where that gives what the interpreter gives: see `check`."""
+    module = hlo.parse(module) if isinstance(module, str) else module
+    check(module, *promise, optimize=optimize, **options)
+    return emitted(module, optimize=optimize)
