@@ -108,6 +108,28 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         pytest.fail(" <- ".join(error.args[1]))
 
 
+RUNTIME = "emit_c/executable/runtime"
+# A function or a variable of a C file that others may use.
+DEFINES = re.compile(
+    r"^(?!static|extern|typedef)[a-z_][^;=#\n]*?\b(hlo_\w+)(?:\([^;{]*\) \{| = |;)", re.M
+)
+
+
+def test_no_c_files_of_the_runtime_call_each_other_in_a_circle() -> None:
+    """The order in which to read them: each calls only what stands in files before it."""
+    texts = {path.name: path.read_text() for path in (ROOT / RUNTIME).glob("*.c")}
+    homes = {name: file for file, text in texts.items() for name in DEFINES.findall(text)}
+    assert {"hlo_parallel", "hlo_inside", "hlo_by_messages"} <= homes.keys()
+    used = {file: set(re.findall(r"\bhlo_\w+", text)) for file, text in texts.items()}
+    graph = {
+        file: {homes[n] for n in names & homes.keys()} - {file} for file, names in used.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
 def room(name: str) -> str:
     """The folder inside its package in which a file lies; a file beside these is its own room."""
     inside = FILES[name].relative_to(ROOT).parts

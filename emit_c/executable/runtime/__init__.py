@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 OUT_OF_MEMORY = 2  # HLO_OUT_OF_MEMORY in runtime.h
 # The files of the library: those of a module for one device, and those of several devices.
-ALONE = ("runtime.c", "helpers.c", "quota.c", "calls.c", "thread.c")
-HEADERS = ("thread.h", "helpers.h", "quota.h", "calls.h")
+ALONE = ("runtime.c", "helpers.c", "shares.c", "quota.c", "calls.c", "thread.c")
+HEADERS = ("thread.h", "shares.h", "helpers.h", "quota.h", "calls.h")
 LIBRARY = (*ALONE, "collectives.c", "devices.c")
 # And of several processes, which nothing that is written ahead of time needs.
-PROCESSES = ("processes.c", "messages.c", "mpi.c", "sockets.c")
+PROCESSES = ("processes.c", "messages.c", "waiting.c", "mpi.c", "sockets.c")
 
 
 @dataclass(frozen=True, slots=True)

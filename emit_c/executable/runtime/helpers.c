@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #ifdef __linux__
 #include <sched.h>
 #endif
@@ -139,15 +138,14 @@ static void end_giving_way(void) {
   pthread_mutex_unlock(&lock);
 }
 
-static int64_t find_processors(void) {
+static void find_processors(void) {
   if (sched_getaffinity(0, sizeof processors, &processors)) CPU_ZERO(&processors);
-  return CPU_COUNT(&processors);
 }
 #else
 static void make_way(void) {}
 static void give_way(const struct hlo_loop *loop) { (void)loop; }
 static void end_giving_way(void) {}
-static int64_t find_processors(void) { return 0; }
+static void find_processors(void) {}
 #endif
 
 // A child has only the thread that forked, so the pool begins anew.
@@ -159,6 +157,11 @@ static void begin_anew(void) {
   memset(helpers, 0, sizeof helpers);
   started = 1;
   waiting = 0;
+}
+
+static void prepare(void) {
+  find_processors();
+  pthread_atfork(NULL, NULL, begin_anew);
 }
 
 // Leave a loop, which its caller may then forget.
@@ -219,6 +222,8 @@ static void *help(void *number) {
 
 // Start threads that are still missing; where none can be had, the others do their work.
 static void start_threads(int64_t wanted) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare);
   pthread_attr_t attributes;
   pthread_mutex_lock(&lock);
   pthread_attr_init(&attributes);
@@ -336,10 +341,4 @@ void hlo_run_with_helpers(struct hlo_loop *loop, int64_t wanted) {
   int64_t place = publish(loop, wanted);
   hlo_take_part(loop, 0);
   withdraw(loop, place);
-}
-
-int64_t hlo_find_processors(void) {
-  int64_t count = find_processors();
-  pthread_atfork(NULL, NULL, begin_anew);
-  return count < 1 ? sysconf(_SC_NPROCESSORS_ONLN) : count;
 }

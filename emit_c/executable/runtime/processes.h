@@ -1,4 +1,4 @@
-// Devices in several processes: what processes.c and messages.c know of them.
+// Devices in several processes: what processes.c, messages.c and waiting.c know of them.
 #ifndef HLO_PROCESSES_H
 #define HLO_PROCESSES_H
 #include "transport.h"
@@ -85,6 +85,12 @@ static inline int64_t messages_for(int64_t bytes) {
 // Stop all devices, if none has failed before; gives the status.
 int hlo_stop_for(struct party *me, int64_t kind, int status, int64_t device, int64_t site,
                  int64_t other_device, int64_t other_site, const int64_t *numbers);
+
+// Stop all devices with a status, if none has failed before; gives the status.
+int hlo_stop_with(struct party *me, int status);
+
+// Stop all devices, because another one runs another program.
+int hlo_refuse_program(struct party *me, int64_t other);
 
 // A message could not be sent, or received: mostly a process has ended, which is found out soon.
 int hlo_broken(struct party *me);

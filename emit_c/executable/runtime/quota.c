@@ -1,11 +1,16 @@
-// The share of the processors' time that the system lets this process have.
+// The processors that the system lets this process use, and its share of their time.
 //
 // A container may have two processors' worth of time on a machine of 64. On 64 threads it would use
 // up its share at once, and then stop until the next period, up to 100 ms later.
+#define _GNU_SOURCE
 #include "quota.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 enum { LONGEST = 4096 };
 
@@ -44,4 +49,12 @@ int64_t hlo_quota(void) {
   }
   if (file) fclose(file);
   return quota;
+}
+
+int64_t hlo_processors(void) {
+#ifdef __linux__
+  cpu_set_t allowed;
+  if (!sched_getaffinity(0, sizeof allowed, &allowed)) return CPU_COUNT(&allowed);
+#endif
+  return sysconf(_SC_NPROCESSORS_ONLN);
 }

@@ -1,4 +1,4 @@
-// The share of the processors' time that the system lets this process have.
+// The processors that the system lets this process use, and its share of their time.
 #ifndef HLO_QUOTA_H
 #define HLO_QUOTA_H
 #include <stdint.h>
@@ -8,5 +8,8 @@ int64_t hlo_quota(void);
 
 // The least of a group of processes and those that it is in, whose files are in a folder.
 int64_t hlo_least_quota(const char *folder, const char *group);
+
+// How many processors this process may use.
+int64_t hlo_processors(void);
 
 #endif

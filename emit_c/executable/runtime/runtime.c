@@ -12,10 +12,7 @@
 #include "runtime.h"
 #include "thread.h"
 #include "helpers.h"
-#include "quota.h"
 
-#include <pthread.h>
-#include <stdlib.h>
 #include <time.h>
 
 enum {
@@ -23,59 +20,6 @@ enum {
   // graph attention and products of few blocks take 1.1 to 1.2 times as long; with 32, none less.
   CHUNKS_EACH = 12,
 };
-
-static int64_t slots, threads;
-static _Thread_local int64_t inside; // 1 + slot while this thread runs a part: no loop in it is split
-
-static void begin(void) {
-  const char *chosen = getenv("PYHLO_THREADS");
-  int64_t n = chosen ? atoll(chosen) : 0, there = hlo_find_processors(), quota = hlo_quota();
-  if (n < 1) n = quota && quota < there ? quota : there;
-  slots = n < 1 ? 1 : n > HLO_MOST_SLOTS ? HLO_MOST_SLOTS : n;
-  __atomic_store_n(&threads, slots, __ATOMIC_RELAXED);
-}
-
-int64_t hlo_slots(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, begin);
-  return slots;
-}
-
-int64_t hlo_set_threads(int64_t wanted) {
-  int64_t most = hlo_slots();
-  int64_t now = wanted < 1 ? 1 : wanted > most ? most : wanted;
-  return __atomic_exchange_n(&threads, now, __ATOMIC_RELAXED);
-}
-
-int64_t hlo_threads(void) {
-  int64_t most = hlo_slots(), now = __atomic_load_n(&threads, __ATOMIC_RELAXED);
-  return now < most ? now : most;
-}
-
-static int is_taken(const struct hlo_share *share) {
-  return __atomic_load_n(&share->next, __ATOMIC_RELAXED) >= share->end;
-}
-
-void hlo_take_part(struct hlo_loop *loop, int64_t slot) {
-  inside = slot + 1;
-  for (int64_t n = 0; n < loop->count; n++) {
-    struct hlo_share *share = &loop->shares[(slot + n) % loop->count];
-    while (!is_taken(share)) {
-      int64_t first = __atomic_fetch_add(&share->next, loop->chunk, __ATOMIC_RELAXED);
-      if (first >= share->end) break;
-      int64_t rest = share->end - first;
-      loop->part(loop->arguments, first, first + (rest < loop->chunk ? rest : loop->chunk), slot);
-    }
-  }
-  inside = 0;
-}
-
-int hlo_is_handed_out(const struct hlo_loop *loop) {
-  for (int64_t n = 0; n < loop->count; n++) {
-    if (!is_taken(&loop->shares[n])) return 0;
-  }
-  return 1;
-}
 
 // Run a loop on several threads. A function of its own: a loop of one thread does not pay for the
 // shares on the stack.
@@ -97,14 +41,14 @@ __attribute__((noinline)) static void share_out(
 }
 
 void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain) {
-  int64_t now = n <= grain || inside ? 1 : hlo_threads();
+  int64_t now = n <= grain || hlo_inside ? 1 : hlo_threads();
   if (hlo_own_part.threads && hlo_own_part.threads < now) now = hlo_own_part.threads;
   if (now > 1) hlo_own_call.is_shared = 1;
   if (hlo_own_call.limit && hlo_own_call.limit < now) now = hlo_own_call.limit;
   // No more than find a part of `grain` turns.
   if (now > 1 && (n - 1) / grain + 1 < now) now = (n - 1) / grain + 1;
   if (now == 1) {
-    if (n > 0) part(arguments, 0, n, inside ? inside - 1 : 0);
+    if (n > 0) part(arguments, 0, n, hlo_inside ? hlo_inside - 1 : 0);
     return;
   }
   share_out(part, arguments, n, grain, now);
