@@ -186,10 +186,10 @@ class Backend:
         if self.path:
             verify_once(module)
         with self.blaming():
-            made: Any = self.compiler.compile(self.compiler.optimize(module), **options)
-        if not callable(made):
-            raise self.wrong(f"`{self.name}` returns {_named(made)}, not a function", EXAMPLE)
-        executable = made if isinstance(made, ModuleExecutable) else ModuleExecutable(module, made)
+            run: Any = self.compiler.compile(self.compiler.optimize(module), **options)
+        if not callable(run):
+            raise self.wrong(f"`{self.name}` returns {_named(run)}, not a function", EXAMPLE)
+        executable = run if isinstance(run, ModuleExecutable) else ModuleExecutable(module, run)
         return LoadedModule(self, module, executable)
 
     @contextmanager
@@ -202,11 +202,11 @@ class Backend:
         except (Exception, SystemExit) as error:
             if not self.path or not is_from(self.path, error):
                 raise
-            told = blamed(Path(self.path), error)
+            blamed_error = blamed(Path(self.path), error)
             if isinstance(error, NotImplementedError):
                 message = str(error) or f"`{self.name}` cannot do this"
-                raise HloError("HLO181", message, told.span) from error
-            raise told from error
+                raise HloError("HLO181", message, blamed_error.span) from error
+            raise blamed_error from error
 
     def wrong(self, message: str, *notes: str) -> HloError:
         """An error at the line of the backend."""
@@ -243,32 +243,32 @@ class LoadedModule:
             message = f"`{backend.name}` has {counted(most, 'device')}, not {len(per_device)}"
             raise HloError("HLO116", message, self.module.span)
         shapes = [p.shape for p in self.module.entry.parameters]
-        given = [_checked(self.module, shapes, own) for own in per_device]
+        inputs = [_checked(self.module, shapes, own) for own in per_device]
         to_device, from_device = backend.transfers.to_device, backend.transfers.from_device
         with backend.blaming():
             moved = [
                 [_moved(v, s, device, to_device) for v, s in zip(own, shapes, strict=True)]
-                for device, own in enumerate(given)
+                for device, own in enumerate(inputs)
             ]
             values: Any = self.executable.run(moved)
             backend.executor.synchronize()
-            made = cast("Sequence[Any]", values)
-            if not isinstance(values, list | tuple) or len(made) != len(moved):
+            listed = cast("Sequence[Any]", values)
+            if not isinstance(values, list | tuple) or len(listed) != len(moved):
                 wanted = counted(len(moved), "value")
                 raise self._no_value(f"`run` returns {_named(values)}, not a list of {wanted}")
-            return [self._result(v, device, from_device) for device, v in enumerate(made)]
+            return [self._result(v, device, from_device) for device, v in enumerate(listed)]
 
     def _result(self, value: Any, device: int, from_device: Callable[..., Any]) -> Value:
         shape = self.module.entry.root.shape
-        made = _moved(value, shape, device, from_device)
-        made, told = _fitted(made, shape)
-        if told:
-            raise self._no_value(f"the result of {self.module.name} is {shape}: {told}")
-        return made
+        result = _moved(value, shape, device, from_device)
+        result, problem = _fitted(result, shape)
+        if problem:
+            raise self._no_value(f"the result of {self.module.name} is {shape}: {problem}")
+        return result
 
-    def _no_value(self, told: str) -> HloError:
+    def _no_value(self, problem: str) -> HloError:
         note = "a result is an array, a tuple of results, or None for a token"
-        return self.backend.wrong(f"`{self.backend.name}`: {told}", note)
+        return self.backend.wrong(f"`{self.backend.name}`: {problem}", note)
 
 
 def _named(value: Any) -> str:
@@ -289,14 +289,14 @@ def _fitted(value: Any, shape: Shape) -> tuple[Value, str]:
     """A value as NumPy arrays and tuples, and the reason why it is none of the shape."""
     if shape.is_tuple:
         if not isinstance(value, tuple | list):
-            told = f"there is {_named(value)} in the place of a tuple"
-            return None, told
+            problem = f"there is {_named(value)} in the place of a tuple"
+            return None, problem
         parts = cast("Sequence[Any]", value)
         if len(parts) != len(shape.elements):
             return None, f"there are {len(parts)} results, not {len(shape.elements)}"
         fitted = [_fitted(v, s) for v, s in zip(parts, shape.elements, strict=True)]
-        told = [f"number {k}: {told}" for k, (_, told) in enumerate(fitted) if told]
-        return tuple(v for v, _ in fitted), "".join(told[:1])
+        problem = [f"number {k}: {problem}" for k, (_, problem) in enumerate(fitted) if problem]
+        return tuple(v for v, _ in fitted), "".join(problem[:1])
     if not shape.is_array:
         return None, "" if value is None else f"there is {_named(value)} in the place of a token"
     if value is None:
@@ -335,9 +335,9 @@ def _checked(module: Module, shapes: Sequence[Shape], arguments: Sequence[Any]) 
         wanted = counted(len(shapes), "argument")
         raise HloError("HLO110", f"{module.name} takes {wanted}, not {len(arguments)}", module.span)
     fitted = [_fitted(v, s) for v, s in zip(arguments, shapes, strict=True)]
-    for parameter, (_, told) in zip(module.entry.parameters, fitted, strict=True):
-        if told:
-            message = f"{parameter.name}: the argument of {parameter.shape} does not fit: {told}"
+    for parameter, (_, problem) in zip(module.entry.parameters, fitted, strict=True):
+        if problem:
+            message = f"{parameter.name}: the argument of {parameter.shape} does not fit: {problem}"
             raise HloError("HLO111", message, parameter.span)
     return [value for value, _ in fitted]
 
@@ -355,11 +355,11 @@ def refuse_communication(module: Module, devices: int) -> None:
     HloError
         HLO203 at the first instruction that does.
     """
-    found = first_communicating(module) if devices > 1 else None
-    if found is not None:
-        message = f"{found.name}: {found.opcode} needs the other devices, and each is run by itself"
+    instr = first_communicating(module) if devices > 1 else None
+    if instr is not None:
+        message = f"{instr.name}: {instr.opcode} needs the other devices, and each is run by itself"
         notes = ["the platforms interpreter, c, cuda and cuda-host run them together"]
-        raise HloError("HLO203", message, found.span, notes)
+        raise HloError("HLO203", message, instr.span, notes)
 
 
 def without_donations(module: Module) -> Module:

@@ -54,13 +54,13 @@ def is_file(text: str) -> bool:
     return ".py:" in text or text.endswith(".py")
 
 
-def find(text: str, what: str = "platform") -> Backend:
+def find(text: str, noun: str = "platform") -> Backend:
     """The backend of a name.
 
     Parameters
     ----------
     text : "c", or `FILE.py:NAME`.
-    what : a backend is called where it is named, in messages.
+    noun : a backend is called where it is named, in messages.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def find(text: str, what: str = "platform") -> Backend:
     there = f"there are: {', '.join(names())}, and your own: FILE.py:NAME"
     raise HloError(
         "HLO204",
-        f"there is no {what} `{text}`",
+        f"there is no {noun} `{text}`",
         notes=known or did_you_mean(text, names()) or [there],
     )
 
@@ -123,25 +123,25 @@ def as_backend(path: str, name: str, value: Any) -> Backend:
     line = line_of(value)
     if isinstance(value, type):
         try:
-            made: Any = value()
+            own: Any = value()
         except Exception as error:
             message = f"`{name}()` fails: {type(error).__name__}: {error}"
             note = "a backend is made without arguments"
             raise at_line(Path(path), line, message, note) from None
     else:
-        made = value
-    if not callable(getattr(made, "compile", None)):
-        if not callable(made):
+        own = value
+    if not callable(getattr(own, "compile", None)):
+        if not callable(own):
             raise at_line(Path(path), line, f"`{name}` has no `compile`", EXAMPLE)
-        made = _OfFunction(made)
-    if not _takes(made.compile):
-        told = f"`{name}` does not take a module" + ("" if made is not value else " in `compile`")
-        raise at_line(Path(path), line, told, EXAMPLE)
+        own = _OfFunction(own)
+    if not _takes(own.compile):
+        why = f"`{name}` does not take a module" + ("" if own is not value else " in `compile`")
+        raise at_line(Path(path), line, why, EXAMPLE)
     return Backend(
         name,
-        _with_defaults(made),
-        made if hasattr(made, "to_device") else getattr(made, "transfers", TransferManager()),
-        made if hasattr(made, "synchronize") else getattr(made, "executor", StreamExecutor()),
+        _with_defaults(own),
+        own if hasattr(own, "to_device") else getattr(own, "transfers", TransferManager()),
+        own if hasattr(own, "synchronize") else getattr(own, "executor", StreamExecutor()),
         (inspect.getdoc(value) or "").partition("\n")[0],
         path=path,
         line=line,
@@ -157,8 +157,8 @@ def _takes(function: Callable[..., Any]) -> bool:
     return True
 
 
-def _with_defaults(made: Any) -> Any:
+def _with_defaults(compiler: Any) -> Any:
     """A compiler of a class of its own, with the methods that it leaves out."""
-    if isinstance(made, ModuleCompiler) or hasattr(made, "optimize"):
-        return made
-    return _OfFunction(made.compile)
+    if isinstance(compiler, ModuleCompiler) or hasattr(compiler, "optimize"):
+        return compiler
+    return _OfFunction(compiler.compile)

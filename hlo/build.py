@@ -77,7 +77,7 @@ def instruction(
     """
     if shape is not None:
         _check_shape(shape)
-    made = Instruction(
+    instr = Instruction(
         name,
         opcode,
         shape or _UNDECLARED,
@@ -88,7 +88,7 @@ def instruction(
         annotations,
         span,
     )
-    return made if shape is not None else made.with_(shape=_inferred(made))
+    return instr if shape is not None else instr.with_(shape=_inferred(instr))
 
 
 def _check_shape(shape: object) -> None:
@@ -97,7 +97,7 @@ def _check_shape(shape: object) -> None:
         raise TypeError(f"{message}; hlo.types.shape.array(F32, (2, 3)) makes one")
 
 
-def _inferred(made: Instruction) -> Shape:
+def _inferred(instr: Instruction) -> Shape:
     """The shape that follows from operands and attributes.
 
     Raises
@@ -107,31 +107,31 @@ def _inferred(made: Instruction) -> Shape:
         another answer; else as `infer`.
     """
     try:
-        return infer(made)
+        return infer(instr)
     except HloError as error:
         try:
-            infer(made.with_(shape=array(PRED)))
+            infer(instr.with_(shape=array(PRED)))
         except HloError as other:
             if other.message == error.message:
                 raise error from None
-        message = f"the shape of {made.opcode} does not follow from its operands"
+        message = f"the shape of {instr.opcode} does not follow from its operands"
         raise HloError("HLO025", message, notes=["shape=array(F32, (2, 3)) gives one"]) from None
 
 
-def _attributes(opcode: str, given: dict[str, Any]) -> Attrs:
+def _attributes(opcode: str, values: dict[str, Any]) -> Attrs:
     """The attributes of an opcode, from fields by name."""
     row = OPCODES.get(opcode)
     if row is None:
         notes = did_you_mean(str(opcode), OPCODES)
         raise HloError("HLO007", f"there is no opcode `{opcode}`", notes=notes)
     for name, spec in attribute_specs(row.attrs).items():
-        if name in given:
-            _check(opcode, spec, given[name])
+        if name in values:
+            _check(opcode, spec, values[name])
     try:
-        return row.attrs(**given)
+        return row.attrs(**values)
     except TypeError:
         known = [field.name for field in fields(row.attrs)]
-        wrong = [name for name in given if name not in known]
+        wrong = [name for name in values if name not in known]
         if wrong:
             message = f"{opcode} has no attribute `{wrong[0]}`"
             notes = did_you_mean(wrong[0], known) or [f"it has: {', '.join(known) or 'none'}"]
@@ -139,7 +139,7 @@ def _attributes(opcode: str, given: dict[str, Any]) -> Attrs:
                 notes = ["called=(computation, ...) gives the computations that it calls"]
         else:
             specs = attribute_specs(row.attrs).values()
-            missing = [s.field for s in specs if s.required and s.field not in given]
+            missing = [s.field for s in specs if s.required and s.field not in values]
             message = f"{opcode} needs `{', '.join(missing) or ', '.join(known)}`"
             notes = [f"`hlo ops {opcode}` tells of its attributes"]
         raise HloError("HLO005", message, notes=notes) from None
@@ -225,8 +225,8 @@ class Builder:
         if not shape.is_array:
             raise HloError("HLO025", f"{shape} of %{like.name} has no numbers")
         scalar = array(shape.element_type)
-        made = self.constant(literal(np.asarray(number).astype(shape.element_type.dtype), scalar))
-        return made if not shape.dims else self.add("broadcast", made, shape=shape, dimensions=())
+        one = self.constant(literal(np.asarray(number).astype(shape.element_type.dtype), scalar))
+        return one if not shape.dims else self.add("broadcast", one, shape=shape, dimensions=())
 
     def add(
         self, opcode: str, *operands: Instruction, name: str | None = None, **rest: Any
@@ -242,9 +242,9 @@ class Builder:
             if not isinstance(operand, Instruction):  # pyright: ignore[reportUnnecessaryIsInstance]
                 message = f"an operand of {opcode} is {type(operand).__name__} {operand!r}"
                 raise TypeError(f"{message}, not an instruction; constant(literal(...)) makes one")
-        made = instruction(opcode, operands, name=self.names.unique(name or str(opcode)), **rest)
-        self._instructions.append(made)
-        return made
+        instr = instruction(opcode, operands, name=self.names.unique(name or str(opcode)), **rest)
+        self._instructions.append(instr)
+        return instr
 
     def build(self, root: Instruction | None = None) -> Computation:
         """The computation; its root is the last instruction if none is given.

@@ -70,9 +70,9 @@ def _acts(computation: Computation) -> bool:
     if computation not in _KNOWN:
         # Callees first, so that each is looked at once, and no call goes deeper than one level.
         unknown = needed_first([computation], lambda c: [d for d in c.callees if d not in _KNOWN])
-        for each in unknown:
-            quiet = not each.callees and each.opcodes <= _HARMLESS
-            _KNOWN[each] = not quiet and any(map(has_effect, each.instructions))
+        for callee in unknown:
+            quiet = not callee.callees and callee.opcodes <= _HARMLESS
+            _KNOWN[callee] = not quiet and any(map(has_effect, callee.instructions))
     return _KNOWN[computation]
 
 
@@ -106,8 +106,8 @@ def without(computation: Computation, gone: Iterable[Instruction]) -> Computatio
     left_out = set(gone)
     if not left_out:
         return computation
-    kept = tuple(i for i in computation.instructions if i not in left_out)
-    return replace(computation, instructions=kept)
+    instructions = tuple(i for i in computation.instructions if i not in left_out)
+    return replace(computation, instructions=instructions)
 
 
 def without_named(computation: Computation, gone: Container[str]) -> Computation:

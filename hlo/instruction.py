@@ -148,11 +148,11 @@ class _Frozen(Instruction):
 
     __slots__ = ()
 
-    def __new__(cls, *given: Any, **named: Any) -> Self:
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
         """A new instruction: `dataclasses.replace` calls the class of the one that it copies."""
-        return Instruction(*given, **named)  # pyright: ignore[reportReturnType]
+        return Instruction(*arguments, **named)  # pyright: ignore[reportReturnType]
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *arguments: Any, **named: Any) -> None:
         """Do nothing: `__new__` has set the fields."""
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -201,9 +201,9 @@ class Computation:
     @cached_property
     def parameters(self) -> tuple[Instruction, ...]:
         """The parameters by number."""
-        found = [i for i in self.instructions if i.opcode == "parameter"]
-        found.sort(key=lambda i: i.attrs.number)  # type: ignore[attr-defined]
-        return tuple(found)
+        parameters = [i for i in self.instructions if i.opcode == "parameter"]
+        parameters.sort(key=lambda i: i.attrs.number)  # type: ignore[attr-defined]
+        return tuple(parameters)
 
     @cached_property
     def callees(self) -> tuple[Computation, ...]:
@@ -320,7 +320,7 @@ class Module:
         return f"<module {self.name}, {counted(count, 'instruction')}>"
 
 
-def module_of(given: object) -> Module:
+def module_of(source: object) -> Module:
     """The object itself, if it is a module.
 
     Raises
@@ -328,10 +328,10 @@ def module_of(given: object) -> Module:
     TypeError
         if it is something else, such as a text.
     """
-    if isinstance(given, Module):
-        return given
-    message = f"a module is needed, not {type(given).__name__}"
-    if isinstance(given, str):
+    if isinstance(source, Module):
+        return source
+    message = f"a module is needed, not {type(source).__name__}"
+    if isinstance(source, str):
         message += "; hlo.parse(text) makes one, hlo.load(path) makes one of a file"
     raise TypeError(message)
 

@@ -86,15 +86,15 @@ class NameSupply:
 
     def _found(self, root: str) -> list[int]:
         """The numbers of a root, by a search through all names, which takes little for each."""
-        text, wanted, found = self._text, f"\n{root}", list[int]()
+        text, wanted, numbers = self._text, f"\n{root}", list[int]()
         begin = text.find(wanted)
         while begin >= 0:
             end = text.index("\n", begin + 1)
             other, number, _ = _parts(text[begin + 1 : end])
             if other == root:
-                found.append(number)
+                numbers.append(number)
             begin = text.find(wanted, end)
-        return found
+        return numbers
 
     @cached_property
     def _names(self) -> list[str]:
@@ -109,10 +109,10 @@ class NameSupply:
     @cached_property
     def _numbers(self) -> dict[str, list[int]]:
         """The numbers of names, by stem."""
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         for root, number, _ in map(_parts, self._names):
-            found.setdefault(root, []).append(number)
-        return found
+            numbers.setdefault(root, []).append(number)
+        return numbers
 
     def _take(self, root: str, number: int) -> int:
         """Take a number of a root, or the first free one if somebody has it."""

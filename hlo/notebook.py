@@ -50,8 +50,8 @@ def as_svg(thing: object) -> str | None:
     return picture(thing, "svg")
 
 
-def shown_in_notebooks(made: Shown) -> Shown:
+def shown_in_notebooks(class_: Shown) -> Shown:
     """Let notebooks ask the objects of a class for pictures."""
-    made._repr_html_ = as_html
-    made._repr_svg_ = as_svg
-    return made
+    class_._repr_html_ = as_html
+    class_._repr_svg_ = as_svg
+    return class_

@@ -100,5 +100,5 @@ def _made(opcode: str, *operands: Any, **attrs: Any) -> Any:
     builder = BUILDING.get(None)
     if builder is None:
         raise TypeError(f"`{opcode}` of instructions needs a builder: with Builder() as b: ...")
-    given = [o if isinstance(o, Operators) else builder.number(o, like) for o in operands]
-    return builder.add(opcode, *given, **attrs)
+    values = [o if isinstance(o, Operators) else builder.number(o, like) for o in operands]
+    return builder.add(opcode, *values, **attrs)

@@ -32,8 +32,8 @@ def pickled(module: Module) -> tuple[Callable[..., Module], tuple[Any, ...]]:
             operands = tuple([number[o] for o in instr.operands])
             before = tuple([number[p] for p in instr.control_predecessors])
             called = tuple([position[c] for c in instr.called])
-            kept = (instr.name, instr.opcode, instr.shape, operands, instr.attrs, called, before)
-            instructions.append((*kept, instr.annotations, instr.span))
+            fields = (instr.name, instr.opcode, instr.shape, operands, instr.attrs, called, before)
+            instructions.append((*fields, instr.annotations, instr.span))
         rows = tuple([number[i] for i in own])
         root, thread = number[computation.root], computation.execution_thread
         computations.append((len(number), computation.name, rows, root, thread, computation.span))
@@ -52,15 +52,15 @@ def unpickled(
 ) -> Module:
     """The module of the tables that `pickled` makes."""
     instrs: list[Instruction] = []
-    made: list[Computation] = []
+    finished: list[Computation] = []
     for count, label, own, root, *placed in computations:
         for row in rows[len(instrs) : count]:
             instr, opcode, shape, operands, attrs, called, before, *others = row
-            linked = _chosen(instrs, operands), attrs, _chosen(made, called)
+            linked = _chosen(instrs, operands), attrs, _chosen(finished, called)
             after = _chosen(instrs, before)
             instrs.append(Instruction(instr, opcode, shape, *linked, after, *others))
-        made.append(Computation(label, _chosen(instrs, own), instrs[int(root)], *placed))
-    return Module(name, _chosen(made, places), made[entry], *rest)
+        finished.append(Computation(label, _chosen(instrs, own), instrs[int(root)], *placed))
+    return Module(name, _chosen(finished, places), finished[entry], *rest)
 
 
 def _chosen(items: list[Item], numbers: tuple[int, ...]) -> tuple[Item, ...]:

@@ -68,13 +68,13 @@ class Shards:
     @cached_property
     def places(self) -> NDArray[np.int64]:
         """The part that each device holds, as its place in each dimension: [device, dimension]."""
-        found = np.zeros((1 + max((d for g in self.groups for d in g), default=0),
+        table = np.zeros((1 + max((d for g in self.groups for d in g), default=0),
                           len(self.counts)), np.int64)  # fmt: skip
         for group in self.groups if self.counts else ():
-            found[list(group)] = np.stack(
+            table[list(group)] = np.stack(
                 np.unravel_index(np.arange(len(group)), self.counts), axis=-1
             )
-        return found
+        return table
 
     def cut_evenly(self, whole: Shape) -> bool:
         """Whether the parts of an array are equal."""
@@ -121,8 +121,8 @@ def cut_values(instr: Instruction) -> list[tuple[Shape, Shape]]:
     """
     results = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
     if len(results) != len(instr.operands):
-        told = f"{counted(len(instr.operands), 'operand')}, {counted(len(results), 'result')}"
-        raise HloError("HLO122", f"{instr.name}: {told}: it gives one for each", instr.span)
+        counts = f"{counted(len(instr.operands), 'operand')}, {counted(len(results), 'result')}"
+        raise HloError("HLO122", f"{instr.name}: {counts}: it gives one for each", instr.span)
     pairs = zip((o.shape for o in instr.operands), results, strict=True)
     if CustomCall.of(instr).custom_call_target in CUTS:
         return list(pairs)
@@ -144,7 +144,7 @@ def resharding(
     HloError
         HLO122 if the call does not say them, or if they are not those of its shapes.
     """
-    found: list[Shards] = []
+    steps: list[Shards] = []
     shapes = cut_values(instr)
     for (whole, part), sharding in zip(
         shapes, _written(instr, meshes, shapes, sums=sums), strict=True
@@ -157,8 +157,8 @@ def resharding(
                 f"into {part.text_without_layout}"
             )
             raise HloError("HLO122", message, instr.span)
-        found.append(parts)
-    return found
+        steps.append(parts)
+    return steps
 
 
 def _written(
@@ -189,15 +189,15 @@ def _by_axes(
         raise ShardyError(f"{len(shardings)} shardings of {len(ranks)} values")
     if not sums and any(sharding.unreduced for sharding in shardings):
         raise ShardyError("it takes or gives summands that nobody has added up (unreduced)")
-    return [tiled(each, rank, axes) for each, rank in zip(shardings, ranks, strict=True)]
+    return [tiled(sharding, rank, axes) for sharding, rank in zip(shardings, ranks, strict=True)]
 
 
 def _attribute(instr: Instruction, key: str) -> str:
     attributes = instr.annotations.frontend_attributes
-    found = attributes.get(key) if attributes else None
-    if found is None:
+    text = attributes.get(key) if attributes else None
+    if text is None:
         raise ShardyError(f"it has no frontend attribute `{key}`")
-    return found
+    return text
 
 
 def meshes_in(module: Module) -> dict[str, Mesh]:
@@ -250,12 +250,12 @@ def partitions_of(module: Module) -> int:
     """The number of partitions that a module is for: HLO's text need not say it beside meshes."""
     if module.header.num_partitions > 1:
         return module.header.num_partitions
-    found = reshardings(module)
-    if not found:
+    instructions = reshardings(module)
+    if not instructions:
         return 1
     meshes = meshes_in(module)
     named: list[Any] = [devices_of(mesh) for mesh in meshes.values()]
-    for instr in found:
+    for instr in instructions:
         for parts in resharding(instr, meshes):
             named += [len(parts.places)]
     return max(named)

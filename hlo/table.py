@@ -104,17 +104,17 @@ class OpTable(Generic[Entry]):
 
     def __getitem__(self, opcode: str) -> Entry:
         """The definition of an opcode."""
-        found = self.get(opcode)
-        if found is None:
+        definition = self.get(opcode)
+        if definition is None:
             raise KeyError(opcode)
-        return found
+        return definition
 
     def get(self, opcode: str) -> Entry | None:
         """The definition of an opcode, or None."""
         if self._package:
             self._import_files()
-        found = self._defined.get(opcode)
-        return found if found is not None or self.base is None else self.base.get(opcode)
+        definition = self._defined.get(opcode)
+        return definition if definition is not None or self.base is None else self.base.get(opcode)
 
     def __contains__(self, opcode: str) -> bool:
         """Whether an opcode is defined."""

@@ -66,24 +66,24 @@ def _needs(instr: Instruction) -> Iterator[Instruction]:
 
 def users(computation: Computation) -> dict[Instruction, list[Instruction]]:
     """The users of each instruction as an operand, in order; a user of two operands counts once."""
-    found: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
+    users_by: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
     for instr in computation.instructions:
         operands = instr.operands
         for operand in operands if len(operands) < 2 else dict.fromkeys(operands):
-            found[operand].append(instr)
-    return found
+            users_by[operand].append(instr)
+    return users_by
 
 
 def users_of(
     computation: Computation, some: Iterable[Instruction]
 ) -> dict[Instruction, list[Instruction]]:
     """The users of a few instructions, as in `users`."""
-    found: dict[Instruction, list[Instruction]] = {i: [] for i in some}
+    users_by: dict[Instruction, list[Instruction]] = {i: [] for i in some}
     for instr in computation.instructions:
-        if not found.keys().isdisjoint(instr.operands):
-            for operand in found.keys() & instr.operands:
-                found[operand].append(instr)
-    return found
+        if not users_by.keys().isdisjoint(instr.operands):
+            for operand in users_by.keys() & instr.operands:
+                users_by[operand].append(instr)
+    return users_by
 
 
 def called_first(*starts: Computation) -> list[Computation]:
@@ -99,12 +99,12 @@ def called_besides(known: Container[Computation], *starts: Computation) -> list[
 
 def callers(module: Module) -> dict[Computation, list[Instruction]]:
     """The callers of each computation of a module, in order."""
-    found: dict[Computation, list[Instruction]] = {c: [] for c in module.computations}
+    callers_by: dict[Computation, list[Instruction]] = {c: [] for c in module.computations}
     for computation in module.computations:
         for instr in computation.instructions if computation.callees else ():
             for callee in dict.fromkeys(instr.called):
-                found[callee].append(instr)
-    return found
+                callers_by[callee].append(instr)
+    return callers_by
 
 
 def asynchronous(module: Module) -> set[Computation]:

@@ -46,12 +46,12 @@ class Metadata:
         return self._number("stack_frame_id")
 
     def _string(self, key: str) -> str:
-        found = re.search(rf'(?:^| ){key}="((?:[^"\\]|\\.)*)"', self.text)
-        return found[1] if found else ""
+        match = re.search(rf'(?:^| ){key}="((?:[^"\\]|\\.)*)"', self.text)
+        return match[1] if match else ""
 
     def _number(self, key: str) -> int:
-        found = re.search(rf"(?:^| ){key}=(\d+)", self.text)
-        return int(found[1]) if found else 0
+        match = re.search(rf"(?:^| ){key}=(\d+)", self.text)
+        return int(match[1]) if match else 0
 
 
 @dataclass(frozen=True, slots=True)

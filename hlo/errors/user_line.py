@@ -32,9 +32,9 @@ def user_line(text: str, line: str) -> str:
     text : of the whole dump.
     line : of an instruction in it.
     """
-    found = _METADATA.search(line)
-    if found:
-        place, name = _of_metadata(text, found[1])
+    match = _METADATA.search(line)
+    if match:
+        place, name = _of_metadata(text, match[1])
     elif location := _LOCATION.search(line):
         place, name = _of_location(text, location[1])
     else:
@@ -64,8 +64,8 @@ def _of_frame(text: str, number: str) -> str:
 
 def _row(text: str, table: str, number: str) -> str:
     begin = text.find(f"\n{table}\n")
-    found = re.compile(rf"\n{number} (.*)").search(text, begin) if begin >= 0 else None
-    return found[1] if found else ""
+    match = re.compile(rf"\n{number} (.*)").search(text, begin) if begin >= 0 else None
+    return match[1] if match else ""
 
 
 def _of_location(text: str, location: str) -> tuple[str, str]:
@@ -78,8 +78,8 @@ def _of_location(text: str, location: str) -> tuple[str, str]:
         if place:
             return f"{place[1]}:{place[2]}", name
         alias = _ALIAS.search(location)
-        found = alias and re.search(rf"^{re.escape(alias[0])} = loc\((.*)\)$", text, re.MULTILINE)
-        if not found:
+        match = alias and re.search(rf"^{re.escape(alias[0])} = loc\((.*)\)$", text, re.MULTILINE)
+        if not match:
             break
-        location = found[1]
+        location = match[1]
     return "", name

@@ -50,12 +50,12 @@ class CallArgument:
 
 def differences(new: Mapping[str, CallArgument], old: Mapping[str, CallArgument]) -> list[str]:
     """The reasons why a program for one signature does not serve another, a sentence each."""
-    told = [
-        given.after(name, old[name]) if name in old else f"{name} is new: {given.text}"
-        for name, given in new.items()
-        if old.get(name) != given
+    changes = [
+        value.after(name, old[name]) if name in old else f"{name} is new: {value.text}"
+        for name, value in new.items()
+        if old.get(name) != value
     ]
-    return told + [f"{name} is gone" for name in old if name not in new]
+    return changes + [f"{name} is gone" for name in old if name not in new]
 
 
 @dataclass
@@ -101,29 +101,29 @@ class Calls:
             nearest = min((differences(signature, old) for old in reversed(before)), key=len)
             why = "compiled again: " + ("; ".join(nearest) or "the function was traced again")
         else:
-            told = "; ".join(given.first(name) for name, given in signature.items())
-            why = f"first call: {told}" if told else "first call"
-        made = Variant(len(self.programs) + 1, role, signature, why)
-        self.programs.append(made)
-        return made
+            arguments = "; ".join(value.first(name) for name, value in signature.items())
+            why = f"first call: {arguments}" if arguments else "first call"
+        variant = Variant(len(self.programs) + 1, role, signature, why)
+        self.programs.append(variant)
+        return variant
 
     def explain(self) -> str:
         """The function's programs with the calls that ran them, and the influence of arguments."""
-        found = f"{counted(self.number, 'call')}, {counted(len(self.programs), 'program')}"
+        counts = f"{counted(self.number, 'call')}, {counted(len(self.programs), 'program')}"
         rows = [("program", "computes", "calls", "why")]
         rows += [(str(p.number), p.role, _runs(p.calls), p.why) for p in self.programs]
-        return "\n".join([f"{self.name}: {found}", table(rows), *self._influences()])
+        return "\n".join([f"{self.name}: {counts}", table(rows), *self._influences()])
 
     def _influences(self) -> list[str]:
         """A line for each property, with the arguments that are compiled for it."""
         names: dict[By, dict[str, None]] = {by: {} for by in By}
         for program in self.programs:
-            for name, given in program.signature.items():
-                names[given.by][name] = None
+            for name, value in program.signature.items():
+                names[value.by][name] = None
         return [
-            f"compiled again for each change of {by.value}: {', '.join(found)}"
-            for by, found in names.items()
-            if found
+            f"compiled again for each change of {by.value}: {', '.join(changed)}"
+            for by, changed in names.items()
+            if changed
         ]
 
 

@@ -43,10 +43,10 @@ def expect_array(*shapes: Shape) -> None:
             raise HloError("HLO025", f"takes an array, not {show(shape)}")
 
 
-def expect_scalar(shape: Shape, what: str) -> None:
+def expect_scalar(shape: Shape, noun: str) -> None:
     """HLO025 unless the shape is an array of no dimensions."""
     if not shape.is_array or shape.dims:
-        raise HloError("HLO025", f"{what} must be a scalar, not {show(shape)}")
+        raise HloError("HLO025", f"{noun} must be a scalar, not {show(shape)}")
 
 
 def expect_token(shape: Shape) -> None:
@@ -67,11 +67,11 @@ def expect_kinds(shape: Shape, *kinds: str) -> None:
         raise HloError("HLO022", f"takes {allowed} elements, not {shape.element_type}")
 
 
-def expect_rank(shape: Shape, rank: int, what: str) -> None:
+def expect_rank(shape: Shape, rank: int, noun: str) -> None:
     """HLO028 unless the array has so many dimensions."""
     expect_array(shape)
     if shape.rank != rank:
-        raise HloError("HLO028", f"{what} must have {counted(rank, 'dimension')}: {show(shape)}")
+        raise HloError("HLO028", f"{noun} must have {counted(rank, 'dimension')}: {show(shape)}")
 
 
 def expect_lengths(shape: Shape, name: str, count: int) -> None:

@@ -166,8 +166,8 @@ def _async_shape(instr: Instruction, operands: tuple[Shape, ...], result: Shape)
 @infers("copy-start", xla="ShapeVerifier::HandleCopyStart")
 def infer_copy_start(_instr: Instruction, _attrs: a.CopyStart, operand: Shape) -> Shape:
     """(destination, source, u32 context)."""
-    made = operand
-    return tuple_of(made, made, array(U32))
+    result = operand
+    return tuple_of(result, result, array(U32))
 
 
 @infers("copy-done", xla="ShapeVerifier::HandleCopyDone")

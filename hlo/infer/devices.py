@@ -107,8 +107,8 @@ def infer_all_gather(instr: Instruction, attrs: a.AllGather, *operands: Shape) -
 def infer_all_gather_start(instr: Instruction, attrs: a.AllGather, *operands: Shape) -> Shape:
     """(operands, results of all-gather)."""
     declared = instr.shape.elements[1] if len(instr.shape.elements) > 1 else instr.shape
-    made = _gathered(attrs, declared, operands)
-    return tuple_of(tuple_or_one(operands), made)
+    gathered = _gathered(attrs, declared, operands)
+    return tuple_of(tuple_or_one(operands), gathered)
 
 
 @infers("all-gather-done", xla="ShapeInference::InferAllGatherDoneShape")
@@ -138,13 +138,13 @@ def infer_reduce_scatter(instr: Instruction, attrs: a.ReduceScatter, *operands: 
     _expect_operands(operands)
     dim = _only_dimension(attrs, operands)
     count = shard_count(attrs, operands[0], _first_array(instr.shape))
-    made: list[Shape] = []
+    shapes: list[Shape] = []
     for operand in operands:
         size = operand.dims[dim]
         if size != UNBOUNDED and size % count:
             raise HloError("HLO029", f"dimension {dim} of {show(operand)} in {count} parts")
-        made.append(_resized(operand, dim, UNBOUNDED if size == UNBOUNDED else size // count))
-    return tuple_or_one(made)
+        shapes.append(_resized(operand, dim, UNBOUNDED if size == UNBOUNDED else size // count))
+    return tuple_or_one(shapes)
 
 
 @infers("all-to-all", xla="ShapeInference::InferAllToAllShape and InferAllToAllTupleShape")
@@ -217,10 +217,10 @@ def _expect_offsets(buffers: Shape, offsets: Shape) -> None:
         if len(offsets.elements) != len(buffers.elements):
             raise HloError("HLO028", f"offsets {show(offsets)} for {show(buffers)}")
         pairs = list(zip(buffers.elements, offsets.elements, strict=True))
-    for buffer, given in pairs:
-        listed = given.elements if given.elements and given.elements[0].is_tuple else (given,)
-        if any(len(each.elements) != buffer.rank for each in listed):
-            raise HloError("HLO028", f"offsets {show(given)} for {show(buffer)}")
+    for buffer, start in pairs:
+        listed = start.elements if start.elements and start.elements[0].is_tuple else (start,)
+        if any(len(offset.elements) != buffer.rank for offset in listed):
+            raise HloError("HLO028", f"offsets {show(start)} for {show(buffer)}")
     if any(leaf.is_array and not leaf.element_type.is_integer for _, leaf in offsets.leaves()):
         raise HloError("HLO022", f"offsets are integers, not {show(offsets)}")
 
@@ -249,8 +249,8 @@ def infer_collective_permute_start(
     context = instr.shape.elements[2:]
     if attrs.slice_sizes:
         return tuple_of(operands[0], operands[1], *context)
-    made = tuple_or_one(operands)
-    return tuple_of(made, made, *context)
+    result = tuple_or_one(operands)
+    return tuple_of(result, result, *context)
 
 
 @infers("collective-permute-done", xla="ShapeInference::InferCollectivePermuteDoneShape")

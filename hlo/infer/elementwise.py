@@ -142,13 +142,13 @@ def infer_compare(_instr: Instruction, _attrs: a.Compare, lhs: Shape, rhs: Shape
 @infers("complex", xla="ShapeInference::InferBinaryOpShape")
 def infer_complex(_instr: Instruction, _attrs: a.Attrs, real: Shape, imag: Shape) -> Shape:
     """The dimensions that both operands have, of c64 or c128."""
-    made = {F32: C64, F64: C128}.get(real.element_type)
-    if made is None or imag.element_type is not real.element_type:
+    element_type = {F32: C64, F64: C128}.get(real.element_type)
+    if element_type is None or imag.element_type is not real.element_type:
         raise HloError(
             "HLO022", f"takes two f32 or two f64, not {real.element_type} and {imag.element_type}"
         )
     expect_same_dims(real, imag)
-    return merge_dims(made, real, imag)
+    return merge_dims(element_type, real, imag)
 
 
 @infers("clamp", xla="ShapeInference::InferClampShape")

@@ -120,9 +120,9 @@ def infer_gather(_instr: Instruction, attrs: a.Gather, operand: Shape, indices: 
     batches = iter(
         (size, index_dynamic[i]) for i, size in enumerate(index_dims) if i != attrs.index_vector_dim
     )
-    made = [next(offsets if i in attrs.offset_dims else batches) for i in range(rank)]
+    sizes = [next(offsets if i in attrs.offset_dims else batches) for i in range(rank)]
     return array(
-        operand.element_type, tuple(size for size, _ in made), tuple(flag for _, flag in made)
+        operand.element_type, tuple(size for size, _ in sizes), tuple(flag for _, flag in sizes)
     )
 
 
@@ -221,9 +221,9 @@ def _expect_updates(attrs: a.Scatter, operand: Shape, update: Shape, index_dims:
                 f"does not fit into {show(operand)}",
             )
     wanted = [size for i, size in enumerate(index_dims) if i != attrs.index_vector_dim]
-    found = [size for i, size in enumerate(update.dims) if i not in attrs.update_window_dims]
-    if not all(map(sizes_agree, wanted, found)):
+    sizes = [size for i, size in enumerate(update.dims) if i not in attrs.update_window_dims]
+    if not all(map(sizes_agree, wanted, sizes)):
         raise HloError(
             "HLO037",
-            f"{show(update)} has updates for indices of {found}, but the indices are {wanted}",
+            f"{show(update)} has updates for indices of {sizes}, but the indices are {wanted}",
         )

@@ -64,12 +64,12 @@ def infer_fft(_instr: Instruction, attrs: a.Fft, operand: Shape) -> Shape:
             _expect_length(operand, length)
         return operand
     if attrs.fft_type == "RFFT":
-        made = {F32: C64, F64: C128}.get(operand.element_type)
-        if made is None:
+        element_type = {F32: C64, F64: C128}.get(operand.element_type)
+        if element_type is None:
             raise HloError("HLO022", f"RFFT takes f32 or f64, not {operand.element_type}")
         _expect_length(operand, length)
         last = length[-1] // 2 + 1 if length[-1] else 0
-        return array(made, (*operand.dims[:-1], last), operand.dynamic)
+        return array(element_type, (*operand.dims[:-1], last), operand.dynamic)
     if attrs.fft_type == "IRFFT":
         expect_kinds(operand, "complex")
         half = length[-1] // 2 + 1 if length[-1] or operand.dims[-1] else 0

@@ -137,14 +137,14 @@ def infer_transpose(_instr: Instruction, attrs: a.Dimensions, operand: Shape) ->
     expect_lengths(operand, "dimensions", len(attrs.dimensions))
     expect_dimensions("dimensions", attrs.dimensions, operand.rank)
     flags = dynamic_flags(operand)
-    made = array(
+    result = array(
         operand.element_type,
         tuple(operand.dims[i] for i in attrs.dimensions),
         tuple(flags[i] for i in attrs.dimensions),
     )
     # The layout moves along, so that no byte has to: XLA prints a transpose without a shape so.
     order = operand.layout.minor_to_major if operand.layout else ()
-    return made.with_layout(Layout(tuple(attrs.dimensions.index(i) for i in order)))
+    return result.with_layout(Layout(tuple(attrs.dimensions.index(i) for i in order)))
 
 
 @infers("reverse", xla="ShapeInference::InferReverseShape")

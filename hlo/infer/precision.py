@@ -137,10 +137,10 @@ def _groups(instr: Instruction, said: Precision) -> tuple[list[int], list[int], 
 
 def _working_type(types: Iterable[ElementType]) -> ElementType | None:
     """The real type in which numbers of some types are computed; None if none is a float."""
-    found = {t.real for t in types if t.is_floating or t.is_complex}
-    if len(found) < 2:
-        return next(iter(found), None)
-    return F64 if F64 in found else F32
+    float_types = {t.real for t in types if t.is_floating or t.is_complex}
+    if len(float_types) < 2:
+        return next(iter(float_types), None)
+    return F64 if F64 in float_types else F32
 
 
 def _of_precision(element_type: ElementType, real: ElementType | None) -> ElementType:

@@ -64,7 +64,7 @@ def expect_reducer(
                 f"but yields {show(results[i])}",
                 notes=["what a reducer yields is given to it again"],
             )
-        for what, shape in (
+        for noun, shape in (
             ("the initial value", inits[i]),
             ("an element", scalar_of(inputs[i])),
             (f"parameter {count + i}", parameters[count + i]),
@@ -73,6 +73,6 @@ def expect_reducer(
                 raise HloError(
                     "HLO040",
                     f"{computation.name} accumulates {show(results[i])}, "
-                    f"but {what} is {show(shape)}",
+                    f"but {noun} is {show(shape)}",
                 )
     return results

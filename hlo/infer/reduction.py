@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 def _without(operand: Shape, dims: Sequence[int], element_type: ElementType) -> Shape:
     """An array without some dimensions of another."""
-    kept = [i for i in range(operand.rank) if i not in dims]
+    remaining = [i for i in range(operand.rank) if i not in dims]
     return array(
         element_type,
-        tuple(operand.dims[i] for i in kept),
-        tuple(operand.dynamic_at(i) for i in kept),
+        tuple(operand.dims[i] for i in remaining),
+        tuple(operand.dynamic_at(i) for i in remaining),
     )
 
 
@@ -50,8 +50,8 @@ def infer_reduce(instr: Instruction, attrs: a.Dimensions, *operands: Shape) -> S
     inputs, inits = arrays_and_initials(operands)
     expect_dimensions("dimensions", attrs.dimensions, inputs[0].rank)
     results = expect_reducer(instr.called[0], inits, inputs)
-    made = [_without(inputs[0], attrs.dimensions, result.element_type) for result in results]
-    return made[0] if instr.called[0].root.shape.is_array else tuple_of(*made)
+    shapes = [_without(inputs[0], attrs.dimensions, result.element_type) for result in results]
+    return shapes[0] if instr.called[0].root.shape.is_array else tuple_of(*shapes)
 
 
 @infers("scan", xla="ShapeVerifier::HandleScan")
@@ -81,10 +81,10 @@ def infer_scan(instr: Instruction, attrs: a.Scan, *operands: Shape) -> Shape:
     outputs = _results(body)[: len(_results(body)) - len(carries)]
     size = inputs[0].dims[dim] if inputs else _declared_size(instr, dim)
     scanned = inputs[0].dynamic_at(dim) if inputs else False
-    made = [_with_dimension(output, dim, size, dynamic=scanned) for output in outputs]
-    made += carries
+    results = [_with_dimension(output, dim, size, dynamic=scanned) for output in outputs]
+    results += carries
     # Of a single result XLA takes either form.
-    return made[0] if len(made) == 1 and instr.shape.is_array else tuple_of(*made)
+    return results[0] if len(results) == 1 and instr.shape.is_array else tuple_of(*results)
 
 
 def _declared_size(instr: Instruction, dim: int) -> int:
@@ -107,11 +107,11 @@ def _expect_carried(body: Computation, slices: list[Shape], carries: Sequence[Sh
     results = _results(body)
     if len(results) < len(carries):
         raise HloError("HLO041", f"{body.name} must yield {counted(len(carries), 'carry')}")
-    for i, (parameter, given) in enumerate(zip(parameters, (*slices, *carries), strict=True)):
-        if not compatible(parameter, given, precision=False):
+    for i, (parameter, argument) in enumerate(zip(parameters, (*slices, *carries), strict=True)):
+        if not compatible(parameter, argument, precision=False):
             raise HloError(
                 "HLO040",
-                f"parameter {i} of {body.name} is {show(parameter)}, but gets {show(given)}",
+                f"parameter {i} of {body.name} is {show(parameter)}, but gets {show(argument)}",
             )
     for parameter, result in zip(
         parameters[count:], results[len(results) - len(carries) :], strict=True

@@ -58,11 +58,11 @@ def infer_reduce_window(instr: Instruction, attrs: a.Windowed, *operands: Shape)
     """One element for each position of the window, or a tuple of n such arrays."""
     inputs, inits = arrays_and_initials(operands)
     expect_reducer(instr.called[0], inits, inputs)
-    made = [
+    results = [
         windowed(operand, attrs.window, init.element_type)
         for operand, init in zip(inputs, inits, strict=True)
     ]
-    return made[0] if instr.called[0].root.shape.is_array else tuple_of(*made)
+    return results[0] if instr.called[0].root.shape.is_array else tuple_of(*results)
 
 
 @infers("select-and-scatter", xla="ShapeInference::InferSelectAndScatterShape")

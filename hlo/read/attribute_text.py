@@ -89,8 +89,8 @@ def sort_attributes(row: Opcode, items: Sequence[Item], reader: GrammarReader) -
             repeated.append(item)
         else:
             raise _unknown(row, key, reader.span(item.key))
-    made = Annotations(**annotations) if annotations else NO_ANNOTATIONS
-    return SortedAttributes(own, called, control, made, repeated)
+    others = Annotations(**annotations) if annotations else NO_ANNOTATIONS
+    return SortedAttributes(own, called, control, others, repeated)
 
 
 def _respelled(row: Opcode, item: Item) -> Item:
@@ -172,8 +172,8 @@ def _read_value(spec: AttributeSpec, value: Piece, reader: GrammarReader) -> Any
     span = reader.span(value)
     if spec.kind == "literal":
         return read_shaped_literal(value.text, span)
-    found = reader.value(spec.kind, value)
-    if spec.words and found not in spec.words:
-        notes = nearest_words(spec, found)
-        raise HloError("HLO002", f"`{found}` is no {spec.key}", span, notes)
-    return found
+    read = reader.value(spec.kind, value)
+    if spec.words and read not in spec.words:
+        notes = nearest_words(spec, read)
+        raise HloError("HLO002", f"`{read}` is no {spec.key}", span, notes)
+    return read

@@ -46,17 +46,17 @@ def read_called(
             notes = (f"it has: {', '.join(k.rstrip('*') for k in keys)}",)
             raise HloError("HLO005", message, module.reader.span(key), notes)
     # Read in the order of the text, which is that of the names that inline ones get.
-    given = {
+    computations = {
         key.text: _computations(module, value, is_list=key.text not in keys) for key, value in items
     }
     if row.attrs is CustomCall:
         # Any of them may be absent. The first one counts.
-        return next((tuple(given[k]) for k in map(_name, keys) if k in given), ())
+        return next((tuple(computations[k]) for k in map(_name, keys) if k in computations), ())
     for key in map(_name, keys):
-        if not given.get(key):
+        if not computations.get(key):
             message = f"{row.name} needs the attribute `{key}`"
             raise HloError("HLO005", message, span, old_form(row.name, key))
-    return tuple(computation for key in keys for computation in given[_name(key)])
+    return tuple(computation for key in keys for computation in computations[_name(key)])
 
 
 def _name(key: str) -> str:
@@ -74,9 +74,9 @@ def _computations(module: ModuleText, value: Piece, *, is_list: bool) -> list[Co
 
 def _named(module: ModuleText, piece: Piece) -> Computation:
     name = piece.text
-    found = module.computations.get(name)
-    if found is None:
+    computation = module.computations.get(name)
+    if computation is None:
         notes = did_you_mean(name, module.computations)
         message = f"there is no computation `{name[:60]}` before this one"
         raise HloError("HLO010", message, module.reader.span(piece), notes)
-    return found
+    return computation

@@ -75,10 +75,10 @@ def _map(instr: Instruction) -> Instruction:
 
 def _tuple_element(instr: Instruction) -> Instruction:
     """An element of a tuple that is made just before comes from where its operand comes from."""
-    made, index = instr.operands[0], GetTupleElement.of(instr).index
-    if instr.annotations.origin or made.opcode != "tuple" or not 0 <= index < len(made.operands):
+    whole, index = instr.operands[0], GetTupleElement.of(instr).index
+    if instr.annotations.origin or whole.opcode != "tuple" or not 0 <= index < len(whole.operands):
         return instr
-    origin = made.operands[index].annotations.origin
+    origin = whole.operands[index].annotations.origin
     return instr.with_(annotations=replace(instr.annotations, origin=origin)) if origin else instr
 
 

@@ -93,35 +93,35 @@ def load_grammar(name: str, start: Sequence[str], **options: Any) -> Any:
     key = hashlib.sha256(f"{lark.__version__} {decided} {text}".encode()).hexdigest()
     folder = cache_folder("grammars")
     path = folder / f"{name}.json" if folder else None
-    found = _recalled(path, key) if path else None
-    if found:
+    recalled = _recalled(path, key) if path else None
+    if recalled:
         changing = {n: v for n, v in (decided | options).items() if n in _LOAD_ALLOWED_OPTIONS}
-        return cast("Any", Lark)._load_from_dict(found["data"], found["memo"], **changing)  # noqa: SLF001
-    made: Any = Lark(text, **(decided | options))
+        return cast("Any", Lark)._load_from_dict(recalled["data"], recalled["memo"], **changing)  # noqa: SLF001
+    parser: Any = Lark(text, **(decided | options))
     if path:
-        _remember(path, key, made)
-    return made
+        _remember(path, key, parser)
+    return parser
 
 
 def _recalled(path: Path, key: str) -> dict[str, Any] | None:
     """The tables that were kept under a key, as Lark takes them; None if there are none."""
     text = read_sealed(path)
-    kept: dict[str, Any] = json.loads(text) if text else {}
-    if kept.get("key") != key:
+    data: dict[str, Any] = json.loads(text) if text else {}
+    if data.get("key") != key:
         return None
     # The keys of JSON's objects are strings.
-    kept["memo"] = {int(number): part for number, part in kept["memo"].items()}
-    tables = kept["data"]["parser"]["parser"]
+    data["memo"] = {int(number): part for number, part in data["memo"].items()}
+    tables = data["data"]["parser"]["parser"]
     tables["tokens"] = {int(number): token for number, token in tables["tokens"].items()}
     tables["states"] = {
         int(state): {int(token): tuple(action) for token, action in actions.items()}
         for state, actions in tables["states"].items()
     }
-    return kept
+    return data
 
 
-def _remember(path: Path, key: str, made: Any) -> None:
+def _remember(path: Path, key: str, parser: Any) -> None:
     """Keep the tables of a parser, without the options that are given on loading."""
-    data, memo = made.memo_serialize([TerminalDef, Rule])
+    data, memo = parser.memo_serialize([TerminalDef, Rule])
     data["options"] = {n: v for n, v in data["options"].items() if n not in _LOAD_ALLOWED_OPTIONS}
     write_sealed(path, json.dumps({"key": key, "data": data, "memo": memo}).encode())

@@ -70,12 +70,12 @@ def read_header(
             table = read_recovery_table(value, reader, reprint)
             others += [(key.text, table)] if table else []
         else:
-            found = reader.value(kind, value)
-            if kind == "int" and found < 1:
-                message = f"{key.text} is at least 1, not {found}"
+            content = reader.value(kind, value)
+            if kind == "int" and content < 1:
+                message = f"{key.text} is at least 1, not {content}"
                 raise HloError("HLO002", message, reader.span(value))
             # XLA takes one `false` where nothing is said.
-            fields[key.text] = () if found == (False,) else found
+            fields[key.text] = () if content == (False,) else content
     return Header(**fields, others=tuple(others))
 
 

@@ -107,7 +107,7 @@ class InstructionText:
             attrs = read_attrs(row, shape, syntax, own, self.reader)
         if row.called:
             called = read_called(self.scope.module, row, calls, operands, span)
-        made = Instruction(
+        instr = Instruction(
             syntax.name,
             row.name,
             shape,  # type: ignore[arg-type]  # inferred below where the text has none
@@ -118,7 +118,7 @@ class InstructionText:
             annotations,
             span,
         )
-        return with_inferred_shape(made) if shape is None else made
+        return with_inferred_shape(instr) if shape is None else instr
 
 
 def wrong_arity(row: Opcode, operands: tuple[Instruction, ...], span: Span) -> HloError:

@@ -104,8 +104,8 @@ class _BadLiteralError(Exception):
 
     def span_in(self, text: str, span: Span) -> Span:
         """The span of the word in a text that fills a span."""
-        found = re.search(rf"(?<![^\s{{}},(]){re.escape(self.word)}(?![^\s{{}},)])", text)
-        return span.part(*found.span()) if found and self.word else span
+        match = re.search(rf"(?<![^\s{{}},(]){re.escape(self.word)}(?![^\s{{}},)])", text)
+        return span.part(*match.span()) if match and self.word else span
 
 
 def _literal(shape: Shape, text: str) -> Literal:
@@ -125,9 +125,9 @@ def _literal(shape: Shape, text: str) -> Literal:
     if shape.dims and _WORD.fullmatch(words):
         return _first_element(shape, words)
     # Braces must be as the shape says. Commas XLA skips like blanks.
-    found = _structure(words)
-    if len(found) != _skeleton_length(shape.dims) or found != _skeleton(shape.dims):
-        raise _BadLiteralError(_mismatch(found, shape))
+    structure = _structure(words)
+    if len(structure) != _skeleton_length(shape.dims) or structure != _skeleton(shape.dims):
+        raise _BadLiteralError(_mismatch(structure, shape))
     elements = words.translate(_BLANKS).split()
     if len(elements) != shape.size:
         raise _BadLiteralError("blanks are spaces, tabs and line breaks")  # not those of Unicode
@@ -196,11 +196,11 @@ def _skeleton(dims: tuple[int, ...]) -> str:
     return skeleton
 
 
-def _mismatch(found: str, shape: Shape) -> str:
-    if shape.dims and not found.startswith("{"):
+def _mismatch(structure: str, shape: Shape) -> str:
+    if shape.dims and not structure.startswith("{"):
         return "expects `{`"
-    if found.count("w") != shape.size:
-        return f"{found.count('w')} elements are given, {shape.size} are needed"
+    if structure.count("w") != shape.size:
+        return f"{structure.count('w')} elements are given, {shape.size} are needed"
     return "its braces do not match the dimensions"
 
 

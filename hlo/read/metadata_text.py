@@ -57,19 +57,19 @@ def canonical_metadata(entries: Sequence[tuple[Token, Token]]) -> Metadata:
     BadValue
         if a key is unknown, or given twice, or has a value of another kind.
     """
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for key, value in entries:
         if key not in KEYS:
             raise BadValue(f"there is no key `{key}`", key, did_you_mean(key, KEYS))
-        if key in found:
+        if key in fields:
             raise BadValue(f"`{key}` is given twice", key)
         if value.type not in _TOKENS[KEYS[key]]:
             raise BadValue(f"`{key}` is a {KEYS[key]}", key)
-        found[key] = _canonical_value(KEYS[key], value)
+        fields[key] = _canonical_value(KEYS[key], value)
         if KEYS[key] == "number" and not -_INT32 <= integer(value) < _INT32:
             raise BadValue(f"`{key}` does not fit into 32 bits", key)
-    kept = (f"{key}={found[key]}" for key in KEYS if found.get(key) not in _NOTHING)
-    return Metadata(" ".join(kept))
+    pairs = (f"{key}={fields[key]}" for key in KEYS if fields.get(key) not in _NOTHING)
+    return Metadata(" ".join(pairs))
 
 
 def _canonical_value(kind: str, value: Token) -> str:

@@ -72,8 +72,8 @@ def old_attribute(opcode: str, key: str) -> tuple[str, ...]:
 
 def old_form(opcode: str, key: str) -> tuple[str, ...]:
     """The hint for an opcode without an attribute that it did not need at first."""
-    found = NEEDED_SINCE.get((opcode, key))
-    return (found,) if found else ()
+    form = NEEDED_SINCE.get((opcode, key))
+    return (form,) if form else ()
 
 
 def _hint(today: str | None) -> tuple[str, ...]:

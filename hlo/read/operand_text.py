@@ -91,15 +91,15 @@ class OperandText:
             attrs = GetTupleElement(index=index)
             shape = instr.shape.elements[index]
             name = self.scope.fresh(f"{instr.name}_element_{index}")
-            made = Instruction(name, "get-tuple-element", shape, (instr,), attrs, span=span)
-            instr = self.scope.add(made)
+            element = Instruction(name, "get-tuple-element", shape, (instr,), attrs, span=span)
+            instr = self.scope.add(element)
         return instr
 
     def check(self, instr: Instruction, shape: Shape, piece: Piece) -> Instruction:
         """The instruction, once it may have the shape that is written in front of it."""
         if not _may_be(shape, instr.shape):
-            found, said = instr.shape.text_without_layout, shape.text_without_layout
-            message = f"operand {instr.name} is {found}, not {said}"
+            own, said = instr.shape.text_without_layout, shape.text_without_layout
+            message = f"operand {instr.name} is {own}, not {said}"
             raise HloError("HLO010", message, self.reader.span(piece))
         return instr
 
@@ -122,11 +122,11 @@ class OperandText:
         return HloError("HLO010", message, self.reader.span(piece), notes)
 
 
-def _may_be(said: Shape, found: Shape) -> bool:
+def _may_be(said: Shape, declared: Shape) -> bool:
     """Whether an operand may be called so; XLA leaves dynamic dimensions to its own shape."""
     return (
-        said.dims == found.dims
-        and said.element_type == found.element_type
-        and len(said.elements) == len(found.elements)
-        and all(map(_may_be, said.elements, found.elements))
+        said.dims == declared.dims
+        and said.element_type == declared.element_type
+        and len(said.elements) == len(declared.elements)
+        and all(map(_may_be, said.elements, declared.elements))
     )

@@ -116,11 +116,11 @@ class _ModuleReader:
             attributes = syntax.header.attributes
             header = read_header(attributes, self.reader, lambda text: str(parse(text)))
         self.frames = FrameTables(read_stack_frames(syntax.tables, self.reader))
-        made = [self.computation(part) for part in syntax.computations]
-        entries = [c for c, part in zip(made, syntax.computations, strict=True) if part.is_entry]
+        own = [self.computation(part) for part in syntax.computations]
+        entries = [c for c, part in zip(own, syntax.computations, strict=True) if part.is_entry]
         if len(entries) > 1:
             raise HloError("HLO004", "two computations are ENTRY", entries[1].span)
-        entry = (entries or made)[-1]
+        entry = (entries or own)[-1]
         name = syntax.header.name.text.rstrip(":") if syntax.header else f"module_{entry.name}"
         return self.finish(name, entry, header)
 
@@ -131,11 +131,11 @@ class _ModuleReader:
             message = f"computation {name.text} is defined twice"
             raise HloError("HLO004", message, self.reader.span(name))
         thread = self.thread(syntax.attributes)
-        made = read_computation(self, name, syntax.body, thread=thread)
+        computation = read_computation(self, name, syntax.body, thread=thread)
         if syntax.signature is not None:
-            check_signature(syntax.signature, made, self.reader)
-        self.computations[name.text] = made = self.uniquely_named(made)
-        return made
+            check_signature(syntax.signature, computation, self.reader)
+        self.computations[name.text] = computation = self.uniquely_named(computation)
+        return computation
 
     def instruction_text(self, scope: TextScope) -> InstructionText:
         """The reader of a computation's instructions."""
@@ -143,14 +143,14 @@ class _ModuleReader:
 
     def inline(self, body: Sequence[InstructionSyntax], start: int) -> Computation:
         """A computation that is in braces where its name is expected."""
-        made = read_computation(self, Piece("_", start), body)
-        made = self.uniquely_named(made)
-        self.computations[made.name] = made
-        return made
+        computation = read_computation(self, Piece("_", start), body)
+        computation = self.uniquely_named(computation)
+        self.computations[computation.name] = computation
+        return computation
 
-    def uniquely_named(self, made: Computation) -> Computation:
+    def uniquely_named(self, new: Computation) -> Computation:
         """A computation under a name that is free now that its body, too, is read."""
-        return replace(made, name=self.computation_names.unique(free_of_keywords(made.name)))
+        return replace(new, name=self.computation_names.unique(free_of_keywords(new.name)))
 
     def thread(self, attributes: Sequence[Item]) -> str:
         """The thread that a computation runs on, from `, execution_thread="name"`."""
@@ -176,8 +176,8 @@ class _ModuleReader:
         computations = tuple(self.computations.values())
         header = with_entry_layout(header, entry)
         tables = self.frames.tables()
-        made = Module(name, computations, entry, header, tables, entry.span)
-        return settle_frames(settle_async(made))
+        module = Module(name, computations, entry, header, tables, entry.span)
+        return settle_frames(settle_async(module))
 
 
 class _FastModuleText(_ModuleReader):

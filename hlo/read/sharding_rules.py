@@ -264,14 +264,14 @@ def _tiles(
     counted: bool = True,
 ) -> TileAssignment:
     if isinstance(devices, DeviceIota):
-        given = prod(devices.reshape)
-        if given > MAX_DEVICES:
+        count = prod(devices.reshape)
+        if count > MAX_DEVICES:
             raise BadValue(f"no more than {MAX_DEVICES} devices can be named", where)
         tiles = TileAssignment(dims, None, *canonical_iota(*devices))
     else:
-        tiles, given = TileAssignment(dims, devices), len(devices)
-    if any(n <= 0 for n in dims) or (counted and given != prod(dims)):
-        raise BadValue(f"{prod(dims)} devices are arranged but {given} are given", where)
+        tiles, count = TileAssignment(dims, devices), len(devices)
+    if any(n <= 0 for n in dims) or (counted and count != prod(dims)):
+        raise BadValue(f"{prod(dims)} devices are arranged but {count} are given", where)
     return tiles
 
 

@@ -54,10 +54,10 @@ class FrameTables:
         before, key, digits = metadata.rpartition(_KEY)
         after = ""
         if not digits.isdecimal():  # it is not the last key, or is in a string
-            found = next((m for m in _ID.finditer(metadata) if m[1]), None) if key else None
-            if not found:
+            match = next((m for m in _ID.finditer(metadata) if m[1]), None) if key else None
+            if not match:
                 return metadata
-            before, digits, after = metadata[: found.start()], found[1], metadata[found.end() :]
+            before, digits, after = metadata[: match.start()], match[1], metadata[match.end() :]
         old = int(digits)
         if old not in self.ids:
             self._take(old)
@@ -142,8 +142,8 @@ def settle_frames(module: Module) -> Module:
         changed = {old: new for old, new in became.items() if new is not old}
         return rebuild(computation, changed) if changed else computation
 
-    made = rebuild_module(module, change, prune=False)
-    return replace(made, stack_frames=frames.tables())
+    rebuilt = rebuild_module(module, change, prune=False)
+    return replace(rebuilt, stack_frames=frames.tables())
 
 
 def source_location(module: Module, instr: Instruction) -> str:

@@ -44,15 +44,15 @@ def with_subgroups(tiles: TileAssignment, kinds: tuple[str, ...]) -> Sharding:
     for axis, kind in enumerate(kinds, lead):
         if tiles.dims[axis] > 1:
             axes[kind].append(axis)
-    kept = {kind: own for kind, own in axes.items() if own}
-    merged = [prod(tiles.dims[axis] for axis in own) for own in kept.values()]
-    order = [axis for own in kept.values() for axis in own]
+    axes_by_kind = {kind: own for kind, own in axes.items() if own}
+    merged = [prod(tiles.dims[axis] for axis in own) for own in axes_by_kind.values()]
+    order = [axis for own in axes_by_kind.values() for axis in own]
     if order != sorted(order):
         if tiles.devices is None and prod(tiles.reshape) != prod(tiles.dims):
             raise BadValue("subgroups that are not in order need all devices of the iota")
         dropped = [axis for axis in range(lead, len(tiles.dims)) if axis not in order]
         tiles = tiles.transposed((*range(lead), *order, *dropped))
-    return _of_kinds(_reshaped(tiles, (*split, *merged)), tuple(kept))
+    return _of_kinds(_reshaped(tiles, (*split, *merged)), tuple(axes_by_kind))
 
 
 def _of_kinds(tiles: TileAssignment, kinds: tuple[str, ...]) -> Sharding:

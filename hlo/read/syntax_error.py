@@ -90,8 +90,8 @@ def syntax_error(error: UnexpectedInput, rule: str, source: Source, piece: Piece
             return HloError("HLO001", message, Span(source, end - 1, end), notes)
         return HloError("HLO001", message, Span(source, piece.end, piece.end + 1), notes)
     at: int = found_at
-    found = _WORD.match(piece.text, at)
-    word = found[0] if found else " "
+    match = _WORD.match(piece.text, at)
+    word = match[0] if match else " "
     if "TARGET" in expected and (odd := _odd_character(piece.text, at)):
         message = f"`{odd[0]}` can't be part of a name"
         notes = ("names are made of ASCII letters, digits, `_`, `.` and `-`",)

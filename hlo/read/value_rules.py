@@ -84,9 +84,9 @@ class ValueRules(Transformer[Token, Any]):
         for item in present(items):
             if item.lower() not in PRECISIONS:
                 raise BadValue(f"a precision is {', '.join(PRECISIONS)}", item)
-        found = tuple(str(item).lower() for item in present(items))
+        precisions = tuple(str(item).lower() for item in present(items))
         # XLA does not tell the default from its absence.
-        return () if all(precision == "default" for precision in found) else found
+        return () if all(precision == "default" for precision in precisions) else precisions
 
     # ---- windows, paddings, slices, dimension labels
 
@@ -287,8 +287,8 @@ class ValueRules(Transformer[Token, Any]):
             if isinstance(item, tuple):
                 operands[next(reversed(operands))][item[0]] = item[1]
             elif item.type == "BY":
-                (kept,), (of,) = by(item)
-                operands[next(reversed(operands))] |= {"n": kept, "m": of}
+                (n,), (of,) = by(item)
+                operands[next(reversed(operands))] |= {"n": n, "m": of}
             elif item not in ("lhs", "rhs"):
                 raise BadValue("expects lhs or rhs", item)
             else:

@@ -60,16 +60,16 @@ def read(kind: str, text: str, span: Span | None) -> Any:
         return _read(kind, text)
     except UnexpectedCharacters as error:
         at: int = error.pos_in_stream
-        found = f"unexpected {text[at]!r}{_expects(error, kind)}"
-        raise _error(kind, found, span, at, 1) from None
+        problem = f"unexpected {text[at]!r}{_expects(error, kind)}"
+        raise _error(kind, problem, span, at, 1) from None
     except UnexpectedToken as error:
         token: Token = error.token
         if token.type == "$END" or token.start_pos is None:
-            found = f"the value ends too early{_expects(error, kind)}"
-            raise _error(kind, found, span, len(text), 1) from None
-        found = f"unexpected `{token[:40]}`{_expects(error, kind)}"
+            problem = f"the value ends too early{_expects(error, kind)}"
+            raise _error(kind, problem, span, len(text), 1) from None
+        problem = f"unexpected `{token[:40]}`{_expects(error, kind)}"
         start: int = token.start_pos
-        raise _error(kind, found, span, start, len(token)) from None
+        raise _error(kind, problem, span, start, len(token)) from None
     except VisitError as error:
         cause = error.orig_exc
         if not isinstance(cause, BadValue):
@@ -96,8 +96,8 @@ def _bad(kind: str, error: BadValue, span: Span | None) -> HloError:
 
 
 def _error(
-    kind: str, what: str, span: Span | None, start: int, length: int, notes: tuple[str, ...] = ()
+    kind: str, problem: str, span: Span | None, start: int, length: int, notes: tuple[str, ...] = ()
 ) -> HloError:
     part = span.part(start, start + length) if span else None
     called = "" if kind in PLAIN_KINDS else f"{kind.replace('_', ' ')}: "
-    return HloError("HLO002", called + what, part, notes)
+    return HloError("HLO002", called + problem, part, notes)

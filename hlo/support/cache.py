@@ -93,15 +93,15 @@ def _danger_above(root: Path) -> str:
 
 def cache_folder(name: str) -> Path | None:
     """A folder of the user's cache; None where none can be used, with a warning if it is unsafe."""
-    found = cache()
-    if found.root is None or found.refused:
-        if found.root is not None and found.root.is_dir() and str(found.root) not in _told:
-            _told.add(str(found.root))
+    own = cache()
+    if own.root is None or own.refused:
+        if own.root is not None and own.root.is_dir() and str(own.root) not in _told:
+            _told.add(str(own.root))
             warnings.warn(
-                f"the cache {found.root} is not used: {found.refused}", RuntimeWarning, stacklevel=3
+                f"the cache {own.root} is not used: {own.refused}", RuntimeWarning, stacklevel=3
             )
         return None
-    folder = found.root / name
+    folder = own.root / name
     try:
         folder.mkdir(exist_ok=True, mode=0o700)
         return None if _danger(folder) or not os.access(folder, os.W_OK) else folder
@@ -156,10 +156,10 @@ def remains(folder: Path) -> Iterator[Path]:
 
 def remove_remains(folder: Path) -> int:
     """Remove files that killed processes left in a folder; gives how many files and folders."""
-    found = list(remains(folder))
-    for path in found:
+    paths = list(remains(folder))
+    for path in paths:
         _remove(path)
-    return len(found)
+    return len(paths)
 
 
 def _remove(path: Path) -> None:

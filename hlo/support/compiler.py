@@ -86,13 +86,13 @@ def version_text(compiler: tuple[str, ...]) -> str:
     """
     named = shlex.join(compiler)
     try:
-        found = subprocess.run([*compiler, "-v"], capture_output=True, text=True, check=False)
+        ran = subprocess.run([*compiler, "-v"], capture_output=True, text=True, check=False)
     except OSError as error:
         message = f"the C compiler {named!r} does not run: {error.strerror}"
         raise HloError("HLO180", message, notes=_ADVICE) from error
-    text = found.stdout + found.stderr
-    if found.returncode or not _TARGET.search(text):
-        says = text.strip().splitlines()[-1:] or [f"nothing, and its status is {found.returncode}"]
+    text = ran.stdout + ran.stderr
+    if ran.returncode or not _TARGET.search(text):
+        says = text.strip().splitlines()[-1:] or [f"nothing, and its status is {ran.returncode}"]
         message = f"{named!r} is no C compiler like gcc or clang: asked for its version (-v), "
         raise HloError("HLO180", message + f"it says {says[0][:200]}", notes=_ADVICE)
     return text
@@ -100,9 +100,9 @@ def version_text(compiler: tuple[str, ...]) -> str:
 
 def family(compiler: tuple[str, ...]) -> str:
     """The family of processors that a compiler compiles for, as `x86_64` or `aarch64`."""
-    found = _TARGET.search(version_text(compiler))
-    assert found, compiler
-    return family_named(found[1])
+    match = _TARGET.search(version_text(compiler))
+    assert match, compiler
+    return family_named(match[1])
 
 
 def family_named(name: str) -> str:
@@ -129,10 +129,10 @@ def find_linker(compiler: tuple[str, ...]) -> tuple[str, str] | None:
 def _told(compiler: tuple[str, ...], question: str) -> str:
     """A compiler's answer to a question about itself; empty where the compiler does not run."""
     try:
-        found = subprocess.run([*compiler, question], capture_output=True, text=True, check=False)
+        process = subprocess.run([*compiler, question], capture_output=True, text=True, check=False)
     except OSError:
         return ""
-    return found.stdout.strip()
+    return process.stdout.strip()
 
 
 def is_told_a_processor(compiler: tuple[str, ...]) -> bool:
@@ -179,8 +179,8 @@ def processor_flags() -> list[str]:
 def macros(command: tuple[str, ...]) -> frozenset[str]:
     """The names of the macros that a compiler defines by itself; none where it fails."""
     query = [*command, "-dM", "-E", "-x", "c", os.devnull]
-    found = subprocess.run(query, capture_output=True, text=True, check=False)
-    return frozenset(line.split()[1] for line in found.stdout.splitlines())
+    process = subprocess.run(query, capture_output=True, text=True, check=False)
+    return frozenset(line.split()[1] for line in process.stdout.splitlines())
 
 
 @cache

@@ -118,8 +118,8 @@ def from_capsule(capsule: Any) -> Tensor:
     tensor = pointer_of(capsule, _NAME).contents
     kind = _CODES.get((tensor.code, tensor.bits))
     if kind is None or tensor.lanes != 1:
-        what = f"type {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
-        raise HloError("HLO112", f"a DLPack tensor whose elements HLO lacks: {what}")
+        element = f"type {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
+        raise HloError("HLO112", f"a DLPack tensor whose elements HLO lacks: {element}")
     dtype = np.dtype(kind)
     dims = tuple(tensor.dims[d] for d in range(tensor.rank))
     steps = None

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def import_files(package: str) -> None:
     """Import every file of a package and its folders, which fills the tables they write to."""
-    for found in walk_packages(import_module(package).__path__, f"{package}."):
-        import_module(found.name)
+    for module in walk_packages(import_module(package).__path__, f"{package}."):
+        import_module(module.name)
 
 
 def names_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -31,8 +31,8 @@ def names_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
-        found = getattr(import_module(homes[name]), name)
-        vars(import_module(package))[name] = found
-        return found
+        value = getattr(import_module(homes[name]), name)
+        vars(import_module(package))[name] = value
+        return value
 
     return get

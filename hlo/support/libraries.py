@@ -38,13 +38,13 @@ def own_folder() -> Path:
     return Path(_own().name)
 
 
-def keep_library(name: str, made: bytes) -> Path:
+def keep_library(name: str, data: bytes) -> Path:
     """Write a library that was compiled; gives its file."""
     path = libraries_folder() / name
-    if not write_sealed(path, made):
+    if not write_sealed(path, data):
         path = own_folder() / name
-        path.write_bytes(sealed(made))
-    if is_due(name, len(made)):
+        path.write_bytes(sealed(data))
+    if is_due(name, len(data)):
         tidy(path.parent, f"*{path.suffix}")
     return path
 

@@ -29,8 +29,8 @@ def remembered(function: Callable[[Computation], Known]) -> Callable[[Computatio
         try:
             return known[computation]
         except KeyError:
-            found = known[computation] = function(computation)
-            return found
+            result = known[computation] = function(computation)
+            return result
 
     return ask
 
@@ -44,8 +44,8 @@ def callees_first(function: Callable[[Computation], Known]) -> Callable[[Computa
 
     @wraps(function)
     def ask(computation: Computation) -> Known:
-        for each in called_besides(known, computation):
-            known[each] = function(each)
+        for beside in called_besides(known, computation):
+            known[beside] = function(beside)
         return known[computation]
 
     return ask

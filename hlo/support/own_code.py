@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def named_in_file(
     text: str,
-    what: str,
+    noun: str,
     example: str,
     fits: Callable[[Any], bool],
     foreign: Callable[[Any], bool] = lambda _: False,
@@ -33,7 +33,7 @@ def named_in_file(
 
     Parameters
     ----------
-    what : it is: "pass".
+    noun : it is: "pass".
     example : what such a thing looks like.
     fits : whether an object may be meant where no name says so.
     foreign : whether an object counts as the file's though its class is from elsewhere.
@@ -56,9 +56,9 @@ def named_in_file(
         meant = [n for n in own if fits(loaded[n])]
         if len(meant) != 1:
             there = f"there are: {', '.join(meant)}" if meant else example
-            found = counted(len(meant), what) if meant else f"no {what}"
-            note = f"say which one: {path}:{meant[0] if meant else f'My{what.capitalize()}'}"
-            raise HloError("HLO204", f"{path} has {found}", notes=(there, note))
+            count = counted(len(meant), noun) if meant else f"no {noun}"
+            note = f"say which one: {path}:{meant[0] if meant else f'My{noun.capitalize()}'}"
+            raise HloError("HLO204", f"{path} has {count}", notes=(there, note))
         (name,) = meant
     if name not in loaded:
         notes = did_you_mean(name, own) or (f"there are: {', '.join(own) or 'none'}",)

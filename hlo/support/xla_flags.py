@@ -7,6 +7,6 @@ import os
 
 def has_flag(name: str) -> bool:
     """Whether `XLA_FLAGS` turns on a flag, as `xla_gpu_ftz`; as in XLA, its last value counts."""
-    given = [word.split("=", 1) for word in os.environ.get("XLA_FLAGS", "").split()]
-    values = [value for flag, *value in given if flag == f"--{name}"]
+    flags = [word.split("=", 1) for word in os.environ.get("XLA_FLAGS", "").split()]
+    values = [value for flag, *value in flags if flag == f"--{name}"]
     return bool(values) and values[-1] in ([], ["true"], ["1"])

@@ -115,11 +115,11 @@ def literal(value: Value, shape: Shape | None = None) -> Literal:
         return Literal(shape or tuple_of(*(e.shape for e in elements)), elements=elements)
     if value is None:
         return Literal(TOKEN_SHAPE)
-    made = np.array(value, dtype=shape.element_type.dtype if shape else None)
-    element_type = element_type_of(made.dtype)
+    data = np.array(value, dtype=shape.element_type.dtype if shape else None)
+    element_type = element_type_of(data.dtype)
     if element_type is None:
-        raise HloError("HLO011", f"NumPy type {made.dtype} is no element type of XLA")
-    if shape is not None and made.shape != shape.dims:
-        raise HloError("HLO011", f"a value of shape {list(made.shape)} is no {shape}")
-    made.setflags(write=False)
-    return Literal(shape or array(element_type, made.shape), made)
+        raise HloError("HLO011", f"NumPy type {data.dtype} is no element type of XLA")
+    if shape is not None and data.shape != shape.dims:
+        raise HloError("HLO011", f"a value of shape {list(data.shape)} is no {shape}")
+    data.setflags(write=False)
+    return Literal(shape or array(element_type, data.shape), data)

@@ -230,15 +230,15 @@ class Shape:
 
     @cached_property
     def _tuple_leaves(self) -> tuple[tuple[tuple[int, ...], Shape], ...]:
-        found: list[tuple[tuple[int, ...], Shape]] = []
+        leaves: list[tuple[tuple[int, ...], Shape]] = []
         stack: list[tuple[tuple[int, ...], Shape]] = [((), self)]
         while stack:
             index, shape = stack.pop()
             if shape.is_tuple:
                 stack += [((*index, i), e) for i, e in enumerate(shape.elements)][::-1]
             else:
-                found.append((index, shape))
-        return tuple(found)
+                leaves.append((index, shape))
+        return tuple(leaves)
 
     def at(self, index: tuple[int, ...]) -> Shape:
         """The shape at an index into nested tuples; the shape itself at ()."""

@@ -151,8 +151,8 @@ def iota_of(dims: tuple[int, ...], devices: NDArray[np.int64]) -> TileAssignment
     by_step = sorted(range(len(sizes)), key=lambda i: -sizes[i][0])
     reshape = tuple(sizes[i][1] for i in by_step)
     transpose = tuple(by_step.index(i) for i in range(len(sizes)))
-    made = TileAssignment(dims, None, *canonical_iota(reshape, transpose))
-    return made if np.array_equal(made.device_array().reshape(-1), devices) else None
+    tiles = TileAssignment(dims, None, *canonical_iota(reshape, transpose))
+    return tiles if np.array_equal(tiles.device_array().reshape(-1), devices) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class ShardyError(ValueError):
 
 def meshes_of(text: str) -> dict[str, Mesh]:
     """The meshes of a module: `{mesh = #sdy.mesh<["x"=2, "y"=4]>}`."""
-    return {_plain(found["name"]): _mesh(found) for found in _NAMED_MESH.finditer(_written(text))}
+    return {_plain(match["name"]): _mesh(match) for match in _NAMED_MESH.finditer(_written(text))}
 
 
 def mesh_of(text: str) -> Mesh:
@@ -59,10 +59,10 @@ def mesh_of(text: str) -> Mesh:
     ShardyError
         if it is none.
     """
-    found = _ONE_MESH.search(text)
-    if found is None:
+    match = _ONE_MESH.search(text)
+    if match is None:
         raise ShardyError(f"`{text}` is no mesh")
-    return _mesh(found)
+    return _mesh(match)
 
 
 def shardings_of(text: str, meshes: Mapping[str, Mesh]) -> tuple[NamedSharding, ...]:
@@ -73,12 +73,12 @@ def shardings_of(text: str, meshes: Mapping[str, Mesh]) -> tuple[NamedSharding, 
     ShardyError
         if one names a mesh or an axis that there is not.
     """
-    return tuple(_sharding(found, meshes) for found in _SHARDING.finditer(_written(text)))
+    return tuple(_sharding(match, meshes) for match in _SHARDING.finditer(_written(text)))
 
 
 def axes_of(text: str) -> tuple[str, ...]:
     """The names of axes: `#sdy<manual_axes{"x", "y"}>`."""
-    return tuple(_plain(found) for found in re.findall(_STRING, _written(text)))
+    return tuple(_plain(text) for text in re.findall(_STRING, _written(text)))
 
 
 def devices_of(mesh: Mesh) -> int:
@@ -135,19 +135,19 @@ def _factors(mesh: Mesh, used: list[SubAxis]) -> tuple[list[int], dict[SubAxis, 
     return sizes, places
 
 
-def _sharding(found: re.Match[str], meshes: Mapping[str, Mesh]) -> NamedSharding:
-    name = found["name"]
+def _sharding(match: re.Match[str], meshes: Mapping[str, Mesh]) -> NamedSharding:
+    name = match["name"]
     if name is not None and _plain(name) not in meshes:
         raise ShardyError(f"there is no mesh @{name}")
-    mesh = _mesh(found) if name is None else meshes[_plain(name)]
+    mesh = _mesh(match) if name is None else meshes[_plain(name)]
     dims = tuple(
         NamedDim(_sub_axes(inside), open="?" in re.sub(_STRING, "", inside))
-        for inside in _DIM.findall(found["dims"])
+        for inside in _DIM.findall(match["dims"])
     )
-    others = {m["key"]: _sub_axes(m["axes"]) for m in _PARTS.finditer(found["rest"])}
-    made = NamedSharding(mesh, dims, others.get("replicated", ()), others.get("unreduced", ()))
-    expect_axes(made)
-    return made
+    others = {m["key"]: _sub_axes(m["axes"]) for m in _PARTS.finditer(match["rest"])}
+    sharding = NamedSharding(mesh, dims, others.get("replicated", ()), others.get("unreduced", ()))
+    expect_axes(sharding)
+    return sharding
 
 
 def _sub_axes(text: str) -> tuple[SubAxis, ...]:
@@ -238,9 +238,9 @@ def mesh_text(mesh: Mesh) -> str:
     return f"#sdy.mesh<[{axes}]{f', device_ids=[{listed}]' if listed else ''}>"
 
 
-def _mesh(found: re.Match[str]) -> Mesh:
-    axes = tuple((_plain(m["name"]), int(m["size"])) for m in _AXIS.finditer(found["axes"]))
-    listed = found["devices"]
+def _mesh(match: re.Match[str]) -> Mesh:
+    axes = tuple((_plain(m["name"]), int(m["size"])) for m in _AXIS.finditer(match["axes"]))
+    listed = match["devices"]
     return mesh(axes, None if listed is None else [int(d) for d in re.findall(r"\d+", listed)])
 
 

@@ -43,7 +43,7 @@ class TileStep(NamedTuple):
 def tilings(shape: Shape) -> list[TileStep]:
     """The steps of each tile of a layout, for an array transposed to the order of memory."""
     dims = tuple(shape.dims[d] for d in shape.memory_order)
-    found: list[TileStep] = []
+    steps: list[TileStep] = []
     for tile in shape.layout.tiles if shape.layout else ():
         dims = (1,) * (len(tile) - len(dims)) + dims
         sizes = tuple(n for n in tile if n != _COMBINED)
@@ -59,9 +59,9 @@ def tilings(shape: Shape) -> list[TileStep]:
         split = (*outer, *chain(*zip(counts, sizes, strict=True)))
         front = len(outer)
         order = (*range(front), *range(front, len(split), 2), *range(front + 1, len(split), 2))
-        found.append(TileStep((*outer, *joined), (*outer, *whole), split, order))
+        steps.append(TileStep((*outer, *joined), (*outer, *whole), split, order))
         dims = tuple(split[i] for i in order)
-    return found
+    return steps
 
 
 def filled_elements(shape: Shape) -> int:

@@ -119,9 +119,9 @@ def _alias_problem(module: Module, alias: InputOutputAlias, parameters: Sequence
     layout = module.header.entry_computation_layout
     if alias.must and layout is not None:
         wanted = subshape(layout.result, alias.output_index)
-        given = subshape(layout.parameters[alias.parameter], alias.parameter_index)
-        if wanted != given:
-            return f"must-alias of {wanted} with {given}, which differ"
+        aliased = subshape(layout.parameters[alias.parameter], alias.parameter_index)
+        if wanted != aliased:
+            return f"must-alias of {wanted} with {aliased}, which differ"
     return ""
 
 
@@ -129,8 +129,8 @@ def _parameter(parameters: Sequence[Shape], number: int, index: Sequence[int]) -
     """The array at a parameter's index; None if there is none."""
     if not 0 <= number < len(parameters):
         return None
-    found = subshape(parameters[number], index)
-    return found if found is not None and found.is_array else None
+    leaf = subshape(parameters[number], index)
+    return leaf if leaf is not None and leaf.is_array else None
 
 
 def verify_entry_layout(module: Module) -> None:

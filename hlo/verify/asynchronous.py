@@ -74,13 +74,13 @@ def _is_wrapped(scope: VerifiedScope, instr: Instruction) -> bool:
 
 
 def _verify_follower(scope: VerifiedScope, instr: Instruction, followers: frozenset[str]) -> None:
-    found = [
+    followers_here = [
         user
         for user in scope.users[instr]
         if getattr(user.attrs, "custom_call_target", "") != "control_dep"
     ]
-    if len(found) != 1:
-        used = ", ".join(user.name for user in found) or "nobody"
+    if len(followers_here) != 1:
+        used = ", ".join(user.name for user in followers_here) or "nobody"
         refuse(instr, "HLO070", f"must be ended by one instruction, but is used by {used}")
     if instr is scope.computation.root:
         refuse(
@@ -88,11 +88,11 @@ def _verify_follower(scope: VerifiedScope, instr: Instruction, followers: frozen
             "HLO070",
             f"is under way, so that it can't be the value of {scope.computation.name}",
         )
-    if found[0].opcode not in followers:
+    if followers_here[0].opcode not in followers:
         refuse(
             instr,
             "HLO070",
-            f"must be ended by {' or '.join(sorted(followers))}, not by {found[0].opcode}",
+            f"must be ended by {' or '.join(sorted(followers))}, not by {followers_here[0].opcode}",
         )
 
 

@@ -100,13 +100,13 @@ def _verify_custom_call(scope: VerifiedScope, instr: Instruction, attrs: CustomC
         _verify_conversion(instr, attrs)
     else:
         taken = Counter((alias.operand, alias.operand_index) for alias in aliases)
-        made = Counter(alias.output_index for alias in aliases)
+        counts = Counter(alias.output_index for alias in aliases)
         for i, shape in enumerate(shapes):
             for index in _buffers(shape):
                 if taken[i, index] != 1:
                     refuse(instr, "HLO081", f"the buffer in operand {i} must be in 1 output")
         for index in _buffers(instr.shape):
-            if made[index] != 1:
+            if counts[index] != 1:
                 refuse(instr, "HLO081", f"the buffer at {list(index)} must come from 1 operand")
     _verify_writers(scope, instr)
 

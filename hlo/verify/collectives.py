@@ -169,8 +169,8 @@ def _verify_fold(instr: Instruction) -> None:
     for scalar, operand in product((*fold.parameters, fold.root), instr.operands):
         element = operand.shape.with_dims(())
         if not compatible(scalar.shape, element, precision=False):
-            told = f"{fold.name} has {show(scalar.shape)}, but an element is {show(element)}"
-            refuse(instr, "HLO040", told)
+            problem = f"{fold.name} has {show(scalar.shape)}, but an element is {show(element)}"
+            refuse(instr, "HLO040", problem)
 
 
 @verifies("all-to-all")

@@ -104,19 +104,19 @@ def _verify_thread(computation: Computation, instr: Instruction) -> None:
 
 def _verify_parameters(computation: Computation) -> None:
     """Numbers are 0, 1, 2, ... each once."""
-    found: dict[int, Instruction] = {}
+    known: dict[int, Instruction] = {}
     for instr in computation.instructions:
         if instr.opcode != "parameter":
             continue
         attrs = ParameterNumber.of(instr)
-        if attrs.number in found:
+        if attrs.number in known:
             refuse(instr, "HLO053", f"number {attrs.number} occurs twice in {computation.name}")
-        found[attrs.number] = instr
-    for number, instr in found.items():
-        if not 0 <= number < len(found):
+        known[attrs.number] = instr
+    for number, instr in known.items():
+        if not 0 <= number < len(known):
             refuse(
                 instr,
                 "HLO053",
-                f"number {number}, but {computation.name} has {counted(len(found), 'parameter')}",
+                f"number {number}, but {computation.name} has {counted(len(known), 'parameter')}",
                 "parameters are numbered 0, 1, 2, ... without a gap",
             )

@@ -184,8 +184,8 @@ def _computation_parts(
     yield head + "{\n"
     for instr in order or instruction_order(computation):
         root = "ROOT " if instr is computation.root else ""
-        told = comment(instr) if comment else ""
-        after = f"  // {told}" if told else ""
+        remark = comment(instr) if comment else ""
+        after = f"  // {remark}" if remark else ""
         yield f"  {root}{print_instruction(instr, options)}{after}\n"
     thread = computation.execution_thread
     yield "}" + (f', execution_thread="{thread}"' if thread != "main" else "")

@@ -55,7 +55,7 @@ def fused_computations(module: Module) -> set[Computation]:
 def computation_order(module: Module) -> tuple[Computation, ...]:
     """All computations, each after those that it calls."""
     callees = {c: [d for i in c.instructions for d in i.called] for c in module.computations}
-    called = {callee for each in callees.values() for callee in each}
+    called = {callee for callee_list in callees.values() for callee in callee_list}
     order: dict[Computation, None] = {}
     for root in module.computations:
         if root not in called:

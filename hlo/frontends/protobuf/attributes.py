@@ -84,12 +84,12 @@ def _window(instr: Any) -> Field:
         "rhs_reversal": [str(int(d.window_reversal)) for d in dims],
     }
     usual = {"size": "", "pad": "0_0", "rhs_reversal": "0"}
-    told = [
+    fields = [
         f"{name}={'x'.join(values)}"
         for name, values in parts.items()
         if any(value != usual.get(name, "1") for value in values)
     ]
-    return f"{{{' '.join(told)}}}"
+    return f"{{{' '.join(fields)}}}"
 
 
 def _dim_labels(instr: Any) -> Field:
@@ -124,8 +124,8 @@ def _dot(name: str) -> Callable[[Any], Field]:
         numbers = instr.dot_dimension_numbers
         if instr.HasField("ragged_dot_dimension_numbers"):
             numbers = instr.ragged_dot_dimension_numbers.dot_dimension_numbers
-        found = getattr(numbers, name)
-        return braced(found) if found else None
+        field = getattr(numbers, name)
+        return braced(field) if field else None
 
     return find
 
@@ -134,12 +134,12 @@ def _of(message: str, name: str, always: bool = True) -> Callable[[Any], Field]:
     """Numbers in a message inside the message."""
 
     def find(instr: Any) -> Field:
-        found = getattr(getattr(instr, message), name)
-        if isinstance(found, bool):
-            return str(found).lower()
-        if isinstance(found, int):
-            return str(found)
-        return braced(found) if found or always else None
+        value = getattr(getattr(instr, message), name)
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, int):
+            return str(value)
+        return braced(value) if value or always else None
 
     return find
 
@@ -245,8 +245,8 @@ def _accuracy(instr: Any) -> Field:
 def _literal(instr: Any) -> Field:
     if not instr.HasField("literal"):
         return None
-    found = literal_of(instr.literal)
-    return _shaped(found)
+    literal = literal_of(instr.literal)
+    return _shaped(literal)
 
 
 def _shaped(value: Literal) -> str:

@@ -117,15 +117,15 @@ def _algorithm(message: Any, word: str) -> None:
 
 def _replica_groups(message: Any, groups: Any) -> None:
     if groups.mesh is not None:
-        found = message.mesh_axes_replica_group_list
-        fill_mesh(found.mesh, groups.mesh)
-        fill_axes(found.axes, groups.axes, groups.mesh)
+        groups_message = message.mesh_axes_replica_group_list
+        fill_mesh(groups_message.mesh, groups.mesh)
+        fill_axes(groups_message.axes, groups.axes, groups.mesh)
     elif groups.tiles is not None and groups.tiles.devices is None:
-        found = message.iota_collective_device_list
-        found.num_replica_groups, found.num_devices_per_group = groups.tiles.dims
-        found.iota_reshape_dims.extend(groups.tiles.reshape)
+        groups_message = message.iota_collective_device_list
+        groups_message.num_replica_groups, groups_message.num_devices_per_group = groups.tiles.dims
+        groups_message.iota_reshape_dims.extend(groups.tiles.reshape)
         turned = groups.tiles.transpose or range(len(groups.tiles.reshape))
-        found.iota_transpose_perm.extend(turned)
+        groups_message.iota_transpose_perm.extend(turned)
     else:
         for group in groups.groups():
             message.collective_device_list.replica_groups.add().replica_ids.extend(group)
@@ -133,26 +133,26 @@ def _replica_groups(message: Any, groups: Any) -> None:
 
 def _aliases(message: Any, aliases: Any) -> None:
     for alias in aliases:
-        made = message.output_operand_aliasing.add(operand_index=alias.operand)
-        made.output_shape_index.extend(alias.output_index)
-        made.operand_shape_index.extend(alias.operand_index)
+        alias_message = message.output_operand_aliasing.add(operand_index=alias.operand)
+        alias_message.output_shape_index.extend(alias.output_index)
+        alias_message.operand_shape_index.extend(alias.operand_index)
 
 
 def _accuracy(message: Any, accuracy: Any) -> None:
-    found = message.result_accuracy
+    target = message.result_accuracy
     if accuracy.mode == "tolerance":
-        found.tolerance.atol, found.tolerance.rtol = accuracy.atol, accuracy.rtol
-        found.tolerance.ulps = accuracy.ulps
+        target.tolerance.atol, target.tolerance.rtol = accuracy.atol, accuracy.rtol
+        target.tolerance.ulps = accuracy.ulps
     else:
-        set_word(found, "mode", accuracy.mode.upper())
+        set_word(target, "mode", accuracy.mode.upper())
 
 
 def _sparsity(message: Any, config: Any) -> None:
     for side in ("lhs", "rhs"):
-        if found := getattr(config, side):
-            made = getattr(message.sparsity_config, side)
+        if descriptor := getattr(config, side):
+            sparsity = getattr(message.sparsity_config, side)
             for name in ("n", "m", "dimension", "stride"):
-                setattr(made, name, getattr(found, name))
+                setattr(sparsity, name, getattr(descriptor, name))
 
 
 def _constraints(message: Any, shapes: Any) -> None:
@@ -173,7 +173,7 @@ def _pairs(message: Any, pairs: Any) -> None:
 
 
 def _in_a_row(message: Any, lists: Any) -> None:
-    message.dynamic_slice_sizes.extend(n for each in lists for n in each)
+    message.dynamic_slice_sizes.extend(n for row in lists for n in row)
 
 
 def _associative(message: Any, value: bool) -> None:

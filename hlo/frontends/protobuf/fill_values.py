@@ -141,10 +141,10 @@ def fill_sharding(message: Any, sharding: Sharding) -> None:
 def _fill_said(message: Any, written: str) -> None:
     """The metadata of a sharding, which may be several in braces."""
     inside = written.strip()
-    for each in re.findall(rf"\{{((?:{QUOTED}|[^{{}}])*)\}}", inside) or (
+    for text in re.findall(rf"\{{((?:{QUOTED}|[^{{}}])*)\}}", inside) or (
         [inside] if inside else []
     ):
-        fill_metadata(message.metadata.add(), Metadata(each))
+        fill_metadata(message.metadata.add(), Metadata(text))
 
 
 def fill_mesh(message: Any, mesh: Mesh) -> None:
@@ -167,16 +167,16 @@ def fill_axes(field: Any, axes: Iterable[SubAxis], mesh: Mesh) -> None:
     """Axes of a mesh, or parts of such."""
     numbers = {name: number for number, (name, _) in enumerate(mesh.axes)}
     for axis in axes:
-        made = field.add(mesh_axis_index=numbers[axis.name])
+        part = field.add(mesh_axis_index=numbers[axis.name])
         if axis.size:
-            made.sub_axis_info.pre_size, made.sub_axis_info.size = axis.pre_size, axis.size
+            part.sub_axis_info.pre_size, part.sub_axis_info.size = axis.pre_size, axis.size
 
 
 def _fill_named(message: Any, named: NamedSharding) -> None:
     fill_mesh(message.mesh, named.mesh)
     for dim in named.dims:
-        made = message.dim_shardings.add(is_closed=not dim.open)
-        fill_axes(made.axes, dim.axes, named.mesh)
+        dim_message = message.dim_shardings.add(is_closed=not dim.open)
+        fill_axes(dim_message.axes, dim.axes, named.mesh)
     for word in ("replicated", "unreduced", "manual"):
         fill_axes(getattr(message, f"{word}_axes"), getattr(named, word), named.mesh)
     _fill_said(message, named.metadata)
@@ -190,9 +190,9 @@ _ARRAY = re.compile(rf"\{{({QUOTED})(?: \{{([\d,]*)\}})?\}}", re.DOTALL)
 
 def fill_array(message: Any, written: str) -> None:
     """An array of the program at first: `{"while" {1}}`."""
-    if found := _ARRAY.fullmatch(written.strip()):
-        message.instruction_name = unquote(found[1])
-        message.shape_index.extend(int(n) for n in (found[2] or "").split(",") if n)
+    if match := _ARRAY.fullmatch(written.strip()):
+        message.instruction_name = unquote(match[1])
+        message.shape_index.extend(int(n) for n in (match[2] or "").split(",") if n)
 
 
 def fill_origin(message: Any, written: str) -> None:

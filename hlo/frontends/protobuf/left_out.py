@@ -27,8 +27,8 @@ def left_out(message: Any) -> list[str]:
     known.DiscardUnknownFields()
     if known.ByteSize() == message.ByteSize():
         return []
-    found = Counter(_unknown(message))
-    return [f"{name} ({count} times)" if count > 1 else name for name, count in found.items()]
+    fields = Counter(_unknown(message))
+    return [f"{name} ({count} times)" if count > 1 else name for name, count in fields.items()]
 
 
 def _unknown(message: Any) -> Iterator[str]:

@@ -17,12 +17,12 @@ def origin_text(instr: Any) -> str:
     origin = instr.original_value
     if origin.is_synthetic_call:
         return "{[synthetic_call]}"
-    found = {
+    origins = {
         tuple(element.shape_index): array_text(element.original_array)
         for element in origin.elements
         if element.HasField("original_array")
     }
-    return f"{{{_tree(instr.shape, found, ())}}}"
+    return f"{{{_tree(instr.shape, origins, ())}}}"
 
 
 def array_text(array: Any) -> str:
@@ -31,10 +31,10 @@ def array_text(array: Any) -> str:
     return f"{{{quoted(array.instruction_name)}{path}}}"
 
 
-def _tree(shape: Any, found: Mapping[Path, str], at: Path) -> str:
-    if at in found or not is_tuple(shape):
-        return found.get(at, "{}")
-    inner = (_tree(each, found, (*at, n)) for n, each in enumerate(shape.tuple_shapes))
+def _tree(shape: Any, origins: Mapping[Path, str], at: Path) -> str:
+    if at in origins or not is_tuple(shape):
+        return origins.get(at, "{}")
+    inner = (_tree(shape, origins, (*at, n)) for n, shape in enumerate(shape.tuple_shapes))
     return f"({', '.join(inner)})"
 
 
@@ -68,5 +68,5 @@ def escaped(text: str) -> str:
 
 def statistics_text(statistics: Any) -> str:
     """The text of a profiler's statistics: `{visualizing_index=0,flops=1.5}`."""
-    told = [f"{each.stat_name}={each.stat_val:.6g}" for each in statistics.statistics]
-    return f"{{visualizing_index={statistics.stat_index_to_visualize},{','.join(told)}}}"
+    numbers = [f"{one.stat_name}={one.stat_val:.6g}" for one in statistics.statistics]
+    return f"{{visualizing_index={statistics.stat_index_to_visualize},{','.join(numbers)}}}"

@@ -90,21 +90,23 @@ def values_of(path: str, prefix: str) -> list[Any]:
         raw = Path(path).read_bytes()
     except OSError as error:
         raise HloError("HLO200", f"cannot read {path}: {error.strerror}") from error
-    found = _message(raw, path)
-    kind = found.DESCRIPTOR.name
+    snapshot = _message(raw, path)
+    kind = snapshot.DESCRIPTOR.name
     if kind == "HloSnapshot":
-        if prefix == "out" and not found.HasField("result"):
+        if prefix == "out" and not snapshot.HasField("result"):
             raise HloError("HLO201", f"{path} has no result")
-        literals = [found.result] if prefix == "out" else found.arguments
-    elif kind == "HloUnoptimizedSnapshot" and found.partitions and prefix == "in":
-        literals = [each for partition in found.partitions for each in partition.arguments]
-        if any(p.arguments_descriptors for p in found.partitions) and not literals:
+        literals = [snapshot.result] if prefix == "out" else snapshot.arguments
+    elif kind == "HloUnoptimizedSnapshot" and snapshot.partitions and prefix == "in":
+        literals = [
+            argument for partition in snapshot.partitions for argument in partition.arguments
+        ]
+        if any(p.arguments_descriptors for p in snapshot.partitions) and not literals:
             raise HloError("HLO201", f"{path} has its arguments after the message: not read")
     else:
-        what = "no snapshot: it has no arguments" if prefix == "in" else "no snapshot with a result"
-        raise HloError("HLO201", f"{path} is {what}")
+        why = "no snapshot: it has no arguments" if prefix == "in" else "no snapshot with a result"
+        raise HloError("HLO201", f"{path} is {why}")
     with _refusing(path):
-        return [leaf for each in literals for leaf in _leaves(literal_of(each).value)]
+        return [leaf for part in literals for leaf in _leaves(literal_of(part).value)]
 
 
 def _leaves(value: Any) -> list[Any]:
@@ -116,40 +118,40 @@ def _leaves(value: Any) -> list[Any]:
 def _message(raw: bytes, name: str) -> Any:
     refuse_other_formats(raw, name)
     for kind in _KINDS:
-        found = _parsed(raw, name, message(kind))
-        if found is not None and _module(found).computations:
-            return found
+        parsed = _parsed(raw, name, message(kind))
+        if parsed is not None and _module(parsed).computations:
+            return parsed
     raise HloError("HLO201", f"{name} is no HloModuleProto, HloProto or HloSnapshot of XLA")
 
 
-def _parsed(raw: bytes, name: str, made: Any) -> Any:
+def _parsed(raw: bytes, name: str, message_type: Any) -> Any:
     """The message in a file, or None if it is none of this kind."""
     from google.protobuf import text_format  # noqa: PLC0415
     from google.protobuf.message import DecodeError  # noqa: PLC0415
 
     try:
         if name.endswith(TEXT):
-            return _parsed_text(raw, name, made)
-        return made.FromString(raw)
+            return _parsed_text(raw, name, message_type)
+        return message_type.FromString(raw)
     except (DecodeError, text_format.ParseError, UnicodeDecodeError):
         return None
 
 
-def _parsed_text(raw: bytes, name: str, made: Any) -> Any:
+def _parsed_text(raw: bytes, name: str, message_type: Any) -> Any:
     """The message in a text; of fields that are not known, the first is told."""
     from google.protobuf import text_format  # noqa: PLC0415
 
     try:
-        return text_format.Parse(raw, made())
+        return text_format.Parse(raw, message_type())
     except text_format.ParseError as error:
-        found = text_format.Parse(raw, made(), allow_unknown_field=True)
-        if _module(found).computations:
+        parsed = text_format.Parse(raw, message_type(), allow_unknown_field=True)
+        if _module(parsed).computations:
             tell(f"{name}: left out: {error}")
-        return found
+        return parsed
 
 
-def _module(found: Any) -> Any:
+def _module(parsed: Any) -> Any:
     """The module in a message of any kind."""
-    if found.DESCRIPTOR.name == "HloSnapshot":
-        return found.hlo.hlo_module
-    return found if found.DESCRIPTOR.name == "HloModuleProto" else found.hlo_module
+    if parsed.DESCRIPTOR.name == "HloSnapshot":
+        return parsed.hlo.hlo_module
+    return parsed if parsed.DESCRIPTOR.name == "HloModuleProto" else parsed.hlo_module

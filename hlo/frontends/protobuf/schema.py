@@ -54,48 +54,48 @@ def _pool() -> Any:
     return pool
 
 
-def _message(made: Any, tokens: Iterator[str]) -> None:
+def _message(descriptor: Any, tokens: Iterator[str]) -> None:
     """Read a message, after the word itself."""
-    made.name = next(tokens)
+    descriptor.name = next(tokens)
     next(tokens)  # its brace
     for token in tokens:
         if token == "}":
             return
         if token == "message":
-            _message(made.nested_type.add(), tokens)
+            _message(descriptor.nested_type.add(), tokens)
         elif token == "enum":
-            _enumeration(made.enum_type.add(), tokens)
+            _enumeration(descriptor.enum_type.add(), tokens)
         else:
-            field = made.field.add()
+            field = descriptor.field.add()
             if token == "optional":  # it is known whether the field is there
                 field.proto3_optional = True
-                field.oneof_index = len(made.oneof_decl)
-                made.oneof_decl.add(name=f"optional_{field.oneof_index}")
+                field.oneof_index = len(descriptor.oneof_decl)
+                descriptor.oneof_decl.add(name=f"optional_{field.oneof_index}")
                 _field(field, next(tokens), tokens)
             else:
                 _field(field, token, tokens)
 
 
-def _enumeration(made: Any, tokens: Iterator[str]) -> None:
-    made.name = next(tokens)
+def _enumeration(descriptor: Any, tokens: Iterator[str]) -> None:
+    descriptor.name = next(tokens)
     next(tokens)
     for token in tokens:
         if token == "}":
             return
         next(tokens)  # =
-        made.value.add(name=token, number=int(next(tokens)))
+        descriptor.value.add(name=token, number=int(next(tokens)))
         next(tokens)  # ;
 
 
-def _field(made: Any, token: str, tokens: Iterator[str]) -> None:
-    made.label = made.LABEL_REPEATED if token == "repeated" else made.LABEL_OPTIONAL
+def _field(field: Any, token: str, tokens: Iterator[str]) -> None:
+    field.label = field.LABEL_REPEATED if token == "repeated" else field.LABEL_OPTIONAL
     kind = next(tokens) if token == "repeated" else token
-    made.name = next(tokens)
+    field.name = next(tokens)
     next(tokens)  # =
-    made.number = int(next(tokens))
+    field.number = int(next(tokens))
     next(tokens)  # ;
-    known = getattr(made, f"TYPE_{kind.upper()}", None)
+    known = getattr(field, f"TYPE_{kind.upper()}", None)
     if known is None:
-        made.type_name = kind  # a message or an enumeration; the pool finds out which
+        field.type_name = kind  # a message or an enumeration; the pool finds out which
     else:
-        made.type = known
+        field.type = known

@@ -55,20 +55,20 @@ def layout_text(shape: Any) -> str:
     """A layout as it follows dimensions: `{1,0:T(8,128)S(1)}`; "" for none."""
     if not shape.HasField("layout"):
         return ""
-    given = shape.layout
+    shape_layout = shape.layout
     layout = Layout(
-        tuple(given.minor_to_major),
+        tuple(shape_layout.minor_to_major),
         # A dimension below 0 is combined with the next one.
-        tuple(tuple(max(n, -1) for n in tile.dimensions) for tile in given.tiles),
-        tail_padding=max(given.tail_padding_alignment_in_elements, 1),
-        index_type=_index_type(given, "index_primitive_type"),
-        pointer_type=_index_type(given, "pointer_primitive_type"),
-        element_bits=given.element_size_in_bits,
-        memory_space=given.memory_space,
+        tuple(tuple(max(n, -1) for n in tile.dimensions) for tile in shape_layout.tiles),
+        tail_padding=max(shape_layout.tail_padding_alignment_in_elements, 1),
+        index_type=_index_type(shape_layout, "index_primitive_type"),
+        pointer_type=_index_type(shape_layout, "pointer_primitive_type"),
+        element_bits=shape_layout.element_size_in_bits,
+        memory_space=shape_layout.memory_space,
         splits=tuple(
-            (split.dimension, tuple(split.split_indices)) for split in given.split_configs
+            (split.dimension, tuple(split.split_indices)) for split in shape_layout.split_configs
         ),
-        dynamic_metadata_bytes=given.dynamic_shape_metadata_prefix_bytes,
+        dynamic_metadata_bytes=shape_layout.dynamic_shape_metadata_prefix_bytes,
     )
     return "" if layout == Layout(()) else str(layout)
 
@@ -90,7 +90,7 @@ def literal_of(message: Any) -> Literal:
     """
     name = type_name(message.shape)
     if name == "tuple":
-        elements = [literal_of(each) for each in message.tuple_literals]
+        elements = [literal_of(part) for part in message.tuple_literals]
         return literal(tuple(e.value for e in elements), tuple_of(*(e.shape for e in elements)))
     if name == "token":
         return literal(None)
@@ -99,14 +99,14 @@ def literal_of(message: Any) -> Literal:
     field = getattr(message, f"{name}s")
     if name in REPEATED:
         parts = np.asarray(field, shape.element_type.real.dtype if name[0] == "c" else dtype)
-        made: Any = parts.view(dtype) if name[0] == "c" else parts
+        values: Any = parts.view(dtype) if name[0] == "c" else parts
     else:
-        made = np.frombuffer(field, dtype)
-    if made.size != shape.size:
-        raise HloError("HLO201", f"a literal of {shape} has {made.size} elements")
+        values = np.frombuffer(field, dtype)
+    if values.size != shape.size:
+        raise HloError("HLO201", f"a literal of {shape} has {values.size} elements")
     # Elements lie in the order of the layout: the last of `major` is that of neighbours.
     major = message.shape.layout.minor_to_major[::-1] or range(len(shape.dims))
-    laid = made.reshape([shape.dims[d] for d in major])
+    laid = values.reshape([shape.dims[d] for d in major])
     return literal(laid.transpose(np.argsort(major)).copy(), shape)
 
 
@@ -143,12 +143,12 @@ def metadata_text(metadata: Any, payloads: Sequence[bytes] = ()) -> str:
     ----------
     payloads : of the module.
     """
-    told: list[str] = []
+    entries: list[str] = []
     for name in METADATA:
         if name == "metadata_payload":
             value = payload_text(metadata, payloads)
         else:
             value = getattr(metadata, name)
         if value:
-            told.append(f"{name}={quoted(value) if isinstance(value, str) else value}")
-    return " ".join(told)
+            entries.append(f"{name}={quoted(value) if isinstance(value, str) else value}")
+    return " ".join(entries)

@@ -55,10 +55,10 @@ def _named_sharding(sharding: Any) -> str:
         axes = getattr(sharding, f"{name}_axes")
         if axes:
             parts.append(f"{name}={{{axes_text(mesh, axes, ', ')}}}")
-    told = [metadata_text(each) for each in sharding.metadata]
-    if told:
-        many = ", ".join(f"{{{each}}}" for each in told)
-        parts.append(f"metadata={f'{{{many}}}' if len(told) > 1 else many}")
+    metadata = [metadata_text(entry) for entry in sharding.metadata]
+    if metadata:
+        many = ", ".join(f"{{{text}}}" for text in metadata)
+        parts.append(f"metadata={f'{{{many}}}' if len(metadata) > 1 else many}")
     if len(parts) == 1 and not parts[0].startswith("maximal"):
         parts.append("replicated")
     return f"{{{', '.join(parts)}}}"
@@ -69,10 +69,10 @@ def _group(sharding: Any) -> str:
     group = ""
     if sharding.is_shard_group:
         group = f" shard_{'like' if sharding.shard_group_type else 'as'} {sharding.shard_group_id}"
-    told = [metadata_text(each) for each in sharding.metadata]
-    if told:
-        many = f"{{{', '.join(f'{{{each}}}' for each in told)}}}"
-        group += f" metadata={many if len(told) > 1 else f'{{{told[0]}}}'}"
+    metadata = [metadata_text(entry) for entry in sharding.metadata]
+    if metadata:
+        many = f"{{{', '.join(f'{{{text}}}' for text in metadata)}}}"
+        group += f" metadata={many if len(metadata) > 1 else f'{{{metadata[0]}}}'}"
     return group
 
 

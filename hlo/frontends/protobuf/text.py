@@ -49,7 +49,7 @@ def module_text(module: Any) -> str:
     names = {computation.id: computation.name for computation in module.computations}
     whole = _Numbered(names, module.payloads)
     parts = [_header(module), *_stack_frames(module)]
-    orders = {each.key: list(each.value.instruction_ids) for each in module.schedule.sequences}
+    orders = {order.key: list(order.value.instruction_ids) for order in module.schedule.sequences}
     for computation in module.computations:
         is_entry = computation.id == module.entry_computation_id
         order = orders.get(computation.id, [])

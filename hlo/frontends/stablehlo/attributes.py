@@ -77,11 +77,11 @@ class _Types(Transformer[Token, Any]):
     def type_alias(self, name: Token, shape: Shape) -> None:
         self.aliases[str(name)] = shape
 
-    def types(self, given: Any, results: Any) -> tuple[Any, Any]:
-        return given, results
+    def types(self, operands: Any, results: Any) -> tuple[Any, Any]:
+        return operands, results
 
-    def type_list(self, *found: Any) -> tuple[Any, ...]:
-        return tuple(of_value(each) for each in found if each is not None)
+    def type_list(self, *items: Any) -> tuple[Any, ...]:
+        return tuple(of_value(kind) for kind in items if kind is not None)
 
 
 @_inline
@@ -177,8 +177,8 @@ class Attributes(_Types):
         word, _, kind = both.rpartition(":")
         return dense(word.strip(), types.tensor_named(kind.strip()))
 
-    def attributes(self, given: dict[str, Any]) -> dict[str, Any]:
-        return given
+    def attributes(self, values: dict[str, Any]) -> dict[str, Any]:
+        return values
 
     def binding(self, name: Token, value: Token) -> Binding:
         return Binding(str(name), str(value))

@@ -62,9 +62,9 @@ def _usual(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
                 words.append(item)
     if words:
         attributes["words"] = tuple(words)
-    regions = tuple(each for each in trailers if isinstance(each, Region))
-    for each in trailers:
-        attributes |= each if isinstance(each, dict) else {}
+    regions = tuple(trailer for trailer in trailers if isinstance(trailer, Region))
+    for trailer in trailers:
+        attributes |= trailer if isinstance(trailer, dict) else {}
     return tuple(operands), attributes, regions
 
 
@@ -76,10 +76,10 @@ class _Lists(tuple[Any, ...]):
 
 def _flat(items: Iterable[Any]) -> list[Any]:
     """The items, with the contents of parentheses in place of these."""
-    found: list[Any] = []
+    flat: list[Any] = []
     for item in items:
-        found += _flat(item) if isinstance(item, Parentheses) else [item]
-    return found
+        flat += _flat(item) if isinstance(item, Parentheses) else [item]
+    return flat
 
 
 @_form("stablehlo.slice")
@@ -96,7 +96,7 @@ def _slice(items: Sequence[Any], _trailers: Sequence[Any]) -> Form:
 def _while(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     """`stablehlo.while(%a = %0, %b = %1) : ... cond { ... } do { ... }`."""
     bindings = [item for item in _flat(items) if isinstance(item, Binding)]
-    blocks = [each for each in (*items, *trailers) if isinstance(each, Region)]
+    blocks = [item for item in (*items, *trailers) if isinstance(item, Region)]
     operands, attributes, _ = _usual([i for i in items if isinstance(i, dict)], trailers)
     operands = tuple(binding.value for binding in bindings)
     attributes["names"] = tuple(binding.name for binding in bindings)
@@ -115,15 +115,17 @@ def _reduce(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     pairs = [_flat([item]) for item in items if isinstance(item, Parentheses)]
     values = [[str(v) for v in pair if isinstance(v, ValueName)] for pair in pairs]
     operands = (*(pair[0] for pair in values), *(pair[1] for pair in values))
-    blocks: list[Region] = [each for each in trailers if isinstance(each, Region)]
-    given: list[tuple[BlockArgument, ...]] = [
-        each for each in trailers if isinstance(each, tuple) and not isinstance(each, Word)
+    blocks: list[Region] = [trailer for trailer in trailers if isinstance(trailer, Region)]
+    arguments_in_pairs: list[tuple[BlockArgument, ...]] = [
+        trailer
+        for trailer in trailers
+        if isinstance(trailer, tuple) and not isinstance(trailer, Word)
     ]
     if blocks:
-        folded, new = (tuple(pair[k] for pair in given) for k in (0, 1))
+        folded, new = (tuple(pair[k] for pair in arguments_in_pairs) for k in (0, 1))
         blocks = [Region((*folded, *new), blocks[0].operations)]
-    for each in trailers:
-        attributes |= each if isinstance(each, dict) else {}
+    for trailer in trailers:
+        attributes |= trailer if isinstance(trailer, dict) else {}
     return operands, attributes, tuple(blocks)
 
 
@@ -135,8 +137,8 @@ def _block(items: Sequence[Any], _trailers: Sequence[Any]) -> Form:
     _, attributes, _ = _usual([i for i in items if not isinstance(i, Region | Parentheses)], ())
     operands, arguments = ([i for i in _flat([part]) if not isinstance(i, dict)] for part in lists)
     pairs = zip(arguments[::2], arguments[1::2], strict=True)
-    made = tuple(BlockArgument(str(name), shape) for name, shape in pairs)
-    block = Region(made, regions[0].operations)
+    block_arguments = tuple(BlockArgument(str(name), shape) for name, shape in pairs)
+    block = Region(block_arguments, regions[0].operations)
     return tuple(str(name) for name in operands), attributes, (block,)
 
 

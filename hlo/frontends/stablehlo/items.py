@@ -44,9 +44,9 @@ class Integer(int):
 
     def __new__(cls, value: int, kind: str | None = None) -> Self:
         """Without a type it is an i64, as in MLIR."""
-        made = super().__new__(cls, value)
-        made.kind = kind or "i64"
-        return made
+        integer = super().__new__(cls, value)
+        integer.kind = kind or "i64"
+        return integer
 
 
 class Real(float):
@@ -56,6 +56,6 @@ class Real(float):
 
     def __new__(cls, value: float, kind: str | None = None) -> Self:
         """Without a type it is an f64, as in MLIR."""
-        made = super().__new__(cls, value)
-        made.kind = kind or "f64"
-        return made
+        real = super().__new__(cls, value)
+        real.kind = kind or "f64"
+        return real

@@ -21,24 +21,24 @@ _DECLARED = re.compile(r'sdy\.mesh\s+@"?([\w$.-]+)|sym_name\s*=\s*"([^"]*)"')
 
 def declared_meshes(operations: Iterable[Any]) -> dict[str, Mesh]:
     """The meshes by name: `sdy.mesh @name = <["x"=2, "y"=4]>`, or the same in other forms."""
-    found: dict[str, Mesh] = {}
-    for each in operations:
-        if not isinstance(each, Operation) or each.name != "sdy.mesh":
+    meshes: dict[str, Mesh] = {}
+    for operation in operations:
+        if not isinstance(operation, Operation) or operation.name != "sdy.mesh":
             continue
         try:
-            name = each.attributes.get("sym_name")
+            name = operation.attributes.get("sym_name")
             if name is not None:
-                found[name] = mesh_of(str(each.attributes["mesh"].words[0]))
+                meshes[name] = mesh_of(str(operation.attributes["mesh"].words[0]))
                 continue
-            ((symbol, tagged),) = (e for e in each.attributes.items() if e[0].startswith("@"))
+            ((symbol, tagged),) = (e for e in operation.attributes.items() if e[0].startswith("@"))
             if tagged.name == "sdy.mesh":
-                found[symbol[1:].strip('"')] = mesh_of(str(tagged.words[0]))
+                meshes[symbol[1:].strip('"')] = mesh_of(str(tagged.words[0]))
                 continue
             devices = tagged.fields.get("device_ids")
-            found[symbol[1:].strip('"')] = mesh(tagged.words[0], devices)
+            meshes[symbol[1:].strip('"')] = mesh(tagged.words[0], devices)
         except UNREADABLE as error:
-            raise HloError("HLO012", f"this mesh can't be read: {error}", each.span) from None
-    return found
+            raise HloError("HLO012", f"this mesh can't be read: {error}", operation.span) from None
+    return meshes
 
 
 def mesh_in_place(written: Any) -> Mesh:
@@ -63,17 +63,17 @@ class LiftedMeshes:
 
     def named(self, sharding: str) -> str:
         """A sharding's text with names for its meshes: `<@mesh, [{"x"}]>`."""
-        return _WITHIN.sub(lambda found: f"@{self.name_of(mesh_of(found[0]))}", sharding)
+        return _WITHIN.sub(lambda match: f"@{self.name_of(mesh_of(match[0]))}", sharding)
 
-    def name_of(self, given: Mesh) -> str:
+    def name_of(self, wanted: Mesh) -> str:
         """The name of a mesh."""
         for name, known in self.meshes.items():
-            if known == given:
+            if known == wanted:
                 return name
-        one = given.maximal_device
+        one = wanted.maximal_device
         names = (f"maximal_mesh_{one}",) if one is not None else ("mesh",)
         more = (f"mesh_{k}" for k in range(len(self._taken) + len(self.meshes) + 1))
         used = self._taken | set(self.meshes)
         name = next(name for name in (*names, *more) if name not in used)
-        self.meshes[name] = given
+        self.meshes[name] = wanted
         return name

@@ -51,15 +51,15 @@ def module_of(
         elif isinstance(part, Operation) and part.name == "func.func":
             functions.append(_function(part))
         elif isinstance(part, Operation) and part.name == "builtin.module":
-            inside = [each for region in part.regions for each in region.operations]
+            inside = [operation for region in part.regions for operation in region.operations]
             own = str(part.attributes.get("sym_name", "main"))
             inner.append(module_of(own, part.attributes, inside, aliases, resources, lifted))
     if inner and not functions:
         name, attributes = inner[0].name, inner[0].attributes
     meshes = declared_meshes(parts)
-    for each in inner[:1]:
-        functions += each.functions
-        meshes |= each.meshes
+    for module in inner[:1]:
+        functions += module.functions
+        meshes |= module.meshes
     meshes |= lifted
     names: set[str] = set()
     for function in functions:
@@ -76,10 +76,10 @@ def _function(op: Operation) -> FuncOp:
     if len(op.regions) != 1 or not op.regions[0].operations:
         return FuncOp(name, (), (), None, is_private, op.span)
     block = op.regions[0]
-    given = _dictionaries(op, "arg_attrs") or [{} for _ in block.arguments]
+    attributes = _dictionaries(op, "arg_attrs") or [{} for _ in block.arguments]
     try:
-        pairs = zip(block.arguments, given, strict=True)
-        arguments = tuple(replace(each, attributes=own) for each, own in pairs)
+        pairs = zip(block.arguments, attributes, strict=True)
+        arguments = tuple(replace(argument, attributes=own) for argument, own in pairs)
     except ValueError as error:
         raise HloError("HLO012", f"the arguments of @{name}: {error}", op.span) from None
     results = _dictionaries(op, "res_attrs")
@@ -88,7 +88,7 @@ def _function(op: Operation) -> FuncOp:
 
 def _dictionaries(op: Operation, key: str) -> list[dict[str, Any]]:
     """The attributes of each argument, or of each result."""
-    given: Any = op.attributes.get(key, ())
-    if isinstance(given, tuple) and all(isinstance(each, dict) for each in cast("Any", given)):
-        return list(cast("Any", given))
+    value: Any = op.attributes.get(key, ())
+    if isinstance(value, tuple) and all(isinstance(part, dict) for part in cast("Any", value)):
+        return list(cast("Any", value))
     raise HloError("HLO012", f"`{key}` of {op.name} is no list of dictionaries", op.span)

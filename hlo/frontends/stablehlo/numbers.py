@@ -44,10 +44,10 @@ def element_type(name: str) -> ElementType:
         # Who uses it is refused; functions beside it may do without.
         return ElementType(name, "none", 0, np.dtype(object))
     known = _NAMED.get(name) or _INTEGER.sub(lambda m: f"{m[1] or 's'}{m[2]}", name).lower()
-    found = ELEMENT_TYPES.get(known)
-    if found is None or not found.is_array:
+    kind_found = ELEMENT_TYPES.get(known)
+    if kind_found is None or not kind_found.is_array:
         raise HloError("HLO013", f"HLO has no element type `{name}`")
-    return found
+    return kind_found
 
 
 # ------------------------------------------------- one number
@@ -103,12 +103,12 @@ def _range(kind: str) -> tuple[int, int, int]:
 
     Only types that say nothing of a sign have numbers that wrap around.
     """
-    found = _INTEGER.fullmatch("si64" if kind == "index" else kind)
-    bits = int(found[2]) if found else 0
-    if found is None or bits > _MOST_BITS:
+    match = _INTEGER.fullmatch("si64" if kind == "index" else kind)
+    bits = int(match[2]) if match else 0
+    if match is None or bits > _MOST_BITS:
         raise HloError("HLO013", f"MLIR has no type `{kind[:40]}` of integers")
     size = 1 << bits
-    match found[1]:
+    match match[1]:
         case "s":
             return -(size >> 1), size >> 1, size
         case "u":
@@ -130,8 +130,8 @@ def real(word: str, kind: str = "f64") -> float:
         return float(_of_bits(word, element_type(kind)))
     if {".", "e", "E"}.isdisjoint(word):
         raise HloError("HLO012", f"{word[:40]} is an integer", notes=[f"a float is `{word[:40]}.`"])
-    found = ELEMENT_TYPES.get(kind.lower())  # HLO has not all floats that attributes may be of
-    return float(_rounded([float(word)], found)[0]) if found else float(word)
+    float_type = ELEMENT_TYPES.get(kind.lower())  # HLO has not all floats that attributes may be of
+    return float(_rounded([float(word)], float_type)[0]) if float_type else float(word)
 
 
 def number_text(value: Integer | Real) -> str:
@@ -204,9 +204,9 @@ def dense(text: str, shape: Shape) -> NDArray[Any]:
         if inside.startswith('"'):
             return in_shape(of_bytes(bytes.fromhex(inside[3:-1]), kind, shape.size), shape)
         words = _WORD.sub(_as_json, inside.translate(_LISTS)) if inside else "[]"
-        made = _of_lists(json.loads(words, parse_constant=_refused), kind)
-        if not inside.startswith("[") or made.shape == shape.dims:
-            return in_shape(made, shape)
+        values = _of_lists(json.loads(words, parse_constant=_refused), kind)
+        if not inside.startswith("[") or values.shape == shape.dims:
+            return in_shape(values, shape)
     except (ValueError, OverflowError, TypeError, IndexError, RecursionError):
         pass
     raise HloError("HLO013", f"`dense<{inside[:40]}>` is no {shape}")
@@ -281,20 +281,20 @@ def _of_lists(nested: Any, kind: ElementType) -> NDArray[Any]:
         if parts.size and parts.shape[-1:] != (2,):
             raise ValueError("a complex number has two parts")
         # By assignment: the sum `re + 1j * im` loses zeros' signs, and makes nan beside infinity.
-        made = np.empty(parts.shape[:-1] if parts.size else parts.shape, kind.dtype)
+        complexes = np.empty(parts.shape[:-1] if parts.size else parts.shape, kind.dtype)
         if parts.size:
-            made.real, made.imag = parts[..., 0], parts[..., 1]
-        return made
-    each: NDArray[Any] = np.array(nested, object)
-    values = _floats(each, kind) if kind.is_floating else _integers(each, kind)
-    return values.reshape(each.shape)
+            complexes.real, complexes.imag = parts[..., 0], parts[..., 1]
+        return complexes
+    array: NDArray[Any] = np.array(nested, object)
+    values = _floats(array, kind) if kind.is_floating else _integers(array, kind)
+    return values.reshape(array.shape)
 
 
-def _integers(each: NDArray[Any], kind: ElementType) -> NDArray[Any]:
+def _integers(array: NDArray[Any], kind: ElementType) -> NDArray[Any]:
     name = "i1" if kind is PRED else f"{'u' if kind.kind == 'unsigned' else ''}i{kind.bits}"
     values = [
         integer(n, name) if isinstance(n, str) else _fitting(_expected(n, kind), name, str(n))
-        for n in each.ravel()
+        for n in array.ravel()
     ]
     return np.array(values, np.uint64 if kind.kind == "unsigned" else np.int64).astype(kind.dtype)
 
@@ -305,15 +305,15 @@ def _expected(value: Any, kind: ElementType) -> int:
     return int(value)
 
 
-def _floats(each: NDArray[Any], kind: ElementType) -> NDArray[Any]:
-    flat = each.ravel()
-    found = next((n for n in flat if not isinstance(n, float | str)), None)
-    if found is not None:
-        told = json.dumps(found)[:40]
-        notes = [f"a float is `{told}.0`"] if isinstance(found, int) else []
-        raise HloError("HLO013", f"{told} is no {kind}", notes=notes)
-    made = _rounded([0.0 if isinstance(n, str) else n for n in flat], kind)
+def _floats(array: NDArray[Any], kind: ElementType) -> NDArray[Any]:
+    flat = array.ravel()
+    other = next((n for n in flat if not isinstance(n, float | str)), None)
+    if other is not None:
+        word = json.dumps(other)[:40]
+        notes = [f"a float is `{word}.0`"] if isinstance(other, int) else []
+        raise HloError("HLO013", f"{word} is no {kind}", notes=notes)
+    values = _rounded([0.0 if isinstance(n, str) else n for n in flat], kind)
     for at, n in enumerate(flat):
         if isinstance(n, str):
-            made[at] = _of_bits(n, kind)
-    return made
+            values[at] = _of_bits(n, kind)
+    return values

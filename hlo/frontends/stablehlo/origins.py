@@ -34,10 +34,10 @@ def place_of(location: Any, locations: Mapping[str, Any]) -> tuple[str, str, int
     name, file, line = "", "", 0
     for _ in range(_DEPTH):
         match location:
-            case ("named", str(given), inside):
-                name, location = name or given, inside
-            case ("file", str(given), int(number)):
-                file, line, location = given, number, None
+            case ("named", str(text), inside):
+                name, location = name or text, inside
+            case ("file", str(text), int(number)):
+                file, line, location = text, number, None
             case ("elsewhere", str(alias), None):
                 location = locations.get(alias)
             case _:

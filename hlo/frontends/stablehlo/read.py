@@ -58,15 +58,15 @@ def read_program(source: Source) -> MlirModule:
     except TooDeepError as error:
         raise HloError("HLO012", str(error), Span(source, error.at, error.at + 1)) from None
     except VisitError as error:
-        found = error.orig_exc
-        if not isinstance(found, HloError | ValueError | TypeError | LookupError | AttributeError):
+        cause = error.orig_exc
+        if not isinstance(cause, HloError | ValueError | TypeError | LookupError | AttributeError):
             raise
         meta: Any = getattr(cast("Any", error).obj, "meta", None)
         at = getattr(meta, "start_pos", 0)
         span = Span(source, at, max(at + 1, getattr(meta, "end_pos", 0)))
-        if not isinstance(found, HloError):
-            found = HloError("HLO012", f"this can't be read: {found}")
-        raise found.at(span) from None
+        if not isinstance(cause, HloError):
+            cause = HloError("HLO012", f"this can't be read: {cause}")
+        raise cause.at(span) from None
 
 
 def read_alias(source: Source, *, is_type: bool) -> tuple[Any, dict[str, Mesh]]:
@@ -116,15 +116,15 @@ class _Reader(Attributes):
     def custom(self, children: Any) -> Any:
         name, items, signature, trailers = [*children, None, None][:4]
         operands, attributes, regions = form_of(str(name), items or (), trailers or ())
-        given, made = signature or ((), None)
-        late = tuple(each for each in trailers or () if isinstance(each, Shape))
+        operand_types, result_types = signature or ((), None)
+        late = tuple(shape for shape in trailers or () if isinstance(shape, Shape))
         words = attributes.get("words", ())
-        if given and words:
+        if operand_types and words:
             # An array's text is read once its type is known.
-            attributes["words"] = tuple(self._known(each, given[-1]) for each in words)
+            attributes["words"] = tuple(self._known(word, operand_types[-1]) for word in words)
         elif words:
-            given = tuple(shape for each in words if (shape := shape_of(each)))
-        return str(name), operands, attributes, regions, (given, late or made)
+            operand_types = tuple(shape for word in words if (shape := shape_of(word)))
+        return str(name), operands, attributes, regions, (operand_types, late or result_types)
 
     def _known(self, word: Any, shape: Shape) -> Any:
         if not isinstance(word, Token) or word.type != "DENSE":
@@ -140,29 +140,29 @@ class _Reader(Attributes):
         results, body, location = children
         if isinstance(body, FuncOp):
             return body
-        name, operands, attributes, regions, (given, made) = body
+        name, operands, attributes, regions, (operand_types, result_types) = body
         names = self._results(results or "")
-        shapes = made if made is not None else _last(given, len(names))
+        shapes = result_types if result_types is not None else _last(operand_types, len(names))
         span = Span(self.source, meta.start_pos, self._end(meta))
-        made = Operation(
-            name, names, operands, attributes, tuple(regions), given, shapes, span, location
+        result_types = Operation(
+            name, names, operands, attributes, tuple(regions), operand_types, shapes, span, location
         )
-        return plain_operation(made) if name.startswith(DIALECT) else made
+        return plain_operation(result_types) if name.startswith(DIALECT) else result_types
 
     def _results(self, word: str) -> tuple[str, ...]:
         """The names of an operation's values, `%0, %1:2 =`."""
-        found: list[str] = []
-        for each in word.rstrip("= \t\r\n").split(","):
-            name, _, count = each.strip().partition(":")
+        names: list[str] = []
+        for part in word.rstrip("= \t\r\n").split(","):
+            name, _, count = part.strip().partition(":")
             # Each value has a type that is written somewhere.
             if not count:
-                found += [name] * bool(name)
+                names += [name] * bool(name)
                 continue
             values = integer(count)
             if values > len(self.source.text):
                 raise HloError("HLO012", f"`{name}` has {count} values, more than there are types")
-            found += [f"{name}#{k}" for k in range(values)]
-        return tuple(found)
+            names += [f"{name}#{k}" for k in range(values)]
+        return tuple(names)
 
     def _end(self, meta: Any) -> int:
         """The end of the line on which an operation begins, or its own if that is earlier."""
@@ -177,7 +177,7 @@ class _Reader(Attributes):
         is_private = "private" in (visibility, after.get("sym_visibility"))
         if after.get("arg_attrs"):
             pairs = zip(arguments, after["arg_attrs"], strict=True)
-            arguments = tuple(replace(each, attributes=own) for each, own in pairs)
+            arguments = tuple(replace(argument, attributes=own) for argument, own in pairs)
         results = after.get("res_attrs") or results or ()
         return FuncOp(name[1:].strip('"'), arguments, results, body, is_private, span)
 
@@ -222,6 +222,6 @@ class _Reader(Attributes):
         return module_of(name, attributes, parts, self.aliases, resources, meshes)
 
 
-def _last(given: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+def _last(types: tuple[Any, ...], count: int) -> tuple[Any, ...]:
     """The types of results that are written as those of the last operands are."""
-    return given[len(given) - count :] if count <= len(given) else given * count
+    return types[len(types) - count :] if count <= len(types) else types * count

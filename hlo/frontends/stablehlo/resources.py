@@ -44,9 +44,9 @@ class Resource(NamedTuple):
 def resources_of(text: str) -> dict[str, str]:
     """The bytes of a text's constants by name, in hexadecimal digits."""
     return {
-        found["name"].strip('"'): found["bytes"]
+        match["name"].strip('"'): match["bytes"]
         for block in _BLOCK.findall(text)
-        for found in _ENTRY.finditer(block)
+        for match in _ENTRY.finditer(block)
     }
 
 
@@ -76,8 +76,8 @@ def literal_of(resource: Resource, resources: Mapping[str, str]) -> Literal:
         ]
         raise HloError("HLO013", f"the text has no resource `{resource.name}`", notes=notes)
     try:
-        made = of_bytes(bytes.fromhex(digits)[_ALIGNMENT:], shape.element_type, shape.size)
-        array = in_shape(made, shape)
+        numbers = of_bytes(bytes.fromhex(digits)[_ALIGNMENT:], shape.element_type, shape.size)
+        array = in_shape(numbers, shape)
     except ValueError:
         message = f"the resource `{resource.name}` is no {shape}"
         raise HloError("HLO013", message) from None

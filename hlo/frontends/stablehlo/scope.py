@@ -98,8 +98,8 @@ class RegionScope:
         if op and "annotations" not in rest:
             said = self.annotations(op)
             if said.sharding:
-                made = instruction(opcode, operands, **rest)
-                said = replace(said, sharding=own_sharding(said.sharding, op.result_shapes, made))
+                instr = instruction(opcode, operands, **rest)
+                said = replace(said, sharding=own_sharding(said.sharding, op.result_shapes, instr))
             rest["annotations"] = said
         return self.builder.add(opcode, *operands, span=self._span, **rest)
 
@@ -171,25 +171,25 @@ class RegionScope:
             if translate is None:
                 return operands
             try:
-                made = translate(self, op, operands)
+                result = translate(self, op, operands)
             except HloError as error:
                 raise error.at(op.span) from None
             except UNREADABLE as error:
                 message = f"the attributes of {op.name} can't be read: {error}"
                 raise HloError("HLO013", message, op.span) from None
-            values = [made] if isinstance(made, Instruction) else list(made)
+            values = [result] if isinstance(result, Instruction) else list(result)
             self._check(op, values)
-            if any(UNBOUNDED in leaf.dims for each in values for _, leaf in each.shape.leaves()):
+            if any(UNBOUNDED in leaf.dims for value in values for _, leaf in value.shape.leaves()):
                 message = f"{op.name} gives a size without a bound: `?`"
                 raise HloError("HLO042", message, op.span, UNKNOWN_SIZES)
             self.values.update(zip(op.results, values, strict=True))
         raise HloError("HLO012", "a block ends without `return`", self._span)
 
     def _value(self, name: str, op: Operation) -> Instruction:
-        found = self.values.get(name)
-        if found is None:
+        value = self.values.get(name)
+        if value is None:
             raise HloError("HLO012", f"there is no value `{name}` here", op.span)
-        return found
+        return value
 
     def _check(self, op: Operation, values: Sequence[Instruction]) -> None:
         """Check that instructions have the types that the text says."""
@@ -263,25 +263,25 @@ class RegionScope:
 
 def free_names(block: Region) -> list[str]:
     """The values that a block uses and does not define, in order."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     defined = {argument.name for argument in block.arguments}
     for op in block.operations:
         used = list(op.operands)
         for region in op.regions:
             own = {*op.attributes.get("names", ())}
             used += [name for name in free_names(region) if name not in own]
-        found.update(dict.fromkeys(name for name in used if name not in defined))
+        names.update(dict.fromkeys(name for name in used if name not in defined))
         defined.update(op.results)
-    return list(found)
+    return list(names)
 
 
-def _alike(made: Shape, told: Shape) -> bool:
+def _alike(own: Shape, declared: Shape) -> bool:
     """Whether a shape is the text's, which does not always tell sizes."""
-    if made.is_array and told.is_array and made.rank == told.rank:
-        pairs = zip(made.dims, told.dims, strict=True)
+    if own.is_array and declared.is_array and own.rank == declared.rank:
+        pairs = zip(own.dims, declared.dims, strict=True)
         sizes = all(UNBOUNDED in pair or pair[0] == pair[1] for pair in pairs)
-        return sizes and made.element_type == told.element_type
-    return told.element_type is OPAQUE or made.compatible(told)
+        return sizes and own.element_type == declared.element_type
+    return declared.element_type is OPAQUE or own.compatible(declared)
 
 
 def _name(op: Operation, opcode: str) -> str:

@@ -58,16 +58,16 @@ def sharding_of(
         return None
     try:
         named = shardings_of(written, meshes)
-        if len(named) != len(shapes) or any(each.unreduced for each in named):
+        if len(named) != len(shapes) or any(one.unreduced for one in named):
             return None
         ranked = zip(named, shapes, strict=True)
-        found = tuple(tiled(each, shape.rank) for each, shape in ranked)
+        tiles = tuple(tiled(one, shape.rank) for one, shape in ranked)
     except ShardyError as error:
         raise HloError("HLO013", f"a sharding can't be read: {error}", span) from None
-    return found[0] if len(found) == 1 else Sharding("tuple", elements=found)
+    return tiles[0] if len(tiles) == 1 else Sharding("tuple", elements=tiles)
 
 
-def own_sharding(sharding: Sharding, shapes: Sequence[Shape], made: Instruction) -> Sharding | None:
+def own_sharding(sharding: Sharding, shapes: Sequence[Shape], new: Instruction) -> Sharding | None:
     """The part of an operation's sharding that is that of one of the instructions it becomes.
 
     The operation's value, or the tuple of its values, has all of it, and an element of the tuple
@@ -78,14 +78,14 @@ def own_sharding(sharding: Sharding, shapes: Sequence[Shape], made: Instruction)
     shapes : of the operation's values.
     """
     if len(shapes) == 1:
-        alike = made.shape.is_tuple == shapes[0].is_tuple and made.shape.rank == shapes[0].rank
+        alike = new.shape.is_tuple == shapes[0].is_tuple and new.shape.rank == shapes[0].rank
         return sharding if alike else None
-    if made.shape.is_tuple:
-        return sharding if len(made.shape.elements) == len(shapes) else None
-    whole = made.operands[0].shape if made.opcode == "get-tuple-element" else None
+    if new.shape.is_tuple:
+        return sharding if len(new.shape.elements) == len(shapes) else None
+    whole = new.operands[0].shape if new.opcode == "get-tuple-element" else None
     if whole is None or len(whole.elements) != len(shapes):
         return None
-    return sharding.elements[GetTupleElement.of(made).index] if sharding.elements else sharding
+    return sharding.elements[GetTupleElement.of(new).index] if sharding.elements else sharding
 
 
 def shardy_text(sharding: object) -> str:
@@ -97,8 +97,8 @@ def frontend_attributes(
     attributes: Attributes, meshes: Mapping[str, Mesh]
 ) -> FrontendAttributes | None:
     """The strings that HLO carries along; None if there are none."""
-    given: Any = attributes.get("mhlo.frontend_attributes", {})
-    entries = {str(key): str(value) for key, value in given.items()}
+    entries_written: Any = attributes.get("mhlo.frontend_attributes", {})
+    entries = {str(key): str(value) for key, value in entries_written.items()}
     written = shardy_text(attributes.get("sdy.sharding"))
     if written and several_devices(meshes):
         entries[SHARDING] = written
@@ -139,7 +139,7 @@ def divided_root(
             "annotations": Annotations(frontend_attributes=per_value(text)),
         }
         marked.append(builder.add("custom-call", value, **called) if text else value)
-    said = tuple(each or Sharding("replicated") for each in shardings)
+    said = tuple(sharding or Sharding("replicated") for sharding in shardings)
     if len(said) == 1:
         whole = builder.add("tuple", *marked)
         return builder.add("get-tuple-element", whole, index=0, annotations=Annotations(said[0]))

@@ -49,9 +49,9 @@ def translation_of(op: Operation) -> Translate:
     HloError
         HLO013 if that is not known.
     """
-    found = TRANSLATIONS.get(op.name) or TRANSLATIONS.get(plain_name(op.name))
-    if found is not None:
-        return found
+    translation = TRANSLATIONS.get(op.name) or TRANSLATIONS.get(plain_name(op.name))
+    if translation is not None:
+        return translation
     dialect, _, word = op.name.partition(".")
     if dialect in _DIALECTS and word.replace("_", "-") in ELEMENTWISE:
         return _elementwise
@@ -99,8 +99,8 @@ def given(op: Operation, *names: str, default: Any = None) -> Any:
 
 def constants(operand: Instruction) -> tuple[int, ...]:
     """The numbers of an operand, if it is a constant of integers; else none."""
-    found: Any = getattr(operand.attrs, "literal", None)
-    numbers: Any = found.array if found is not None and operand.shape.rank == 1 else None
+    literal: Any = getattr(operand.attrs, "literal", None)
+    numbers: Any = literal.array if literal is not None and operand.shape.rank == 1 else None
     return () if numbers is None else tuple(integer_of(n) for n in numbers)
 
 

@@ -53,18 +53,18 @@ class Translation:
     def module(self) -> Module:
         """The module whose entry is the function that was asked for."""
         entry = self._entry
-        made = self.computation(entry.name, entry.span)
-        return module(made, sanitize(self.program.name), self._header(entry, made))
+        computation = self.computation(entry.name, entry.span)
+        return module(computation, sanitize(self.program.name), self._header(entry, computation))
 
     @cached_property
     def _entry(self) -> FuncOp:
         """The entry: the function that was asked for, `main`, or the only (public) one."""
-        functions = self.program.functions
-        public = [f for f in functions if not f.is_private]
-        only = next((each[0] for each in (public, functions) if len(each) == 1), None)
-        found = self._functions.get(self._wanted or "main") or (None if self._wanted else only)
-        if found is not None:
-            return found
+        some = self.program.functions
+        public = [f for f in some if not f.is_private]
+        only = next((some[0] for some in (public, some) if len(some) == 1), None)
+        function = self._functions.get(self._wanted or "main") or (None if self._wanted else only)
+        if function is not None:
+            return function
         names = [f.name for f in public]
         listed = ", ".join(f"`{name}`" for name in names[:_MOST_LISTED])
         others = f" and {len(names) - _MOST_LISTED} more" if names[_MOST_LISTED:] else ""
@@ -106,9 +106,9 @@ class Translation:
         """The translation of an operation."""
         return translation_of(op)
 
-    def _header(self, entry: FuncOp, made: Computation) -> Header:
-        layout = ComputationLayout(tuple(p.shape for p in made.parameters), made.root.shape)
-        single = not made.root.shape.is_tuple
+    def _header(self, entry: FuncOp, new: Computation) -> Header:
+        layout = ComputationLayout(tuple(p.shape for p in new.parameters), new.root.shape)
+        single = not new.root.shape.is_tuple
         aliases: list[InputOutputAlias] = []
         donors: list[BufferDonor] = []
         for number, argument in enumerate(entry.arguments):
@@ -128,10 +128,12 @@ class Translation:
 
     def _frontend_attributes(self) -> FrontendAttributes:
         """The strings that the module carries along, the meshes of Shardy among them."""
-        given = {**self.program.attributes.get("mhlo.frontend_attributes", {})}
+        entries = {**self.program.attributes.get("mhlo.frontend_attributes", {})}
         if several_devices(self.program.meshes):
-            given[MESHES] = meshes_text(self.program.meshes)
-        return frontend_attributes({"mhlo.frontend_attributes": given}, {}) or FrontendAttributes()
+            entries[MESHES] = meshes_text(self.program.meshes)
+        return (
+            frontend_attributes({"mhlo.frontend_attributes": entries}, {}) or FrontendAttributes()
+        )
 
     def _devices(self, name: str) -> int:
         """A number of devices among the module's attributes; 1 if it has none."""

@@ -47,8 +47,8 @@ def dialect_type(name: str, aliases: Mapping[str, Any]) -> Shape:
     start = name.partition("<")[0]
     if start in _NAMED_SHAPES:
         return _NAMED_SHAPES[start]
-    if found := _BUFFER.fullmatch(name):
-        return buffer_of(tensor(found[1], found[2]))
+    if match := _BUFFER.fullmatch(name):
+        return buffer_of(tensor(match[1], match[2]))
     raise HloError("HLO013", f"HLO has no type `{name}`", notes=did_you_mean(name, aliases))
 
 
@@ -57,10 +57,10 @@ def _versioned(name: str) -> Any:
 
     The type of nothing, which stands for an attribute that is not given, is None.
     """
-    found = _VERSIONED.fullmatch(name)
-    if found is None:
+    match = _VERSIONED.fullmatch(name)
+    if match is None:
         raise HloError("HLO013", f"HLO has no type `{name}`")
-    kind, inside = found[1], found[2] or ""
+    kind, inside = match[1], match[2] or ""
     match kind:
         case "tensor":
             ranked = _RANKED.fullmatch(inside)
@@ -114,10 +114,10 @@ def tensor_named(text: str) -> Shape:
     HloError
         HLO013 if there is no such type.
     """
-    found = _TENSOR.fullmatch(text)
-    if found is None:
+    match = _TENSOR.fullmatch(text)
+    if match is None:
         raise HloError("HLO013", f"HLO has no type `{text}`")
-    return tensor(found[1], found[2])
+    return tensor(match[1], match[2])
 
 
 _NAMED_SHAPES = {

@@ -57,14 +57,14 @@ def plain_operation(op: Operation) -> Operation:
     """The operation of StableHLO that one of VHLO stands for."""
     word = _VERSION.sub("", op.name.removeprefix(DIALECT))
     dialect = "func" if word in _OF_FUNC else "stablehlo"
-    given = {key: value for key, value in op.attributes.items() if value is not None}
+    attributes = {key: value for key, value in op.attributes.items() if value is not None}
     if word in _DIMENSIONS:
-        given.setdefault(_DIMENSIONS[word], Tagged("", (), given))
-    if word == "dot_general" and given.get("accumulation_type") is not None:
-        given["algorithm"] = Tagged("", (), given)
-    if "channel_id" in given:
-        given["channel_handle"] = Tagged("", (), {"handle": given["channel_id"]})
-    return replace(op, name=f"{dialect}.{word}", attributes=given)
+        attributes.setdefault(_DIMENSIONS[word], Tagged("", (), attributes))
+    if word == "dot_general" and attributes.get("accumulation_type") is not None:
+        attributes["algorithm"] = Tagged("", (), attributes)
+    if "channel_id" in attributes:
+        attributes["channel_handle"] = Tagged("", (), {"handle": attributes["channel_id"]})
+    return replace(op, name=f"{dialect}.{word}", attributes=attributes)
 
 
 def split_types(text: str) -> list[str]:

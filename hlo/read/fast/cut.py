@@ -96,8 +96,8 @@ class Cutter:
         return ModuleSyntax(header, tables, computations)
 
     def _computation(self) -> ComputationSyntax:
-        found = self._expect(_COMPUTATION)
-        name = self._piece(*found.span(2))
+        match = self._expect(_COMPUTATION)
+        name = self._piece(*match.span(2))
         if name.text in NO_PLAIN_NAMES:
             raise UnusualError
         signature = None
@@ -107,7 +107,7 @@ class Cutter:
             signature = SignatureSyntax(parameters, self._shape())
         self._mark("{")
         body = self._body()
-        return ComputationSyntax(found[1] is not None, name, signature, body, self._attributes())
+        return ComputationSyntax(match[1] is not None, name, signature, body, self._attributes())
 
     def _body(self) -> Sequence[Any]:
         body: list[Lines | InstructionSyntax] = []
@@ -139,7 +139,7 @@ class Cutter:
         )
 
     def _attributes(self) -> list[Item]:
-        found: list[Item] = []
+        items: list[Item] = []
         while key := _ATTRIBUTE.match(self.text, self.pos):
             start = key.end()
             if plain := _DEVICES.match(self.text, start) or _PLAIN.match(self.text, start):
@@ -151,16 +151,16 @@ class Cutter:
             self.pos = skip_space(self.text, end)
             if self.text[self.pos : self.pos + 1] in ("[", "(", "<"):
                 raise UnusualError  # it was the start of a shape
-            found.append(Item(self._piece(*key.span(1)), self._piece(start, end)))
-        return found
+            items.append(Item(self._piece(*key.span(1)), self._piece(start, end)))
+        return items
 
     def _shape(self) -> Piece:
         """The shape that starts here."""
         start = self.pos
         if self.text.startswith("(", start):
             end = self._balanced(start)
-        elif found := _ARRAY_SHAPE.match(self.text, start):
-            end = found.end()
+        elif match := _ARRAY_SHAPE.match(self.text, start):
+            end = match.end()
         else:
             raise UnusualError
         self.pos = skip_space(self.text, end)
@@ -178,21 +178,21 @@ class Cutter:
         self.pos = skip_space(self.text, self.pos + 1)
 
     def _expect(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        found = pattern.match(self.text, self.pos)
-        if not found:
+        match = pattern.match(self.text, self.pos)
+        if not match:
             raise UnusualError
-        self.pos = skip_space(self.text, found.end())
-        return found
+        self.pos = skip_space(self.text, match.end())
+        return match
 
     def _piece(self, start: int, end: int) -> Piece:
         return Piece(self.text[start:end], start)
 
     def _string(self, pos: int) -> int:
         """The end of the quoted string that starts here."""
-        found = _STRING[self.text[pos]].match(self.text, pos)
-        if not found:
+        match = _STRING[self.text[pos]].match(self.text, pos)
+        if not match:
             raise UnusualError
-        return found.end()
+        return match.end()
 
     def _balanced(self, pos: int) -> int:
         """The end of the bracketed text that starts here."""
@@ -216,8 +216,8 @@ class Cutter:
         raise UnusualError
 
     def _skip_flat(self, pos: int) -> int:
-        while found := _SKIPPED.match(self.text, pos):
-            if found.end() == pos:
+        while match := _SKIPPED.match(self.text, pos):
+            if match.end() == pos:
                 break
-            pos = found.end()
+            pos = match.end()
         return pos

@@ -48,56 +48,56 @@ class FastInstructions(InstructionText):
         else:
             self.instruction(syntax)
 
-    def _line(self, found: re.Match[str]) -> None:
+    def _line(self, match: re.Match[str]) -> None:
         """Read an instruction in the form in which XLA prints it."""
-        root, name, shape_text, opcode, arguments, before, metadata, after = found.groups()
+        root, name, shape_text, opcode, arguments, before, metadata, after = match.groups()
         row = OPCODES.get(opcode)
         inside = f"{shape_text} {arguments}" if row and row.arity == 0 else ""
         plain = _plain.get((opcode, inside, before, after))
         shape = SHAPES.get(shape_text)
         if plain is None or row is None or shape is None or name in self.scope.known:
-            self._new_line(found)
+            self._new_line(match)
             return
         # The same attributes were read before, and no computation is called.
         attrs, annotations = plain
         if metadata is not None:
             annotations = self.with_metadata(annotations, metadata)
-        span = Span(self.reader.source, found.start(4), found.end(4))
-        operands = () if inside else self.operands.read(Piece(arguments, found.start(5)))
+        span = Span(self.reader.source, match.start(4), match.end(4))
+        operands = () if inside else self.operands.read(Piece(arguments, match.start(5)))
         if row.arity is not None and len(operands) != row.arity:
             raise wrong_arity(row, operands, span)
-        made = Instruction(name, opcode, shape, operands, attrs, (), (), annotations, span)
-        self.scope.add(complete(made), is_root=root is not None)
+        instr = Instruction(name, opcode, shape, operands, attrs, (), (), annotations, span)
+        self.scope.add(complete(instr), is_root=root is not None)
 
-    def _new_line(self, found: re.Match[str]) -> None:
+    def _new_line(self, match: re.Match[str]) -> None:
         """Read a line whose attributes were not read before, and remember them."""
-        root, name, shape, opcode, arguments, before, metadata, after = found.groups()
+        root, name, shape, opcode, arguments, before, metadata, after = match.groups()
         attributes = [
             Item(Piece(item[1], item.start(1)), Piece(item[2], item.start(2)))
             for group in (6, 8)
-            for item in LINE_ATTRIBUTE.finditer(found.string, found.start(group), found.end(group))
+            for item in LINE_ATTRIBUTE.finditer(match.string, match.start(group), match.end(group))
         ]
         if metadata is not None:
-            start = found.start(7)
+            start = match.start(7)
             key = Piece("metadata", start - len("metadata={"))
             attributes.append(Item(key, Piece(f"{{{metadata}}}", start - 1)))
         syntax = InstructionSyntax(
             name,
             root is not None,
-            Piece(shape, found.start(3)),
-            Piece(opcode, found.start(4)),
-            Piece(arguments, found.start(5)),
+            Piece(shape, match.start(3)),
+            Piece(opcode, match.start(4)),
+            Piece(arguments, match.start(5)),
             attributes,
         )
-        made = self.incomplete(syntax)
-        self.scope.add(complete(made), is_root=syntax.is_root)
-        row = made.row
+        new = self.incomplete(syntax)
+        self.scope.add(complete(new), is_root=syntax.is_root)
+        row = new.row
         inside = f"{shape} {arguments}" if row.arity == 0 else ""
-        is_plain = row.name == opcode and not row.called and not made.control_predecessors
+        is_plain = row.name == opcode and not row.called and not new.control_predecessors
         if is_plain and len(inside) < _LONGEST:
             if len(_plain) > MEMO:
                 _plain.clear()
-            _plain[opcode, inside, before, after] = made.attrs, _without_metadata(made.annotations)
+            _plain[opcode, inside, before, after] = new.attrs, _without_metadata(new.annotations)
 
 
 class FastOperands(OperandText):
@@ -115,7 +115,7 @@ class FastOperands(OperandText):
 
     def _all_typed(self, piece: Piece) -> tuple[Instruction, ...] | None:
         """Operands that all have their shape in front; None if the text has another form."""
-        found: list[Instruction] = []
+        operands: list[Instruction] = []
         at, end = 0, len(piece.text)
         while at < end:
             operand = TYPED_OPERAND.match(piece.text, at)
@@ -125,9 +125,9 @@ class FastOperands(OperandText):
             if operand[1] != instr.shape.text:
                 shape = self.scope.shape(Piece(operand[1], piece.start + operand.start(1)))
                 self.check(instr, shape, Piece(operand[0], piece.start + at))
-            found.append(instr)
+            operands.append(instr)
             at = operand.end()
-        return tuple(found)
+        return tuple(operands)
 
 
 def _without_metadata(annotations: Annotations) -> Annotations:

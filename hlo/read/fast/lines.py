@@ -47,17 +47,17 @@ class Lines(NamedTuple):
 
 def match_lines(text: str, pos: int) -> tuple[Lines | None, int]:
     """The plain instructions that follow each other from a line on, and where they end."""
-    found: list[re.Match[str]] = []
+    lines: list[re.Match[str]] = []
     while line := LINE.match(text, pos):
         if line[2] in NO_PLAIN_NAMES:
             break
-        found.append(line)
+        lines.append(line)
         pos = skip_space(text, line.end())
-    return (Lines(found) if found else None), pos
+    return (Lines(lines) if lines else None), pos
 
 
 def skip_space(text: str, pos: int) -> int:
     """The next character that is not blank."""
-    found = _SPACE.match(text, pos)
-    assert found  # it matches the empty text too
-    return found.end()
+    match = _SPACE.match(text, pos)
+    assert match  # it matches the empty text too
+    return match.end()

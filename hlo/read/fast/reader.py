@@ -50,17 +50,17 @@ class FastReader(GrammarReader):
 
     def parameters(self, piece: Piece) -> list[Piece]:
         """The shapes of a signature's parameters, where they are arrays and tuples of arrays."""
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         at, end = 0, len(piece.text)
         while at < end:
             parameter = _PARAMETER.match(piece.text, at)
             if parameter is None:
                 return super().parameters(piece)
-            found.append(Piece(parameter[1], piece.start + parameter.start(1)))
+            pieces.append(Piece(parameter[1], piece.start + parameter.start(1)))
             at = parameter.end()
-        return found if not piece.text.endswith(", ") else super().parameters(piece)
+        return pieces if not piece.text.endswith(", ") else super().parameters(piece)
 
     def value(self, kind: str, piece: Piece) -> Any:
         """The value that a piece spells, by the rule for its kind."""
-        found = usual_value(kind, piece.text)
-        return super().value(kind, piece) if found is None else found
+        fast = usual_value(kind, piece.text)
+        return super().value(kind, piece) if fast is None else fast

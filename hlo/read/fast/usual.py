@@ -66,12 +66,12 @@ def usual_shape(text: str) -> Shape | None:
     elements: list[Shape] = []
     at, end = 1, len(text) - 1
     while at < end:
-        found = _ELEMENT.match(text, at, end)
-        shape = _array(found[1]) if found else None
-        if found is None or shape is None:
+        match = _ELEMENT.match(text, at, end)
+        shape = _array(match[1]) if match else None
+        if match is None or shape is None:
             return None
         elements.append(shape)
-        at = found.end()
+        at = match.end()
     return None if text[at - 1] == "," else tuple_of(*elements)
 
 
@@ -91,14 +91,14 @@ def usual_metadata(text: str) -> Metadata | None:
 
 @lru_cache(10_000)
 def _array(text: str) -> Shape | None:
-    found = _ARRAY.fullmatch(text)
-    element_type = ELEMENT_TYPES.get(found[1]) if found else None
-    if found is None or element_type is None or not element_type.is_array:
+    match = _ARRAY.fullmatch(text)
+    element_type = ELEMENT_TYPES.get(match[1]) if match else None
+    if match is None or element_type is None or not element_type.is_array:
         return None
-    dims = _numbers(found[2])
+    dims = _numbers(match[2])
     layout = row_major(len(dims))
-    if found[3] is not None:
-        order = _numbers(found[3])
+    if match[3] is not None:
+        order = _numbers(match[3])
         if sorted(order) != list(range(len(dims))):
             return None
         layout = Layout(order)
@@ -124,9 +124,9 @@ def usual_value(kind: str, text: str) -> Any:
     """The value that a text spells, if its form is usual; else None."""
     if kind != "shape":
         return USUAL[kind](text) if kind in USUAL else None
-    found = SHAPES.get(text)
-    if found is None and (found := usual_shape(text)) is not None:
+    shape = SHAPES.get(text)
+    if shape is None and (shape := usual_shape(text)) is not None:
         if len(SHAPES) > MEMO:
             SHAPES.clear()
-        SHAPES[text] = found
-    return found
+        SHAPES[text] = shape
+    return shape

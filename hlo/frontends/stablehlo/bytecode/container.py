@@ -105,11 +105,11 @@ class Container:
             return Entry(dialect, not is_custom, section.part(size))
 
         counts = [sizes.count(), sizes.count()]
-        made: tuple[list[Entry], list[Entry]] = ([], [])
-        for count, entries in zip(counts, made, strict=True):
+        lists: tuple[list[Entry], list[Entry]] = ([], [])
+        for count, entries in zip(counts, lists, strict=True):
             while len(entries) < count:
                 entries.extend(_group(sizes, self._dialects, entry))
-        return made
+        return lists
 
 
 def found(things: Sequence[_Thing], number: int, at: Cursor) -> _Thing:
@@ -119,10 +119,10 @@ def found(things: Sequence[_Thing], number: int, at: Cursor) -> _Thing:
     return things[number]
 
 
-def _group(at: Cursor, dialects: Sequence[str], each: Callable[[str], _Thing]) -> list[_Thing]:
+def _group(at: Cursor, dialects: Sequence[str], read: Callable[[str], _Thing]) -> list[_Thing]:
     """Things of one dialect."""
     dialect = found(dialects, at.number(), at)
-    return [each(dialect) for _ in range(at.count())]
+    return [read(dialect) for _ in range(at.count())]
 
 
 def _strings(section: Cursor) -> list[str]:

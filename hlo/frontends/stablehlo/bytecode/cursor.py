@@ -31,9 +31,9 @@ class Cursor:
         """Whether all is read."""
         return self._at >= self._end
 
-    def broken(self, what: str) -> BrokenError:
+    def broken(self, problem: str) -> BrokenError:
         """The error for this place."""
-        return BrokenError(f"{what}, at byte {self._at}")
+        return BrokenError(f"{problem}, at byte {self._at}")
 
     def take(self, count: int) -> bytes:
         """The next bytes."""
@@ -67,13 +67,13 @@ class Cursor:
 
     def signed(self) -> int:
         """An integer whose last bit is its sign."""
-        found = self.number()
-        return found >> 1 ^ -(found & 1)
+        number = self.number()
+        return number >> 1 ^ -(number & 1)
 
     def flagged(self) -> tuple[int, bool]:
         """An integer, and the truth value that is its last bit."""
-        found = self.number()
-        return found >> 1, bool(found & 1)
+        number = self.number()
+        return number >> 1, bool(number & 1)
 
     def signed_list(self) -> tuple[int, ...]:
         """Integers after their number."""
@@ -81,10 +81,10 @@ class Cursor:
 
     def count(self) -> int:
         """The number of things that follow, which take a byte each at least."""
-        found = self.number()
-        if found > self._end - self._at:
-            raise self.broken(f"{found} things are announced, and fewer bytes follow")
-        return found
+        number = self.number()
+        if number > self._end - self._at:
+            raise self.broken(f"{number} things are announced, and fewer bytes follow")
+        return number
 
     def blob(self) -> bytes:
         """Bytes after their number."""
@@ -95,9 +95,9 @@ class Cursor:
         end = self._raw.find(b"\0", self._at, self._end)
         if end < 0:
             raise self.broken("a text does not end")
-        found = self.take(end - self._at)
+        text = self.take(end - self._at)
         self.take(1)
-        return found.decode("utf-8", "surrogateescape")
+        return text.decode("utf-8", "surrogateescape")
 
     def section(self) -> tuple[int, Cursor]:
         """The number of a section, and a cursor for its content."""

@@ -145,20 +145,20 @@ class Entries:
 
     def integer(self, at: Cursor, kind: Any) -> Integer | bool:
         """An integer of a type; a truth value, if that is the type."""
-        found = element_type_of(kind, at)
-        bits = self._bits(at, found.bits)
-        if found is PRED:
+        element_type = element_type_of(kind, at)
+        bits = self._bits(at, element_type.bits)
+        if element_type is PRED:
             return bool(bits)
-        is_negative = found.kind == "signed" and bits >> found.bits - 1
-        return Integer(bits - (1 << found.bits) if is_negative else bits, str(kind))
+        is_negative = element_type.kind == "signed" and bits >> element_type.bits - 1
+        return Integer(bits - (1 << element_type.bits) if is_negative else bits, str(kind))
 
     def real(self, at: Cursor, kind: Any) -> Real:
         """A float of a type."""
-        found = element_type_of(kind, at)
-        if not found.is_floating:
+        element_type = element_type_of(kind, at)
+        if not element_type.is_floating:
             raise at.broken(f"a float is said to be of type {kind}")
-        raw = self._bits(at, found.bits).to_bytes(found.dtype.itemsize, "little")
-        return Real(float(np.frombuffer(raw, found.dtype)[0]), str(kind))
+        raw = self._bits(at, element_type.bits).to_bytes(element_type.dtype.itemsize, "little")
+        return Real(float(np.frombuffer(raw, element_type.dtype)[0]), str(kind))
 
     def numbers(self, at: Cursor, shape: Shape) -> Any:
         """The array of a constant: all its numbers, or one for all."""
@@ -166,8 +166,8 @@ class Entries:
             raise at.broken("a constant has no element type")
         raw, kind, size = at.blob(), shape.element_type, shape.size
         try:
-            made = _truth_values(raw, size) if kind is PRED else numbers.of_bytes(raw, kind, size)
-            return numbers.in_shape(made, shape)
+            values = _truth_values(raw, size) if kind is PRED else numbers.of_bytes(raw, kind, size)
+            return numbers.in_shape(values, shape)
         except (ValueError, TypeError):
             raise at.broken(f"a constant of {len(raw)} bytes is no {shape}") from None
 

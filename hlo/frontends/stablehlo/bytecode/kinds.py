@@ -41,8 +41,8 @@ def _tagged(name: str, /, **fields: str) -> Read:
 
     def read(entries: Entries, at: Cursor) -> Tagged:
         values = {key: _FIELDS[kind](entries, at) for key, kind in fields.items()}
-        given = {key: value for key, value in values.items() if value is not None}
-        return Tagged(f"stablehlo.{name}", (), given)
+        arguments = {key: value for key, value in values.items() if value is not None}
+        return Tagged(f"stablehlo.{name}", (), arguments)
 
     return read
 

@@ -84,11 +84,11 @@ class _OperationReader:
             at.number()
         if has & _ORDERS:
             self._skip_orders(at, len(results))
-        made = [BlockArgument(f"%{next_ + k}", kind) for k, kind in enumerate(results)]
-        after = next_ + len(made)
-        values.update(zip(range(next_, after), made, strict=True))
+        arguments = [BlockArgument(f"%{next_ + k}", kind) for k, kind in enumerate(results)]
+        after = next_ + len(arguments)
+        values.update(zip(range(next_, after), arguments, strict=True))
         regions = self._regions(at, values, inside, depth) if has & _REGIONS else ()
-        names, shapes = _names_and_shapes(made)
+        names, shapes = _names_and_shapes(arguments)
         used, used_shapes = _names_and_shapes(operands)
         line = _line(name, names, used, location)
         span = Span(Source(line, self._file), 0, len(line))
@@ -106,11 +106,11 @@ class _OperationReader:
 
     def _location(self, at: Cursor) -> Any:
         """A place in the user's program: a name around another place, a file and line, or None."""
-        place = found = self._entries.attribute(at)
+        place = location = self._entries.attribute(at)
         for _ in range(MAX_NESTING):
             match place:
                 case None | ("file", str(), int()):
-                    return found
+                    return location
                 case ("named", str(), inside):
                     place = inside
                 case _:
@@ -118,21 +118,21 @@ class _OperationReader:
         raise at.broken("a location is none")
 
     def _dictionary(self, at: Cursor) -> dict[str, Any]:
-        given = self._entries.attribute(at)
-        if not isinstance(given, dict):
+        dictionary = self._entries.attribute(at)
+        if not isinstance(dictionary, dict):
             raise at.broken("the attributes of an operation are no dictionary")
-        return {**given}
+        return {**dictionary}
 
     def _properties(self, at: Cursor, names: str) -> dict[str, Any]:
         """The attributes that an operation always has, in the order of their names."""
-        made: dict[str, Any] = {}
+        properties: dict[str, Any] = {}
         for key in names.split():
             is_optional = key.endswith("?")
             read = self._entries.optional_attribute if is_optional else self._entries.attribute
             value = read(at)
             if value is not None or not is_optional:
-                made[key.rstrip("?")] = value
-        return made
+                properties[key.rstrip("?")] = value
+        return properties
 
     def _regions(self, at: Cursor, values: _Values, next_: int, depth: int) -> tuple[Region, ...]:
         if depth > MAX_NESTING:
@@ -158,13 +158,13 @@ class _OperationReader:
             next_ += len(arguments)
             operations: list[Operation] = []
             for _ in range(length):
-                made, next_ = self.operation(at, values, next_, inside, depth)
-                operations.append(made)
+                operation, next_ = self.operation(at, values, next_, inside, depth)
+                operations.append(operation)
             blocks.append(Region(arguments, tuple(operations)))
         return blocks[0] if blocks else Region((), ())
 
     def _arguments(self, at: Cursor, next_: int) -> tuple[BlockArgument, ...]:
-        made: list[BlockArgument] = []
+        arguments: list[BlockArgument] = []
         for place in range(at.count()):
             has_location = True
             if self._version >= HAS_OPTIONAL_LOCATIONS:
@@ -174,10 +174,10 @@ class _OperationReader:
                 shape = self._entries.value_type(at)
             if has_location:
                 self._location(at)
-            made.append(BlockArgument(f"%arg{next_ + place}", shape))
+            arguments.append(BlockArgument(f"%arg{next_ + place}", shape))
         if self._version >= HAS_ORDERS_OF_USES and at.byte():
-            self._skip_orders(at, len(made))
-        return tuple(made)
+            self._skip_orders(at, len(arguments))
+        return tuple(arguments)
 
     @staticmethod
     def _skip_orders(at: Cursor, values: int) -> None:
@@ -198,8 +198,8 @@ def _names_and_shapes(
 
 def _line(operation: str, results: Sequence[str], operands: Sequence[str], location: Any) -> str:
     """A line that shows an operation, with its place in the user's program."""
-    made = f"{', '.join(results)} = " if results else ""
+    prefix = f"{', '.join(results)} = " if results else ""
     name, file, line = place_of(location, {})
     place = f"{quote(file)}:{line}:0" if file else ""
     named = f"{quote(name)}({place})" if name and place else place
-    return f"{made}{operation}({', '.join(operands)}){f' loc({named})' if named else ''}"
+    return f"{prefix}{operation}({', '.join(operands)}){f' loc({named})' if named else ''}"

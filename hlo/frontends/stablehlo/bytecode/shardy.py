@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 def _text(entries: Entries, at: Cursor) -> str:
     """The text of the attribute whose number comes next."""
-    given = entries.attribute(at)
-    if not isinstance(given, Tagged) or not given.name.startswith("sdy") or not given.words:
+    value = entries.attribute(at)
+    if not isinstance(value, Tagged) or not value.name.startswith("sdy") or not value.words:
         raise at.broken("a part of a sharding is none")
-    return str(given.words[-1]).removeprefix("#sdy.sharding")
+    return str(value.words[-1]).removeprefix("#sdy.sharding")
 
 
 def _list(entries: Entries, at: Cursor) -> str:

@@ -45,16 +45,16 @@ def broadcasted(scope: RegionScope, op: Operation, operands: Operands) -> Made:
     result's dimensions those of the operand of the lower rank belong.
     """
     written = given(op, "broadcast_dimensions", default=()) or ()
-    sizes = _common_sizes(op, [each.shape.dims for each in operands], integers(written))
+    sizes = _common_sizes(op, [operand.shape.dims for operand in operands], integers(written))
     whole: list[Instruction] = []
-    for each in operands:
-        shape = each.shape.with_dims(sizes)
-        rank, own = len(sizes), each.shape.rank
+    for operand in operands:
+        shape = operand.shape.with_dims(sizes)
+        rank, own = len(sizes), operand.shape.rank
         lower = written and own < rank
         dimensions = integers(written) if lower else tuple(range(rank - own, rank))
-        is_whole = each.shape.dims == sizes
+        is_whole = operand.shape.dims == sizes
         asked = replace(op, result_shapes=(shape,))
-        whole.append(each if is_whole else broadcast(scope, asked, each, dimensions))
+        whole.append(operand if is_whole else broadcast(scope, asked, operand, dimensions))
     plain = replace(op, name=_ALIKE[op.name.partition("broadcast_")[2]])
     return translation_of(plain)(scope, plain, whole)
 
@@ -81,6 +81,6 @@ def constant_like(scope: RegionScope, op: Operation, operands: Operands) -> Inst
     """A number as an array of the type and the sizes of another one."""
     scalar = array(op.result_shapes[0].element_type)
     number = np.asarray(given(op, "value")).astype(scalar.element_type.dtype)
-    made = scope.add("constant", shape=scalar, literal=literal(number, scalar))
+    constant = scope.add("constant", shape=scalar, literal=literal(number, scalar))
     shape = scalar.with_dims(operands[0].shape.dims)
-    return scope.add("broadcast", made, shape=shape, dimensions=()) if shape.rank else made
+    return scope.add("broadcast", constant, shape=shape, dimensions=()) if shape.rank else constant

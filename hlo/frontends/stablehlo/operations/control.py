@@ -200,7 +200,7 @@ def _laid_out(shapes: Sequence[Shape], orders: Sequence[Any]) -> tuple[Shape, ..
     )
 
 
-def _aliases(found: Sequence[Tagged]) -> tuple[OutputOperandAlias, ...]:
+def _aliases(aliases: Sequence[Tagged]) -> tuple[OutputOperandAlias, ...]:
     """The results that share the buffers of operands."""
     return tuple(
         OutputOperandAlias(
@@ -208,7 +208,7 @@ def _aliases(found: Sequence[Tagged]) -> tuple[OutputOperandAlias, ...]:
             integer_of(alias.fields["operand_index"]),
             integers(alias.fields["operand_tuple_indices"]),
         )
-        for alias in found
+        for alias in aliases
     )
 
 

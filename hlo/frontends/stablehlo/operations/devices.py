@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def _channel(op: Operation) -> int | None:
-    found = given(op, "channel_handle", default="")
-    handle = integer_of(found.fields["handle"]) if isinstance(found, Tagged) else 0
+    channel = given(op, "channel_handle", default="")
+    handle = integer_of(channel.fields["handle"]) if isinstance(channel, Tagged) else 0
     return handle or None
 
 
@@ -122,8 +122,8 @@ def all_to_all(scope: RegionScope, op: Operation, operands: Operands) -> list[In
     if count < 1:
         raise HloError("HLO013", f"{op.name} splits into {count} parts", op.span)
     together = _together(scope, op)
-    made = [scope.add("all-to-all", each, dimensions=(cut,), **together) for each in operands]
-    return made if cut == joined else [_moved(scope, each, cut, joined, count) for each in made]
+    parts = [scope.add("all-to-all", x, dimensions=(cut,), **together) for x in operands]
+    return parts if cut == joined else [_moved(scope, part, cut, joined, count) for part in parts]
 
 
 def _moved(
@@ -158,7 +158,7 @@ def collective_broadcast(scope: RegionScope, op: Operation, operands: Operands) 
         message = "HLO has no broadcast from a device that a value names"
         raise HloError("HLO013", message, op.span)
     together = _together(scope, op)
-    return [scope.add("collective-broadcast", each, **together) for each in operands]
+    return [scope.add("collective-broadcast", operand, **together) for operand in operands]
 
 
 @translates("custom_call.ragged_all_to_all")

@@ -36,11 +36,11 @@ def einsum(scope: RegionScope, op: Operation, operands: Operands) -> Instruction
     Source: `Einsum` in XLA's `xla/hlo/builder/lib/matrix.cc`.
     """
     config = str(given(op, "einsum_config", "config")).replace(" ", "")
-    found = _CONFIG.fullmatch(config)
+    match = _CONFIG.fullmatch(config)
     ranks = [o.shape.rank for o in operands]
-    left, right, result = _without_ellipsis(found.groups(), ranks) if found else ("", "", "")
+    left, right, result = _without_ellipsis(match.groups(), ranks) if match else ("", "", "")
     known = set(result) <= {*left, *right} and len(set(result)) == len(result)
-    if not found or not known or [len(left), len(right)] != ranks:
+    if not match or not known or [len(left), len(right)] != ranks:
         message = f"`{config}` does not name the dimensions of these operands and this result"
         raise HloError("HLO013", message, op.span)
     with scope.builder:
@@ -52,7 +52,7 @@ def einsum(scope: RegionScope, op: Operation, operands: Operands) -> Instruction
     kind = op.result_shapes[0].element_type
     order = batch + rest
     sizes = dict(zip(left + right, one.shape.dims + other.shape.dims, strict=True))
-    made = scope.add(
+    product = scope.add(
         "dot", one, other, operand_precision=precision_of(op),
         shape=array(kind, tuple(sizes[x] for x in order)),
         lhs_batch_dims=tuple(left.index(x) for x in batch),
@@ -61,7 +61,7 @@ def einsum(scope: RegionScope, op: Operation, operands: Operands) -> Instruction
         rhs_contracting_dims=tuple(right.index(x) for x in summed),
     )  # fmt: skip
     dimensions = tuple(order.index(letter) for letter in result)
-    return scope.add("transpose", made, dimensions=dimensions)
+    return scope.add("transpose", product, dimensions=dimensions)
 
 
 def _without_ellipsis(sides: Sequence[str], ranks: Sequence[int]) -> list[str]:

@@ -57,10 +57,10 @@ def with_scalars(scope: RegionScope, op: Operation, operands: Operands) -> Instr
     """Scalars among the operands stand for all elements; in HLO they are repeated first."""
     shape = op.result_shapes[0]
     whole = [
-        scope.add("broadcast", each, shape=each.shape.with_dims(shape.dims), dimensions=())
-        if shape.rank and not each.shape.rank
-        else each
-        for each in operands
+        scope.add("broadcast", operand, shape=operand.shape.with_dims(shape.dims), dimensions=())
+        if shape.rank and not operand.shape.rank
+        else operand
+        for operand in operands
     ]
     return scope.add(op.name.partition(".")[2], *whole)
 
@@ -70,8 +70,8 @@ def reduce_precision(scope: RegionScope, op: Operation, operands: Operands) -> I
     """Rounding to a smaller float format, `e5m10`."""
     bits = re.fullmatch(r"e(\d+)m(\d+)", str(given(op, "format", default="")))
     names = ("exponent_bits", "mantissa_bits")
-    found = map(integer, bits.groups()) if bits else (integer_of(given(op, n)) for n in names)
-    return scope.add("reduce-precision", *operands, **dict(zip(names, found, strict=True)))
+    sizes = map(integer, bits.groups()) if bits else (integer_of(given(op, n)) for n in names)
+    return scope.add("reduce-precision", *operands, **dict(zip(names, sizes, strict=True)))
 
 
 @translates("stablehlo.map")

@@ -38,10 +38,10 @@ def _function(name: str) -> Callable[[Function], Function]:
             kind = operands[0].shape.element_type
             small = kind.is_floating and kind.bits < F32.bits
             with scope.builder:
-                given = [_converted(scope, x, F32) if small else x for x in operands]
-                made = function(scope, *given)
-                is_number = made.shape.element_type is F32
-                return _converted(scope, made, kind) if small and is_number else made
+                inputs = [_converted(scope, x, F32) if small else x for x in operands]
+                result = function(scope, *inputs)
+                is_number = result.shape.element_type is F32
+                return _converted(scope, result, kind) if small and is_number else result
 
         translates(name)(translate)
         return function
@@ -122,8 +122,8 @@ def atan(scope: RegionScope, x: Instruction) -> Instruction:
     if not x.shape.element_type.is_complex:
         return scope.add("atan2", x, scope.builder.number(1, x))
     turned = scope.add("complex", -scope.add("imag", x), scope.add("real", x))
-    found = scope.add("atanh", turned)
-    return scope.add("complex", scope.add("imag", found), -scope.add("real", found))
+    angle = scope.add("atanh", turned)
+    return scope.add("complex", scope.add("imag", angle), -scope.add("real", angle))
 
 
 @_function("chlo.erf_inv")
@@ -134,8 +134,8 @@ def erf_inv(scope: RegionScope, x: Instruction) -> Instruction:
     total = None
     for limit, rooted, shift, numbers in reversed(ranges):
         variable = (scope.add("sqrt", w) if rooted else w) - shift
-        made = _polynomial(scope, variable, numbers)
-        total = made if total is None else _select(scope, w < limit, made, total)
+        polynomial = _polynomial(scope, variable, numbers)
+        total = polynomial if total is None else _select(scope, w < limit, polynomial, total)
     assert total is not None
     return _select(scope, _equal(scope, abs(x), 1), x * math.inf, total * x)
 
@@ -176,13 +176,13 @@ def lgamma(scope: RegionScope, x: Instruction) -> Instruction:
     for number, coefficient in enumerate(coefficients.LANCZOS):
         total = total + coefficient / (z + (number + 1))
     t = z + coefficients.LANCZOS_SHIFT
-    found = (z + 0.5 - t / log) * log + math.log(2 * math.pi) / 2 + scope.add("log", total)
+    large = (z + 0.5 - t / log) * log + math.log(2 * math.pi) / 2 + scope.add("log", total)
     part = abs(x) - scope.add("floor", abs(x))
     part = _select(scope, part > 0.5, 1 - part, part)
     sine = scope.add("log", scope.add("sine", part * math.pi))
     finite = scope.add("is-finite", sine)
-    mirrored = _select(scope, finite, math.log(math.pi) - sine - found, -sine)
-    result = _select(scope, below, mirrored, found)
+    mirrored = _select(scope, finite, math.log(math.pi) - sine - large, -sine)
+    result = _select(scope, below, mirrored, large)
     return _select(scope, abs(x) >= math.inf, math.inf, result)
 
 
@@ -197,10 +197,10 @@ def digamma(scope: RegionScope, x: Instruction) -> Instruction:
         slope = slope - coefficient / (shifted * shifted)
         total = total + coefficient / shifted
     t = z + coefficients.LANCZOS_SHIFT
-    found = log + slope / total - (coefficients.LANCZOS_SHIFT - 0.5) / t
+    large = log + slope / total - (coefficients.LANCZOS_SHIFT - 0.5) / t
     angle = (x + abs(scope.add("floor", x + 0.5))) * math.pi
-    mirrored = found - math.pi * scope.add("cosine", angle) / scope.add("sine", angle)
-    result = _select(scope, below, mirrored, found)
+    mirrored = large - math.pi * scope.add("cosine", angle) / scope.add("sine", angle)
+    result = _select(scope, below, mirrored, large)
     return _select(scope, (x <= 0) & _is_whole(scope, x), math.nan, result)
 
 
@@ -221,24 +221,24 @@ def zeta(scope: RegionScope, x: Instruction, q: Instruction) -> Instruction:
     for k, coefficient in reversed(list(enumerate(coefficients.ZETA[:-1]))):
         factor = (x + (2 * k + 2)) * (x + (2 * k + 1))
         correction = factor * (1 / (at * at) * correction) + coefficient
-    found = total + term * at / (x - 1) + term * (x / at * correction + 0.5)
+    result = total + term * at / (x - 1) + term * (x / at * correction + 0.5)
     smallest = float(np.finfo(x.shape.element_type.dtype).smallest_subnormal)
-    found = _select(scope, abs(term) < abs(total) * smallest, total, found)
-    found = _select(scope, x < 1, math.nan, found)
+    result = _select(scope, abs(term) < abs(total) * smallest, total, result)
+    result = _select(scope, x < 1, math.nan, result)
     is_even = _is_whole(scope, x) & _equal(scope, x % 2, 0)
     at_pole = _select(scope, is_even, math.inf, scope.builder.number(math.nan, x))
-    found = _select(scope, (q <= 0) & ~_is_whole(scope, x), math.nan, found)
-    found = _select(scope, (q <= 0) & _is_whole(scope, q), at_pole, found)
-    return _select(scope, _equal(scope, x, 1), math.inf, found)
+    result = _select(scope, (q <= 0) & ~_is_whole(scope, x), math.nan, result)
+    result = _select(scope, (q <= 0) & _is_whole(scope, q), at_pole, result)
+    return _select(scope, _equal(scope, x, 1), math.inf, result)
 
 
 @_function("chlo.polygamma")
 def polygamma(scope: RegionScope, n: Instruction, x: Instruction) -> Instruction:
     """The n-th derivative of digamma: n! zeta(n + 1, x), negative for even n."""
     factorial = scope.add("exponential", lgamma(scope, n + 1))
-    found = (n % 2 * 2 - 1) * factorial * zeta(scope, n + 1, x)
-    found = _select(scope, _equal(scope, n, 0), digamma(scope, x), found)
-    return _select(scope, (n < 0) | ~_is_whole(scope, n), math.nan, found)
+    result = (n % 2 * 2 - 1) * factorial * zeta(scope, n + 1, x)
+    result = _select(scope, _equal(scope, n, 0), digamma(scope, x), result)
+    return _select(scope, (n < 0) | ~_is_whole(scope, n), math.nan, result)
 
 
 def _chebyshev(scope: RegionScope, x: Instruction, numbers: Sequence[float]) -> Instruction:
@@ -285,6 +285,6 @@ def next_after(scope: RegionScope, _op: Operation, operands: Operands) -> Instru
         moved = _select(scope, compared("EQ", sizes[0], zero), from_zero, words[0] + step)
         same = compared("EQ", x, y)
         moved = _select(scope, same, words[1], moved)
-        found = scope.add("bitcast-convert", moved, shape=x.shape)
+        result = scope.add("bitcast-convert", moved, shape=x.shape)
         is_nan = compared("NE", x, x) | compared("NE", y, y)
-        return _select(scope, is_nan, math.nan, found)
+        return _select(scope, is_nan, math.nan, result)

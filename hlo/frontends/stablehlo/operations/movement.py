@@ -45,8 +45,8 @@ def constant(scope: RegionScope, op: Operation, _operands: Operands) -> Instruct
     number = one_number(value)
     if number is not None and shape.size > MOST_WRITTEN_OUT:
         scalar = array(shape.element_type)
-        made = scope.add("constant", shape=scalar, literal=literal(number, scalar))
-        return scope.add("broadcast", made, shape=shape, dimensions=())
+        scalar_constant = scope.add("constant", shape=scalar, literal=literal(number, scalar))
+        return scope.add("broadcast", scalar_constant, shape=shape, dimensions=())
     return scope.add("constant", shape=shape, literal=literal(np.asarray(value), shape))
 
 
@@ -76,11 +76,11 @@ def broadcast(
     shape = op.result_shapes[0]
     sizes = [shape.dims[d] for d in dimensions]
     pairs = zip(operand.shape.dims, sizes, dimensions, strict=True)
-    kept = [d for n, size, d in pairs if n == size]
-    if len(kept) < len(sizes):
-        dims = tuple(shape.dims[d] for d in kept)
+    operand_dims = [d for n, size, d in pairs if n == size]
+    if len(operand_dims) < len(sizes):
+        dims = tuple(shape.dims[d] for d in operand_dims)
         operand = scope.add("reshape", operand, shape=array(shape.element_type, dims))
-    return scope.add("broadcast", operand, shape=shape, dimensions=tuple(kept))
+    return scope.add("broadcast", operand, shape=shape, dimensions=tuple(operand_dims))
 
 
 @translates("stablehlo.broadcast")
@@ -185,7 +185,7 @@ def _gather(
 @translates("stablehlo.torch_index_select")
 def torch_index_select(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The slices of the operand along a dimension at some indices, batch by batch."""
-    operand, index = (each.shape for each in operands)
+    operand, index = (operand.shape for operand in operands)
     batch = integer_of(given(op, "batch_dims", default=0))
     along = integer_of(given(op, "dim")) % operand.rank
     batches = tuple(range(batch))
@@ -217,12 +217,12 @@ def constant_integers(op: Operation, operand: Instruction) -> tuple[int, ...]:
     HloError
         HLO013 if it is none.
     """
-    found: Any = getattr(operand.attrs, "literal", None)
-    if found is None or found.array is None:
+    number: Any = getattr(operand.attrs, "literal", None)
+    if number is None or number.array is None:
         notes = ["HLO has no arrays whose sizes are known at run time only, but for bounded ones"]
         message = f"the sizes of {op.name} are no constants"
         raise HloError("HLO013", message, op.span, notes)
-    return tuple(integer_of(n) for n in found.array.ravel())
+    return tuple(integer_of(n) for n in number.array.ravel())
 
 
 @translates("stablehlo.dynamic_reshape")

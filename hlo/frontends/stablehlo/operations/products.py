@@ -42,10 +42,10 @@ def precision_of(op: Operation) -> tuple[str, ...]:
 
 def _algorithm(op: Operation) -> str:
     """The algorithm of a dot, by HLO's name for it: operand type, sum's type, partial products."""
-    found = given(op, "algorithm", default="")
-    if not isinstance(found, Tagged):
+    algorithm = given(op, "algorithm", default="")
+    if not isinstance(algorithm, Tagged):
         return ""
-    fields = found.fields
+    fields = algorithm.fields
     types = [str(fields[f"{side}_precision_type"]) for side in ("lhs", "rhs")]
     total = str(fields["accumulation_type"])
     count = integer_of(fields.get("num_primitive_operations", 1))
@@ -128,10 +128,10 @@ def convolution(scope: RegionScope, op: Operation, operands: Operands) -> Instru
     numbers: Any = given(op, "dim_numbers", "dimension_numbers")
     labels = _numbered(numbers.fields) if getattr(numbers, "fields", ()) else _labels(numbers)
     kernel = operands[1].shape.dims
-    told = given(op, "window", default={})
+    window_attribute = given(op, "window", default={})
 
     def of(custom: str, generic: str) -> Any:
-        return told.get(custom, given(op, generic, default=()))
+        return window_attribute.get(custom, given(op, generic, default=()))
 
     window = window_of(
         [kernel[d] for d in labels.kernel_spatial],

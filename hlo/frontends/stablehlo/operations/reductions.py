@@ -48,12 +48,12 @@ def _values_from_around(scope: RegionScope, op: Operation) -> Operands:
     if not op.regions or not op.regions[0].operations:
         return []
     returned = op.regions[0].operations[-1].operands
-    found = [scope.values.get(name) for name in returned]
+    values = [scope.values.get(name) for name in returned]
     arguments = {argument.name for argument in op.regions[0].arguments}
-    made = {name for each in op.regions[0].operations for name in each.results}
-    if any(name in arguments | made for name in returned):
+    results = {name for operation in op.regions[0].operations for name in operation.results}
+    if any(name in arguments | results for name in returned):
         return []
-    return [each for each in found if each is not None and each.opcode != "constant"]
+    return [value for value in values if value is not None and value.opcode != "constant"]
 
 
 def _replaced(
@@ -150,7 +150,7 @@ def scatter(scope: RegionScope, op: Operation, operands: Operands) -> list[Instr
     called = scope.computation("region", op.regions[0])
     count = len(op.result_shapes)
     values, indices, updates = operands[:count], operands[count], operands[count + 1 :]
-    wide = [promoted(scope, each, op.result_shapes) for each in (values, updates)]
+    wide = [promoted(scope, operand, op.result_shapes) for operand in (values, updates)]
     operands = [*wide[0], indices, *wide[1]]
     return scope.several(
         op,

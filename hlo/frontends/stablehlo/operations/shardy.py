@@ -36,11 +36,11 @@ def constraint(scope: RegionScope, op: Operation, operands: Operands) -> Instruc
     (named,) = shardings_of(shardy_text(sharding), meshes)
     if devices_of(named.mesh) == 1:
         return operands[0]
-    found = sharding_of({"sdy.sharding": sharding}, op.result_shapes, meshes, op.span)
+    own = sharding_of({"sdy.sharding": sharding}, op.result_shapes, meshes, op.span)
     location = metadata_of(op.location, scope.whole.program.aliases)
     return scope.add(
         "custom-call", *operands, shape=operands[0].shape, custom_call_target="Sharding",
-        annotations=Annotations(found, per_value(shardy_text(sharding)), metadata=location),
+        annotations=Annotations(own, per_value(shardy_text(sharding)), metadata=location),
     )  # fmt: skip
 
 
@@ -78,24 +78,24 @@ def manual(scope: RegionScope, op: Operation, operands: Operands) -> list[Instru
     )
     called = scope.computation("xla.sdy.manual_computation_body", op.regions[0])
     inline = {"inlineable": "false"}
-    made = scope.add(
+    call = scope.add(
         "call", *locals_, called=(called,), annotations=_annotations(scope, op, inline)
     )
     if not op.result_shapes:
         return []
-    parts = scope.unpacked(made, len(op.result_shapes))
+    parts = scope.unpacked(call, len(op.result_shapes))
     return _resharded(scope, op, parts, "LocalToGlobal", "out_shardings", op.result_shapes)
 
 
 def _resharded(
-    scope: RegionScope, op: Operation, values: Operands, what: str, key: str, shapes: Any
+    scope: RegionScope, op: Operation, values: Operands, kind: str, key: str, shapes: Any
 ) -> list[Instruction]:
     """The parts of whole values, or the whole values of parts."""
     if not values:
         return []
     written: Any = given(op, key)
     if not isinstance(written, Tagged):
-        texts = ", ".join(shardy_text(each) for each in written)
+        texts = ", ".join(shardy_text(sharding) for sharding in written)
         text = f"#sdy.sharding_per_value<[{texts}]>"
     else:
         text = shardy_text(written)
@@ -103,7 +103,7 @@ def _resharded(
     call = scope.add(
         "custom-call", *values,
         shape=shapes[0] if len(shapes) == 1 else tuple_of(*shapes),
-        custom_call_target=f"xla.sdy.{what}Shape", custom_call_has_side_effect=True,
+        custom_call_target=f"xla.sdy.{kind}Shape", custom_call_has_side_effect=True,
         annotations=_annotations(scope, op, entries),
     )  # fmt: skip
     return scope.unpacked(call, len(values))

@@ -85,11 +85,11 @@ def _functions(module: Module) -> dict[Computation, str]:
 
 def _entry_head(module: Module, block: MlirBlock) -> str:
     parameters, root = module.entry.parameters, module.entry.root
-    told = [own for p in parameters for own in _leaf_attributes(p.shape, p.annotations)]
-    _add_aliases(module, told)
+    attributes_of = [own for p in parameters for own in _leaf_attributes(p.shape, p.annotations)]
+    _add_aliases(module, attributes_of)
     arguments = [
         f"%{value.name}: {value.type}{_told(attributes)}"
-        for value, attributes in zip(block.arguments, told, strict=True)
+        for value, attributes in zip(block.arguments, attributes_of, strict=True)
     ]
     of_results = _leaf_attributes(root.shape, Annotations(root.annotations.sharding))
     results = [
@@ -109,15 +109,15 @@ def _leaf_attributes(shape: Shape, said: Annotations) -> list[dict[str, str]]:
     shardings = sharding.elements if sharding and sharding.kind == "tuple" else [sharding] * count
     if len(shardings) != count:
         shardings = [None] * count
-    return [annotated(each, said.frontend_attributes) for each in shardings]
+    return [annotated(sharding, said.frontend_attributes) for sharding in shardings]
 
 
-def _add_aliases(module: Module, told: list[dict[str, str]]) -> None:
+def _add_aliases(module: Module, attributes: list[dict[str, str]]) -> None:
     """Add to the attributes of arguments which of them share memory with a result, or give it up.
 
     Parameters
     ----------
-    told : the attributes of each argument.
+    attributes : the attributes of each argument.
     """
     places = {
         key: place
@@ -131,11 +131,11 @@ def _add_aliases(module: Module, told: list[dict[str, str]]) -> None:
     for alias in module.header.input_output_alias:
         place = places.get((alias.parameter, alias.parameter_index))
         if place is not None and alias.output_index in outputs:
-            told[place]["tf.aliasing_output"] = f"{outputs.index(alias.output_index)} : i32"
+            attributes[place]["tf.aliasing_output"] = f"{outputs.index(alias.output_index)} : i32"
     for donor in module.header.buffer_donor:
         place = places.get((donor.parameter, donor.parameter_index))
         if place is not None:
-            told[place]["jax.buffer_donor"] = "true"
+            attributes[place]["jax.buffer_donor"] = "true"
 
 
 def _attributes(module: Module) -> dict[str, str]:

@@ -59,8 +59,8 @@ def add_dependency(scope: WritingScope, instr: Instruction) -> Tree:
     """The first operand, after the second, a token."""
     before, token = leaves(scope.tree(instr.operands[0])), scope.value(instr.operands[1])
     shapes = [*(leaf for _, leaf in instr.shape.leaves()), TOKEN_SHAPE]
-    made = scope.op("stablehlo.optimization_barrier", [*before, token], shapes)
-    return packed(made[:-1], instr.shape)
+    values = scope.op("stablehlo.optimization_barrier", [*before, token], shapes)
+    return packed(values[:-1], instr.shape)
 
 
 def _barrier(scope: WritingScope, values: Sequence[MlirValue], shape: Shape) -> list[MlirValue]:
@@ -82,8 +82,8 @@ def call(scope: WritingScope, instr: Instruction) -> Tree:
         attributes = _composite(instr, symbol(scope.function(instr.called[0])))
         if _NAME_OF_COMPOSITE.fullmatch(unquote(attributes["name"])):
             shapes = [leaf for _, leaf in instr.shape.leaves()]
-            made = scope.op("stablehlo.composite", _operands(scope, instr), shapes, attributes)
-            return packed(made, instr.shape)
+            values = scope.op("stablehlo.composite", _operands(scope, instr), shapes, attributes)
+            return packed(values, instr.shape)
     return _called(scope, instr.called[0], _operands(scope, instr))
 
 
@@ -138,8 +138,8 @@ def _composite(instr: Instruction, decomposition: str) -> dict[str, str]:
     entries = dict(said.entries) if said else {}
 
     def text(key: str, usual: str) -> str:
-        found = entries.get(f"composite.{key}", usual)
-        return unquote(found) if found.startswith('"') else found
+        text = entries.get(f"composite.{key}", usual)
+        return unquote(text) if text.startswith('"') else text
 
     return {
         "name": string(text("name", "composite")),
@@ -168,8 +168,8 @@ def choice(scope: WritingScope, instr: Instruction) -> Tree:
         for called, argument in zip(instr.called, arguments, strict=True)
     ]
     shapes = [leaf for _, leaf in instr.shape.leaves()]
-    made = scope.op(f"stablehlo.{name}", [scope.value(index)], shapes, regions=regions)
-    return packed(made, instr.shape)
+    values = scope.op(f"stablehlo.{name}", [scope.value(index)], shapes, regions=regions)
+    return packed(values, instr.shape)
 
 
 @writes("custom-call")
@@ -201,8 +201,8 @@ def custom_call(scope: WritingScope, instr: Instruction) -> Tree:
             f"operand_tuple_indices = {listed(alias.operand_index)}>"
             for alias in attrs.output_to_operand_aliasing
         )
-    made = scope.op("stablehlo.custom_call", operands, shapes, attributes)
-    pairs = zip(made, shapes, strict=True)
+    values = scope.op("stablehlo.custom_call", operands, shapes, attributes)
+    pairs = zip(values, shapes, strict=True)
     trees = tuple(scope.apart(value, shape) for value, shape in pairs)
     return trees if several else trees[0]
 
@@ -219,7 +219,7 @@ def _configured(instr: Instruction, attrs: CustomCall) -> dict[str, str]:
 
 
 def _functions(scope: WritingScope, called: Sequence[Computation]) -> str:
-    return listed(symbol(scope.function(each)) for each in called)
+    return listed(symbol(scope.function(computation)) for computation in called)
 
 
 def _layouts(shapes: Sequence[Shape]) -> str:

@@ -42,10 +42,10 @@ def _together(instr: Instruction) -> dict[str, str]:
     attrs: Any = instr.attrs
     if getattr(attrs, "mode", ""):
         raise unsayable(instr, f"mode `{attrs.mode}`")
-    found = {"replica_groups": matrix(attrs.replica_groups.groups()), **_channel(attrs.channel_id)}
+    pairs = {"replica_groups": matrix(attrs.replica_groups.groups()), **_channel(attrs.channel_id)}
     if getattr(attrs, "use_global_device_ids", False):
-        found["use_global_device_ids"] = ""
-    return found
+        pairs["use_global_device_ids"] = ""
+    return pairs
 
 
 @writes("replica-id", "partition-id")
@@ -113,10 +113,10 @@ def all_to_all(scope: WritingScope, instr: Instruction) -> Tree:
 
 def _named(instr: Instruction, count: int) -> dict[str, str]:
     """Groups; XLA asks for the devices where HLO text leaves them out."""
-    found = _together(instr)
+    attributes = _together(instr)
     if not AllToAll.of(instr).replica_groups.groups():
-        found["replica_groups"] = matrix([range(count)])
-    return found
+        attributes["replica_groups"] = matrix([range(count)])
+    return attributes
 
 
 def _cut(dimension: int, count: int) -> dict[str, str]:
@@ -157,11 +157,11 @@ def collective_permute(scope: WritingScope, instr: Instruction) -> Tree:
     shapes = shape.elements if shape.is_tuple else (shape,)
     pairs = matrix(attrs.source_target_pairs, 2)
     attributes = {"source_target_pairs": pairs, **_channel(attrs.channel_id)}
-    made = [
-        scope.op("stablehlo.collective_permute", [scope.value(operand)], [each], attributes)[0]
-        for operand, each in zip(instr.operands, shapes, strict=True)
+    values = [
+        scope.op("stablehlo.collective_permute", [scope.value(operand)], [shape], attributes)[0]
+        for operand, shape in zip(instr.operands, shapes, strict=True)
     ]
-    return packed(made, shape)
+    return packed(values, shape)
 
 
 @writes("collective-broadcast")
@@ -178,8 +178,8 @@ def infeed(scope: WritingScope, instr: Instruction) -> Tree:
     value, _ = instr.shape.elements
     shapes = [*(leaf for _, leaf in value.leaves()), TOKEN_SHAPE]
     config = {"infeed_config": string(Infeed.of(instr).infeed_config)}
-    made = scope.op("stablehlo.infeed", [scope.value(instr.operands[0])], shapes, config)
-    return packed(made[:-1], value), made[-1]
+    values = scope.op("stablehlo.infeed", [scope.value(instr.operands[0])], shapes, config)
+    return packed(values[:-1], value), values[-1]
 
 
 @writes("outfeed")
@@ -212,5 +212,5 @@ def recv(scope: WritingScope, instr: Instruction) -> Tree:
     value = instr.shape.elements[0]
     shapes = [*(leaf for _, leaf in value.leaves()), TOKEN_SHAPE]
     attributes = _channel_of(instr, _FROM_HOST)
-    made = scope.op("stablehlo.recv", [scope.value(instr.operands[0])], shapes, attributes)
-    return packed(made[:-1], value), made[-1]
+    values = scope.op("stablehlo.recv", [scope.value(instr.operands[0])], shapes, attributes)
+    return packed(values[:-1], value), values[-1]

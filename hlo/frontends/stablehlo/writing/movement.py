@@ -37,7 +37,7 @@ def one(scope: WritingScope, instr: Instruction, name: str, attributes: dict[str
 @writes("constant")
 def constant(scope: WritingScope, instr: Instruction) -> Tree:
     """A literal; those of a tuple one by one."""
-    found = Constant.of(instr).literal
+    literal = Constant.of(instr).literal
 
     def made(part: Literal) -> Tree:
         if part.shape.is_tuple:
@@ -46,10 +46,10 @@ def constant(scope: WritingScope, instr: Instruction) -> Tree:
             return scope.op("stablehlo.after_all", [], [part.shape])[0]
         return constant_of(scope, part.array, part.shape)
 
-    if any(leaf.elided for leaf in _leaves(found)):
+    if any(leaf.elided for leaf in _leaves(literal)):
         note = "dump the module with XLA_FLAGS=--xla_dump_large_constants, or as a protocol buffer"
         raise unsayable(instr, "number for `{...}`", note)
-    return made(found)
+    return made(literal)
 
 
 def _leaves(literal: Literal) -> list[Literal]:

@@ -133,9 +133,9 @@ class BlockPrinter:
 
     def _opened(self, regions: Sequence[MlirRegion], end: str, depth: int) -> _OpenBlock:
         """Begin the first of some regions."""
-        (block, given), *others = regions
-        if given is not None:
-            names = [self._name(value) for value in given]
+        (block, arguments), *others = regions
+        if arguments is not None:
+            names = [self._name(value) for value in arguments]
             self._names.update(zip(block.arguments, names, strict=True))
         elif block.arguments:
             inside = ", ".join(f"%{value.name}: {value.type}" for value in block.arguments)
@@ -149,8 +149,8 @@ class BlockPrinter:
         values = frame.block.results
         names = ", ".join(map(self._name, values))
         types = ", ".join(value.type for value in values)
-        told = f" {names} : {types}" if values else ""
-        self.lines.append(f"{_INDENT * depth}{frame.returns}{told}")
+        returned = f" {names} : {types}" if values else ""
+        self.lines.append(f"{_INDENT * depth}{frame.returns}{returned}")
 
     def _line(self, op: MlirOp) -> str:
         if op.name == "stablehlo.constant" and not op.others:
@@ -182,6 +182,6 @@ def _results(op: MlirOp) -> str:
 
 def signature(operands: Sequence[Any], results: Sequence[Any]) -> str:
     """The type of an operation: `(tensor<f32>, tensor<f32>) -> tensor<f32>`."""
-    made = ", ".join(value.type for value in results)
-    made = made if len(results) == 1 else f"({made})"
-    return f"({', '.join(value.type for value in operands)}) -> {made}"
+    types = ", ".join(value.type for value in results)
+    types = types if len(results) == 1 else f"({types})"
+    return f"({', '.join(value.type for value in operands)}) -> {types}"

@@ -50,14 +50,14 @@ def _algorithm(instr: Instruction, name: str) -> dict[str, str]:
     if not name or name == "unset":
         return {}
     fast = _ANY_F8.fullmatch(name)
-    found = _ALGORITHM.fullmatch(name)
+    match = _ALGORITHM.fullmatch(name)
     if fast:
         kind = instr.operands[0].shape.element_type.name
         if not kind.startswith("f8"):
             raise unsayable(instr, f"algorithm `{name}` for {kind}")
         kinds, total, count = [f"f8{kind[2:].upper()}"] * 2, "f32", "1"
-    elif found:
-        kinds, total, count = [found["lhs"], found["rhs"]], found["sum"], found["count"] or "1"
+    elif match:
+        kinds, total, count = [match["lhs"], match["rhs"]], match["sum"], match["count"] or "1"
     else:
         raise unsayable(instr, f"algorithm `{name}`")
     fields = {
@@ -139,15 +139,15 @@ def scaled_dot(scope: WritingScope, instr: Instruction) -> Tree:
     }
     kind = F64 if F64 in (lhs.shape.element_type, rhs.shape.element_type) else F32
     wide = instr.shape.with_type(kind)
-    made = scope.op("stablehlo.dot_general", sides, [wide], attributes)
-    return scope.op("stablehlo.convert", made, [instr.shape])[0]
+    product = scope.op("stablehlo.dot_general", sides, [wide], attributes)
+    return scope.op("stablehlo.convert", product, [instr.shape])[0]
 
 
 def _scaled(scope: WritingScope, operand: Instruction, scale: Instruction) -> MlirValue:
     """Elements times the scales of their blocks, in f32 or f64."""
     kind = F64 if operand.shape.element_type is F64 else F32
     shape = array(kind, operand.shape.dims)
-    made = scope.op("stablehlo.convert", [scope.value(operand)], [shape])
+    converted = scope.op("stablehlo.convert", [scope.value(operand)], [shape])
     counts = scale.shape.dims
     by_block = scope.op("stablehlo.convert", [scope.value(scale)], [array(kind, counts)])
     # A dimension of blocks becomes two, blocks and their elements, and these one.
@@ -159,7 +159,7 @@ def _scaled(scope: WritingScope, operand: Instruction, scale: Instruction) -> Ml
         by_block = scope.op("stablehlo.reshape", by_block, [shape])
     else:
         by_block = scope.op("stablehlo.broadcast_in_dim", by_block, [shape], repeated)
-    return scope.op("stablehlo.multiply", [*made, *by_block], [shape])[0]
+    return scope.op("stablehlo.multiply", [*converted, *by_block], [shape])[0]
 
 
 @writes("convolution")

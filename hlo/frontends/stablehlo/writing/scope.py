@@ -65,11 +65,11 @@ class ComputationScope:
             with _located(parameter):
                 types = [type_text(shape) for shape in shapes]
             single = not parameter.shape.is_tuple
-            made = [
+            values = [
                 MlirValue(name if single else self._names.unique(name), type_) for type_ in types
             ]
-            arguments += made
-            self._trees[parameter] = packed(made, parameter.shape)
+            arguments += values
+            self._trees[parameter] = packed(values, parameter.shape)
         self._block = MlirBlock(tuple(arguments))
         for instr in computation.instructions:
             if instr.opcode != "parameter":
@@ -116,7 +116,7 @@ class ComputationScope:
         ]
         others = self._others(shapes)
         location = location_text(self._instr.annotations) if self._instr else ""
-        made = MlirOp(
+        operation = MlirOp(
             name,
             tuple(results),
             tuple(operands),
@@ -125,7 +125,7 @@ class ComputationScope:
             tuple(regions),
             location,
         )
-        self._block.operations.append(made)
+        self._block.operations.append(operation)
         return results
 
     def _others(self, shapes: Sequence[Shape]) -> dict[str, str]:
@@ -135,11 +135,11 @@ class ComputationScope:
         own = [leaf.without_layout for _, leaf in self._instr.shape.leaves()]
         if own != [leaf.without_layout for shape in shapes for _, leaf in shape.leaves()]:
             return {}
-        found = self._instr.annotations
-        sharding = found.sharding
+        said = self._instr.annotations
+        sharding = said.sharding
         if sharding and sharding.kind == "tuple" and len(shapes) == 1 and shapes[0].is_array:
             sharding = sharding.elements[0]
-        return annotated(sharding, found.frontend_attributes)
+        return annotated(sharding, said.frontend_attributes)
 
     def tree(self, instr: Instruction) -> Any:
         """The value of an instruction."""
@@ -158,9 +158,9 @@ class ComputationScope:
         parts = [self._joined(part) for part in tree]  # pyright: ignore[reportUnknownVariableType]
         type_ = f"tuple<{', '.join(part.type for part in parts)}>"
         name = self._instr.name if self._instr else "tuple"
-        made = self.fresh(self._own(name), type_)
-        self._block.operations.append(MlirOp("stablehlo.tuple", (made,), tuple(parts)))
-        return made
+        value = self.fresh(self._own(name), type_)
+        self._block.operations.append(MlirOp("stablehlo.tuple", (value,), tuple(parts)))
+        return value
 
     def apart(self, value: MlirValue, shape: Shape) -> Any:
         """The tree of a value that is a tuple of MLIR; an array as it is."""
@@ -168,22 +168,22 @@ class ComputationScope:
             return value
         parts: list[Any] = []
         for k, element in enumerate(shape.elements):
-            made = self.fresh(value.name.partition("#")[0], type_text(element))
+            part = self.fresh(value.name.partition("#")[0], type_text(element))
             at = {"index": f"{k} : i32"}
             self._block.operations.append(
-                MlirOp("stablehlo.get_tuple_element", (made,), (value,), at)
+                MlirOp("stablehlo.get_tuple_element", (part,), (value,), at)
             )
-            parts.append(self.apart(made, element))
+            parts.append(self.apart(part, element))
         return tuple(parts)
 
     def region(
-        self, computation: Computation, given: Sequence[MlirValue] | None = None
+        self, computation: Computation, arguments: Sequence[MlirValue] | None = None
     ) -> MlirRegion:
         """A computation as a region: its block, or a call if it has become a function."""
         block = self._blocks[computation]
         if computation in self._functions:
             block = self._calling(computation, block)
-        return MlirRegion(block, None if given is None else tuple(given))
+        return MlirRegion(block, None if arguments is None else tuple(arguments))
 
     def _calling(self, computation: Computation, block: MlirBlock) -> MlirBlock:
         arguments = tuple(self.fresh(value.name, value.type) for value in block.arguments)
@@ -222,16 +222,16 @@ def _located(instr: Instruction) -> Generator[None]:
 
 def annotated(sharding: Sharding | None, attributes: FrontendAttributes | None) -> dict[str, str]:
     """A sharding, and strings that are carried along, as attributes."""
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     if sharding:
-        found["mhlo.sharding"] = string(print_sharding(sharding))
+        words["mhlo.sharding"] = string(print_sharding(sharding))
     if attributes and attributes.entries:
         entries = {
             key: string(unquote(value) if value.startswith('"') else value)
             for key, value in attributes.entries
         }
-        found["mhlo.frontend_attributes"] = dictionary(entries)
-    return found
+        words["mhlo.frontend_attributes"] = dictionary(entries)
+    return words
 
 
 def location_text(annotations: Annotations) -> str:

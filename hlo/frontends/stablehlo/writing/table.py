@@ -71,9 +71,9 @@ class WritingScope(Protocol):
         ...
 
     def region(
-        self, computation: Computation, given: Sequence[MlirValue] | None = None
+        self, computation: Computation, arguments: Sequence[MlirValue] | None = None
     ) -> MlirRegion:
-        """A computation as a region; `given` are values from around for its arguments."""
+        """A computation as a region; `arguments` are values from around for its arguments."""
         ...
 
     def function(self, computation: Computation) -> str:
@@ -106,17 +106,17 @@ def writer_of(instr: Instruction) -> Write:
     HloError
         HLO014 if StableHLO has nothing for its opcode.
     """
-    found = WRITERS.get(instr.opcode)
-    if found is None and instr.opcode in _ELEMENTWISE:
+    writer = WRITERS.get(instr.opcode)
+    if writer is None and instr.opcode in _ELEMENTWISE:
         return _elementwise
-    if found is None:
+    if writer is None:
         raise unsayable(instr)
-    return found
+    return writer
 
 
-def unsayable(instr: Instruction, what: str = "", *notes: str) -> HloError:
+def unsayable(instr: Instruction, thing: str = "", *notes: str) -> HloError:
     """The error for an instruction, or a part of one, that StableHLO has nothing for."""
-    about = f"{instr.opcode}: StableHLO has no {what}" if what else ""
+    about = f"{instr.opcode}: StableHLO has no {thing}" if thing else ""
     message = about or f"StableHLO has nothing for {instr.opcode}"
     return HloError("HLO014", message, instr.span, notes)
 
