@@ -79,8 +79,8 @@ def _declared(instr: Instruction, shape: Shape, values: Sequence[Array], count: 
 
 def _check_size(instr: Instruction, leaf: Shape, dims: tuple[int, ...], count: int) -> None:
     if dims != leaf.dims and not leaf.is_dynamic:
-        made = leaf.with_dims(dims).text_without_layout
-        message = f"{instr.name}: groups of {count} make {made}, not {leaf.text_without_layout}"
+        size = leaf.with_dims(dims).text_without_layout
+        message = f"{instr.name}: groups of {count} make {size}, not {leaf.text_without_layout}"
         raise HloError("HLO119", message, instr.span)
 
 
@@ -205,18 +205,18 @@ def evaluate_reduce_scatter(
         dimension dimensions[0] divided by the group's size; the i-th member has the i-th piece.
     """
     sums, position, count = _summed(frame, instr, attrs, operands)
-    made = [_piece(instr, s, count, attrs.dimensions[0], position) for s in sums]
-    _declared(instr, instr.shape, made, count)
-    return _one_or_tuple(instr, made)
+    pieces = [_piece(instr, s, count, attrs.dimensions[0], position) for s in sums]
+    _declared(instr, instr.shape, pieces, count)
+    return _one_or_tuple(instr, pieces)
 
 
 def _all_gather(
     frame: Frame, instr: Instruction, attrs: a.AllGather, shape: Shape, operands: tuple[Array, ...]
 ) -> list[Array]:
     columns, _ = _gathered(frame, instr, attrs, operands)
-    made = [np.concatenate(column, attrs.dimensions[0]) for column in columns]
-    _declared(instr, shape, made, len(columns[0]))
-    return made
+    gathered = [np.concatenate(column, attrs.dimensions[0]) for column in columns]
+    _declared(instr, shape, gathered, len(columns[0]))
+    return gathered
 
 
 @evaluates("all-gather", xla="AllGather")
@@ -252,9 +252,9 @@ def evaluate_all_to_all(
         return _one_or_tuple(instr, columns[position])
     along = attrs.dimensions[0]
     pieces = [[_piece(instr, x, count, along, position) for x in column] for column in columns]
-    made = [np.concatenate(column, along) for column in pieces]
-    _declared(instr, instr.shape, made, count)
-    return _one_or_tuple(instr, made)
+    gathered = [np.concatenate(column, along) for column in pieces]
+    _declared(instr, instr.shape, gathered, count)
+    return _one_or_tuple(instr, gathered)
 
 
 @evaluates("ragged-all-to-all", xla="RaggedAllToAll")
@@ -380,8 +380,8 @@ def _expect_inside(
 
 def _starts(buffers: Value, starts: tuple[Any, ...]) -> list[list[tuple[Array, ...]]]:
     """For each buffer the starts of its slices; one slice may be without its list."""
-    each: list[Any] = list(starts) if isinstance(buffers, tuple) else [starts]
-    return [list(s) if isinstance(s[0], tuple) else [s] for s in each]
+    buffers_of: list[Any] = list(starts) if isinstance(buffers, tuple) else [starts]
+    return [list(s) if isinstance(s[0], tuple) else [s] for s in buffers_of]
 
 
 def _region(start: Sequence[Array], size: Sequence[int]) -> tuple[slice, ...]:

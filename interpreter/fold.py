@@ -77,18 +77,18 @@ def fold(
 ) -> tuple[Array, ...]:
     """Fold axes of arrays of one shape: reduce, and the part of other opcodes that reduces."""
     shape = arrays[0].shape
-    kept = [n for axis, n in enumerate(shape) if axis not in axes]
+    dims = [n for axis, n in enumerate(shape) if axis not in axes]
     if any(shape[axis] == 0 for axis in axes):
-        return tuple(np.broadcast_to(initial, kept) for initial in initials)
+        return tuple(np.broadcast_to(initial, dims) for initial in initials)
     if (monoid := monoid_of(computation)) is not None:
         return (_fold_known(monoid, arrays[0], initials[0], axes),)
     # The folded axes become one, the first.
     front = range(len(axes))
     count = prod(shape[axis] for axis in axes)
-    rows = [np.moveaxis(x, sorted(axes), front).reshape(count, *kept) for x in arrays]
+    rows = [np.moveaxis(x, sorted(axes), front).reshape(count, *dims) for x in arrays]
     if len(rows[0]) > IN_ORDER:
         rows = _fold_pairs(frame, computation, rows)
-    results = tuple(np.broadcast_to(initial, kept) for initial in initials)
+    results = tuple(np.broadcast_to(initial, dims) for initial in initials)
     for elements in zip(*rows, strict=True):
         results = lifted(frame, computation, *results, *elements)
     return results
@@ -124,9 +124,9 @@ def added_in_pairs(numbers: Array, axes: tuple[int, ...]) -> Array:
     Array
         of size 1 along such axes of the given ones.
     """
-    kept = [axis for axis in range(numbers.ndim) if axis not in axes]
+    dims = [axis for axis in range(numbers.ndim) if axis not in axes]
     for axis in axes:
-        if numbers.shape[axis] > IN_ORDER and axis < max(kept, default=0):
+        if numbers.shape[axis] > IN_ORDER and axis < max(dims, default=0):
             numbers = _halved(numbers, axis)
     return numbers
 
@@ -175,14 +175,14 @@ def evaluate_scan(
     arrays, carries = operands[:split], operands[split:]
     axis = attrs.dimensions[0]
     shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
-    kept = len(shapes) - attrs.num_carries
-    outputs = tuple(np.empty(s.dims, s.element_type.dtype) for s in shapes[:kept])
+    count = len(shapes) - attrs.num_carries
+    outputs = tuple(np.empty(s.dims, s.element_type.dtype) for s in shapes[:count])
     steps = range(arrays[0].shape[axis])
     for step in reversed(steps) if attrs.is_reverse else steps:
         at = (slice(None),) * axis + (step,)
         value = frame.call(instr.called[0], *(x[at] for x in arrays), *carries)
         results = as_tuple(value)
-        for output, result in zip(outputs, results[:kept], strict=True):
+        for output, result in zip(outputs, results[:count], strict=True):
             output[at] = result
-        carries = results[kept:]
+        carries = results[count:]
     return (*outputs, *carries) if instr.shape.is_tuple else (*outputs, *carries)[0]

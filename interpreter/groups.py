@@ -144,14 +144,14 @@ def devices_named(module: Module) -> int:
             groups = getattr(instr.attrs, "replica_groups", None)
             lists = groups.groups() if groups else ()
             lists += getattr(instr.attrs, "source_target_pairs", ())
-            named += [device for each in lists for device in each]
+            named += [device for row in lists for device in row]
     return max(named) + 1
 
 
 def _own_group(
     groups: tuple[tuple[int, ...], ...], me: int, count: int, instr: Instruction
 ) -> tuple[int, ...]:
-    group = next((each for each in groups if me in each), ())
+    group = next((group for group in groups if me in group), ())
     _expect_existing(group, count, instr)
     return group
 

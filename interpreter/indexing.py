@@ -51,22 +51,22 @@ class BatchedWindows(NamedTuple):
         """The dimensions that are not whole."""
         return [d for d, n in enumerate(dims) if d in self.starts or self.sizes[d] != n]
 
-    def indices(self, moved: list[int], kept: Array | None = None) -> tuple[Array, ...]:
+    def indices(self, moved: list[int], mask: Array | None = None) -> tuple[Array, ...]:
         """Indices into the moved dimensions, of shape batch + sizes of the moved dimensions.
 
         Parameters
         ----------
-        kept : pred of shape `batch`; the batch becomes one dimension with these indices only.
+        mask : pred of shape `batch`; the batch becomes one dimension with these indices only.
         """
-        found: list[Array] = []
+        indices: list[Array] = []
         for axis, d in enumerate(moved):
             steps = np.arange(self.sizes[d])
             start = self.starts.get(d, np.zeros(self.batch, np.int64))
-            start = start if kept is None else start[kept]
+            start = start if mask is None else start[mask]
             shape = [1] * len(moved)
             shape[axis] = self.sizes[d]
-            found.append(start.reshape(start.shape + (1,) * len(moved)) + steps.reshape(shape))
-        return tuple(found)
+            indices.append(start.reshape(start.shape + (1,) * len(moved)) + steps.reshape(shape))
+        return tuple(indices)
 
 
 def _windows(
@@ -131,16 +131,16 @@ def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices
     moved = windows.moved(operand.shape)
     whole = [d for d in range(operand.ndim) if d not in moved]
     # With dots, a single element is an array, too, also one of Python's objects.
-    found = operand.transpose(moved + whole)[(*windows.indices(moved), ...)]
+    gathered = operand.transpose(moved + whole)[(*windows.indices(moved), ...)]
     if not moved:
-        found = np.broadcast_to(found, windows.batch + found.shape)
+        gathered = np.broadcast_to(gathered, windows.batch + gathered.shape)
     # Now batch, moved and whole dimensions: drop those of one element, put the rest in order.
     rank = len(windows.batch)
     axis = {d: rank + i for i, d in enumerate(moved + whole)}
-    kept = [axis[d] for d in range(operand.ndim) if d not in dropped]
-    order = _interleave(list(range(rank)), kept, attrs.offset_dims)
+    axes = [axis[d] for d in range(operand.ndim) if d not in dropped]
+    order = _interleave(list(range(rank)), axes, attrs.offset_dims)
     gone = tuple(axis[d] for d in dropped)
-    return found.transpose((*order, *gone)).reshape([found.shape[i] for i in order])
+    return gathered.transpose((*order, *gone)).reshape([gathered.shape[i] for i in order])
 
 
 def _interleave(batch: list[int], window: list[int], window_dims: tuple[int, ...]) -> list[int]:

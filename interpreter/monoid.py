@@ -95,10 +95,10 @@ class Monoid:
             ones = -1 if element_type.kind == "signed" else high
             known = {np.add: 0, np.multiply: 1, np.maximum: low, np.minimum: high}
             known |= {np.bitwise_and: ones, np.bitwise_or: 0, np.bitwise_xor: 0}
-        found = known.get(self.ufunc)
+        number = known.get(self.ufunc)
         # Not every small float has infinities, or a zero.
-        there = found is not None and np.asarray(found, element_type.dtype) == found
-        return found if there else None
+        there = number is not None and np.asarray(number, element_type.dtype) == number
+        return number if there else None
 
 
 # By the opcode.

@@ -96,9 +96,11 @@ def evaluate_batch_norm_training(
     variance = _mean(np.square(wide - mean), axes)
     normal = (wide - mean) / _deviation(variance, attrs)
     output = normal * _along(scale, attrs, wide.ndim) + _along(offset, attrs, wide.ndim)
-    found = (output, mean.squeeze(axes), variance.squeeze(axes))
+    results = (output, mean.squeeze(axes), variance.squeeze(axes))
     operands = (operand, scale, offset)
-    output, mean, variance = (narrowed(x, type_of(o)) for x, o in zip(found, operands, strict=True))
+    output, mean, variance = (
+        narrowed(x, type_of(o)) for x, o in zip(results, operands, strict=True)
+    )
     return output, mean, variance
 
 

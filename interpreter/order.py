@@ -112,9 +112,9 @@ def first_in_order(keys: Array, k: int, *, descending: bool) -> Array:
     before = keys > last if descending else keys < last
     equal = keys == last
     missing = k - np.count_nonzero(before, axis=-1, keepdims=True)
-    kept = before | (equal & (np.cumsum(equal, axis=-1) <= missing))
+    chosen = before | (equal & (np.cumsum(equal, axis=-1) <= missing))
     # Rows keep equally many, so their indices make an array; they rise in each row.
-    indices = np.nonzero(kept)[-1].reshape(*keys.shape[:-1], k)
+    indices = np.nonzero(chosen)[-1].reshape(*keys.shape[:-1], k)
     order = stable_order(np.take_along_axis(keys, indices, -1), descending=descending)
     return np.take_along_axis(indices, order, -1)
 

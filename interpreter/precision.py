@@ -62,9 +62,9 @@ def explicit_precision(module: Module, may: Callable[..., bool]) -> Module:
         for instr in computation.instructions:
             precision = mixed_precision(instr)
             if precision is not None:
-                made = _converted(instr, precision, names)
-                if may(instr, *made):
-                    plan[instr] = made[-1]
+                converted = _converted(instr, precision, names)
+                if may(instr, *converted):
+                    plan[instr] = converted[-1]
         return rebuild(computation, plan)
 
     return rebuild_module(module, change)
@@ -88,27 +88,27 @@ def _converted(instr: Instruction, types: Precision, names: NameSupply) -> list[
         )
     )
     shape = _typed(instr.shape, iter(types.results))
-    made = instr.with_(operands=tuple(before), called=called, shape=shape)
+    new_instr = instr.with_(operands=tuple(before), called=called, shape=shape)
     new = [b for b, o in zip(before, instr.operands, strict=True) if b is not o]
     if shape == instr.shape:
-        return [*new, made]
+        return [*new, new_instr]
     notes = replace(instr.annotations, backend_config="")
-    made = made.with_(name=names.unique(instr.opcode))
-    after = _said(made, instr.shape, names)
+    new_instr = new_instr.with_(name=names.unique(instr.opcode))
+    after = _said(new_instr, instr.shape, names)
     root = after[-1].with_(name=instr.name, annotations=notes)
-    return [*new, made, *after[:-1], root]
+    return [*new, new_instr, *after[:-1], root]
 
 
-def _said(made: Instruction, shape: Shape, names: NameSupply) -> list[Instruction]:
+def _said(instr: Instruction, shape: Shape, names: NameSupply) -> list[Instruction]:
     """Instructions that convert a value to a shape, of which the last one has it."""
     if not shape.is_tuple:
-        return [_convert(made, shape.element_type, names)]
+        return [_convert(instr, shape.element_type, names)]
     parts: list[Instruction] = []
     new: list[Instruction] = []
-    for index, (of, wanted) in enumerate(zip(made.shape.elements, shape.elements, strict=True)):
+    for index, (of, wanted) in enumerate(zip(instr.shape.elements, shape.elements, strict=True)):
         attrs = GetTupleElement(index=index)
         name = names.unique("get-tuple-element")
-        part = Instruction(name, "get-tuple-element", of, (made,), attrs)
+        part = Instruction(name, "get-tuple-element", of, (instr,), attrs)
         new.append(part)
         if of.element_type is not wanted.element_type:
             part = _convert(part, wanted.element_type, names)
@@ -126,8 +126,8 @@ def _typed(shape: Shape, types: Iterator[ElementType]) -> Shape:
     """A shape whose arrays have other element types, in order."""
     if shape.is_tuple:
         return replace(shape, elements=tuple(_typed(s, types) for s in shape.elements))
-    found = next(types)
-    return shape.with_type(found) if shape.is_array else shape
+    element_type = next(types)
+    return shape.with_type(element_type) if shape.is_array else shape
 
 
 def _taking(

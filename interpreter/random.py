@@ -177,8 +177,8 @@ def evaluate_rng_bit_generator(
         HLO102 if the state is of another size.
     """
     if not is_state(type_of(state), state.size):
-        found = f"a state of 16 or 24 bytes is needed, not of {state.nbytes}"
-        raise HloError("HLO102", f"rng-bit-generator: {found}", instr.span)
+        problem = f"a state of 16 or 24 bytes is needed, not of {state.nbytes}"
+        raise HloError("HLO102", f"rng-bit-generator: {problem}", instr.span)
     data = instr.shape.elements[1] if instr.shape.is_tuple else instr.shape
     key, low, *high = (int(word) for word in state.ravel().view(np.uint64))
     width = data.element_type.bits
@@ -187,10 +187,10 @@ def evaluate_rng_bit_generator(
     else:
         upper = high[0] if high else key
         bits, after = philox_bits(key, low + (upper << 64), data.dims, width)
-    made = _as_bits(bits, data.element_type)
+    numbers = _as_bits(bits, data.element_type)
     words = [key, after % 2**64, after >> 64][: 2 + len(high)]
     next_state = np.array(words, np.uint64).view(state.dtype).reshape(state.shape)
-    return (next_state, made) if instr.shape.is_tuple else made
+    return (next_state, numbers) if instr.shape.is_tuple else numbers
 
 
 def _as_bits(words: Array, element_type: ElementType) -> Array:

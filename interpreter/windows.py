@@ -160,8 +160,8 @@ def evaluate_select_and_scatter(
     chosen_value = np.zeros(counts, operand.dtype)
     chosen = np.full(counts, -1)
     for at in offsets_of(attrs.window, counts):
-        kept = lifted(frame, select, chosen_value, values[at])[0] & (chosen >= 0)
-        replaced = (numbers[at] >= 0) & ~kept
+        is_chosen = lifted(frame, select, chosen_value, values[at])[0] & (chosen >= 0)
+        replaced = (numbers[at] >= 0) & ~is_chosen
         chosen_value = np.where(replaced, values[at], chosen_value)
         chosen = np.where(replaced, numbers[at], chosen)
     # A window that shows padding only selects nothing.

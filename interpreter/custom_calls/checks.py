@@ -76,8 +76,8 @@ def check_devices(instr: Instruction, _options: Options | None) -> str:
     if len(instr.called) < count:
         return f"calls {counted(len(instr.called), 'computation')} on {count} devices"
     wanted = [p.shape for program in instr.called[:count] for p in program.parameters]
-    given = [o.shape for o in instr.operands]
-    if [s.with_default_layout() for s in wanted] != [s.with_default_layout() for s in given]:
+    shapes = [o.shape for o in instr.operands]
+    if [s.with_default_layout() for s in wanted] != [s.with_default_layout() for s in shapes]:
         return "takes the parameters of its computations"
     return ""
 
@@ -174,11 +174,11 @@ def expect_serialized_eq(frame: Frame, instr: Instruction, expected: Array) -> V
     options = config(instr)
     name = str(options.get("probe_id"))
     turn = int(options.get("iter", options.get("iteration", 0)))
-    kept = frame.device.probes.get(name, [])
-    if not 0 <= turn < len(kept):
-        message = f"{instr.name}: the probe {name!r} ran {counted(len(kept), 'time')}"
+    probes = frame.device.probes.get(name, [])
+    if not 0 <= turn < len(probes):
+        message = f"{instr.name}: the probe {name!r} ran {counted(len(probes), 'time')}"
         raise HloError("HLO125", message, instr.span, did_you_mean(name, frame.device.probes))
-    actual = kept[turn]
+    actual = probes[turn]
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         message = f"{instr.name}: {actual.dtype}{list(actual.shape)} was kept"
         raise HloError("HLO125", message, instr.span)
@@ -203,10 +203,10 @@ def run_parallel(frame: Frame, instr: Instruction, *inputs: Value) -> Value:
         queue.append(cast("Value", value) if isinstance(value, tuple) else (value,))
     # What is sent to the host, the host hands on to whoever receives on the same channel.
     channels = {
-        getattr(each.attrs, "channel_id", None)
+        getattr(instruction.attrs, "channel_id", None)
         for program in programs
-        for each in program.instructions
-        if each.opcode in ("send", "recv")
+        for instruction in program.instructions
+        if instruction.opcode in ("send", "recv")
     }
     host: Any = {channel: deque[Any]() for channel in channels}
     lockstep = Lockstep(replicas, partitions, frame.device.lockstep.meshes)

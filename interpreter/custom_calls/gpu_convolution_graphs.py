@@ -84,15 +84,15 @@ def steps_of(instr: Instruction) -> list[GraphStep]:
     """The steps of a call in order, the convolution first; [] where the text is none of a graph."""
     options = named_options(instr, "cudnn_conv_backend_config")
     text, steps, operand, end = str(options.get("serialized_graph", "")), list[GraphStep](), 2, 0
-    for found in _STEP.finditer(text):
-        number, kind, name, taken = found.groups()
-        if found.start() != end or kind not in ELEMENT_TYPES:
+    for match in _STEP.finditer(text):
+        number, kind, name, taken = match.groups()
+        if match.start() != end or kind not in ELEMENT_TYPES:
             return []
         takes = tuple(taken.split(",")) if taken else ()
         needs = name in BINARY and len(takes) == 1
-        given = operand if needs else None
-        steps.append(GraphStep(number, ELEMENT_TYPES[kind], name, takes, given))
-        operand, end = operand + needs, found.end()
+        operand_number = operand if needs else None
+        steps.append(GraphStep(number, ELEMENT_TYPES[kind], name, takes, operand_number))
+        operand, end = operand + needs, match.end()
     return steps if end == len(text) else []
 
 
@@ -106,8 +106,8 @@ def convolve_and_step(_frame: Frame, instr: Instruction, *operands: Array) -> An
         arrays = [known[number] for number in step.takes]
         if step.operand is not None:
             arrays.append(operands[step.operand].astype(value.dtype))
-        made = _applied(step, arrays) if arrays else value
-        known[step.number] = _rounded(made, step.element_type).astype(value.dtype)
+        result = _applied(step, arrays) if arrays else value
+        known[step.number] = _rounded(result, step.element_type).astype(value.dtype)
     outputs, most = last_steps(instr)
     values = [known[step.number] for step in (outputs, *most)]
     pairs = zip(values, results_of(instr), strict=False)

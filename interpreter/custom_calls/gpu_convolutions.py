@@ -120,10 +120,10 @@ def regrouped(kernel: Array, labels: ConvDims, groups: int) -> Array:
 
 def regrouped_dims(dims: tuple[int, ...], labels: ConvDims, groups: int) -> tuple[int, ...]:
     """The sizes of such a kernel."""
-    made = list(dims)
-    made[labels.kernel_output_feature] //= groups
-    made[labels.kernel_input_feature] *= groups
-    return tuple(made)
+    new_dims = list(dims)
+    new_dims[labels.kernel_output_feature] //= groups
+    new_dims[labels.kernel_input_feature] *= groups
+    return tuple(new_dims)
 
 
 @custom_call(*TARGETS)
@@ -283,24 +283,24 @@ def problems_of_convolution(instr: Instruction) -> Iterator[str]:
     if wrong := problem_of_types(instr.operands[:2], results[0].element_type):
         yield wrong
     try:
-        made = infer(convolution_of(instr).convolution).dims
+        dims = infer(convolution_of(instr).convolution).dims
     except (HloError, ValueError, TypeError) as error:
         yield f"has window, dim_labels or configuration that do not fit: {reason(error)}"
         return
-    if made != results[0].dims:
-        yield f"makes {list(made)} of its operands, not {show(results[0])}"
+    if dims != results[0].dims:
+        yield f"makes {list(dims)} of its operands, not {show(results[0])}"
 
 
 def _problems_of_epilogue(
     instr: Instruction, call: CudnnConvolution, labels: ConvDims
 ) -> Iterator[str]:
     results, bias, side = results_of(instr), instr.operands[2:3], instr.operands[3:]
-    made = results[0].dims
+    dims = results[0].dims
     if call.function not in _FUNCTIONS.values():
         yield f"has the activation_mode {call.function!r}"
     if results[0].element_type.is_integer and (bias or call.scale != 1):
         yield "rounds scaled sums to integers, which only cuDNN's own code defines"
-    if bias and bias[0].shape.dims != (made[labels.output_feature],):
+    if bias and bias[0].shape.dims != (dims[labels.output_feature],):
         yield f"can't add {show(bias[0].shape)} along {show(results[0])}"
-    if side and side[0].shape.dims != made:
+    if side and side[0].shape.dims != dims:
         yield f"can't add {show(side[0].shape)}"

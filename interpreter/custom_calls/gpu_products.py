@@ -151,8 +151,8 @@ def multiply_matrices(_frame: Frame, instr: Instruction, *operands: Array) -> An
     if "scale" in added:
         most = greatest(results[0].element_type)
         outputs[0] = np.clip(outputs[0] * added["scale"], -most, most)
-    made = (converted(x, shape.element_type) for x, shape in zip(outputs, results, strict=False))
-    return with_workspace(instr, *made)
+    values = (converted(x, shape.element_type) for x, shape in zip(outputs, results, strict=False))
+    return with_workspace(instr, *values)
 
 
 def _summed(instr: Instruction, gemm: Gemm, value: Array, added: Mapping[str, Array]) -> Array:
@@ -275,12 +275,12 @@ def _problems(instr: Instruction) -> Iterator[str]:
         yield wrong
     try:
         gemm = gemm_of(instr)
-        made = infer(gemm.dot).dims
+        dims = infer(gemm.dot).dims
     except (HloError, ValueError, TypeError) as error:
         yield f"has a gemm_backend_config that does not fit: {reason(error)}"
         return
-    if made != results[0].dims:
-        yield f"makes {list(made)} of its operands, not {show(results[0])}"
+    if dims != results[0].dims:
+        yield f"makes {list(dims)} of its operands, not {show(results[0])}"
     if len(added) != len(gemm.added):
         yield f"takes {counted(2 + len(gemm.added), 'array')}, not {len(instr.operands)}"
     yield from _problems_of_epilogue(gemm, results, added)

@@ -141,8 +141,8 @@ def factorize(frame: Frame, instr: Instruction, *operands: Array) -> Any:
     routine, ranks = ROUTINES[form.routine]
 
     def pick(letter: str, _options: Options, *matrices: Array) -> tuple[Any, ...]:
-        found = routine(letter, form.options, *matrices)
-        chosen = [found[i] for i in form.results]
+        values = routine(letter, form.options, *matrices)
+        chosen = [values[i] for i in form.results]
         if form.adjoint >= 0:
             chosen[form.adjoint] = np.conj(chosen[form.adjoint]).T
         return tuple(chosen)

@@ -65,8 +65,8 @@ def check_solve(instr: Instruction, _options: Options | None) -> str:
     if len(instr.operands) != 2:
         return f"takes 2 arrays, not {len(instr.operands)}"
     try:
-        made = infer(solve_of(instr))
+        shape = infer(solve_of(instr))
     except HloError as error:
         return f"does not fit: {reason(error)}"
     result = results_of(instr)[0]
-    return "" if made.compatible(result) else f"makes {show(made)}, not {show(result)}"
+    return "" if shape.compatible(result) else f"makes {show(shape)}, not {show(result)}"

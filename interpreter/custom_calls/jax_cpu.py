@@ -117,13 +117,13 @@ def sparse_product(_frame: Frame, instr: Instruction, *operands: Array) -> Array
     JAX, `jaxlib/cpu/sparse_kernels.cc`.
     """
     values, starts, columns, dense = operands
-    found = np.zeros(instr.shape.dims, values.dtype)
+    product = np.zeros(instr.shape.dims, values.dtype)
     ends = np.clip(starts, 0, len(values))
     for row, (begin, end) in enumerate(pairwise(ends)):
         for k in range(begin, end):
             if 0 <= columns[k] < len(dense):
-                found[row] += values[k] * dense[columns[k]]
-    return found
+                product[row] += values[k] * dense[columns[k]]
+    return product
 
 
 @checked(

@@ -22,10 +22,10 @@ def config(instr: Instruction) -> dict[str, Any]:
     if text.startswith('"') and text.endswith('"'):
         text = text[1:-1].replace('\\"', '"')
     try:
-        found = json.loads(text or "{}")
+        options = json.loads(text or "{}")
     except (ValueError, RecursionError):
         return {key: _scalar(value) for key, value in _ENTRY.findall(text)}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, Any]", options) if isinstance(options, dict) else {}
 
 
 def _scalar(text: str) -> Any:

@@ -158,10 +158,10 @@ def check_slice_to_dynamic(instr: Instruction, _options: Options | None) -> str:
 def check_pad_to_static(instr: Instruction, _options: Options | None) -> str:
     """The fault in the shapes of `pad_to_static`."""
     match [o.shape for o in instr.operands], instr.shape.elements:
-        case [given], (padded, *sizes) if (
-            given.is_array
-            and compatible(given, padded)
-            and len(sizes) == given.rank
+        case [shape], (padded, *sizes) if (
+            shape.is_array
+            and compatible(shape, padded)
+            and len(sizes) == shape.rank
             and all(s.element_type is S32 and not s.rank for s in sizes)
         ):
             return ""

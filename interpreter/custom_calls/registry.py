@@ -82,8 +82,8 @@ def evaluate_custom_call(
         try:
             signature.bind(frame, instr, *operands)
         except TypeError as error:
-            given = counted(len(operands), "operand")
-            message = f"{instr.name}: {target} does not take {given}: {error}"
+            count = counted(len(operands), "operand")
+            message = f"{instr.name}: {target} does not take {count}: {error}"
             raise HloError("HLO122", message, instr.span) from None
     value = function(frame, instr, *operands)
     if (wrong := _misfit(value, instr.shape)) is not None:

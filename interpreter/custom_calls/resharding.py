@@ -50,7 +50,7 @@ def reshard(frame: Frame, instr: Instruction, *operands: Array) -> Value:
         cuts = CustomCall.of(instr).custom_call_target in CUTS
         turn = _part if cuts else _joined
         values = [
-            turn(frame, instr, each, value) for each, value in zip(parts, operands, strict=True)
+            turn(frame, instr, part, value) for part, value in zip(parts, operands, strict=True)
         ]
     return tuple(values) if instr.shape.is_tuple else values[0]
 
@@ -63,9 +63,9 @@ def refuse_other_devices(instr: Instruction, parts: Sequence[Shards], partitions
     HloError
         HLO122 if another device is named, or if one holds no part.
     """
-    for each in parts:
-        held = {device for group in each.groups for device in group}
-        if not each.is_whole and held != set(range(partitions)):
+    for part in parts:
+        held = {device for group in part.groups for device in group}
+        if not part.is_whole and held != set(range(partitions)):
             message = f"{instr.name}: its sharding is for {len(held)} of {partitions} devices"
             note = "`num_partitions` must be the number of devices of the mesh or the tiles"
             raise HloError("HLO122", message, instr.span, [note])

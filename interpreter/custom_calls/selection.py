@@ -89,12 +89,12 @@ def check_approximate_top_k(instr: Instruction, options: Options | None) -> str:
     rank = arrays[0].rank
     if not isinstance(dim, int) or not isinstance(k, int) or not 0 <= dim < rank or k < 0:
         return f"can't take the first {k!r} along dimension {dim!r} of {rank}"
-    for given, initial, result in zip(arrays, initials, results, strict=True):
-        if not given.is_array or given.dims != arrays[0].dims or initial != scalar_of(given):
-            return f"takes no {show(given)} with the initial value {show(initial)}"
-        first = (*given.dims[:dim], min(k, given.dims[dim]), *given.dims[dim + 1 :])
-        if not compatible(result, given.with_dims(first)):
-            return f"makes no {show(result)} of {show(given)}"
+    for array, initial, result in zip(arrays, initials, results, strict=True):
+        if not array.is_array or array.dims != arrays[0].dims or initial != scalar_of(array):
+            return f"takes no {show(array)} with the initial value {show(initial)}"
+        first = (*array.dims[:dim], min(k, array.dims[dim]), *array.dims[dim + 1 :])
+        if not compatible(result, array.with_dims(first)):
+            return f"makes no {show(result)} of {show(array)}"
     return _unsorted(instr, dim)
 
 

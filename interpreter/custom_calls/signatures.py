@@ -69,8 +69,8 @@ class Signature:
     @cached_property
     def results(self) -> list[tuple[str, list[str], bool]]:
         """The element type and the sizes of each result, and whether it may be left out."""
-        found = _ARRAY.findall(self._sides[1])
-        return [(kind, _sizes(dims), bool(optional)) for kind, dims, optional in found]
+        matches = _ARRAY.findall(self._sides[1])
+        return [(kind, _sizes(dims), bool(optional)) for kind, dims, optional in matches]
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
@@ -79,8 +79,8 @@ class Signature:
 
     @property
     def _sides(self) -> tuple[str, str]:
-        taken, given = self.text.split("->")
-        return taken, given
+        taken, results = self.text.split("->")
+        return taken, results
 
     def problem(
         self, operands: list[Shape], results: list[Shape], types: tuple[str, ...],
@@ -97,9 +97,9 @@ class Signature:
             *((f"operand {i}", *p, s) for i, (p, s) in enumerate(zip(self.operands, operands))),  # noqa: B905
             *((f"result {i}", *p[:2], s) for i, (p, s) in enumerate(zip(self.results, results))),  # noqa: B905
         ]
-        for what, kind, dims, shape in pairs:
+        for noun, kind, dims, shape in pairs:
             if (wanted := known.misfit(kind, dims, shape)) is not None:
-                return f"{what} is {shape.text_without_layout}, not {wanted}"
+                return f"{noun} is {shape.text_without_layout}, not {wanted}"
         if (wrong := self._wrong_option(options)) is not None:
             return wrong
         return "" if self.holds(known.sizes, options) else self.needs
@@ -166,8 +166,8 @@ class _Known:
     def _is_size(self, name: str, size: int) -> bool:
         derived = {"k": ("m", "n"), "h": ("n",)}.get(name, ())
         if derived and name not in self.sizes and all(d in self.sizes for d in derived):
-            given = [self.sizes[d] for d in derived]
-            self.sizes[name] = min(given) if name == "k" else max(0, given[0] - 1)
+            sizes = [self.sizes[d] for d in derived]
+            self.sizes[name] = min(sizes) if name == "k" else max(0, sizes[0] - 1)
         return size < _MOST and self.sizes.setdefault(name, size) == size
 
     def _spelled(self, text: str) -> str:

@@ -71,9 +71,9 @@ def combine_parts(_frame: Frame, instr: Instruction, low: Array, high: Array) ->
     """The values that have these low and high parts."""
     kind, dtype = instr.shape.element_type, instr.shape.element_type.dtype
     if kind.is_complex:
-        made = np.empty(low.shape, dtype)
-        made.real, made.imag = low, high
-        return made
+        result = np.empty(low.shape, dtype)
+        result.real, result.imag = low, high
+        return result
     if kind.is_floating:
         return high.astype(dtype) + low.astype(dtype)
     return (high.astype(dtype) << dtype.type(32)) | low.astype(np.uint32).astype(dtype)

@@ -86,11 +86,11 @@ def _gathering(
 ) -> Value:
     """Windows that are as large as the bound are as large as the operand."""
     dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
-    kept = [d for d in range(operand.ndim) if d not in dropped]
+    dims = [d for d in range(operand.ndim) if d not in dropped]
     padding = [(0, max(0, n - m)) for n, m in zip(attrs.slice_sizes, operand.shape, strict=True)]
     value = function(instr, attrs, np.pad(operand, padding), indices)
     cut = [slice(None)] * instr.shape.rank
-    for result_dim, d in zip(attrs.offset_dims, kept, strict=True):
+    for result_dim, d in zip(attrs.offset_dims, dims, strict=True):
         if instr.shape.dynamic_at(result_dim):
             cut[result_dim] = slice(operand.shape[d])
     return value[tuple(cut)]
@@ -143,14 +143,14 @@ def reshaped(sizes: Sequence[int], before: Shape, after: Shape, preferred: int =
     ----------
     XLA, DynamicDimensionInferenceVisitor::HandleReshape, CommonFactors.
     """
-    made = list(after.dims)
+    new_sizes = list(after.dims)
     for left, right in common_factors(before.dims, after.dims):
         there = prod(sizes[d] for d in left)
         dynamic = [d for d in right if after.dynamic_at(d)]
-        if dynamic and there != prod(made[d] for d in right):
+        if dynamic and there != prod(new_sizes[d] for d in right):
             at = preferred if preferred in dynamic else dynamic[0]
-            made[at] = there // prod(made[d] for d in right if d != at)
-    return made
+            new_sizes[at] = there // prod(new_sizes[d] for d in right if d != at)
+    return new_sizes
 
 
 def filled(array: Array, shape: Shape) -> Array:

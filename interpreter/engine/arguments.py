@@ -94,12 +94,12 @@ def checked(argument: Any, shape: Shape, name: str, span: Span | None = None) ->
         HLO111 if its dimensions are others, HLO112 if its element type is.
     """
     if shape.is_tuple:
-        given = cast("Sequence[Any]", argument) if isinstance(argument, tuple | list) else None
-        if given is None or len(given) != len(shape.elements):
-            what = "no tuple" if given is None else counted(len(given), "element")
-            message = f"{name}: {what} instead of a tuple of {len(shape.elements)}"
+        values = cast("Sequence[Any]", argument) if isinstance(argument, tuple | list) else None
+        if values is None or len(values) != len(shape.elements):
+            count = "no tuple" if values is None else counted(len(values), "element")
+            message = f"{name}: {count} instead of a tuple of {len(shape.elements)}"
             raise HloError("HLO111", message, span)
-        pairs = zip(given, shape.elements, strict=True)
+        pairs = zip(values, shape.elements, strict=True)
         return tuple(checked(a, s, f"{name}, element {i}", span) for i, (a, s) in enumerate(pairs))
     if not shape.is_array:
         return None
@@ -124,10 +124,10 @@ def _as_array(argument: Any, shape: Shape, name: str, span: Span | None) -> np.n
     if array.dtype == object:
         message = f"{name}: {type(argument).__name__} instead of {shape.text_without_layout}"
         raise HloError("HLO112", message, span)
-    given = element_type_of(array.dtype)
+    own = element_type_of(array.dtype)
     raise HloError(
         "HLO112",
-        f"{name}: {given.name if given else array.dtype} instead of {element_type.name}",
+        f"{name}: {own.name if own else array.dtype} instead of {element_type.name}",
         span,
         [f"convert it: `x.astype({element_type.dtype.name!r})`"] if not is_python else (),
     )

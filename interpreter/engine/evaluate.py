@@ -90,8 +90,8 @@ def evaluate(
         device.replica, device.partition = divmod(number, lockstep.partitions)
         device.lockstep = lockstep
         frame = Frame(device, observe, max_iterations, ask)
-        given = checked_arguments(module.entry, cast("Sequence[Any]", own))
-        bodies.append(partial(_run, frame, module, given))
+        own_arguments = checked_arguments(module.entry, cast("Sequence[Any]", own))
+        bodies.append(partial(_run, frame, module, own_arguments))
     frames = FRAMES * call_depth(module.entry)
     results = with_stack(frames, partial(lockstep.run, bodies))
     return results[0] if per_device is None else results[:asked]

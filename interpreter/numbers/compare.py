@@ -104,8 +104,8 @@ class Promise:
         names = [name for name, promise in PROMISES.items() if promise == self]
         if names:
             return names[0]
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
-        forgiven = [k if v is True else f"{k}={v:g}" for k, v in given.items() if v]
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        forgiven = [k if v is True else f"{k}={v:g}" for k, v in values.items() if v]
         return f"Promise({', '.join(forgiven)})"
 
 
@@ -248,11 +248,11 @@ def flushed(got: Value, want: Value) -> int:
     normal numbers.
     """
     pairs = zip(_leaves(got, ()), _leaves(want, ()), strict=True)
-    found = 0
+    count = 0
     for (_, g), (_, w) in pairs:
         if g is not None and not isinstance(g, tuple):
-            found += int(_are_flushed(_real(g), _real(w)).sum())
-    return found
+            count += int(_are_flushed(_real(g), _real(w)).sum())
+    return count
 
 
 def _are_flushed(got: Array, want: Array) -> Array:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 def from_parts(real: Array, imaginary: Array) -> Array:
     """Complex numbers from their parts; not real + 1j * imaginary, which spoils infinities."""
-    made = np.empty(np.shape(real), np.result_type(real, np.complex64))
-    made.real, made.imag = real, imaginary
-    return made
+    result = np.empty(np.shape(real), np.result_type(real, np.complex64))
+    result.real, result.imag = real, imaginary
+    return result
 
 
 def parts(x: Any) -> tuple[Array, Array]:
